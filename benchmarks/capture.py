@@ -22,7 +22,7 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from railyard.results.capture.chosen import Group, chosen
+from railyard.results.capture.chosen import Group, choose_records
 from railyard.results.capture.spread import Spread, spread
 from railyard.results.store import query
 from railyard.site.references.model import HIGHER_IS_BETTER
@@ -53,7 +53,7 @@ def main() -> None:
                 print(f"made: spread {100 * share:g} %, of its variance {100 * common:.0f} % in common")
                 _simulations([_made(share, common)], asked)
         return
-    groups, _ = chosen(query.records(asked.home, query.Wanted(system=asked.system)).records, replace=True)
+    groups, _ = choose_records(query.records(asked.home, query.Wanted(system=asked.system)).records, replace=True)
     tests = [_columns(group, metric) for group in groups if len(group.records) >= 5 for metric in _metrics(group)]
     print(f"{len(tests)} curves of {len(groups)} tests, {max(len(next(iter(c.values()))) for _, c in tests)} runs each")
     _simulations([(metric, *_factors(columns)) for metric, columns in tests], asked)

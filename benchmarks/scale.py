@@ -33,14 +33,14 @@ from pathlib import Path
 from railyard.job.counters import node as counters
 from railyard.job.kept import kept_of
 from railyard.job.launch import counter_drivers
-from railyard.job.node_facts import grouped
+from railyard.job.node_facts import group_nodes
 from railyard.job.node_facts import parse as facts_of
 from railyard.parsers.pairs import parse
 from railyard.results.record import pair_rows
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.pairs import MOST_DENSE, PairsSample
-from railyard.site.topology import stated
+from railyard.site.topology import stated_leaves
 from railyard.verdict import node_pairs
 from railyard.verdict.assess import assess
 from railyard.verdict.blame.search.rounds import rounds
@@ -110,14 +110,14 @@ def judged(folder: Path, nodes: int) -> Sizes:
     found = replace(found, sample=PairsSample("budget", ()))
     run = folder / ".railyard" / "runs" / RUN
     run.mkdir(parents=True)
-    pairs = node_pairs.record_of(found, stated(site.system.fabrics["ndr"].leaf_switches))
+    pairs = node_pairs.record_of(found, stated_leaves(site.system.fabrics["ndr"].leaf_switches))
     assert pairs is not None
     if pairs.file is not None:
         pair_rows.write(run, pairs.file)
     record = record_of(
         found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None
     )
-    append_record(run / FILE_NAME, replace(record, pairs=pairs.record, hardware=grouped(evidence.facts)))
+    append_record(run / FILE_NAME, replace(record, pairs=pairs.record, hardware=group_nodes(evidence.facts)))
     kept = kept_of(case, evidence, ("pairs",), {}, (), record.time, found.readings).to_text()
     return {
         "record": (run / FILE_NAME).stat().st_size,
@@ -133,7 +133,7 @@ def all_pairs(folder: Path, nodes: int) -> Sizes:
     shape = Shape(nodes)
     site = made_site(folder, shape)
     found = assess(pairs_case(site, shape), evidence_of(shape, rounds(nodes), Sick({3: 0.5})), parse, TODAY)
-    pairs = node_pairs.record_of(found, stated(site.system.fabrics["ndr"].leaf_switches))
+    pairs = node_pairs.record_of(found, stated_leaves(site.system.fabrics["ndr"].leaf_switches))
     assert pairs is not None and pairs.file is None
     record = record_of(
         found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None
@@ -240,7 +240,7 @@ def history(folder: Path, nodes: int) -> Sizes:
     home = folder / "year"
     found = query.records(home, slim=True)
     assert not found.problems, found.problems[:2]
-    told = [judge(one, whole=partial(query.whole, home)) for one in series_of(found.records)]
+    told = [judge(one, whole=partial(query.whole_records, home)) for one in series_of(found.records)]
     assert any(one.changes for one in told)
     return {"history": len(text(told)), "index of the year": (home / ".railyard" / "index.sqlite").stat().st_size}
 

@@ -28,7 +28,7 @@ def expanded(text: str) -> Iterator[str]:
         yield from _of_one(each)
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return names as one word of a command, with commas; many names as ranges, since a word has at most 128 KiB."""
     return ",".join(names) if len(names) <= _LONG else folded(names)
 

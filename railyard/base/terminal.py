@@ -34,7 +34,7 @@ def error_width() -> int | None:
     return width() if sys.stderr.isatty() else None
 
 
-def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") -> str:
+def fold_words(words: str, wide: int | None, hanging: str = "", indent: str = "") -> str:
     """Return words in lines of at most ``wide`` characters, broken only at blanks. A longer word stays whole.
 
     The first line begins with ``indent``, the next ones with ``hanging``. None folds nothing. Lines that ``words``
@@ -57,13 +57,13 @@ def folded(words: str, wide: int | None, hanging: str = "", indent: str = "") ->
     return "\n".join(filled).replace(_STATE.replace(" ", "\xa0"), _STATE)
 
 
-def wrapped(text: str, wide: int | None) -> str:
-    """Return lines, folded as ``folded`` does, each with its own indent. None folds nothing."""
+def wrap_lines(text: str, wide: int | None) -> str:
+    """Return lines, folded as ``fold_words`` does, each with its own indent. None folds nothing."""
     if wide is None:
         return text
     indents = [(line, " " * (len(line) - len(line.lstrip(" ")))) for line in text.split("\n")]
     return "\n".join(
-        line if len(line) <= wide else folded(line.strip(), wide, f"{indent}  ", indent) for line, indent in indents
+        line if len(line) <= wide else fold_words(line.strip(), wide, f"{indent}  ", indent) for line, indent in indents
     )
 
 

@@ -74,7 +74,7 @@ def over_all(tables: Iterable[Table]) -> tuple[Table, ...]:
     return tuple(table for table in tables if table.benchmark != ONE_RAIL)
 
 
-def merged(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
+def merge_tables(tables: Sequence[Table], hosts: Sequence[str]) -> Table:
     """Return tables of the same program over several groups of nodes as one table, whose ranks are those of ``hosts``.
 
     The rounds of a table follow those of the one before it. Raises ValueError if there is no table, if a host is not
@@ -164,7 +164,7 @@ def with_more(table: Table, steps: Iterable[Table]) -> Table:
     Raises ValueError if the program had different settings in a later step, or if a row has no numbers.
     """
     more = [step for step in steps if is_sample(step)]
-    return merged([table, *more], hosts_of(table)) if is_sample(table) and more else table
+    return merge_tables([table, *more], hosts_of(table)) if is_sample(table) and more else table
 
 
 def with_alone(table: Table, steps: Iterable[Table]) -> Table:
@@ -215,7 +215,7 @@ def latencies(pairs: Iterable[Pair], hosts: Sequence[str]) -> tuple[tuple[float 
     return tuple(tuple(found.get(frozenset((a, b))) for b in hosts) for a in hosts)
 
 
-def moved(table: Table) -> Mapping[str, tuple[int, int]]:
+def moved_bytes(table: Table) -> Mapping[str, tuple[int, int]]:
     """Return the payload bytes that each host in a pair sent and received: at least, and at most with warm-ups.
 
     Every pair moves the same both ways. The result is empty if the heading is cut.

@@ -13,7 +13,7 @@ from click.shell_completion import shell_complete
 import railyard.cli.commands
 from railyard import __version__
 from railyard.base.errors import RailyardError
-from railyard.base.terminal import error_width, folded
+from railyard.base.terminal import error_width, fold_words
 from railyard.cli.command_list import write_commands
 from railyard.cli.mistakes import sentence
 
@@ -112,7 +112,7 @@ def _answer(arguments: list[str]) -> int:
 
 def _say(text: str) -> None:
     """Print an error; on a terminal, break its lines between words."""
-    click.echo(folded(f"railyard: {text}", error_width(), "  "), err=True)
+    click.echo(fold_words(f"railyard: {text}", error_width(), "  "), err=True)
 
 
 def _reader_left() -> int:

@@ -62,20 +62,20 @@ def judge(given: Sequence[Path], leaf_of: Leaves, asked: Asked) -> int:
     """Print what logs of two nodes each say; return the exit code. Raises InputError."""
     from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
     from railyard.verdict.blame.gpu_pairs_next import judged_again
-    from railyard.verdict.gpu.pair_logs import checked
+    from railyard.verdict.gpu.pair_logs import check_logs
     from railyard.verdict.gpu.target import of_words
 
     target = None if asked.nodes_have is None else of_words(asked.nodes_have)
     parsed: dict[str, Parsed] = {}
     recorded, early = _read_logs(given, asked.at_once, asked.name_pattern, parsed)
-    recorded = checked(recorded, parsed, target)
+    recorded = check_logs(recorded, parsed, target)
     found = judged_again(recorded, early, leaf_of).judged
     few = gpu_pairs.sufficient(found, leaf_of) if asked.fewest else None
     if asked.plot is not None:
         from railyard.results.report.pair_plot import write_pair_plot
-        from railyard.verdict.blame.gpu_pairs_plot import marked, ordered, panels, title
+        from railyard.verdict.blame.gpu_pairs_plot import named_nodes, order_nodes, panels, title
 
-        write_pair_plot(panels(found), ordered(found), marked(found), title(found), asked.plot)
+        write_pair_plot(panels(found), order_nodes(found), named_nodes(found), title(found), asked.plot)
         click.echo(f"wrote {asked.plot}", err=True)
     if asked.as_json:
         click.echo(json.dumps(gpu_pairs_text.as_json(found, few), ensure_ascii=False, allow_nan=False, indent=1))

@@ -199,15 +199,15 @@ def _in_groups(wanted: _Wanted) -> int:
         leaf_of = plan.leaves_of(site, place)
         nodes = plan.nodes_of(site, wanted.asked, leaf_of, datetime.now())
         used = leaf_pairs(_nights(site, place.fabric, _DAYS_REMEMBERED)[0], leaf_of) if wanted.nightly else None
-        run = plan.planned(site, asked, place, nodes, new_run_id(now), now, used)
+        run = plan.plan_run(site, asked, place, nodes, new_run_id(now), now, used)
         for node, why in run.left_out.items():
             _print(f"not tested: {node} is {why}")
         if not leaf_of:
             _print("no node's leaf switch is known: groups are drawn at random, and no leaf is judged")
         if wanted.dry_run:
-            click.echo(plan.shown(site, run, place, wanted.sample), nl=False)
+            click.echo(plan.show_run(site, run, place, wanted.sample), nl=False)
             return 0
-        _, seconds = plan.written(site, run, place, wanted.sample)
+        _, seconds = plan.write_first_step(site, run, place, wanted.sample)
         folder = runs_in(site.home) / run.id
         made = rolling(site, run, folder, wanted.group, _print)
         run = made.submitted(run, run.step(SAMPLE), seconds)

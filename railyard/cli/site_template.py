@@ -41,7 +41,7 @@ The checks come with Railyard. A folder `checks/` here replaces them; `-c DIR` r
 _OF_A_CLONE = ("lock.sh", "venv.sh")
 
 
-def written() -> dict[str, str]:
+def site_files() -> dict[str, str]:
     """Return path -> text of the files that a site gets in addition to copies."""
     return {".gitignore": IGNORED, "README.md": GUIDE}
 

@@ -45,19 +45,19 @@ def scripts(stack: str) -> dict[str, str]:
     """Return the files for the counter reader's folder: the script, the names that it may write down, and libraries."""
     from railyard.job import loaded_libraries
 
-    names = "".join(f"{name}\n" for name in sorted(known(stack)))
+    names = "".join(f"{name}\n" for name in sorted(variables_of_stack(stack)))
     libraries = f"{loaded_libraries.pattern()}\n"
     return {SCRIPT: packaged_text(f"job/scripts/{SCRIPT}"), NAMES_FILE: names, LIBRARIES_FILE: libraries}
 
 
-def planned(launch: Launch) -> dict[str, str]:
+def planned_variables(launch: Launch) -> dict[str, str]:
     """Return the variables that the stack is given, with their values; without those that a shell still fills in."""
     told = {name: launch.env.get(name, value) for name, value in launch.settings.env.items()}
     return {name: value for name, value in told.items() if "$" not in value}
 
 
 @lru_cache(maxsize=32)
-def known(stack: str) -> frozenset[str]:
+def variables_of_stack(stack: str) -> frozenset[str]:
     """Return the variables that choose transport, devices or rails of a stack, from the stacks' table."""
     found: set[str] = set()
     for way in STACKS[stack].ways.values():
@@ -93,7 +93,7 @@ def why_other(found: Iterable[Found], launch: Launch) -> str | None:
     For the variable that gives one rail per rank, any name of the planned list is right.
     """
     for each in found:
-        for name, value in planned(launch).items():
+        for name, value in planned_variables(launch).items():
             has = each.variables.get(name)
             of_its_own = name == launch.settings.rank_variable and has in value.split(",")
             if has == value[:_LONGEST] or of_its_own:
@@ -112,7 +112,7 @@ def why_whole(found: Iterable[Found]) -> str | None:
     return None
 
 
-def unseen(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
+def nodes_without_benchmark(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
     """Return the nodes where the benchmark was not seen: it had ended already, or the node shows no /proc."""
     seen = {label(each.node) for each in found}
     return tuple(node for node in launch.nodes if label(node) not in seen)
@@ -120,7 +120,7 @@ def unseen(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
 
 def unplanned(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
     """Return a remark for each variable of the stack's table that is set and was not planned."""
-    told = planned(launch)
+    told = planned_variables(launch)
     said = [
         f'{name} is "{value}" in the environment of {each.program} on {each.node}, and the run did not plan it'
         for each in found

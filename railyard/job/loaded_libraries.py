@@ -105,7 +105,7 @@ def why_other(found: Iterable[Found], places: Places) -> str | None:
     return None
 
 
-def unproven(found: Sequence[Found], places: Places, nodes: Sequence[str]) -> tuple[str, ...]:
+def doubts(found: Sequence[Found], places: Places, nodes: Sequence[str]) -> tuple[str, ...]:
     """Return remarks about what is not proven: nodes whose process was not read, libraries that may be from anywhere.
 
     ``nodes`` are those of the run.

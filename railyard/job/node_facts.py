@@ -128,7 +128,7 @@ def parse(text: str, tag: str) -> NodeFacts | None:
     return NodeFacts(lines[1].removeprefix("node "), facts, _with_distances(known))
 
 
-def grouped(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
+def group_nodes(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
     """Return groups of nodes that are equal in everything, the largest group first.
 
     With thousands of nodes, each may have a few kB less memory than the next. If that makes too many groups, such a

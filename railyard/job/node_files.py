@@ -144,7 +144,7 @@ def prepared(folder: Path, tag: str, count: int) -> Asking:
 
 
 @contextmanager
-def asked(parent: Path, count: int) -> Iterator[Asking]:
+def ask_nodes(parent: Path, count: int) -> Iterator[Asking]:
     """Yield a new folder in ``parent`` in which so many nodes answer. It is removed, unless ``keep`` was called.
 
     Raises Unwritable if it cannot be made.

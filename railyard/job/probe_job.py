@@ -177,7 +177,7 @@ def probes_script() -> str:
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
-def limited(launch: Launch, limit_s: int | str, kill_after_s: int = _KILL_AFTER_S) -> list[str]:
+def limit_words(launch: Launch, limit_s: int | str, kill_after_s: int = _KILL_AFTER_S) -> list[str]:
     """Return the words that end a step after ``limit_s`` seconds, and kill it ``kill_after_s`` later.
 
     They start a step again once if it is started by Slurm's plugin pmi2 and LAUNCHER_BUG ended its start.
@@ -202,7 +202,7 @@ def step_words(
     same cores; the order of nodes does not matter then. Raises RailyardError for a launcher that cannot be given the
     nodes to use.
     """
-    timed = ["timeout", "-k", str(kill_after_s), str(limit_s)] if shared else limited(launch, limit_s, kill_after_s)
+    timed = ["timeout", "-k", str(kill_after_s), str(limit_s)] if shared else limit_words(launch, limit_s, kill_after_s)
     count = len(launch.nodes)
     ranks = count * per_node
     if launcher in SRUN:

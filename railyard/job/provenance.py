@@ -90,5 +90,5 @@ def circumstances(
         "job_id": None if job_id is None else str(job_id),
         "linked": tuple(f"{name} => {path or 'not found'}" for name, path in linkage.parse(linked or "").items()),
         "variables": allowed(variables),
-        "hardware": node_facts.grouped(facts),
+        "hardware": node_facts.group_nodes(facts),
     }

@@ -14,7 +14,7 @@ from railyard.parsers.slurm.nodes import NodeState, record_fields
 from railyard.provision.testbed.entry import enter_script
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.provision.testbed.spec import spec_of
-from railyard.site.systems.job_requests import asked, asks_for_whole_nodes
+from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
@@ -27,19 +27,19 @@ _WHOLE = re.compile(r"^SelectType\s*=\s*select/linear\s*$", re.MULTILINE)
 
 def answer(words: Sequence[str]) -> tuple[str, str]:
     """Return a client's output, and the first line of its complaint; no output if it is missing or too slow."""
-    done = ended(words)
+    done = client_end(words)
     return ("", done) if isinstance(done, str) else (done.stdout, _complaint(done))
 
 
 def refused(words: Sequence[str]) -> str | None:
     """Return why a client did not do its task, from its own first line; None if it did."""
-    done = ended(words)
+    done = client_end(words)
     if isinstance(done, str):
         return done
     return None if done.returncode == 0 else _complaint(done) or f"{words[0]} ended with exit code {done.returncode}"
 
 
-def ended(words: Sequence[str]) -> "subprocess.CompletedProcess[str] | str":
+def client_end(words: Sequence[str]) -> "subprocess.CompletedProcess[str] | str":
     """Return how a client ended, or why there is no answer."""
     try:
         return subprocess.run(
@@ -104,7 +104,7 @@ def why_shared(system: System) -> str | None:
     records = [record_fields(line) for line in answer(["scontrol", "-o", "show", "partition"])[0].splitlines()]
     by_name = {fields["PartitionName"]: fields for fields in records if "PartitionName" in fields}
     default = (name for name, fields in by_name.items() if fields.get("Default") == "YES")
-    names = [name for text in asked(system, "partition") for name in text.split(",")] or list(default)
+    names = [name for text in requested_words(system, "partition") for name in text.split(",")] or list(default)
     found = ((name, by_name.get(name, {}).get("OverSubscribe", "EXCLUSIVE")) for name in names)
     shared = [f"{name} (OverSubscribe={how})" for name, how in found if how != "EXCLUSIVE"]
     if not shared or _WHOLE.search(answer(["scontrol", "show", "config"])[0]):

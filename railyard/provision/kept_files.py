@@ -49,7 +49,7 @@ class _Listing:
     files: tuple[KeptFile, ...]
 
 
-def kept(path: str, now: Path) -> KeptFile:
+def read_kept(path: str, now: Path) -> KeptFile:
     """Return what a file is now, under the name ``path``. Raises OSError if it cannot be read."""
     found = now.stat()
     return KeptFile(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, digest(now))
@@ -66,7 +66,7 @@ def digest(file: Path) -> str:
 
 def keep(folder: Path) -> None:
     """Write the list of the programs and libraries of a newly filled folder; for a link, its target counts."""
-    write(folder / FILE, [kept(str(each.relative_to(folder)), each) for each in _programs_and_libraries(folder)])
+    write(folder / FILE, [read_kept(str(each.relative_to(folder)), each) for each in _programs_and_libraries(folder)])
 
 
 def changed(folder: Path) -> str | None:
@@ -94,7 +94,7 @@ def changed_since(file: Path, paths: Iterable[Path]) -> tuple[str, ...]:
         earlier = before.get(str(path))
         why = None if earlier is None else earlier.why_changed(path)
         said += [] if why is None else [f"{path} has changed since the last run with it ({why})"]
-        now.append(earlier if earlier is not None and why is None else kept(str(path), path))
+        now.append(earlier if earlier is not None and why is None else read_kept(str(path), path))
     if now and tuple(now) != tuple(before.values()):
         file.parent.mkdir(parents=True, exist_ok=True)
         write(file, now)

@@ -176,7 +176,7 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
             if source.lock is not None:
                 wheels.install(_lock(home, source.lock), partial)
             _point_at_system(stack, source, partial)
-            mpich_fortran.complete(partial)
+            mpich_fortran.add_wrappers(partial)
             (partial / STAMP).write_text(_key(home, stack, source) + "\n", encoding="utf-8")
             _put_in_place(partial, prefix)
         finally:

@@ -39,7 +39,7 @@ exec $show "${MPICH_FC:-gfortran}" "$@" "-I$prefix/include" "-L$prefix/lib" \\
 """
 
 
-def complete(prefix: Path) -> None:
+def add_wrappers(prefix: Path) -> None:
     """Add the compiler wrappers, and the names that they link, to a prefix that has both of FILES."""
     if not all((prefix / name).exists() for name in FILES):
         return

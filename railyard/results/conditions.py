@@ -18,16 +18,16 @@ def sentences(records: Iterable[Record]) -> tuple[str, ...]:
     ``the references edr-bw and edr-lat were taken with turbo on and smt off; n1 and n2 have turbo off and smt on``.
     Nothing if they are alike, or if one side is unknown.
     """
-    return told([condition for record in records for condition in record.conditions])
+    return describe_differences([condition for record in records for condition in record.conditions])
 
 
-def told(found: Sequence[ConditionRecord]) -> tuple[str, ...]:
+def describe_differences(found: Sequence[ConditionRecord]) -> tuple[str, ...]:
     """Return a sentence for each group of nodes that differs from the same references, of several tests or of one."""
     entries: dict[tuple[str, str, str], dict[str, None]] = {}
     nodes: dict[tuple[str, str, str], dict[str, None]] = {}
     for each in found:
         for has, where in each.unlike.items():
-            key = (each.name.replace("_", "-"), shown(each.name, each.stated), has)
+            key = (each.name.replace("_", "-"), format_condition(each.name, each.stated), has)
             entries.setdefault(key, {}).update(dict.fromkeys(each.references))
             nodes.setdefault(key, {}).update(dict.fromkeys(where))
     groups: dict[tuple[tuple[str, ...], tuple[str, ...]], list[tuple[str, str, str]]] = {}
@@ -51,7 +51,7 @@ def seen_nodes(record: Record) -> Iterator[Seen]:
         yield Seen(group.facts, [said for device, said in group.devices.items() if device in meant], run)
 
 
-def shown(name: str, text: str) -> str:
+def format_condition(name: str, text: str) -> str:
     """Return what a source states, as it is shown: on or off in one word, everything else as in the source."""
     known = conditions.read(name, text)
     return known[0] if len(known) == 1 and known[0] in ("on", "off") else one_line(text)

@@ -12,7 +12,7 @@ from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import SetupError
 from railyard.base.paths import runs_folder
 from railyard.base.variables import with_variables
-from railyard.results.record.kept import Kept, beside
+from railyard.results.record.kept import Kept, kept_path
 from railyard.results.record.masking import masked
 from railyard.results.record.pair_rows import Packed, write
 from railyard.results.record.promised import ENDED_FILE_NAME
@@ -95,7 +95,7 @@ def keep_beside(home: Path, output: str, kept: Kept) -> None:
 
     Raises SetupError if the file cannot be written.
     """
-    file = beside(run_folder(home) / output)
+    file = kept_path(run_folder(home) / output)
     try:
         file.write_text(kept.to_text(), encoding="utf-8")
     except OSError as error:

@@ -26,7 +26,7 @@ from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
-from railyard.site.systems.rehearsed import rehearsed
+from railyard.site.systems.rehearsed import current_rehearsal
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
 NO_HOST = "(?!)"
@@ -112,7 +112,7 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
 def _perflogs() -> str:
     if replays_all():
         return "perflogs-replayed"
-    return "perflogs" if rehearsed() is None else "perflogs-rehearsed"
+    return "perflogs" if current_rehearsal() is None else "perflogs-rehearsed"
 
 
 def _takes_any_host(system: System) -> bool:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.base.terminal import error_width, folded
+from railyard.base.terminal import error_width, fold_words
 from railyard.base.whole_file import write_whole
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 
@@ -101,7 +101,7 @@ def shown_silence(folder: Path) -> Iterator[Silence]:
     def show() -> None:
         while not over.wait(_LOOK_S):
             if words := silence.words():
-                print(folded(words, error_width(), "  "), file=sys.stderr, flush=True)
+                print(fold_words(words, error_width(), "  "), file=sys.stderr, flush=True)
 
     watcher = threading.Thread(target=show, daemon=True) if sys.stderr.isatty() else None
     if watcher is not None:

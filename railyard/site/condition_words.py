@@ -61,7 +61,7 @@ def on_off(text: str) -> str | None:
     return _ON_OFF.get(text.strip().lower())
 
 
-def whole(text: str) -> str | None:
+def parse_whole(text: str) -> str | None:
     """Return a whole number."""
     return text.strip() if re.fullmatch(r"[0-9]{1,9}", text.strip()) else None
 
@@ -89,7 +89,7 @@ def snoop_mode(text: str) -> str | None:
 
 def snooped(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return the snoop modes that an Intel node may be in: only cluster on die has several domains per socket."""
-    domains = whole(facts.get("numa_nodes_per_socket", ""))
+    domains = parse_whole(facts.get("numa_nodes_per_socket", ""))
     if domains is None or "Intel" not in facts.get("processor", "") or int(domains) == 0:
         return ()
     return ("early or home or directory",) if int(domains) == 1 else ("cluster on die",)
@@ -97,7 +97,7 @@ def snooped(facts: Mapping[str, str]) -> tuple[str, ...]:
 
 def interleaved(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return whether all sockets of a node are one memory domain; () for a node with one socket."""
-    domains, sockets = (whole(facts.get(name, "")) for name in ("numa_nodes_per_socket", "sockets"))
+    domains, sockets = (parse_whole(facts.get(name, "")) for name in ("numa_nodes_per_socket", "sockets"))
     if domains is None or sockets is None or int(sockets) < 2:
         return ()
     return ("on" if int(domains) == 0 else "off",)
@@ -117,7 +117,7 @@ def clock(text: str) -> str | None:
 
 def nominal_clock(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return a node's nominal clock to 0.1 GHz: from its driver, else from the model's name ("… @ 2.60GHz")."""
-    khz, named = whole(facts.get("base_frequency_khz", "")), _CLOCK.search(facts.get("processor", ""))
+    khz, named = parse_whole(facts.get("base_frequency_khz", "")), _CLOCK.search(facts.get("processor", ""))
     ghz = int(khz) / 1e6 if khz else float(named["ghz"]) if named else None
     return () if ghz is None else (f"{round(ghz, 1):g} GHz",)
 

@@ -123,7 +123,7 @@ _TABLE: tuple[Condition, ...] = (
         "numa-nodes-per-socket",
         "memory domains per socket: NPS, sub-NUMA clustering",
         "a whole number",
-        words.whole,
+        words.parse_whole,
         _fact("numa_nodes_per_socket"),
         costs=_always_differs,
         read_from="system/node",
@@ -256,7 +256,7 @@ _TABLE: tuple[Condition, ...] = (
         "hops",
         "switches between the two nodes",
         "a whole number",
-        words.whole,
+        words.parse_whole,
         _of_run("hops"),
         costs=lambda stated, shown: int(shown) > int(stated),
         read_from="railyard fabric --keep-hops",
@@ -308,7 +308,7 @@ def shown(name: str, seen: Seen) -> tuple[str, ...]:
     return () if condition is None else condition.shown(seen)
 
 
-def unlike(name: str, text: str, seen: Seen) -> tuple[str, ...]:
+def unlike_values(name: str, text: str, seen: Seen) -> tuple[str, ...]:
     """Return the node's values that the source does not state; () if they are alike, or if either is unknown."""
     condition, stated = find(name), read(name, text)
     if condition is None or not stated:

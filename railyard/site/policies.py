@@ -29,7 +29,7 @@ def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, 
     kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
     found = ask.policies(stack, kind, rails, knobs)
     if found and rails == 1 and system.fabrics[fabric].each_rail:
-        return (*found, *map(model.alone, range(2, len(system.fabrics[fabric].rails) + 1)))
+        return (*found, *map(model.policy_of_rail, range(2, len(system.fabrics[fabric].rails) + 1)))
     if model.STRIPING not in found:
         return found
     own = dict.fromkeys(model.tuned(size) for size in system.stacks[stack].striping_thresholds)

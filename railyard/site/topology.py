@@ -91,7 +91,7 @@ def kept_of(home: Path, system: str, fabric: str) -> Kept | None:
 Leaves = Mapping[str, str]
 
 
-def stated(switches: Mapping[str, Sequence[str]]) -> Leaves:
+def stated_leaves(switches: Mapping[str, Sequence[str]]) -> Leaves:
     """Return each node's leaf switch from the system's file, which has each switch with its nodes."""
     return {label(node): switch for switch, nodes in switches.items() for node in nodes}
 
@@ -103,7 +103,7 @@ def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], r
     distances that is damaged or has another form.
     """
     devices, switches = [rail.device for rail in rails], system.fabrics[fabric].leaf_switches
-    return hops_between(home, system.system, fabric, nodes, devices, stated(switches))
+    return hops_between(home, system.system, fabric, nodes, devices, stated_leaves(switches))
 
 
 def leaves(
@@ -115,7 +115,7 @@ def leaves(
     separate switches. Raises InputError for a file of distances that is damaged or has another form.
     """
     if switches:
-        return stated(switches)
+        return stated_leaves(switches)
     kept = kept_of(home, system, fabric)
     if kept is None or not devices:
         return {}

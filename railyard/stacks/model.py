@@ -53,7 +53,7 @@ def tuned(threshold_bytes: int) -> str:
     return f"{STRIPING}-{threshold_bytes // _FACTORS[unit]}{unit}"
 
 
-def alone(number: int) -> str:
+def policy_of_rail(number: int) -> str:
     """Return the policy that uses only this rail of a fabric, counted from 1: ``rail-2``; single for the first."""
     return SINGLE if number == 1 else f"rail-{number}"
 
@@ -79,7 +79,7 @@ def parted(name: str) -> tuple[str, int | None]:
     return (name, None) if found is None else (STRIPING, int(found[1]) * _FACTORS[found[2]])
 
 
-def unknown(name: str) -> str | None:
+def known_instead(name: str) -> str | None:
     """Return what to write instead of an unknown policy, None for a known one. A threshold has only one spelling."""
     policy, threshold = parted(name)
     if threshold is not None:

@@ -62,6 +62,6 @@ def _mpi(case: Case, evidence: Evidence) -> str | None:
 def _differing_nodes(name: str, text: str, nodes: Mapping[str, Seen]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for node, seen in nodes.items():
-        for has in conditions.unlike(name, text, seen):
+        for has in conditions.unlike_values(name, text, seen):
             found.setdefault(has, []).append(node)
     return {has: tuple(where) for has, where in found.items()}

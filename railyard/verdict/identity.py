@@ -51,11 +51,11 @@ def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[s
     if evidence.environment is None or evidence.exit_code != 0:
         return ()
     nodes = [node for node in case.launch.nodes if node in answered]
-    libraries = () if evidence.rehearsed else loaded_libraries.unproven(evidence.environment, _places(case), nodes)
-    if not environment.planned(case.launch):
+    libraries = () if evidence.rehearsed else loaded_libraries.doubts(evidence.environment, _places(case), nodes)
+    if not environment.planned_variables(case.launch):
         return libraries
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
-    unread = () if evidence.rehearsed else environment.unseen(evidence.environment, case.launch)
+    unread = () if evidence.rehearsed else environment.nodes_without_benchmark(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
     unseen = [f"the environment of the benchmark was not read on {named(nodes)}"] if nodes else []
     return (*unseen, *environment.unplanned(evidence.environment, case.launch), *libraries)

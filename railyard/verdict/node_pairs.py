@@ -63,7 +63,7 @@ def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, 
 
 def _moved_bytes(tables: Sequence[Table]) -> Mapping[str, tuple[int, int]]:
     try:
-        return node_pairs.moved(tables[0]) if tables else {}
+        return node_pairs.moved_bytes(tables[0]) if tables else {}
     except ValueError:  # a row without numbers: rule 2 says so
         return {}
 

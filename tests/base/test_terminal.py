@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from railyard.base.terminal import folded, line_width, tracked, wrapped
+from railyard.base.terminal import fold_words, line_width, tracked, wrap_lines
 
 TAKES = "from railyard.base.terminal import tracked; print(sum(tracked(range({count}), 'judging figures')))"
 
@@ -43,21 +43,23 @@ def test_without_a_terminal_the_items_are_what_was_given() -> None:
 
 
 def test_a_sentence_folds_between_words_below_its_indent() -> None:
-    assert folded("the rail hsn1 of vn2 is slow", 14, "    ", "  ") == "  the rail\n    hsn1 of\n    vn2 is\n    slow"
-    assert folded("/a/long/path/that/is/one/word is here", 10, " ") == "/a/long/path/that/is/one/word\n is here"
-    assert folded("one\ntwo three", 5, "> ") == "one\n> two\n> three"
-    assert folded("the rail hsn1 of vn2 is slow", None) == "the rail hsn1 of vn2 is slow"
+    assert (
+        fold_words("the rail hsn1 of vn2 is slow", 14, "    ", "  ") == "  the rail\n    hsn1 of\n    vn2 is\n    slow"
+    )
+    assert fold_words("/a/long/path/that/is/one/word is here", 10, " ") == "/a/long/path/that/is/one/word\n is here"
+    assert fold_words("one\ntwo three", 5, "> ") == "one\n> two\n> three"
+    assert fold_words("the rail hsn1 of vn2 is slow", None) == "the rail hsn1 of vn2 is slow"
 
 
 def test_lines_fold_each_below_its_own_indent() -> None:
-    assert wrapped("short\n  problem: no carrier", 14) == "short\n  problem: no\n    carrier"
-    assert wrapped("a line  of columns", 18) == "a line  of columns"
+    assert wrap_lines("short\n  problem: no carrier", 14) == "short\n  problem: no\n    carrier"
+    assert wrap_lines("a line  of columns", 18) == "a line  of columns"
 
 
 @pytest.mark.parametrize("wide", range(12, 60))
 def test_the_words_of_a_state_stay_together(wide: int) -> None:
     said = "hp2p-two-summaries.txt: hp2p/hp2p: NOT JUDGED: hp2p/hp2p measures nothing that is compared"
-    lines = folded(said, wide, "  ").split("\n")
+    lines = fold_words(said, wide, "  ").split("\n")
     assert [line for line in lines if "NOT JUDGED" in line]
     assert " ".join(" ".join(lines).split()) == said
 

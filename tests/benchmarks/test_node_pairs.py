@@ -11,7 +11,7 @@ from railyard.benchmarks.node_pairs import (
     hosts_of,
     latencies,
     matrix,
-    moved,
+    moved_bytes,
     pairs_of,
     slow_nodes,
     with_alone,
@@ -94,10 +94,10 @@ def test_a_pair_that_is_good_alone_counts_as_good_and_a_slow_one_stays_slow() ->
 def test_every_node_moved_what_its_pairs_did_both_ways() -> None:
     least = SIZE * 8 * 2
     most = least + SIZE + 8 * (20 + 2 + 1)
-    assert moved(table()) == {host: (2 * least, 2 * most) for host in ("n1", "n2", "n3")}
-    assert moved(table(ROWS[:1])) == {host: (least, most) for host in ("n1", "n2")}
+    assert moved_bytes(table()) == {host: (2 * least, 2 * most) for host in ("n1", "n2", "n3")}
+    assert moved_bytes(table(ROWS[:1])) == {host: (least, most) for host in ("n1", "n2")}
 
 
 def test_a_heading_that_is_cut_moved_nothing() -> None:
     cut = dataclasses.replace(table(), context={"hosts": "n1 n2 n3"})
-    assert moved(cut) == {}
+    assert moved_bytes(cut) == {}

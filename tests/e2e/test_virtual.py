@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import marked
+from railyard.provision.testbed.processes import outermost_processes
 from railyard.results.record.file import FILE_NAME
 from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
 from tests.waiting import PATIENCE_S, wait_for
@@ -30,7 +30,7 @@ def processes_of(site: VirtualSite) -> list[str]:
 
 
 def nothing_is_left(site: VirtualSite) -> bool:
-    return not site.bed().is_up() and not marked(site.bed().folder) and not processes_of(site)
+    return not site.bed().is_up() and not outermost_processes(site.bed().folder) and not processes_of(site)
 
 
 # --- ReFrame by hand

@@ -9,7 +9,17 @@ from pathlib import Path
 import pytest
 
 from railyard.job.counters.node import reader_script
-from railyard.job.environment import NAMES_FILE, Found, known, parse, planned, scripts, unplanned, unseen, why_other
+from railyard.job.environment import (
+    NAMES_FILE,
+    Found,
+    nodes_without_benchmark,
+    parse,
+    planned_variables,
+    scripts,
+    unplanned,
+    variables_of_stack,
+    why_other,
+)
 from railyard.job.launch import Launch
 from railyard.site.site import Site
 from tests.made.judged import launch_of
@@ -27,7 +37,7 @@ def launch(virtual: Site) -> Launch:
 
 
 def found_of(launch: Launch, node: str = "vn1", **changed: str | None) -> Found:
-    has = {**planned(launch), **changed}
+    has = {**planned_variables(launch), **changed}
     return Found(node, "IMB-MPI1", {name: value for name, value in has.items() if value is not None})
 
 
@@ -130,7 +140,7 @@ def test_a_run_that_ends_at_once_is_not_held_up(stage: Path) -> None:
 
 def test_the_script_may_write_what_the_stack_is_told_and_what_its_table_knows(launch: Launch) -> None:
     names = scripts("mpich")[NAMES_FILE].split()
-    assert set(planned(launch)) <= known("mpich") == set(names)
+    assert set(planned_variables(launch)) <= variables_of_stack("mpich") == set(names)
     assert "UCX_IB_GID_INDEX" in names
     assert not any("PASS" in name or "TOKEN" in name for name in names)
     assert scripts("tcp")[NAMES_FILE] == ""
@@ -146,7 +156,7 @@ def test_a_file_of_another_run_or_a_cut_one_is_none() -> None:
 
 def test_what_was_planned_is_no_contradiction(launch: Launch) -> None:
     assert why_other([found_of(launch), found_of(launch, "vn2")], launch) is None
-    assert unseen([found_of(launch)], launch) == ("vn2",)
+    assert nodes_without_benchmark([found_of(launch)], launch) == ("vn2",)
     assert unplanned([found_of(launch)], launch) == ()
 
 
@@ -167,7 +177,7 @@ def test_a_variable_that_nobody_planned_is_remarked(launch: Launch) -> None:
 
 def test_what_a_check_tells_its_ranks_is_planned_in_place_of_the_stacks_own(virtual: Site) -> None:
     launch = launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2"), variables={"UCX_TLS": "self"})
-    assert planned(launch)["UCX_TLS"] == "self"
+    assert planned_variables(launch)["UCX_TLS"] == "self"
 
 
 def test_each_rank_may_have_one_of_the_planned_rails(launch: Launch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.environment import Found
-from railyard.job.loaded_libraries import Places, pattern, unproven, why_other
+from railyard.job.loaded_libraries import Places, doubts, pattern, why_other
 
 SYSTEM = "/usr/lib/x86_64-linux-gnu"
 
@@ -34,7 +34,7 @@ def test_the_prefix_and_what_belongs_to_the_kernels_drivers_are_intended(prefix:
         )
     ]
     assert why_other(found, places) is None
-    assert unproven(found, places, ("vn1",)) == ()
+    assert doubts(found, places, ("vn1",)) == ()
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_folder_that_the_file_names_is_a_place_and_then_no_other_is(prefix: Pa
 def test_what_nothing_states_is_not_proven_and_no_fault(prefix: Path) -> None:
     mpi, libraries = prefix / "lib/libmpi.so.12", ("/opt/a/libfabric.so.1", "/opt/b/libnccl-net.so")
     assert why_other([loaded(mpi, *libraries)], Places((str(prefix),))) is None
-    assert unproven([loaded(mpi, *libraries)], Places((str(prefix),)), ("vn1",)) == tuple(
+    assert doubts([loaded(mpi, *libraries)], Places((str(prefix),)), ("vn1",)) == tuple(
         f"not proven: that {path} is the intended {title}; name its folder under libraries of that stack in the "
         "system's file"
         for path, title in zip(libraries, ("libfabric", "NCCL"), strict=True)
@@ -80,7 +80,7 @@ def test_what_nothing_states_is_not_proven_and_no_fault(prefix: Path) -> None:
 def test_a_node_that_shows_no_libraries_is_not_proven(prefix: Path) -> None:
     unread, early = Found("vn2", "IMB-MPI1", {}), loaded(f"{SYSTEM}/libibverbs.so.1", node="vn3")
     found = [loaded(prefix / "lib/libmpi.so.12"), unread, early]
-    assert unproven(found, Places((str(prefix),)), ("vn1", "vn2", "vn3", "vn4")) == (
+    assert doubts(found, Places((str(prefix),)), ("vn1", "vn2", "vn3", "vn4")) == (
         "not proven: which libraries the benchmark loaded on vn2, vn3 and vn4 (they were not read)",
     )
 
@@ -100,7 +100,7 @@ def test_a_prefix_of_links_stands_for_what_they_lead_to(tmp_path: Path) -> None:
 def test_the_packages_of_spack_lie_beside_each_other(tmp_path: Path) -> None:
     prefix = tmp_path / f"openmpi-4.1.6-{'a' * 32}"
     ucx = tmp_path / f"ucx-1.15.0-{'b' * 32}/lib/libucp.so.0"
-    assert unproven([loaded(prefix / "lib/libmpi.so.40", ucx)], Places((str(prefix),)), ("vn1",)) == ()
+    assert doubts([loaded(prefix / "lib/libmpi.so.40", ucx)], Places((str(prefix),)), ("vn1",)) == ()
 
 
 def test_the_pattern_finds_each_library_that_carries_messages_and_no_other() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.counters.node import reader_script
-from railyard.job.node_facts import DEVICE_FACTS, FACTS, NodeFacts, grouped, node_script, parse
+from railyard.job.node_facts import DEVICE_FACTS, FACTS, NodeFacts, group_nodes, node_script, parse
 from railyard.results.record.form import NodeGroup
 from tests.made.sysfs import Tree
 from tests.waiting import PATIENCE_S
@@ -247,11 +247,11 @@ def test_nodes_that_are_alike_share_a_group_and_an_odd_one_stands_alone() -> Non
     def one(node: str, smt: str) -> NodeFacts:
         return NodeFacts(node, {"smt": smt}, {"hsn0": {"driver": "veth"}})
 
-    assert grouped([one("n3", "on"), one("n1", "off"), one("n2", "on"), one("n4", "on")]) == (
+    assert group_nodes([one("n3", "on"), one("n1", "off"), one("n2", "on"), one("n4", "on")]) == (
         NodeGroup(("n2", "n3", "n4"), {"smt": "on"}, {"hsn0": {"driver": "veth"}}),
         NodeGroup(("n1",), {"smt": "off"}, {"hsn0": {"driver": "veth"}}),
     )
-    assert grouped([]) == ()
+    assert group_nodes([]) == ()
 
 
 def test_the_distance_from_a_card_to_each_gpu_is_recorded(node: Path) -> None:
@@ -287,5 +287,5 @@ def test_networks_are_read_as_addresses_and_do_not_part_nodes_that_are_alike() -
     assert one is not None
     assert one.devices["hsn0"]["subnets"] == "10.98.1.0/24"
     other = NodeFacts("vn2", one.facts, {"hsn0": {**one.devices["hsn0"], "subnets": "10.98.7.0/24"}})
-    (group,) = grouped([one, other])
+    (group,) = group_nodes([one, other])
     assert (group.nodes, group.devices["hsn0"]) == (("vn1", "vn2"), {"driver": "veth", "mtu": "1500"})

@@ -8,7 +8,17 @@ from pathlib import Path
 import pytest
 
 from railyard.job import node_files
-from railyard.job.node_files import Asking, Gathered, NodeFile, asked, by_launcher, gather, parse, prepared, read_folder
+from railyard.job.node_files import (
+    Asking,
+    Gathered,
+    NodeFile,
+    ask_nodes,
+    by_launcher,
+    gather,
+    parse,
+    prepared,
+    read_folder,
+)
 
 TAG = "20261124T040000-7"
 
@@ -197,15 +207,15 @@ def test_how_long_is_waited_depends_on_how_the_launch_ended(asking: Asking, monk
 
 
 def test_the_folder_of_an_asking_goes_unless_it_is_kept_and_then_after_a_day(tmp_path: Path) -> None:
-    with asked(tmp_path / "answers", 2) as gone:
+    with ask_nodes(tmp_path / "answers", 2) as gone:
         assert (gone.folder / "asked").read_text() == f"{gone.tag}\n2\n"
-    with asked(tmp_path / "answers", 2) as stays:
+    with ask_nodes(tmp_path / "answers", 2) as stays:
         node_files.keep(stays)
     assert list((tmp_path / "answers").iterdir()) == [stays.folder]
     long_ago = stays.folder.stat().st_mtime - 90_000
     os.utime(stays.folder, (long_ago, long_ago))
-    with asked(tmp_path / "answers", 2):
+    with ask_nodes(tmp_path / "answers", 2):
         assert not stays.folder.exists()
     (tmp_path / "file").write_text("")
-    with pytest.raises(node_files.Unwritable), asked(tmp_path / "file", 2):
+    with pytest.raises(node_files.Unwritable), ask_nodes(tmp_path / "file", 2):
         raise AssertionError("not reached")

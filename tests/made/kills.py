@@ -13,7 +13,7 @@ from pathlib import Path
 
 from railyard.base.paths import runs_folder
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import inside, marked
+from railyard.provision.testbed.processes import inside, outermost_processes
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.promised import read_promised, why_short
 
@@ -119,7 +119,7 @@ def _left(home: Path) -> Iterator[str]:
             for pid in os.listdir("/proc")
             if pid.isdigit() and int(pid) != os.getpid() and str(home).encode() in (words := _words(int(pid)))
         ]
-        left += [f"a process of the cluster: {one.pid}" for one in marked(Testbed(home).folder)]
+        left += [f"a process of the cluster: {one.pid}" for one in outermost_processes(Testbed(home).folder)]
     yield from (f"left behind: {one}" for one in dict.fromkeys(left))
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from railyard.job.node_facts import DEVICE_FACTS, FACTS
 from railyard.site.condition_words import mpi_of
-from railyard.site.conditions import CONDITIONS, Seen, document, may_cost, read, shown, unlike, why_unreadable
+from railyard.site.conditions import CONDITIONS, Seen, document, may_cost, read, shown, unlike_values, why_unreadable
 from railyard.site.references.load import load_references
 from railyard.site.systems.load import load_systems
 from railyard.stacks.table import STACKS
@@ -96,14 +96,14 @@ def test_a_nodes_fact_is_put_into_the_words_of_a_source(
     name: str, stated: str, facts: Mapping[str, str], other: tuple[str, ...]
 ) -> None:
     assert why_unreadable(name, stated) is None
-    assert unlike(name, stated, Seen(facts)) == other
+    assert unlike_values(name, stated, Seen(facts)) == other
 
 
 @pytest.mark.parametrize(("name", "stated", "rails", "other"), RAIL_CASES)
 def test_a_rails_fact_is_put_into_the_words_of_a_source(
     name: str, stated: str, rails: tuple[Mapping[str, str], ...], other: tuple[str, ...]
 ) -> None:
-    assert unlike(name, stated, Seen({}, rails)) == other
+    assert unlike_values(name, stated, Seen({}, rails)) == other
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_rails_fact_is_put_into_the_words_of_a_source(
 def test_the_library_of_a_run_is_compared_as_far_as_both_are_named(
     stated: str, ran: str, other: tuple[str, ...]
 ) -> None:
-    assert unlike("mpi", stated, Seen({}, (), {"mpi": ran})) == other
+    assert unlike_values("mpi", stated, Seen({}, (), {"mpi": ran})) == other
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,9 @@ def test_a_value_that_the_table_does_not_know_is_refused_and_never_compared(name
     condition = CONDITIONS[name]
     assert why == f'{name}: found "{text}", expected {condition.expected}; put into note what these words cannot say'
     assert read(name, text) == ()
-    assert unlike(name, text, Seen({"turbo": "on", "smt": "on", "governor": "powersave", "kernel": "6.1.0"})) == ()
+    assert (
+        unlike_values(name, text, Seen({"turbo": "on", "smt": "on", "governor": "powersave", "kernel": "6.1.0"})) == ()
+    )
 
 
 NODES = [
@@ -177,7 +179,7 @@ def test_what_a_node_shows_can_be_stated_and_is_alike(facts: Mapping[str, str]) 
         if values:
             told += 1
             assert condition.is_field or why_unreadable(name, text) is None
-            assert unlike(name, text, seen) == (), name
+            assert unlike_values(name, text, seen) == (), name
     assert told >= 13
 
 
@@ -186,7 +188,7 @@ def test_each_mpi_library_of_the_stacks_is_known_by_its_name(stack: str) -> None
     said = mpi_of(stack, "9.8.7")
     assert said is not None
     assert ("9.8.7" in said) == (stack != "hpcx")
-    assert unlike("mpi", said, Seen({}, (), {"mpi": said})) == ()
+    assert unlike_values("mpi", said, Seen({}, (), {"mpi": said})) == ()
 
 
 def test_what_may_cost_is_the_worse_of_two_only() -> None:

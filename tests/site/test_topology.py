@@ -12,7 +12,7 @@ from railyard.base.errors import InputError, RailyardError
 from railyard.base.hostlist import expanded
 from railyard.parsers import imb
 from railyard.site.site import Site
-from railyard.site.topology import FORMAT, Kept, file_of, hops_between, keep, leaves, parse, sides, stated, text
+from railyard.site.topology import FORMAT, Kept, file_of, hops_between, keep, leaves, parse, sides, stated_leaves, text
 from railyard.verdict.assess import Assessment
 from railyard.verdict.stored.judge import judge
 from railyard.verdict.stored.system_target import of_system
@@ -193,7 +193,7 @@ def test_each_host_of_a_run_has_its_side_or_none_has() -> None:
 
 
 def test_a_job_reads_back_what_it_was_told() -> None:
-    assert text(stated(SWITCHES)) == "n1 leaf1\nn2 leaf1\nn3 leaf2\n"
+    assert text(stated_leaves(SWITCHES)) == "n1 leaf1\nn2 leaf1\nn3 leaf2\n"
     assert parse(text(PLANES["mlx5_0"])) == PLANES["mlx5_0"]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
-from railyard.job.node_facts import NodeFacts, grouped
+from railyard.job.node_facts import NodeFacts, group_nodes
 from railyard.provision.replay.form import Played
 from railyard.results.conditions import HEADING
 from railyard.results.record.file import FILE_NAME, append_record
@@ -136,7 +136,7 @@ def stored(assessed: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.
     def store(run: str, *nodes: NodeFacts) -> None:
         found = assessed(site=site, facts=nodes, hops=1)
         told = record_of(found, run=run, time="t", elapsed_s=1.0, environment={}, command=(), output=None)
-        record = replace(told, time="2026-11-23T06:00:00Z", hardware=grouped(nodes))
+        record = replace(told, time="2026-11-23T06:00:00Z", hardware=group_nodes(nodes))
         assert (record.state, record.no_measurement) == ("pass", None), record.verdict.text
         append_record(tmp_path / ".railyard" / "runs" / run / FILE_NAME, record)
 

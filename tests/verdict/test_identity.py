@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.environment import Found, planned
+from railyard.job.environment import Found, planned_variables
 from railyard.parsers import netpipe
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
@@ -26,7 +26,7 @@ def had(virtual: Site) -> Callable[..., tuple[Found, ...]]:
 
     def found(**changed: str) -> tuple[Found, ...]:
         launch = launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
-        told, own = planned(launch), (f"{launch.prefix}/lib/libmpi.so.12",)
+        told, own = planned_variables(launch), (f"{launch.prefix}/lib/libmpi.so.12",)
         return (Found("vn1", "IMB-MPI1", told, own), Found("vn2", "IMB-MPI1", {**told, **changed}, own))
 
     return found

@@ -15,13 +15,13 @@ from railyard.base.hostlist import label
 from railyard.job import node_facts
 from railyard.job.case import Evidence
 from railyard.job.counters.node import Direction
-from railyard.job.node_facts import grouped
+from railyard.job.node_facts import group_nodes
 from railyard.parsers.pairs import parse
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import NodeTraffic, PathProofRecord
 from railyard.results.record.pair_rows import read, write
 from railyard.site.site import Site
-from railyard.site.topology import stated
+from railyard.site.topology import stated_leaves
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.node_pairs import record_of as pairs_of
@@ -251,11 +251,11 @@ def test_a_record_of_512_nodes_has_at_most_so_many_bytes_a_node(tmp_path: Path, 
     site = made_site(tmp_path, shape)
     evidence = evidence_of(shape, made)
     found = judged(site, evidence, shape)
-    pairs = pairs_of(found, stated(site.system.fabrics["ndr"].leaf_switches))
+    pairs = pairs_of(found, stated_leaves(site.system.fabrics["ndr"].leaf_switches))
     assert pairs is not None
     assert (pairs.file is None) == (kind == "all pairs")
     record = replace(
-        record_of(found, **STAMP, command=()), pairs=pairs.record, hardware=grouped(evidence.facts)
+        record_of(found, **STAMP, command=()), pairs=pairs.record, hardware=group_nodes(evidence.facts)
     )  # fmt: skip
     if pairs.file is not None:
         write(tmp_path, pairs.file)
@@ -276,12 +276,12 @@ def test_nodes_that_each_differ_a_little_are_one_group(tmp_path: Path) -> None:
         for place, name in enumerate(shape.names)
     ]
     facts = [found for text in texts if (found := node_facts.parse(text, TAG)) is not None]
-    (group,) = grouped(facts)
+    (group,) = group_nodes(facts)
     assert group.nodes == shape.names
     assert "memory" not in group.facts
     assert group.varied["memory"][:2] == ("1000000000 kB", "1000000004 kB")
     assert set(group.varied) == {"memory"}
-    few = grouped(facts[:10])
+    few = group_nodes(facts[:10])
     assert (len(few), few[0].varied) == (10, {})
 
 
@@ -289,7 +289,7 @@ def test_a_slow_node_and_a_slow_leaf_of_a_sample_stand_out_in_the_summary(tmp_pa
     shape = Shape(640)
     site = made_site(tmp_path, shape)
     found = judged(site, evidence_of(shape, sampled(shape, 8), Sick({77: 0.5}, {1: 0.25})), shape)
-    pairs = pairs_of(found, stated(site.system.fabrics["ndr"].leaf_switches))
+    pairs = pairs_of(found, stated_leaves(site.system.fabrics["ndr"].leaf_switches))
     assert pairs is not None and pairs.record.summary is not None
     of = pairs.record.summary
     assert (len(of.groups), of.groups[:2], of.are_leaves) == (20, ("leaf001", "leaf002"), True)

@@ -10,7 +10,7 @@ from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
 from railyard.parsers.parsed import Parsed
 from railyard.provision.replay.form import Recording, words_of
-from railyard.provision.replay.index import folder_of, played, read_index
+from railyard.provision.replay.index import folder_of, match_index, read_index
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.site import Site, site_at
@@ -50,7 +50,7 @@ def run_again(site: Site, one: Recording, need: Need, text: str, parsed: Parsed,
         },
         passes=len(parsed.tables), node_pairs=max(1, need.nodes // 2), pairs=need.pairs(one.rails), hops=hops,
     )  # fmt: skip
-    recorded = played(folder_of(ROOT, site.system.system), one.test, text.encode())
+    recorded = match_index(folder_of(ROOT, site.system.system), one.test, text.encode())
     return judged(case, text, lambda _: parsed, played=recorded, tag="")
 
 

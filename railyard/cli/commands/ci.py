@@ -9,7 +9,7 @@ import click
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import find_home
-from railyard.cli.gitlab.pipeline import Executor, Job, Settings, pipeline, written
+from railyard.cli.gitlab.pipeline import Executor, Job, Settings, format_pipeline, pipeline
 from railyard.cli.gitlab.scripts import Place
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def generate_command(**options: Any) -> int:
     )
     allocation = _allocation(system, {need.check: need for need in asked}) if given.executor == "slurm" else None
     made = pipeline(given.name, cells, settings, allocation)
-    text = written(made)
+    text = format_pipeline(made)
     if given.output is None:
         click.echo(text, nl=False)
         return 0

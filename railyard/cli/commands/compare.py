@@ -63,13 +63,13 @@ def command(a: str, b: str, noise: float | None, bound: float | None, as_json: b
     from railyard.base.terminal import colour, width
     from railyard.results.compare.comparison import compare
     from railyard.results.compare.regression import gate
-    from railyard.results.compare.selector import chosen, selector
+    from railyard.results.compare.selector import choose_records, selector
     from railyard.results.compare.text import as_json as json_of
     from railyard.results.compare.text import text
 
     asked = _with_runs(selector(a), selector(b))
     read = [_records(side) for side in asked]
-    picked = [chosen(side, records) for side, records in zip(asked, read, strict=True)]
+    picked = [choose_records(side, records) for side, records in zip(asked, read, strict=True)]
     if picked[0] == picked[1]:
         raise RailyardError(f'"{a}", "{b}": found the same tests on both sides, expected two sides; name other runs')
     comparison = compare(picked[0], picked[1], None if noise is None else noise / 100)

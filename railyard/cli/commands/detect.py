@@ -48,7 +48,7 @@ def command(
     from railyard.base.paths import find_home
     from railyard.cluster.detect.found import detect
     from railyard.cluster.detect.source import Recorder
-    from railyard.cluster.detect.stack_text import missing
+    from railyard.cluster.detect.stack_text import missing_parts
     from railyard.cluster.detect.system_text import references_text, system_text
     from railyard.cluster.detect.write import Texts
 
@@ -59,7 +59,7 @@ def command(
     if record is not None:
         _keep(record, recorder.listing.text(f"recorded by railyard detect {where}"))
     environments = _environments(home)
-    lacks = missing(found, environments)
+    lacks = missing_parts(found, environments)
     if as_json:
         click.echo(json.dumps({**found.as_json(), "missing": list(lacks)}, indent=1, ensure_ascii=False))
     for sentence in (*found.traps, *(lacks if found.fabrics else ()), *found.left_out):
@@ -87,10 +87,10 @@ def _check(name: str | None, writes: bool, replace: bool) -> None:
 
 def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bool) -> None:
     """Write both files, or print the system's file; with --json, standard output has only the JSON."""
-    from railyard.cluster.detect.write import checked, write
+    from railyard.cluster.detect.write import check_texts, write
 
     if not writes:
-        checked(texts)
+        check_texts(texts)
         if not as_json:
             click.echo(texts.system, nl=False)
         return

@@ -46,7 +46,7 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
     from railyard.base.paths import find_home
     from railyard.cluster.doctor.ask_login import ask as ask_login
     from railyard.cluster.doctor.ask_nodes import ask_nodes
-    from railyard.cluster.doctor.judge import ordered
+    from railyard.cluster.doctor.judge import order_findings
     from railyard.cluster.doctor.login import findings as login_findings
 
     if count is not None and not (ask or send):
@@ -67,7 +67,7 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
         found += more
     if send:
         found += _of_a_job(home, system, count)
-    findings = ordered([*dict.fromkeys(found)])
+    findings = order_findings([*dict.fromkeys(found)])
     _print(findings, nodes, send, as_json)
     return 1 if problems(findings) else 0
 

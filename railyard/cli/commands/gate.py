@@ -144,7 +144,7 @@ def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
         elif drain and site_commands.may_resume(answer, drained):
             words, then = gate.resume, ()
         if words:
-            wrong = site_commands.started(words, answer, deadline)
+            wrong = site_commands.run_command(words, answer, deadline)
             drained = drained if wrong else then
             if wrong:
                 say(f"railyard: gate of {answer.node}: {wrong}", err=True)

@@ -85,7 +85,7 @@ def command(
     if not asked:
         known = did_you_mean(figure[0], {one.figure for one in series})
         raise RailyardError(f'--figure: found "{figure[0]}", expected a figure of these tests; {known}')
-    stored = partial(query.whole, home)
+    stored = partial(query.whole_records, home)
     judged = [judge(one, least, stored) for one in tracked(asked, "judging figures")]
     if output is not None:
         from railyard.results.report.files import write_report

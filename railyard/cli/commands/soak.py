@@ -60,7 +60,7 @@ def command(
 
     Exit code: 0 no problem, 1 a problem, 2 it could not run.
     """
-    from railyard.cluster.doctor.judge import ordered
+    from railyard.cluster.doctor.judge import order_findings
     from railyard.cluster.soak.judge import findings, soaked
     from railyard.cluster.soak.log import read
 
@@ -75,7 +75,7 @@ def command(
     rails = soaked(kept)
     if not rails:
         raise SetupError(f"soak: {path} has {counted(len(kept), 'reading')}, expected at least two of a rail")
-    found = ordered(findings(rails, streams))
+    found = order_findings(findings(rails, streams))
     if as_json:
         told = {"format": 1, "seconds": kept[-1].at_s, "rails": [asdict(one) for one in rails]}
         click.echo(json.dumps({**told, "findings": [asdict(one) for one in found]}, indent=1, ensure_ascii=False))
@@ -153,7 +153,7 @@ def _dry(wanted: _Wanted) -> str:
 def _job(home: Path, wanted: _Wanted) -> "SoakJob":
     """Return the job of a soak under a scheduler. Raises SetupError for a system that cannot have one."""
     from railyard.base.errors import did_you_mean
-    from railyard.cluster.soak.job import named, planned
+    from railyard.cluster.soak.job import expand_nodes, plan_soak
     from railyard.cluster.soak.under_scheduler import able_nodes
     from railyard.site.site import site_at
     from railyard.site.systems.jobs import FAMILIES
@@ -171,12 +171,12 @@ def _job(home: Path, wanted: _Wanted) -> "SoakJob":
             f'soak --system: found the fabric "{fabric}", expected one of {name}; '
             f"{did_you_mean(fabric, site.system.fabrics)}"
         )
-    nodes = named(wanted.asked) if wanted.asked else able_nodes(site)
+    nodes = expand_nodes(wanted.asked) if wanted.asked else able_nodes(site)
     if not nodes:
         raise SetupError(
             f"soak: found no names of nodes, neither from Slurm nor in systems/{name}.yaml; name them with --nodes"
         )
-    return planned(site, nodes, fabric or None, wanted.stack, wanted.seconds, wanted.every_s)
+    return plan_soak(site, nodes, fabric or None, wanted.stack, wanted.seconds, wanted.every_s)
 
 
 _HEADS = ("node", "rail", "sent\nMB/s", "received\nMB/s", "least\nMB/s", "link\nchanges")

@@ -104,7 +104,7 @@ def pipeline(
     return made
 
 
-def written(made: Mapping[str, Any]) -> str:
+def format_pipeline(made: Mapping[str, Any]) -> str:
     """Return a pipeline as the text of its YAML file."""
     return _HEAD + yaml.dump(dict(made), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=1000)
 
@@ -159,7 +159,7 @@ def _measuring(system: str, job: Job, settings: Settings, allocation: Callable[[
         # Two runs at the same time would disturb each other, also those of another pipeline.
         "resource_group": f"railyard-{system}",
         "variables": _runner_variables() | asked,
-        "script": [*lines.enter(place), *lines.measured(folder, call)],
+        "script": [*lines.enter(place), *lines.measuring_lines(folder, call)],
         "artifacts": {
             "when": "always",
             "name": f"railyard-{system}-{job.folder}-$CI_COMMIT_SHORT_SHA",
@@ -176,7 +176,7 @@ def _reporting(system: str, measuring: Sequence[Job], settings: Settings) -> dic
     return _login("report", settings, _ALWAYS) | {
         "script": [
             *lines.enter(settings.place),
-            *lines.reported(settings.place, [job.folder for job in measuring]),
+            *lines.reporting_lines(settings.place, [job.folder for job in measuring]),
         ],
         "artifacts": _files(system, "report", lines.PAGE),
     }
@@ -188,7 +188,7 @@ def _keeping(system: str, settings: Settings) -> dict[str, Any]:
         # If two jobs added to one cache at the same time, the later one would drop what the other added.
         "resource_group": f"railyard-keep-{system}",
         "cache": _cache(system, "$CI_COMMIT_BRANCH", "pull-push"),
-        "script": lines.kept(),
+        "script": lines.keeping_lines(),
     }
 
 
@@ -196,7 +196,7 @@ def _comparing(system: str, settings: Settings) -> dict[str, Any]:
     """Return the job that compares a merge request's results with those of its target branch."""
     return _login("report", settings, [{"if": "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "when": "always"}]) | {
         "cache": _cache(system, "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "pull"),
-        "script": lines.compared(settings.place),
+        "script": lines.comparing_lines(settings.place),
         "artifacts": _files(system, "compare", lines.COMPARISON),
     }
 

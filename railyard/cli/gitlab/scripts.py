@@ -60,7 +60,7 @@ def split(options: str) -> list[str]:
         raise RailyardError(f"found the options {options!r} ({error}), expected words as in a shell") from None
 
 
-def measured(folder: str, call: str) -> list[str]:
+def measuring_lines(folder: str, call: str) -> list[str]:
     """Return the lines that run, and keep only what THIS run wrote, not what others wrote in the same clone."""
     return [
         f'results="$CI_PROJECT_DIR/{folder}"',
@@ -69,7 +69,7 @@ def measured(folder: str, call: str) -> list[str]:
     ]
 
 
-def reported(place: Place, folders: Sequence[str]) -> list[str]:
+def reporting_lines(place: Place, folders: Sequence[str]) -> list[str]:
     """Return the lines that make one page from all jobs' records, and name each job without records."""
     names = " ".join(map(shlex.quote, folders))
     return [
@@ -86,7 +86,7 @@ def reported(place: Place, folders: Sequence[str]) -> list[str]:
     ]
 
 
-def kept() -> list[str]:
+def keeping_lines() -> list[str]:
     """Return the lines that put this pipeline's records beside those of the branch's earlier pipelines."""
     return [
         'cd "$CI_PROJECT_DIR"',
@@ -97,7 +97,7 @@ def kept() -> list[str]:
     ]
 
 
-def compared(place: Place) -> list[str]:
+def comparing_lines(place: Place) -> list[str]:
     """Return the lines that compare this pipeline with the target branch's; the exit code is that of the comparison."""
     files = f'"$CI_PROJECT_DIR/{KEPT}.jsonl" "$CI_PROJECT_DIR/{RECORDS}"'
     own = "".join(f" {shlex.quote(word)}" for word in split(place.compare))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 
 from railyard.cluster.detect.bonds import bonded_ports, members_of
-from railyard.cluster.detect.ports import Pci, Port, pci_of, whole
+from railyard.cluster.detect.ports import Pci, Port, parse_whole, pci_of
 from railyard.cluster.detect.rates import PortRate, plain_link, slingshot_link
 from railyard.cluster.detect.source import Source
 
@@ -56,7 +56,7 @@ def _net_port(source: Source, name: str, members: list[str]) -> Port:
         link=None if rate is None else plain_link("eth", rate.gbit_s),
         rate=rate,
         netdev=name,
-        mtu=whole(source.read(f"{folder}/mtu")),
+        mtu=parse_whole(source.read(f"{folder}/mtu")),
         virtual=virtual,
         bonded=bonded_ports(source, name),
     )
@@ -91,5 +91,5 @@ def _is_up(source: Source, name: str) -> bool:
 
 
 def _speed(source: Source, name: str) -> PortRate | None:
-    mbit_s = whole(source.read(f"{NET}/{name}/speed"))
+    mbit_s = parse_whole(source.read(f"{NET}/{name}/speed"))
     return PortRate(mbit_s / 1000, None, None) if mbit_s and mbit_s > 0 else None

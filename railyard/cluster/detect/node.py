@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from railyard.cluster.detect.ports import whole
+from railyard.cluster.detect.ports import parse_whole
 from railyard.cluster.detect.processors import Processors, processors_of
 from railyard.cluster.detect.source import Source
 
@@ -71,5 +71,5 @@ def _amd(source: Source) -> list[Gpu]:
 
 
 def _numa(source: Source, address: str) -> int | None:
-    number = whole(source.read(f"{_PCI}/{address}/numa_node"))
+    number = parse_whole(source.read(f"{_PCI}/{address}/numa_node"))
     return None if number is None or number < 0 else number

@@ -87,7 +87,7 @@ def pci_of(source: Source, device: str) -> Pci:
     def slot(which: str) -> str | None:
         return slot_name(source.read(f"{device}/{which}_link_speed"), source.read(f"{device}/{which}_link_width"))
 
-    numa = whole(source.read(f"{device}/numa_node"))
+    numa = parse_whole(source.read(f"{device}/numa_node"))
     return Pci(
         driver=said.get("DRIVER"),
         address=said.get("PCI_SLOT_NAME"),
@@ -97,7 +97,7 @@ def pci_of(source: Source, device: str) -> Pci:
     )
 
 
-def whole(text: str | None) -> int | None:
+def parse_whole(text: str | None) -> int | None:
     """Return a whole number, None for anything else."""
     return int(text) if text and re.fullmatch(r"-?[0-9]{1,18}", text) else None
 
@@ -108,7 +108,7 @@ def rdma_ports(source: Source) -> tuple[Port, ...]:
         _rdma_port(source, device, number)
         for device in source.names(RDMA)
         for port in source.names(f"{RDMA}/{device}/ports")
-        if (number := whole(port)) is not None
+        if (number := parse_whole(port)) is not None
     )
 
 
@@ -124,7 +124,7 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
     is_soft = pci.driver is None and parent is not None
     # Soft-RoCE prints 2.5 Gbit/s for every interface.
     rate = None if is_soft else port_rate(source.read(f"{port}/rate"))
-    interface_mtu = whole(source.read(f"/sys/class/net/{netdev}/mtu")) if netdev else None
+    interface_mtu = parse_whole(source.read(f"/sys/class/net/{netdev}/mtu")) if netdev else None
     gid_index = _gid_index(source, port) if kind == "roce" else None
     return Port(
         device=device,
@@ -169,7 +169,7 @@ def _gid_index(source: Source, port: str) -> int | None:
     for name in source.names(f"{port}/gid_attrs/types"):
         version_2 = source.read(f"{port}/gid_attrs/types/{name}") == "RoCE v2"
         if version_2 and _IPV4_GID.fullmatch(source.read(f"{port}/gids/{name}") or ""):
-            return whole(name)
+            return parse_whole(name)
     return None
 
 

@@ -30,7 +30,7 @@ def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
         yield from _benchmark_lines(found)
 
 
-def missing(found: Found, environments: Collection[str]) -> tuple[str, ...]:
+def missing_parts(found: Found, environments: Collection[str]) -> tuple[str, ...]:
     """Return a sentence for each missing thing without which benchmarks cannot run, whatever else the file says."""
     sentences = []
     if found.scheduler.name == "local":

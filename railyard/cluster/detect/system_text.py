@@ -7,7 +7,7 @@ from railyard.base.wording import listing
 from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
 from railyard.cluster.detect.found import Found
 from railyard.cluster.detect.ports import Port
-from railyard.cluster.detect.stack_text import missing, stacks_text
+from railyard.cluster.detect.stack_text import missing_parts, stacks_text
 from railyard.cluster.detect.yaml_text import GUESSED, LEFT_OUT, MISSING, TRAP, comment, scalar
 from railyard.hardware.limits import DEFAULT_MAX_PAYLOAD
 from railyard.site.systems.jobs import FAMILIES
@@ -41,7 +41,7 @@ def system_text(found: Found, name: str, where: str, environments: Collection[st
             )
         ),
         *_comment_each(TRAP, found.traps),
-        *_comment_each(MISSING, missing(found, environments)),
+        *_comment_each(MISSING, missing_parts(found, environments)),
         *_comment_each(LEFT_OUT, found.left_out),
         f"system: {scalar(name)}",
         f"description: {scalar(_description(found))}",

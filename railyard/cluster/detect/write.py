@@ -19,7 +19,7 @@ class Texts:
     references: str
 
 
-def checked(texts: Texts) -> System:
+def check_texts(texts: Texts) -> System:
     """Return the system that the texts describe. Raises InputError if Railyard would refuse them."""
     with tempfile.TemporaryDirectory(prefix="railyard-detect-") as folder:
         paths = _put(Path(folder), texts)
@@ -34,7 +34,7 @@ def write(home: Path, texts: Texts, *, replace: bool) -> tuple[Path, Path]:
     Raises InputError if one is there already and ``replace`` is not set, or if Railyard would refuse the text. Raises
     SetupError if the folder cannot be written. Then it writes nothing.
     """
-    checked(texts)
+    check_texts(texts)
     for folder in ("systems", "references"):
         path = home / folder / f"{texts.name}.yaml"
         if path.exists() and not replace:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.finding import Finding, problem, remark
-from railyard.base.hostlist import label, listed
+from railyard.base.hostlist import join_names, label
 from railyard.base.paths import packaged_text, state_folder
 from railyard.base.wording import few
 from railyard.cluster.doctor.node_block import SCRIPT, NodeState, parse
@@ -99,11 +99,11 @@ def _by_srun(home: Path, system: System, count: int | None, script: Path, before
     words = [*before, "srun", *system.job_options, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
     words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be fulfilled stays in the queue
     if count is None and system.nodes.names:
-        words.append(f"--nodelist={listed(system.nodes.names)}")
+        words.append(f"--nodelist={join_names(system.nodes.names)}")
     expected = system.nodes.names if count is None else ()
     command = ["sh", str(script), rails_of(system)]
     try:
-        with node_files.asked(state_folder(home) / "answers", asked) as asking:
+        with node_files.ask_nodes(state_folder(home) / "answers", asked) as asking:
             return _of_files(asking, [*words, *asking.words(command)], expected)
     except node_files.Unwritable as error:
         raise SetupError(f"doctor: {state_folder(home)} cannot be written ({error.strerror})") from None

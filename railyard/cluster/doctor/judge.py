@@ -23,10 +23,10 @@ def of_nodes(
             found += rule(node, system)
         found += rail_rules.of_node(node, system.fabrics)
     found += rail_ports.of_nodes(nodes, system)
-    return ordered(found)
+    return order_findings(found)
 
 
-def ordered(found: Iterable[Finding]) -> tuple[Finding, ...]:
+def order_findings(found: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return the findings, problems before remarks. Findings that say the same about several places become one."""
     places: dict[tuple[str, str, str], dict[str, None]] = {}
     kept: dict[tuple[str, str, str], Finding] = {}

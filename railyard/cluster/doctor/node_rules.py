@@ -29,7 +29,7 @@ def _has_verbs(system: System) -> bool:
     return bool(_kinds(system) & set(VERBS_KINDS))
 
 
-def whole(node: NodeState, system: System) -> Iterator[Finding]:
+def whole_answer(node: NodeState, system: System) -> Iterator[Finding]:
     """The answer is complete, and comes from this installation's script."""
     if node.format != FORMAT:
         yield problem(
@@ -175,7 +175,7 @@ def resolves(node: NodeState, system: System) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    whole,
+    whole_answer,
     memlock,
     huge_pages,
     modules,

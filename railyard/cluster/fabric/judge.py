@@ -6,7 +6,7 @@ from dataclasses import replace
 from railyard.base.hostlist import label
 from railyard.base.wording import counted
 from railyard.cluster.fabric.error_counts import counter_findings, signals
-from railyard.cluster.fabric.link_state import is_software, link_findings, unjudged
+from railyard.cluster.fabric.link_state import is_software, link_findings, rails_without_speed
 from railyard.cluster.fabric.listed import listed_findings
 from railyard.cluster.fabric.manager import manager_findings
 from railyard.cluster.fabric.members import adapters, member_findings
@@ -100,7 +100,7 @@ def _remarks(expected: Expected, readings: Readings) -> list[str]:
     soft = unique(str(port.device) for port in readings.own if is_software(expected, port))
     if soft:
         said.append(f"software devices; their printed rate means nothing and is not judged: {some(soft, 4)}")
-    bare = unjudged(expected, readings)
+    bare = rails_without_speed(expected, readings)
     if bare:
         said.append(f"width, speed and rate are unknown, so the link is not judged: {some(bare, 4)}")
     unread = [f"{card.node} {card.device}: {', '.join(card.unread)}" for card in readings.cards if card.unread]

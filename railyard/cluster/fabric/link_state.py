@@ -62,7 +62,7 @@ def is_software(expected: Expected, port: PortState) -> bool:
     return rail is not None and rail.counters == "rxe"
 
 
-def unjudged(expected: Expected, readings: Readings) -> list[str]:
+def rails_without_speed(expected: Expected, readings: Readings) -> list[str]:
     """Return the active rails whose nodes show no width, speed or rate in a known form."""
     return [
         f"{port.node} {port.device} port {port.port}"

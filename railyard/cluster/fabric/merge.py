@@ -20,7 +20,7 @@ def by_device(port: PortState) -> object:
     return label(port.node or ""), port.device, port.port
 
 
-def merged(key: Key, *views: Iterable[PortState]) -> tuple[PortState, ...]:
+def merge_ports(key: Key, *views: Iterable[PortState]) -> tuple[PortState, ...]:
     """Return each port once, in the order of its first view; a later view does not overwrite a field.
 
     The port has the counters of all views; if two have the same name, the earlier view's value is kept.
@@ -52,7 +52,7 @@ def with_subnet(known: tuple[PortState, ...], more: tuple[PortState, ...], place
     """
     guids = {port.guid for port in known if port.guid}
     if any(port.guid in guids for port in more):
-        return merged(by_guid, known, more)
+        return merge_ports(by_guid, known, more)
     return (*known, *(_renumber(port, place * _MOST_LIDS) for port in more))
 
 

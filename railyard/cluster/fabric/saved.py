@@ -23,7 +23,7 @@ from railyard.base.output_file import read_output
 from railyard.cluster.fabric.answers import notes_of, own_of, readings_of
 from railyard.cluster.fabric.listed import gids_of
 from railyard.cluster.fabric.manager import parse_sminfo
-from railyard.cluster.fabric.merge import by_device, by_guid, merged, with_subnet
+from railyard.cluster.fabric.merge import by_device, by_guid, merge_ports, with_subnet
 from railyard.cluster.fabric.model import Card, Manager, Readings
 from railyard.cluster.fabric.own_json import read_lines
 from railyard.cluster.fabric.roce import parse_pfc
@@ -89,8 +89,8 @@ def _readings(found: _Found) -> Readings:
     ports: tuple[PortState, ...] = ()
     for place, device in enumerate(sorted({device for _, device in found.subnet})):
         views = [found.subnet[tool, device].fabric for tool in SUBNET_TOOLS[:2] if (tool, device) in found.subnet]
-        ports = with_subnet(ports, merged(by_guid, *views), place)
-    own = merged(by_device, found.own)
+        ports = with_subnet(ports, merge_ports(by_guid, *views), place)
+    own = merge_ports(by_device, found.own)
     counters = _ports_with_counts(parsed for (tool, _), parsed in found.subnet.items() if tool == SUBNET_TOOLS[2])
     if counters is None:
         counters = tuple(port for port in own if port.counters) or None
@@ -112,7 +112,7 @@ def _readings(found: _Found) -> Readings:
 def _ports_with_counts(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
     """Return the ports of the outputs of ibqueryerrors that could be read; None if there is no such output."""
     read = [parsed.fabric for parsed in outputs if parsed.fabric or parsed.remarks or not parsed.failures]
-    return merged(by_guid, *read) if read else None
+    return merge_ports(by_guid, *read) if read else None
 
 
 def _cards(read: list[Card], own: tuple[PortState, ...], hardware: list[tuple[str, Hardware]]) -> tuple[Card, ...]:
@@ -175,7 +175,7 @@ def _read_node(folder: Path, found: _Found) -> None:
             found.notes.append(f"not read, since no known tool has this name: {folder.name}/{path.name}")
             continue
         found.files += 1
-    found.own += merged(by_device, *views.values())
+    found.own += merge_ports(by_device, *views.values())
     found.cards += [_with_pfc(card, pfc.get(card.device)) for card in cards]
 
 

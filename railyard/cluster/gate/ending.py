@@ -72,7 +72,7 @@ def bounded(seconds: float) -> Iterator[Deadline]:
 
 
 @contextlib.contextmanager
-def started(
+def start_process(
     words: Sequence[str], folder: Path | None = None, more: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """Start a process in its own process group. Whatever happens in the block, the whole group has ended afterwards.
@@ -90,14 +90,14 @@ def started(
         _end(process)
 
 
-def limited(words: Sequence[str], deadline: Deadline) -> list[str]:
+def limit_words(words: Sequence[str], deadline: Deadline) -> list[str]:
     """Return the words with timeout(1) before them: the command then ends even if this process is killed."""
     return ["timeout", "-k", "1", str(int(deadline.left_s) + _SPARE_S), *words]
 
 
 def run(words: Sequence[str], deadline: Deadline, folder: Path | None = None) -> Ended:
     """Run a process and return what it printed. Raises OSError if it cannot be started, Stopped if the time is over."""
-    with started(limited(words, deadline), folder) as process:
+    with start_process(limit_words(words, deadline), folder) as process:
         return wait_for(process, deadline)
 
 

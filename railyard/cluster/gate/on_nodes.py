@@ -9,7 +9,7 @@ from typing import Any
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import SetupError
-from railyard.base.hostlist import listed
+from railyard.base.hostlist import join_names
 from railyard.base.paths import HOME_VARIABLE, state_folder
 from railyard.base.wording import few
 from railyard.cluster.gate import ending
@@ -41,13 +41,13 @@ def ask(
         )
     here = "SLURM_JOB_ID" in os.environ
     step = ["--overlap"] if here else [*system.job_options, f"--immediate={_QUEUE_LIMIT_S}", "--time=2"]
-    words = ["srun", *step, f"--nodes={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={listed(nodes)}"]
+    words = ["srun", *step, f"--nodes={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={join_names(nodes)}"]
     command = [sys.executable, "-m", "railyard", "gate", "--system", system.system, "--json", *options]
     os.environ[HOME_VARIABLE] = str(home)  # srun passes its environment on
     limit_s = system.gate.limit_s + _START_S + (0 if here else _QUEUE_LIMIT_S)
     folder = state_folder(home) / "answers"
     try:
-        with node_files.asked(folder, len(nodes)) as asking:
+        with node_files.ask_nodes(folder, len(nodes)) as asking:
             ended = _run_to_end([*words, *asking.words(command)], limit_s)
             return _answers(asking, nodes, ended, say)
     except node_files.Unwritable as error:

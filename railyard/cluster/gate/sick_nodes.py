@@ -12,7 +12,7 @@ from railyard.base.errors import InputError
 from railyard.base.hostlist import label
 from railyard.base.wording import counted
 from railyard.cluster.gate.model import short
-from railyard.cluster.gate.site_commands import filled
+from railyard.cluster.gate.site_commands import fill_words
 from railyard.results.sick.form import SickPart
 from railyard.site.systems.model import System
 
@@ -69,4 +69,4 @@ def _command(system: System, parts: Sequence[SickPart]) -> str:
     newest = parts[0]
     more = f" (+{len(parts) - 1} more)" if len(parts) > 1 else ""
     reason = short(f"railyard: {newest.name}: {newest.evidence}{more}")
-    return shlex.join(filled(system.gate.drain, newest.node or "", reason))
+    return shlex.join(fill_words(system.gate.drain, newest.node or "", reason))

@@ -10,15 +10,15 @@ from railyard.cluster.gate.model import Answer, short
 _BLANK = re.compile(r"\{(node|reason)\}")
 
 
-def filled(words: Sequence[str], node: str, reason: str) -> list[str]:
+def fill_words(words: Sequence[str], node: str, reason: str) -> list[str]:
     """Return the words with their placeholders filled. Text in a reason is never taken for a placeholder."""
     values = {"node": node, "reason": reason}
     return [_BLANK.sub(lambda found: values[found[1]], word) for word in words]
 
 
-def started(words: Sequence[str], answer: Answer, deadline: Deadline) -> str | None:
+def run_command(words: Sequence[str], answer: Answer, deadline: Deadline) -> str | None:
     """Run a command for a node. Return None if it ended with 0, else a sentence that says how it ended."""
-    given = filled(words, answer.node, short(f"railyard gate: {answer.reason}"))
+    given = fill_words(words, answer.node, short(f"railyard gate: {answer.reason}"))
     try:
         ended = ending.run(given, deadline)
     except OSError as error:

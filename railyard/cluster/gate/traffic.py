@@ -130,10 +130,10 @@ def _no_loopback(fabric: Fabric) -> str | None:
 
 def _loop(ground: Ground, fabric: Fabric, rail: Rail) -> float | str:
     """Run both ends on this node and return what the client printed, MB/s."""
-    words = ending.limited(_pair_words(ground, "perftest", fabric, rail), ground.deadline)
+    words = ending.limit_words(_pair_words(ground, "perftest", fabric, rail), ground.deadline)
     _write_script(ground.folder)
-    with ending.started(words, ground.folder, {"RAILYARD_PAIR_RANK": "1"}) as server:
-        with ending.started(words, ground.folder, {"RAILYARD_PAIR_RANK": "0"}) as client:
+    with ending.start_process(words, ground.folder, {"RAILYARD_PAIR_RANK": "1"}) as server:
+        with ending.start_process(words, ground.folder, {"RAILYARD_PAIR_RANK": "0"}) as client:
             ended = ending.wait_for(client, ground.deadline)
         if ended.code:
             other = ending.wait_for(server, ground.deadline)

@@ -8,7 +8,7 @@ from pathlib import Path
 from railyard.base.wording import listing
 from railyard.cluster.rolling.collect import Part, incomplete, part_of, summary
 from railyard.cluster.rolling.kept import KeptRun, KeptStep
-from railyard.cluster.rolling.under_scheduler import Scheduler, waiting
+from railyard.cluster.rolling.under_scheduler import Scheduler, reasons_to_wait
 from railyard.job.batch import State
 from railyard.job.node_files import SEEN_WITHIN_S
 
@@ -42,7 +42,7 @@ def look(run: KeptRun, folder: Path, scheduler: Scheduler) -> tuple[Seen, Mappin
     return Seen(run, tuple(parts)), states
 
 
-def settled(run: KeptRun, folder: Path, scheduler: Scheduler) -> Seen:
+def settle_run(run: KeptRun, folder: Path, scheduler: Scheduler) -> Seen:
     """Return how a run is now, once all files of the jobs that have ended must have arrived."""
     begun = time.monotonic()
     while True:
@@ -60,13 +60,13 @@ def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str
     said = ""
     while True:
         seen, states = look(run, folder, scheduler)
-        why = listing([*waiting({n: state for of_step in states.values() for n, state in of_step.items()})][:3])
+        why = listing([*reasons_to_wait({n: state for of_step in states.values() for n, state in of_step.items()})][:3])
         words = summary(seen.of_step(run.steps[-1].name)) + (f" ({why})" if why else "")
         if words != said:
             echo(words)
             said = words
         if seen.is_over:
-            return settled(run, folder, scheduler) if incomplete(seen.parts) else seen
+            return settle_run(run, folder, scheduler) if incomplete(seen.parts) else seen
         for step in run.steps:
             run = scheduler.without_unfit(run, step, states[step.name], echo)
         time.sleep(LOOK_S)

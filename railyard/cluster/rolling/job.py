@@ -25,7 +25,7 @@ from railyard.job.launch import (
     plan_launch,
     runs_as_root,
 )
-from railyard.job.probe_job import limited, lists_nodes, step_words
+from railyard.job.probe_job import limit_words, lists_nodes, step_words
 from railyard.parsers import pairs as parser
 from railyard.provision.installed import installed
 from railyard.site.site import Site
@@ -131,7 +131,7 @@ class Jobs:
             # A task of an array was submitted with one node. srun of Slurm 22.05 takes its number of processes from
             # that, even if the task was given more nodes since: "can't run 1 processes on 4 nodes".
             own = f'--nodes="${_COUNT}" --ntasks="${_COUNT}" --ntasks-per-node=1'
-            front = shlex.join(limited(launch, limit_s))
+            front = shlex.join(limit_words(launch, limit_s))
             return " ".join([f"{front} srun {own}", shlex.join(launch.options)]).strip()
         return shlex.join(step_words(_launcher(self.site), self.run.stack, launch, limit_s))
 

@@ -14,7 +14,7 @@ from railyard.base.hostlist import label
 from railyard.base.hostlist import named as named_nodes
 from railyard.base.paths import runs_folder
 from railyard.base.wording import counted
-from railyard.benchmarks.node_pairs import hosts_of, merged
+from railyard.benchmarks.node_pairs import hosts_of, merge_tables
 from railyard.cluster.rolling.collect import Part, absent, clock_words
 from railyard.cluster.rolling.job import COUNTERS, ERRORS, LAUNCHER, LINKED, Jobs
 from railyard.cluster.rolling.kept import SAMPLE, KeptRun
@@ -82,7 +82,7 @@ def together(run: KeptRun, parts: Sequence[Part]) -> Together:
         of_step = [one.table for one in parts if one.step == step.name and one.table is not None]
         if not of_step:
             break
-        tables.append(merged(of_step, hosts))
+        tables.append(merge_tables(of_step, hosts))
     output = text_of(tables[0]) + _other_lines(whole) if tables else ""
     return Together(hosts, tuple(tables), output, tuple(parts))
 

@@ -134,7 +134,7 @@ def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datet
     return Nodes(tuple(there), left_out)
 
 
-def planned(
+def plan_run(
     site: Site, wanted: Wanted, place: Place, nodes: Nodes, id: str, now: datetime, used: Used | None = None
 ) -> KeptRun:  # fmt: skip
     """Return the run in groups, not yet submitted. ``now`` has a zone.
@@ -177,7 +177,7 @@ def rounds_within(budget_s: float, place: Place, nodes: int) -> int:
     return int((budget_s - node_pair_steps.launch_seconds(nodes)) / place.round_s(nodes))
 
 
-def written(site: Site, run: KeptRun, place: Place, sample: int | None) -> tuple[Jobs, int]:
+def write_first_step(site: Site, run: KeptRun, place: Place, sample: int | None) -> tuple[Jobs, int]:
     """Write what the jobs of a run's first step read; return how they are launched and how long each may take.
 
     Raises SetupError if the folder cannot be written, and RailyardError if the stack or its program is missing.
@@ -191,7 +191,7 @@ def written(site: Site, run: KeptRun, place: Place, sample: int | None) -> tuple
     return made, _seconds(run, place, rounds)
 
 
-def shown(site: Site, run: KeptRun, place: Place, sample: int | None) -> str:
+def show_run(site: Site, run: KeptRun, place: Place, sample: int | None) -> str:
     """Return the groups of a run and the script of its first job, without submitting anything."""
     made, step = jobs(site, run, runs_in(site.home) / "RUN"), run.step(SAMPLE)
     seconds = _seconds(run, place, _rounds(run, place, sample))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from railyard.base.hostlist import label
 from railyard.base.wording import counted, listing
-from railyard.benchmarks.node_pairs import merged
+from railyard.benchmarks.node_pairs import merge_tables
 from railyard.cluster.rolling import collect, judge
 from railyard.cluster.rolling import follow as following
 from railyard.cluster.rolling.follow import Seen
@@ -59,7 +59,7 @@ class Rolling:
 
     def looked_at(self, run: KeptRun) -> Seen:
         """Return the run as it is now."""
-        return following.settled(run, self.folder, self.scheduler())
+        return following.settle_run(run, self.folder, self.scheduler())
 
     def confirmed(self, seen: Seen) -> Seen:
         """Return the run once its suspects have been measured again with good partners, in separate jobs."""
@@ -144,7 +144,7 @@ def merged_text(every: Sequence[Rolling], seen: Sequence[Seen]) -> tuple[str, bo
         return "; ".join([f"{names} together: no group was measured", *lost]), True
     there = {label(host) for host in hosts}
     gone = {node: why for one in seen for node, why in collect.absent(one.run, one.parts).items()}
-    first, table = every[0], merged(tables, hosts)
+    first, table = every[0], merge_tables(tables, hosts)
     rounds, round_s = int(str(table.context["rounds"])), first.place.round_s(first.group)
     absent = tuple((node, why) for node, why in gone.items() if label(node) not in there)
     how = Sampled("rolling", Budget(rounds * round_s, round_s), False, absent=absent)

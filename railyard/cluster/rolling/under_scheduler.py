@@ -206,6 +206,6 @@ class Scheduler:
         return self._answer(words)[0]
 
 
-def waiting(states: Mapping[int, State]) -> Iterator[str]:
+def reasons_to_wait(states: Mapping[int, State]) -> Iterator[str]:
     """Yield why groups wait, in the scheduler's words, each reason once."""
     yield from dict.fromkeys(state.reason for state in states.values() if state.phase == "waits" and state.reason)

@@ -119,7 +119,7 @@ class SoakJob:
         return "\n".join(lines) + "\n"
 
 
-def planned(
+def plan_soak(
     site: Site, nodes: Sequence[str], fabric: str | None, stack: str | None, seconds: float, every_s: float
 ) -> SoakJob:
     """Return the soak of these nodes over each rail of one or all fabrics; ``stack`` None: the first stack that can.
@@ -172,7 +172,7 @@ def _launcher(system: System) -> str:
     return "srun" if is_slurm(system.scheduler) else system.launcher
 
 
-def named(text: str) -> tuple[str, ...]:
+def expand_nodes(text: str) -> tuple[str, ...]:
     """Return the nodes of ``n[1-8],n12``. Raises SetupError if the brackets hold no ranges."""
     try:
         return tuple(dict.fromkeys(expanded(text)))

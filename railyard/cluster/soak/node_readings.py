@@ -32,14 +32,14 @@ def parse(text: str) -> tuple[tuple[float, Raw], ...]:
     return tuple(found)
 
 
-def whole(text: str) -> tuple[str, str]:
+def complete_readings(text: str) -> tuple[str, str]:
     """Return the complete readings of a text, and the rest of the text: the beginning of the next reading."""
     end = 0 if text == _END or text.startswith(_END) else text.rfind(f"\n{_END}") + 1
     cut = end + len(_END) if end or text.startswith(_END) else 0
     return text[:cut], text[cut:]
 
 
-def merged(nodes: Mapping[str, Sequence[tuple[float, Raw]]], drivers: Mapping[str, str]) -> tuple[Reading, ...]:
+def merge_readings(nodes: Mapping[str, Sequence[tuple[float, Raw]]], drivers: Mapping[str, str]) -> tuple[Reading, ...]:
     """Return the readings of all nodes: the first of each together, and so on; a node with fewer is not in the last.
 
     ``drivers``: device -> its row of the table of drivers.

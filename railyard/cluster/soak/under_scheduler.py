@@ -8,7 +8,7 @@ from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
 from railyard.cluster.soak.job import READINGS, READINGS_FOLDER, SCRIPT, SoakJob
 from railyard.cluster.soak.judge import Reading
-from railyard.cluster.soak.node_readings import Merger, parse, whole
+from railyard.cluster.soak.node_readings import Merger, complete_readings, parse
 from railyard.job import slurm
 from railyard.job.batch import State, batch_of
 from railyard.job.node_files import FLAT, files
@@ -104,7 +104,7 @@ class _Written:
             with open(entry.path, "rb") as file:
                 file.seek(at)
                 new = file.read()
-            made, rest = whole(rest + new.decode("ascii", errors="replace"))
+            made, rest = complete_readings(rest + new.decode("ascii", errors="replace"))
             self._read[node] = (at + len(new), rest)
             for at_s, raw in parse(made):
                 self._merger.take(node, at_s, raw)

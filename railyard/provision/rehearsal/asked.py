@@ -47,7 +47,7 @@ class Asked:
         return self.key.partition("/")[0]
 
 
-def asked(tool: str, program: str, words: Sequence[str], folder: Path) -> Asked:
+def parse_words(tool: str, program: str, words: Sequence[str], folder: Path) -> Asked:
     """Return what a micro-benchmark was asked; it runs in ``folder`` and reads its files there.
 
     Raises RailyardError for a tool or a benchmark without a stand-in, and for words that the stand-in does not take.

@@ -23,7 +23,7 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.entry import REHEARSAL
 from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign
 from railyard.provision.testbed.spec import rehearsal_spec
-from railyard.site.systems.job_requests import asked
+from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.model import System
 
 _LAID_WITHIN_S = 30.0
@@ -64,7 +64,7 @@ def up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
         _write(bed.folder, machine, trees)
         _lay(bed)
         slurm.start(bed, layout)
-        _reserve(bed, names_of(asked(system, "reservation")))
+        _reserve(bed, names_of(requested_words(system, "reservation")))
     except BaseException:
         down(home)
         raise

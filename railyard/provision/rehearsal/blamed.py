@@ -9,7 +9,7 @@ from railyard.provision.rehearsal.form import EVERY_NODE, Fault, Rehearsal
 from railyard.results.record.form import Record
 from railyard.results.report.summary import suspect_words
 from railyard.site.systems.model import System
-from railyard.stacks.model import alone
+from railyard.stacks.model import policy_of_rail
 
 #: The rule of the path proof: a library that took another network fails it.
 _PATH = 4
@@ -85,7 +85,7 @@ def _ways(device: str, system: System) -> Iterator[str]:
         for number, rail in enumerate(fabric.rails, 1):
             if rail.name == device:
                 yield from (f"rails={count}" for count in fabric.counts if count >= number)
-                yield from (f"policy={alone(number)}" for _ in range(fabric.each_rail and number > 1))
+                yield from (f"policy={policy_of_rail(number)}" for _ in range(fabric.each_rail and number > 1))
 
 
 def _unprovoked(failed: Sequence[Record]) -> str:

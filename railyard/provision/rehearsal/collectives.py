@@ -23,7 +23,7 @@ from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.told import LibraryError, Port, Taken
 from railyard.provision.rehearsal.traffic import Flow, Network
 from railyard.provision.replay import published
-from railyard.provision.replay.collective_texts import Printed, before_its_end, printed
+from railyard.provision.replay.collective_texts import Printed, before_its_end, print_run
 from railyard.site.gpu_shape import shape_of_part
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric
@@ -34,7 +34,7 @@ EFFICIENCY = 0.9
 _HALF_BYTES = 4 << 20
 
 
-def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
+def play_collective(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
     """Return what a run prints, and add what it moves.
 
     Raises RailyardError if its system has no GPUs, and LibraryError if a GPU is missing, or its way to another node is
@@ -73,7 +73,7 @@ def played(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
     rates = {size: _rate(network, asked, name, part, shape, size) for size in asked.sizes}
     times = 1 if told is None else 2 * (told.measured + 1 + int(asked.validated)) + told.warm_up
     _move(network, name, part, shape, groups, times * sum(asked.sizes), moves)
-    return printed(replace(run, rates_mb_s=rates))
+    return print_run(replace(run, rates_mb_s=rates))
 
 
 def _first_gpu(crew: Crew) -> int:

@@ -93,7 +93,7 @@ class Crew:
         rank = Rank(member.local, self.per_node[member.node], member.processors or self._dealt(member))
         idle = {port.name for port in there for f in faults if f.kind == "idle" and f.hits(member.node, port.name)}
         try:
-            found = told.taken(self.stack, variables, [port for port in there if port.name not in idle], rank)
+            found = told.take_ports(self.stack, variables, [port for port in there if port.name not in idle], rank)
         except LibraryError as error:
             # Without its only rail the library ends. Libraries write the node before each line (UCX, Open MPI,
             # libfabric).

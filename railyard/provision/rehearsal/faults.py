@@ -41,14 +41,14 @@ def planted(texts: Iterable[str], system: System, nodes: tuple[str, ...]) -> tup
     """
     found: list[Fault] = []
     for text in texts:
-        fault = parsed(text, system, nodes)
+        fault = parse_fault(text, system, nodes)
         if fault in found:
             raise _wrong(text, "this fault for the second time", "each fault once")
         found.append(fault)
     return tuple(found)
 
 
-def parsed(text: str, system: System, nodes: tuple[str, ...]) -> Fault:
+def parse_fault(text: str, system: System, nodes: tuple[str, ...]) -> Fault:
     """Return the fault that one word plants. Raises RailyardError as ``planted`` does."""
     place, _, what = text.partition(",")
     subject, equals, name = place.partition("=")

@@ -27,7 +27,7 @@ _DESCRIPTIONS = {
 _SPREAD = 0.004
 
 
-def played(system: System, node: str, faults: Sequence[Fault], words: Sequence[str], sentence: str) -> str:
+def play_copies(system: System, node: str, faults: Sequence[Fault], words: Sequence[str], sentence: str) -> str:
     """Return the output of one copy of the program on a node.
 
     Raises RailyardError for a test that has no stand-in, and if the system's file does not say what carries it.

@@ -86,13 +86,13 @@ def times(site: Site, test: TestId, sizes: tuple[int, ...], split_from: int = 0)
     """
     found = published.healthy(site, test, sizes)
     if found is not None:
-        return published.held(site, test, sizes, tuple(found.at(size) for size in sizes))
+        return published.hold_bounds(site, test, sizes, tuple(found.at(size) for size in sizes))
     several, one = (_of_link(site.system, each) for each in (test, replace(test, rails=1)))
     if micro.find(test.benchmark).metrics[0].shape == "collective":
         made = tuple(_collective_us(test, several, size) for size in sizes)
     else:
         made = tuple((several if size >= split_from else one).at(size) for size in sizes)
-    return published.held(site, test, sizes, made)
+    return published.hold_bounds(site, test, sizes, made)
 
 
 def slowed(times_us: Sequence[float], shares: Sequence[float], waits_us: float, start_us: float) -> tuple[float, ...]:

@@ -4,7 +4,7 @@ They are in the rehearsal's folder beside ``enter``; each node runs them in its 
 """
 
 from railyard.provision.rehearsal.machine import Machine
-from railyard.provision.testbed.entry import filled
+from railyard.provision.testbed.entry import fill_script
 
 #: Names in the rehearsal's folder. ARCHIVES: each node's own files; MACHINE: what all nodes have in common.
 LAY, BIND, TASKSET, PROLOG, DIE, SPEND = "lay", "bind", "taskset", "prolog", "die", "spend"
@@ -215,4 +215,4 @@ def scripts(folder: str, machine: Machine) -> dict[str, str]:
         "ALL": "0" if machine.processors == 1 else f"0-{machine.processors - 1}",
     }
     texts = {LAY: _LAY, BIND: _BIND, TASKSET: _TASKSET, PROLOG: _PROLOG, DIE: _DIE, SPEND: _SPEND}
-    return {name: filled(text, values) for name, text in texts.items()}
+    return {name: fill_script(text, values) for name, text in texts.items()}

@@ -14,7 +14,7 @@ from railyard.base.hostlist import label
 from railyard.provision.rehearsal import machine, sysfs
 from railyard.provision.rehearsal.slurm_layout import names_of
 from railyard.provision.testbed.spec import rehearsal_spec
-from railyard.site.systems.job_requests import asked
+from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.jobs import FAMILIES, is_slurm
 from railyard.site.systems.model import System
 
@@ -44,7 +44,7 @@ def choose(system: System, available_mib: int, wanted: int | None = None, named:
     16, at most 64). Raises SetupError for a system that cannot be rehearsed, and if even two nodes are too many.
     """
     _refuse(system)
-    excluded = names_of(asked(system, "exclude"))
+    excluded = names_of(requested_words(system, "exclude"))
     there = tuple(node for node in site_nodes(system) if node not in excluded)
     fit = (available_mib - FLOOR_MIB) // NODE_MIB
     if fit < LEAST:
@@ -155,6 +155,6 @@ def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
         found.append("the file names no nodes: they are called n1, n2 and so on")
     found += machine.assumed(system)
     found += sysfs.assumed(system)
-    if asked(system, "gres") or asked(system, "gpus-per-node"):
+    if requested_words(system, "gres") or requested_words(system, "gpus-per-node"):
         found.append("Slurm counts generic resources, but no program finds a device")
     return found

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.provision.rehearsal import recorded, traffic
-from railyard.provision.rehearsal.asked import Asked, asked, program_of
+from railyard.provision.rehearsal.asked import Asked, parse_words, program_of
 from railyard.provision.rehearsal.crew import Crew, Member, ports_of
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.moves import Moves
-from railyard.provision.rehearsal.play import patience, rehearsed, sentence
+from railyard.provision.rehearsal.play import patience, rehearsal_of, sentence
 from railyard.provision.rehearsal.told import LibraryError, Port, Taken
 from railyard.provision.rehearsal.traffic import Network
 from railyard.provision.replay.texts import text_of
@@ -55,8 +55,8 @@ def main(words: Sequence[str]) -> int:
     """Return the exit code of a client or a server."""
     stack, tool, program, *rest = words
     try:
-        rehearsal, site = rehearsed(os.environ)
-        found = asked(tool, program_of(program), rest, Path.cwd())
+        rehearsal, site = rehearsal_of(os.environ)
+        found = parse_words(tool, program_of(program), rest, Path.cwd())
         if _is_client(tool, found):
             return _client(site, rehearsal, stack, found)
         return _serve(site, found)
@@ -108,7 +108,7 @@ def _client(site: Site, rehearsal: Rehearsal, stack: str, found: Asked) -> int:
         named = (_port(found, ports[nodes[0]], device), _port(found, ports[nodes[1]], str(other["port"])))
         crew = _End(site, rehearsal, stack, members, ports, dict.fromkeys(nodes, frozenset()), os.environ, named)
         network, moves = Network(crew), Moves(site.system, rehearsal.faults)
-        made = traffic.made(network, found, sentence(network))
+        made = traffic.make_output(network, found, sentence(network))
         traffic.move(network, found, moves)
         print(json.dumps({"lines": moves.lines(nodes[1])}), file=stream, flush=True)
         if nodes[0] != nodes[1]:

@@ -13,7 +13,7 @@ _EXCHANGE_BYTES = 8
 _MEMORY_MB_S, _MEMORY_US = 12_000.0, 0.4
 
 
-def played(network: Network, asked: Asked, folder: Path, sentence: str, moves: Moves) -> str:
+def play_pairs(network: Network, asked: Asked, folder: Path, sentence: str, moves: Moves) -> str:
     """Return the program's output, and add what it moves.
 
     Raises RailyardError for a file that is not a file of rounds, or that names a rank that the job does not have.

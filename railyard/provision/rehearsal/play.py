@@ -20,7 +20,7 @@ from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
 from railyard.provision.rehearsal import applications, collectives, form, gpu_copies, model, pairs, recorded, traffic
-from railyard.provision.rehearsal.asked import asked, program_of
+from railyard.provision.rehearsal.asked import parse_words, program_of
 from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
 from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.told import LibraryError, Port
@@ -58,10 +58,10 @@ def main(words: Sequence[str]) -> int:
     """Return the run's exit code."""
     work, ranks, stack, tool, program, *rest = words
     try:
-        rehearsal, site = rehearsed(os.environ)
+        rehearsal, site = rehearsal_of(os.environ)
         crew = gather(Path(work), int(ranks), site, rehearsal, stack, os.environ, patience(os.environ))
         moves = Moves(site.system, rehearsal.faults)
-        output = played(crew, tool, program_of(program), rest, Path.cwd(), moves)
+        output = play_run(crew, tool, program_of(program), rest, Path.cwd(), moves)
         _have_moved(Path(work), crew, moves)
         if output.used_s:
             # standin.sh shows it in hundredths of a second, as the kernel counts them.
@@ -76,7 +76,7 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def rehearsed(variables: Mapping[str, str]) -> tuple[form.Rehearsal, Site]:
+def rehearsal_of(variables: Mapping[str, str]) -> tuple[form.Rehearsal, Site]:
     """Return the rehearsal that a process belongs to, and its site. Raises RailyardError if it belongs to none."""
     folder = variables.get(REHEARSAL_VARIABLE)
     if not folder:
@@ -91,7 +91,7 @@ def patience(variables: Mapping[str, str]) -> float:
     return float(said) if said.isdigit() else PATIENCE_S
 
 
-def played(
+def play_run(
     crew: Crew, tool: str, program: str, words: Sequence[str], folder: Path, moves: Moves
 ) -> Output:  # fmt: skip
     """Return what a run prints, and add what it moves.
@@ -105,21 +105,21 @@ def played(
         recorded.say_made(crew.rehearsal, folder, "it runs on one node and uses no network")
         node, system = crew.nodes[0], crew.site.system
         said = f"{_MADE}: {system.system}, {crew.stack}"
-        return Output(gpu_copies.played(system, node, crew.rehearsal.faults, words, said))
-    found = asked(tool, program, words, folder)
+        return Output(gpu_copies.play_copies(system, node, crew.rehearsal.faults, words, said))
+    found = parse_words(tool, program, words, folder)
     network = Network(crew)
     if tool == "pairs":
         recorded.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
-        return Output(pairs.played(network, found, folder, sentence(network), moves))
+        return Output(pairs.play_pairs(network, found, folder, sentence(network), moves))
     if tool == "nccl":
         recorded.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
-        return Output(collectives.played(network, found, sentence(network), moves))
+        return Output(collectives.play_collective(network, found, sentence(network), moves))
     genuine = recorded.genuine(network, found, program, words, folder)
     if genuine is not None:
         text = genuine.text
         recorded.move(network, genuine, moves)
     else:
-        text = text_of(traffic.made(network, found, sentence(network)))
+        text = text_of(traffic.make_output(network, found, sentence(network)))
         traffic.move(network, found, moves)
     if tool != "netpipe":
         return Output(text)

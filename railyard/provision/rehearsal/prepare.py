@@ -10,7 +10,7 @@ from railyard.base.wording import counted, listing
 from railyard.provision.rehearsal import nodes, programs
 from railyard.provision.rehearsal.faults import nodes_named, planted
 from railyard.provision.rehearsal.form import Fault, Rehearsal
-from railyard.provision.rehearsal.recorded import checked
+from railyard.provision.rehearsal.recorded import playable_recordings
 from railyard.provision.rehearsal.slurm_layout import gives_whole_nodes
 from railyard.site.site import Site
 from railyard.site.systems.job_requests import asks_for_whole_nodes
@@ -60,7 +60,7 @@ def chosen(
     standing = nodes.choose(system, nodes.memory_available_mib(), wanted, named)
     _refuse_launcher(system)
     if recording is not None:
-        checked(recording, system.system)
+        playable_recordings(recording, system.system)
     return standing, planted(faults, system, standing.nodes)
 
 

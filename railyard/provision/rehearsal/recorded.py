@@ -13,7 +13,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.wording import counted, listing
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.provision.rehearsal import traffic
-from railyard.provision.rehearsal.asked import Asked, asked
+from railyard.provision.rehearsal.asked import Asked, parse_words
 from railyard.provision.rehearsal.form import EVERY_NODE, Rehearsal
 from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.traffic import Network
@@ -51,7 +51,7 @@ class Genuine:
     kept: Kept
 
 
-def checked(folder: Path, system: str) -> tuple[Recording, ...]:
+def playable_recordings(folder: Path, system: str) -> tuple[Recording, ...]:
     """Return the recordings of a folder that can be played: those with counters.
 
     Each file is unchanged since it was made. Raises RailyardError for a folder without an index, of another system or
@@ -127,7 +127,7 @@ def say_made(rehearsal: Rehearsal, stage: Path, reason: str) -> None:
         _say(stage, f"made by the model: {reason}")
 
 
-def said(stage: Path) -> str | None:
+def describe_stage(stage: Path) -> str | None:
     """Return what a job's output is, in words; None if its folder does not say it."""
     try:
         return (stage / NOTE).read_text(encoding="utf-8").strip()
@@ -224,7 +224,7 @@ def _why_told(kept: Kept, found: Asked, program: str, words: Sequence[str]) -> s
         with tempfile.TemporaryDirectory() as folder:
             for name, text in kept.files.items():
                 Path(folder, Path(name).name).write_text(text, encoding="utf-8")
-            then = asked(found.tool, program, kept.words, Path(folder))
+            then = parse_words(found.tool, program, kept.words, Path(folder))
     except (RailyardError, OSError, ValueError) as error:
         return f"was given words that cannot be read ({error})"
     if then == found:

@@ -7,7 +7,7 @@ from railyard.base.errors import SetupError
 from railyard.base.hostlist import expanded
 from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
-from railyard.site.systems.job_requests import asked, asks_for_whole_nodes
+from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
 from railyard.site.systems.model import System
 
 # A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
@@ -36,13 +36,15 @@ def layout_of(system: System, nodes: Sequence[str], leaves: Mapping[str, tuple[s
         cores_per_socket=machine.cores_per_socket,
         threads_per_core=machine.threads_per_core,
         memory_mb=machine.memory >> 20,
-        features=_features(asked(system, "constraint")),
-        gres=tuple(dict.fromkeys([*_gres(asked(system, "gres")), *_gpus(asked(system, "gpus-per-node"))])),
-        partitions=names_of(asked(system, "partition")) or (PARTITION,),
+        features=_features(requested_words(system, "constraint")),
+        gres=tuple(
+            dict.fromkeys([*_gres(requested_words(system, "gres")), *_gpus(requested_words(system, "gpus-per-node"))])
+        ),
+        partitions=names_of(requested_words(system, "partition")) or (PARTITION,),
         max_time="UNLIMITED",
         exclusive=gives_whole_nodes(system),
         leaves=leaves,
-        absent=tuple(name for name in names_of(asked(system, "exclude")) if name not in nodes),
+        absent=tuple(name for name in names_of(requested_words(system, "exclude")) if name not in nodes),
         task_prolog=task_prolog,
     )
 

@@ -93,7 +93,7 @@ class Taken:
         return tuple(weight / sum(weights) for weight in weights)
 
 
-def taken(stack: str, variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
+def take_ports(stack: str, variables: Variables, ports: Sequence[Port], rank: Rank) -> Taken:
     """Return what a rank of a stack takes. Raises LibraryError if the library would end instead."""
     chooses = _STACKS.get(stack)
     if chooses is None:

@@ -129,7 +129,7 @@ def around(network: Network) -> list[Flow]:
     return [*flows, network.flow(first[-1], first[0])] if len(first) > 1 else flows
 
 
-def made(network: Network, asked: Asked, sentence: str) -> Made:
+def make_output(network: Network, asked: Asked, sentence: str) -> Made:
     """Return what the benchmark prints: healthy times, the effect of faults, and the noise of few repetitions."""
     crew, benchmark = network.crew, micro.find(asked.key)
     flows = pairs_of(network) if is_of_pairs(asked.key) else around(network)

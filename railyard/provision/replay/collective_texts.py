@@ -58,7 +58,7 @@ def nccl(made: "Made", name: str) -> str:
     digits = len(str(nodes))
     hosts = [f"node{rank // made.ranks_per_node + 1:0{digits}d}" for rank in range(made.ranks)]
     rates = {size: value for size, _, value in made.rows}
-    return printed(Printed(collective_of(made.key) or "", rates, hosts, made.ranks_per_node, made.sentence))
+    return print_run(Printed(collective_of(made.key) or "", rates, hosts, made.ranks_per_node, made.sentence))
 
 
 def before_its_end(run: Printed) -> str:
@@ -81,7 +81,7 @@ def before_its_end(run: Printed) -> str:
     return "\n".join([*lines, *run.log, ""])
 
 
-def printed(run: Printed) -> str:
+def print_run(run: Printed) -> str:
     """Return the output of one run."""
     ranks = len(run.hosts) // run.groups
     redop = "sum" if run.collective in ("all_reduce", "reduce_scatter", "sendrecv") else "none"

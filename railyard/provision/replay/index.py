@@ -25,7 +25,7 @@ from railyard.provision.replay.form import (
     file_of,
     words_of,
 )
-from railyard.results.record.kept import Kept, beside
+from railyard.results.record.kept import Kept, kept_path
 from railyard.results.record.kept import read as read_kept
 from railyard.site.test_id import TestId
 
@@ -71,7 +71,7 @@ def recording_of(
 
 def kept_file_of(file: str) -> str:
     """Return the file of what was kept beside an output; both paths are below the folder of recordings."""
-    return beside(PurePosixPath(file)).as_posix()
+    return kept_path(PurePosixPath(file)).as_posix()
 
 
 def read_index(folder: Path) -> Index:
@@ -142,7 +142,7 @@ def write_set(
     return index
 
 
-def played(folder: Path, test: TestId, printed: bytes) -> Played:
+def match_index(folder: Path, test: TestId, printed: bytes) -> Played:
     """Return what a test got, compared with the index: ``printed`` is what its job printed.
 
     Never raises: any error of a recording becomes a sentence, and the test fails with it.

@@ -78,7 +78,7 @@ def healthy(site: Site, test: TestId, sizes: tuple[int, ...]) -> MessageTime | N
     return _model(site, test, better) if better else None
 
 
-def held(site: Site, test: TestId, sizes: tuple[int, ...], times_us: tuple[float, ...]) -> tuple[float, ...]:
+def hold_bounds(site: Site, test: TestId, sizes: tuple[int, ...], times_us: tuple[float, ...]) -> tuple[float, ...]:
     """Return times that keep all bounds of a system's references for a test, including floors of the link's class."""
     found = list(times_us)
     for each in micro.find(test.benchmark).metrics:

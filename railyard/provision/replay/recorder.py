@@ -13,7 +13,7 @@ from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import recording_of
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
-from railyard.results.record.kept import beside, read
+from railyard.results.record.kept import kept_path, read
 from railyard.results.scrub import scrubbed
 from railyard.site.test_id import TestId, check_of
 
@@ -68,7 +68,7 @@ def _read_kept(output: Path, record: Record, said: Callable[[str], str]) -> str 
 
     Raises InputError for a file with a wrong form.
     """
-    file = beside(output)
+    file = kept_path(output)
     if not file.is_file():
         return None
     kept = read(file.read_text(encoding="utf-8", errors="replace"), str(file))

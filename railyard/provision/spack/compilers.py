@@ -79,4 +79,4 @@ def _how_to_get(request: Request, prefix: str) -> str:
 
 
 def _overlay_path(request: Request) -> str:
-    return overlay.shown(overlay.overlay_file(request.home, request.system))
+    return overlay.short_path(overlay.overlay_file(request.home, request.system))

@@ -11,7 +11,7 @@ import yaml
 from railyard.base.errors import InputError
 from railyard.base.strict_yaml import load
 from railyard.provision.spack.calls import Spack
-from railyard.provision.spack.seen import Seen, seen
+from railyard.provision.spack.seen import Seen, seen_packages
 
 COMPILERS = ("gcc", "llvm", "intel-oneapi-compilers", "nvhpc", "aocc")
 MPIS = ("openmpi", "mpich", "mvapich", "mvapich2", "intel-oneapi-mpi", "cray-mpich", "hpcx-mpi")
@@ -35,7 +35,7 @@ def detect(spack: Spack) -> Found:
         manifest.write_text("spack:\n  specs: []\n  view: false\n", encoding="utf-8")
         spack.output(["-e", folder, "external", "find", *COMPILERS, *MPIS, *TRANSPORTS, *BUILD_TOOLS])
         data = yaml.safe_load(manifest.read_text(encoding="utf-8"))
-    packages = with_seen(data["spack"].get("packages") or {}, seen())
+    packages = with_seen(data["spack"].get("packages") or {}, seen_packages())
     return Found(_trimmed(packages), traps(packages))
 
 

@@ -43,7 +43,7 @@ def committed(sources: Sources) -> Lock | None:
     """Return the committed lock, None if there is none. Raises InputError if it is broken or out of date."""
     if sources.lock is None:
         return None
-    file = overlay.shown(sources.lock)
+    file = overlay.short_path(sources.lock)
     lock = parse(sources.lock.read_text(encoding="utf-8", errors="replace"), file)
     refuse_outdated(lock, file, sources)
     return lock

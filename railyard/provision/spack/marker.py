@@ -13,7 +13,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.provision.kept_files import KeptFile, kept
+from railyard.provision.kept_files import KeptFile, read_kept
 
 FORMAT = 3
 FILE = "railyard.json"
@@ -135,7 +135,7 @@ def write(folder: Path, marker: Marker) -> None:
 def library(path: str) -> Library:
     """Return what a linked library is at this moment. Raises OSError if it is not there."""
     real = Path(path).resolve(strict=True)
-    return Library(path, kept(str(real), real))
+    return Library(path, read_kept(str(real), real))
 
 
 def why_stale(marker: Marker) -> str | None:

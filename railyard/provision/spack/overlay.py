@@ -21,7 +21,7 @@ def overlay_file(home: Path, system: str) -> Path:
 
 def read(path: Path) -> Document:
     """Return an overlay. Raises InputError for bad YAML, an unknown section, and a key that replaces (``::``)."""
-    document = load(path, shown(path))
+    document = load(path, short_path(path))
     for section in document.data:
         name = str(section)
         if name.rstrip(":") not in SECTIONS:
@@ -39,7 +39,7 @@ def read(path: Path) -> Document:
     return document
 
 
-def shown(path: Path) -> str:
+def short_path(path: Path) -> str:
     """Return a file as errors name it: relative to the folder of its site."""
     parts = path.parts
     known = [index for index, part in enumerate(parts) if part in ("systems", "spack_envs")]
@@ -65,7 +65,7 @@ def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
                 )
 
 
-def filled(document: Document, home: Path) -> dict[str, Any]:
+def fill_home(document: Document, home: Path) -> dict[str, Any]:
     """Return the overlay's data with ``{home}``, the site folder, filled in."""
     return {str(key): _fill_home(value, str(home)) for key, value in document.data.items()}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.benchmarks import model
 from railyard.benchmarks.tools import TOOLS
-from railyard.provision.kept_files import kept
+from railyard.provision.kept_files import read_kept
 from railyard.provision.spack import marker
 from railyard.provision.spack.libraries import libraries
 from railyard.provision.spack.locks import Lock
@@ -85,7 +85,7 @@ def _prove_executables(
                 what = "MPI" if mpi_prefix else "library"
                 raise SetupError(f"wrong {what} linked: {why}; {_ADVICE[what]}")
             is_shown = True
-        proven.append(Executable(kept(str(file), file), linkage.interesting(found)))
+        proven.append(Executable(read_kept(str(file), file), linkage.interesting(found)))
     if not is_shown:
         raise SetupError(
             f"{package.prefix}: found no dynamic program among the executables of {package.name}, expected some that "

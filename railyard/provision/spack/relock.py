@@ -32,7 +32,7 @@ def relock(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
     path = lock_file(request.home, request.system, request.stack)
     if not path.is_file():
         return Relocked(path, text, None)
-    before = locks.parse(path.read_text(encoding="utf-8"), overlay.shown(path))
+    before = locks.parse(path.read_text(encoding="utf-8"), overlay.short_path(path))
     return Relocked(path, text, locks.differences(before, locks.parse(text, "the fresh lock")))
 
 

@@ -41,7 +41,7 @@ PROGRAMS: tuple[tuple[str, VersionProgram], ...] = (
 )
 
 
-def seen() -> tuple[Seen, ...]:
+def seen_packages() -> tuple[Seen, ...]:
     """Return each package whose program is on PATH and prints its version."""
     found = [_ask_version(package, program, name) for package, program in PROGRAMS for name in program.names]
     first: dict[tuple[str, str], Seen] = {}

@@ -58,7 +58,7 @@ class Sources:
     @property
     def overlay_data(self) -> dict[str, Any]:
         """The overlay with the site folder filled in; empty if the system has none."""
-        return {} if self.overlay is None else overlay.filled(self.overlay, self.home)
+        return {} if self.overlay is None else overlay.fill_home(self.overlay, self.home)
 
     def key(self) -> str:
         """Return 16 hexadecimal digits that name all of its content: different content is a different environment."""
@@ -107,7 +107,7 @@ def gather(
     rest.
     """
     manifest_file = environments(home) / environment / "spack.yaml"
-    manifest = load(manifest_file, overlay.shown(manifest_file))
+    manifest = load(manifest_file, overlay.short_path(manifest_file))
     body = manifest.data.get("spack")
     if not isinstance(body, dict):
         raise manifest.error((), "no section spack", 'a Spack manifest, "spack:"')
@@ -120,7 +120,7 @@ def gather(
         files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
         if not files or not files[0].is_file():
             raise manifest.error(place, f"{name}, which is not there", "a file, or a folder of them")
-        includes += [(file, load(file, overlay.shown(file))) for file in files]
+        includes += [(file, load(file, overlay.short_path(file))) for file in files]
     over_file = overlay.overlay_file(home, system)
     over = overlay.read(over_file) if over_file.is_file() else None
     lock = lock_file(home, system, stack)

@@ -14,7 +14,14 @@ from railyard.base.whole_file import write_whole
 from railyard.provision.testbed import entry, scripts
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.needs import SEARCH_PATH, outer_options, refusal
-from railyard.provision.testbed.processes import Process, child_of, inside, marked, process, wait_until_gone
+from railyard.provision.testbed.processes import (
+    Process,
+    child_of,
+    inside,
+    outermost_processes,
+    process,
+    wait_until_gone,
+)
 from railyard.provision.testbed.slurm_texts import FOLDER as SLURM
 from railyard.provision.testbed.spec import TestbedSpec
 from railyard.provision.testbed.state import Node, State
@@ -40,7 +47,7 @@ def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
     """
     write_whole(folder / "enter", entry.enter_text(folder.name), 0o755)
     write_whole(folder / "agent", entry.AGENT, 0o755)
-    with begun(folder, spec, scripts.boot_script(spec), lasting=lasting) as state:
+    with begin(folder, spec, scripts.boot_script(spec), lasting=lasting) as state:
         holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]
         text = entry.nodes_file(spec, state.user_namespace, state.first.start, holders)
         write_whole(folder / entry.NODES_FILE, text)
@@ -48,7 +55,7 @@ def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
 
 
 @contextlib.contextmanager
-def begun(folder: Path, spec: TestbedSpec, script: str, *, lasting: bool) -> Iterator[State]:
+def begin(folder: Path, spec: TestbedSpec, script: str, *, lasting: bool) -> Iterator[State]:
     """Start the first process of a testbed, detached; it runs ``script`` in its own namespaces.
 
     The block gets the running state. The testbed outlives the block only if the block ends well, and this process only
@@ -85,7 +92,7 @@ def end(folder: Path, state: State | None) -> bool:
     Raises SetupError if it belongs to another user, or if its processes do not end.
     """
     recorded = [] if state is None else [state.keeper, state.first]
-    found = {p for p in [*marked(folder), *recorded] if p.is_alive()}
+    found = {p for p in [*outermost_processes(folder), *recorded] if p.is_alive()}
     # Only now: closing begins the end of a testbed that is not lasting, so it could not be found later.
     if (held := _held.pop(folder, None)) is not None:
         os.close(held)

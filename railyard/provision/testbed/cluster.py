@@ -17,7 +17,7 @@ from railyard.provision.testbed.boot import end, start
 from railyard.provision.testbed.entry import CLUSTER, bed_folder, not_up
 from railyard.provision.testbed.faults import Commands, Degradation, Kind
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
-from railyard.provision.testbed.processes import inside, marked, wait_until_gone
+from railyard.provision.testbed.processes import inside, outermost_processes, wait_until_gone
 from railyard.provision.testbed.rail_status import RailStatus, rail_status
 from railyard.provision.testbed.rail_traffic import TrafficWatch
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
@@ -159,7 +159,7 @@ class Testbed:
         """Kill every process inside, except those that keep it up; return how many there were."""
         state = self.state()
         # Marked are the first process and, if the testbed is not lasting, its child that reads until we end.
-        held = {state.first, *marked(self.folder), *(node.holder for node in state.nodes)}
+        held = {state.first, *outermost_processes(self.folder), *(node.holder for node in state.nodes)}
         left = [found for found in inside(state.first).values() if found not in held and found.is_alive()]
         for found in left:
             found.kill()

@@ -108,10 +108,10 @@ def enter_head(program: str, noun: str, down: str, first: str, fields: tuple[str
         "FIELDS": " ".join(f"its_{name}" for name in fields),
         "KEPT": " ".join(f"{name}=$its_{name}" for name in fields),
     }
-    return filled(_HEAD, values)
+    return fill_script(_HEAD, values)
 
 
-def filled(text: str, values: Mapping[str, str]) -> str:
+def fill_script(text: str, values: Mapping[str, str]) -> str:
     """Return a script's text with each ``@NAME@`` replaced by its value."""
     for name, value in values.items():
         text = text.replace(f"@{name}@", value)

@@ -50,7 +50,7 @@ def child_of(parent: Process) -> Process | None:
     return None
 
 
-def marked(folder: Path) -> list[Process]:
+def outermost_processes(folder: Path) -> list[Process]:
     """Return the outermost processes of the testbed with this state folder, even if its state file is lost.
 
     An ordinary user gets only their own processes.

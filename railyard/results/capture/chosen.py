@@ -64,7 +64,7 @@ def job_of(record: Record) -> str:
     return f"{record.run} {own}" if own else record.run
 
 
-def chosen(
+def choose_records(
     records: Sequence[Record], *, replace: bool, hops: Callable[[Record], int | None] | None = None
 ) -> tuple[tuple[Group, ...], tuple[str, ...]]:
     """Return the usable records, one group per test, and one sentence per reason for the others.

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from railyard.base.errors import InputError, RailyardError
 from railyard.base.wording import counted
-from railyard.results.capture.chosen import Group, chosen, too_few
+from railyard.results.capture.chosen import Group, choose_records, too_few
 from railyard.results.capture.edit import with_entries
 from railyard.results.capture.entry import Captured, captured, entry_id, with_below_link
 from railyard.results.capture.spread import spread
@@ -53,7 +53,7 @@ def plan(system: System, path: Path, references: References, records: Sequence[R
     An entry that loading would refuse is left out, such as one far below what its link gives. Raises RailyardError if
     the file would still not load.
     """
-    groups, left = chosen(records, replace=asked.replace, hops=asked.hops)
+    groups, left = choose_records(records, replace=asked.replace, hops=asked.hops)
     refused = list(left)
     entries: list[Captured] = []
     for group in groups:

@@ -7,7 +7,7 @@ conditions that its sources state take their place. What is unknown on one side 
 from collections.abc import Iterable, Sequence
 
 from railyard.results.compare.surroundings import Difference
-from railyard.results.conditions import seen_nodes, sentences, shown
+from railyard.results.conditions import format_condition, seen_nodes, sentences
 from railyard.results.record.form import Record
 from railyard.site import conditions
 from railyard.site.conditions import CONDITIONS
@@ -42,7 +42,7 @@ def _values(records: Iterable[Record]) -> dict[str, list[str]]:
     for record in records:
         if record.replayed is not None:
             for each in record.conditions:
-                found.setdefault(each.name.replace("_", "-"), {})[shown(each.name, each.stated)] = None
+                found.setdefault(each.name.replace("_", "-"), {})[format_condition(each.name, each.stated)] = None
             continue
         for seen in seen_nodes(record):
             for name in CONDITIONS:

@@ -40,7 +40,7 @@ def selector(text: str) -> Selector:
     return Selector(text, runs, tuple(where))
 
 
-def chosen(asked: Selector, records: Sequence[Record]) -> tuple[Record, ...]:
+def choose_records(asked: Selector, records: Sequence[Record]) -> tuple[Record, ...]:
     """Return the records that meet all conditions of a side.
 
     Raises RailyardError if none does, naming the condition that no record meets, and the known values.

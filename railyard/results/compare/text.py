@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from railyard.base.json_codec import encode
-from railyard.base.terminal import folded
+from railyard.base.terminal import fold_words
 from railyard.base.wording import counted, listing, number
 from railyard.results.compare.comparison import Compared, Comparison, FigureResult
 from railyard.results.compare.finding import KIND_WORDS
@@ -78,38 +78,38 @@ def _test_json(test: Compared) -> dict[str, Any]:
 
 
 def _sides(of: Comparison, sides: tuple[str, str], width: int) -> str:
-    lines = [folded(f"A: {sides[0]}", width, "   "), folded(f"B: {sides[1]}", width, "   ")]
+    lines = [fold_words(f"A: {sides[0]}", width, "   "), fold_words(f"B: {sides[1]}", width, "   ")]
     for name, a, b in of.pairing.contrasts:
-        lines.append(folded(f"{name}: {a} on A, {b} on B", width, "   "))
+        lines.append(fold_words(f"{name}: {a} on A, {b} on B", width, "   "))
     return "\n".join(lines)
 
 
 def _environment(of: Comparison, width: int) -> Iterator[str]:
     yield "What differed around the tests"
     for one in of.environment:
-        yield folded(one.words, width, "    ", "  ")
+        yield fold_words(one.words, width, "    ", "  ")
     if not of.environment:
         yield "  nothing recorded"
     if of.attribution:
-        yield folded(of.attribution, width, "    ", "  ")
+        yield fold_words(of.attribution, width, "    ", "  ")
     if of.conditions:
         yield HEADING
     for sentence in of.conditions:
-        yield folded(sentence, width, "    ", "  ")
+        yield fold_words(sentence, width, "    ", "  ")
 
 
 def _test(test: Compared, width: int, colour: bool) -> Iterator[str]:
     one, other = test.repeats
-    yield folded(f"{test.name}: {counted(one, 'repeat')} on A, {other} on B", width, "  ")
+    yield fold_words(f"{test.name}: {counted(one, 'repeat')} on A, {other} on B", width, "  ")
     for figure in test.figures:
-        yield folded(_figure(figure, colour), width, "    ", "  ")
+        yield fold_words(_figure(figure, colour), width, "    ", "  ")
     for curve in test.curves:
         made = f", {len(curve.computed)} of them {_COMPUTED}" if curve.computed else ""
-        yield folded(f"{curve.metric} along {len(curve.sizes)} sizes{made}: {curve.sentence}", width, "    ", "  ")
+        yield fold_words(f"{curve.metric} along {len(curve.sizes)} sizes{made}: {curve.sentence}", width, "    ", "  ")
     for reason in test.refused:
-        yield folded(f"not compared: {reason}", width, "    ", "  ")
+        yield fold_words(f"not compared: {reason}", width, "    ", "  ")
     for idle in test.idle:
-        yield folded(idle, width, "    ", "  ")
+        yield fold_words(idle, width, "    ", "  ")
 
 
 def _figure(figure: FigureResult, colour: bool) -> str:
@@ -128,27 +128,27 @@ def _summary(of: Comparison, gate: Gate | None, width: int) -> Iterator[str]:
     for words, names in (("only on A", of.pairing.only_a), ("only on B", of.pairing.only_b)):
         if names:
             more = [f"{len(names) - _MOST_NAMED} more"] if len(names) > _MOST_NAMED else []
-            yield folded(f"{words}, not compared: {listing([*names[:_MOST_NAMED], *more])}", width, "  ")
+            yield fold_words(f"{words}, not compared: {listing([*names[:_MOST_NAMED], *more])}", width, "  ")
     for sentence in of.pairing.left_out:
-        yield folded(sentence, width, "  ")
-    yield from (folded(f"differs: {words}", width, "  ") for words in _differing(of))
+        yield fold_words(sentence, width, "  ")
+    yield from (fold_words(f"differs: {words}", width, "  ") for words in _differing(of))
     if gate is not None:
         for regression in gate.regressions:
-            yield folded(f"regression: {regression}", width, "  ")
+            yield fold_words(f"regression: {regression}", width, "  ")
     kinds = [figure.finding.kind for figure in of.figures]
     told = ", ".join(f"{kinds.count(kind)} {words}" for kind, words in KIND_WORDS.items() if kind in kinds)
     tests = counted(len(of.tests), "test")
-    yield folded(f"{tests}, {counted(len(kinds), 'figure')}: {told or 'none alike'}", width, "  ")
+    yield fold_words(f"{tests}, {counted(len(kinds), 'figure')}: {told or 'none alike'}", width, "  ")
     judged = sum(kind != "cannot-tell" for kind in kinds)
     if judged:
         by_chance = judged * (1 - CONFIDENCE)
-        yield folded(
+        yield fold_words(
             f"each has {100 * CONFIDENCE:g} % confidence: about {by_chance:.1f} of {judged} may differ by chance",
             width,
             "  ",
         )
     if gate is not None:
-        yield folded(gate.sentence, width, "  ")
+        yield fold_words(gate.sentence, width, "  ")
 
 
 def _differing(of: Comparison) -> Iterator[str]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from railyard.base.hostlist import MOST_IN_WORDS
 from railyard.base.hostlist import folded as ranges
-from railyard.base.terminal import folded
+from railyard.base.terminal import fold_words
 from railyard.base.wording import counted
 from railyard.results.history.changes import Change, Judged, State
 from railyard.results.history.detect import ALARM
@@ -26,7 +26,7 @@ _STATE_WORDS: dict[State, str] = {
 def text(found: Sequence[Judged], *, whole: bool = False, width: int = 100, colour: bool = False) -> str:
     """Return the figures that changed, with ``whole`` all of them, and a summary. Folded to ``width``, never cut."""
     parts = ["\n".join(_lines(one, whole, width, colour)) for one in found if whole or one.state == "changed"]
-    parts.append("\n".join(folded(line, width, "  ") for line in summary(found)))
+    parts.append("\n".join(fold_words(line, width, "  ") for line in summary(found)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,11 +72,11 @@ def over_time(found: Sequence[Judged]) -> tuple[OverTime, ...]:
 
 
 def _lines(one: Judged, whole: bool, width: int, colour: bool) -> Iterator[str]:
-    yield folded(f"{one.series.name}, {one.series.figure}: {one.sentence}", width, "  ")
+    yield fold_words(f"{one.series.name}, {one.series.figure}: {one.sentence}", width, "  ")
     for change in one.changes:
-        yield _coloured(folded(change.sentence, width, "    ", "  "), change, colour)
+        yield _coloured(fold_words(change.sentence, width, "    ", "  "), change, colour)
     for remark in one.series.remarks if whole or one.changes else ():
-        yield folded(remark, width, "    ", "  ")
+        yield fold_words(remark, width, "    ", "  ")
 
 
 def _coloured(words: str, change: Change, colour: bool) -> str:

@@ -112,7 +112,7 @@ def read(text: str, file: str) -> Kept:
         raise InputError(file, error.found, error.expected, field=error.field, action=action) from None
 
 
-def beside(output: PathLike) -> PathLike:
+def kept_path(output: PathLike) -> PathLike:
     """Return the path of the kept file that belongs to an output file."""
     return output.with_suffix(".json")
 

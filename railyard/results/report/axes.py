@@ -63,24 +63,24 @@ def grid(axes: Axes, name: str, below: str = "message size", base: int = 2) -> I
     ``base``: the lower axis names powers of this number.
     """
     ticks = _decades(axes) if axes.log else _linear(axes)
-    lines = "".join(f"M{LEFT},{rounded(axes.y(tick))}H{WIDTH - RIGHT}" for tick in ticks)
+    lines = "".join(f"M{LEFT},{round_px(axes.y(tick))}H{WIDTH - RIGHT}" for tick in ticks)
     yield f'<g class="axes"><path class="grid" d="{lines}"/><g text-anchor="end">'
-    yield from (f'<text x="{LEFT - 7}" y="{rounded(axes.y(tick) + 4)}">{_tick(tick)}</text>' for tick in ticks)
+    yield from (f'<text x="{LEFT - 7}" y="{round_px(axes.y(tick) + 4)}">{_tick(tick)}</text>' for tick in ticks)
     yield '</g><g text-anchor="middle">'
     in_bytes = below == "message size"
     for at in _powers(axes, base):
         words = message_size(int(at)) if in_bytes else _tick(at)
-        yield f'<text x="{rounded(axes.x(at))}" y="{FLOOR + 17}">{words}</text>'
+        yield f'<text x="{round_px(axes.x(at))}" y="{FLOOR + 17}">{words}</text>'
     yield f'<text x="{(WIDTH + LEFT - RIGHT) // 2}" y="{HEIGHT - 6}">{escape(one_line(below))}</text></g>'
     yield f'<text x="4" y="12">{escape(one_line(name))}</text></g>'
 
 
 def path(points: Sequence[Point]) -> str:
     """Return the ``d`` of a line through points, empty for none."""
-    return "" if not points else "M" + "L".join(f"{rounded(x)},{rounded(y)}" for x, y in points)
+    return "" if not points else "M" + "L".join(f"{round_px(x)},{round_px(y)}" for x, y in points)
 
 
-def rounded(value: float) -> str:
+def round_px(value: float) -> str:
     """Return a coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from railyard.base.clean_text import one_line
 from railyard.results.record.pairs import PairsRecord
-from railyard.results.report.axes import rounded
+from railyard.results.report.axes import round_px
 from railyard.results.report.text import number
 
 #: Above this number of nodes, neighbours share a field, which shows the worst of them.
@@ -86,17 +86,17 @@ def _known_values(rows: Sequence[Sequence[float | None]], left: int, each: int) 
 def _draw(fields: Sequence[Sequence[float | None]], nodes: Sequence[str], base: float, title: str) -> Markup:
     count = len(fields)
     step = _SIDE / count
-    edge = rounded(max(step - 1, step * 0.85))
+    edge = round_px(max(step - 1, step * 0.85))
     squares: dict[str, list[str]] = {}
     for row, line in enumerate(fields):
         for column, value in enumerate(line):
             if value is not None:
-                at = f"M{rounded(_MARGIN + column * step)},{rounded(_MARGIN + row * step)}"
+                at = f"M{round_px(_MARGIN + column * step)},{round_px(_MARGIN + row * step)}"
                 squares.setdefault(class_of(value / base), []).append(f"{at}h{edge}v{edge}h-{edge}z")
     parts = [f'<path class="{kind}" d="{"".join(each)}"/>' for kind, each in sorted(squares.items())]
     parts += _names(nodes, step) if len(nodes) == count and count <= _NAMED_UP_TO else _ends(nodes)
     parts += _numbers(fields, step) if count <= 8 else []
-    side = rounded(_SIDE + _MARGIN + 4)
+    side = round_px(_SIDE + _MARGIN + 4)
     head = f'<svg class="heat" viewBox="0 0 {side} {side}" role="img"><title>{escape(title)}</title>'
     return Markup(f"{head}{''.join(parts)}</svg>")
 
@@ -104,12 +104,12 @@ def _draw(fields: Sequence[Sequence[float | None]], nodes: Sequence[str], base: 
 def _names(nodes: Sequence[str], step: float) -> list[str]:
     parts = ['<g text-anchor="end">']
     for index, node in enumerate(nodes):
-        middle = rounded(_MARGIN + (index + 0.5) * step + 4)
-        parts.append(f'<text x="{rounded(_MARGIN - 8)}" y="{middle}">{escape(one_line(node))}</text>')
+        middle = round_px(_MARGIN + (index + 0.5) * step + 4)
+        parts.append(f'<text x="{round_px(_MARGIN - 8)}" y="{middle}">{escape(one_line(node))}</text>')
     parts.append('</g><g text-anchor="start">')
     for index, node in enumerate(nodes):
-        x = rounded(_MARGIN + (index + 0.5) * step)
-        y = rounded(_MARGIN - 8)
+        x = round_px(_MARGIN + (index + 0.5) * step)
+        y = round_px(_MARGIN - 8)
         turned = f'transform="rotate(-50 {x} {y})"'
         parts.append(f'<text x="{x}" y="{y}" {turned}>{escape(one_line(node))}</text>')
     parts.append("</g>")
@@ -118,12 +118,12 @@ def _names(nodes: Sequence[str], step: float) -> list[str]:
 
 def _ends(nodes: Sequence[str]) -> list[str]:
     first, last = escape(one_line(nodes[0])), escape(one_line(nodes[-1]))
-    far = rounded(_MARGIN + _SIDE)
-    near = rounded(_MARGIN - 8)
+    far = round_px(_MARGIN + _SIDE)
+    near = round_px(_MARGIN - 8)
     return [
-        f'<text x="{rounded(_MARGIN)}" y="{near}">{first}</text>',
+        f'<text x="{round_px(_MARGIN)}" y="{near}">{first}</text>',
         f'<text x="{far}" y="{near}" text-anchor="end">{last}</text>',
-        f'<text x="{near}" y="{rounded(_MARGIN + 12)}" text-anchor="end">{first}</text>',
+        f'<text x="{near}" y="{round_px(_MARGIN + 12)}" text-anchor="end">{first}</text>',
         f'<text x="{near}" y="{far}" text-anchor="end">{last}</text>',
     ]
 
@@ -134,7 +134,7 @@ def _numbers(fields: Sequence[Sequence[float | None]], step: float) -> list[str]
         for column, value in enumerate(line):
             if value is not None:
                 x, y = _MARGIN + (column + 0.5) * step, _MARGIN + (row + 0.5) * step + 5
-                parts.append(f'<text x="{rounded(x)}" y="{rounded(y)}">{number(value)}</text>')
+                parts.append(f'<text x="{round_px(x)}" y="{round_px(y)}">{number(value)}</text>')
     return [*parts, "</g>"]
 
 

@@ -19,7 +19,7 @@ from railyard.base.wording import counted
 from railyard.results.pair_summary import rows_of_matrix, summary
 from railyard.results.record.form import Record
 from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSample, PairsSummary
-from railyard.results.report.axes import rounded
+from railyard.results.report.axes import round_px
 from railyard.results.report.heatmap import CLASSES, class_of, scale_of
 from railyard.results.report.text import number, percent
 
@@ -243,7 +243,7 @@ def _draw(seen: _Seen, groups: Sequence[Line]) -> Markup:
     parts += _rows(groups, step)
     parts += _bad_fields(seen, groups, step)
     parts += _names(groups, step)
-    wide, high = rounded(_SIDE + _MARGIN + 4), rounded(_SIDE + _TOP + 4)
+    wide, high = round_px(_SIDE + _MARGIN + 4), round_px(_SIDE + _TOP + 4)
     what = "leaf switches" if seen.of.are_leaves else "blocks of neighbours"
     # With the keyboard, the lists beside it lead to the same places: two thousand stops in a drawing would block the
     # way.
@@ -267,9 +267,9 @@ def _shapes(seen: _Seen, step: float) -> list[tuple[str, str]]:
                     if class_of(more / seen.base) != kind:
                         break
                     end += 1
-                wide = rounded((end - start - 1) * step + edge)
-                at = f"M{rounded(_MARGIN + start * step)},{rounded(_TOP + row * step)}"
-                shapes.setdefault(kind, []).append(f"{at}h{wide}v{rounded(edge)}h-{wide}z")
+                wide = round_px((end - start - 1) * step + edge)
+                at = f"M{round_px(_MARGIN + start * step)},{round_px(_TOP + row * step)}"
+                shapes.setdefault(kind, []).append(f"{at}h{wide}v{round_px(edge)}h-{wide}z")
             start = end
     return [(kind, "".join(each)) for kind, each in sorted(shapes.items())]
 
@@ -283,10 +283,10 @@ def _slowest_nodes(seen: _Seen, groups: Sequence[Line], step: float) -> list[str
     for group, value in zip(seen.of.group_of, seen.of.node_median, strict=True):
         if value is not None:
             least[group] = min(value, least.get(group, value))
-    x, wide = rounded(_MARGIN - 16), rounded(10)
-    high = rounded(max(step, 1.5))
+    x, wide = round_px(_MARGIN - 16), round_px(10)
+    high = round_px(max(step, 1.5))
     return [
-        f'<rect class="{class_of(value / seen.base)}" x="{x}" y="{rounded(_TOP + group * step)}" '
+        f'<rect class="{class_of(value / seen.base)}" x="{x}" y="{round_px(_TOP + group * step)}" '
         f'width="{wide}" height="{high}"/>'
         for group, value in least.items()
     ]
@@ -296,8 +296,8 @@ def _rows(groups: Sequence[Line], step: float) -> list[str]:
     """Return a link over each row, to the nodes of the group that sends."""
     return [
         f'<a href="#{line.address}" tabindex="-1">'
-        f'<rect class="row" x="{rounded(_MARGIN - 16)}" y="{rounded(_TOP + place * step)}" '
-        f'width="{rounded(_SIDE + 16)}" height="{rounded(step)}"><title>{escape(_row_text(line))}</title></rect></a>'
+        f'<rect class="row" x="{round_px(_MARGIN - 16)}" y="{round_px(_TOP + place * step)}" '
+        f'width="{round_px(_SIDE + 16)}" height="{round_px(step)}"><title>{escape(_row_text(line))}</title></rect></a>'
         for place, line in enumerate(groups)
     ]
 
@@ -317,8 +317,8 @@ def _bad_fields(seen: _Seen, groups: Sequence[Line], step: float) -> list[str]:
             f"{groups[row].name} to {groups[column].name}: worst {number(value)} {seen.pairs.unit}, "
             f"{100 * value / seen.base:.1f} %; nodes of {slower.name}"
         )
-        at = f'x="{rounded(_MARGIN + column * step)}" y="{rounded(_TOP + row * step)}"'
-        size = f'width="{rounded(step)}" height="{rounded(step)}"'
+        at = f'x="{round_px(_MARGIN + column * step)}" y="{round_px(_TOP + row * step)}"'
+        size = f'width="{round_px(step)}" height="{round_px(step)}"'
         found.append(
             f'<a href="#{slower.address}" tabindex="-1"><rect class="field" {at} {size}>'
             f"<title>{escape(words)}</title></rect></a>"
@@ -338,9 +338,9 @@ def _names(groups: Sequence[Line], step: float) -> list[str]:
         shown = {place for place in shown if all(abs(place - other) * step > 14 for other in worst)} | worst
     parts = []
     for place in sorted(shown):
-        middle = rounded(_TOP + (place + 0.5) * step + 4)
+        middle = round_px(_TOP + (place + 0.5) * step + 4)
         text = escape(_short(one_line(groups[place].name)))
-        name = f'<text x="{rounded(_MARGIN - 20)}" y="{middle}" text-anchor="end">{text}</text>'
+        name = f'<text x="{round_px(_MARGIN - 20)}" y="{middle}" text-anchor="end">{text}</text>'
         parts.append(f'<a href="#{groups[place].address}" tabindex="-1">{name}</a>')
     return parts
 

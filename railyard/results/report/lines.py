@@ -8,7 +8,7 @@ from markupsafe import Markup
 from railyard.base.clean_text import one_line
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.record.form import Record
-from railyard.results.report.axes import HEIGHT, axes_of, grid, path, rounded
+from railyard.results.report.axes import HEIGHT, axes_of, grid, path, round_px
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import drawing
 from railyard.results.report.text import COMPUTED_MARK, COMPUTED_WORDS, number
@@ -49,7 +49,7 @@ def lines_svg(lines: Sequence[Line], name: str, below: str, title: str, base: in
     for index, line in enumerate(shown):
         points = [(axes.x(x), axes.y(y)) for x, y in zip(line.at, line.values, strict=True)]
         parts.append(f'<path class="many m{index}" d="{path(points)}"/>')
-        dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in points)
+        dots = "".join(f"M{round_px(x)},{round_px(y)}h0" for x, y in points)
         parts.append(f'<path class="many-dots m{index}" d="{dots}"/>' if len(points) <= 12 else "")
     return drawing("".join(parts), one_line(title), HEIGHT)
 

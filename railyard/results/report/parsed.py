@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
-from railyard.base.terminal import folded, wrapped
+from railyard.base.terminal import fold_words, wrap_lines
 from railyard.base.text_table import blocks
 from railyard.base.wording import counted, message_size
 from railyard.benchmarks.curve import Curve
@@ -54,15 +54,15 @@ def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) ->
     parts += [_table(table, width) for table in parsed.tables]
     parts += [_ports(parsed, width)] if parsed.fabric else []
     parts += hardware_parts(parsed.hardware, lambda columns: _columns(columns, 1, width))
-    parts += [folded(remark, width, "  ") for remark in hardware_remarks(parsed.hardware)]
-    parts += [folded(remark, width, "  ") for remark in port_remarks(parsed.fabric)]
-    parts += [wrapped(part, width) for part in nccl_lines(parsed.nccl)] if parsed.nccl else []
+    parts += [fold_words(remark, width, "  ") for remark in hardware_remarks(parsed.hardware)]
+    parts += [fold_words(remark, width, "  ") for remark in port_remarks(parsed.fabric)]
+    parts += [wrap_lines(part, width) for part in nccl_lines(parsed.nccl)] if parsed.nccl else []
     parts += _list_remarks("failure", parsed.failures, _MOST_FAILURES, width)
     parts += _list_remarks("remark", parsed.remarks, _MOST_REMARKS, width)
     if not (parsed.tables or parsed.fabric or parsed.hardware):
         unread = unread_rows(parsed)
         why = "nothing was measured, or nothing of it was printed" if unread is None else unread
-        parts.append(folded(f"no table: {why}", width, "  "))
+        parts.append(fold_words(f"no table: {why}", width, "  "))
     return "\n\n".join(parts) + "\n"
 
 
@@ -72,9 +72,9 @@ def _table(table: Table, width: int) -> str:
     made, why_not = _curves(table, key) if key else ((), None)
     if key and made:
         sized = "size" in table.columns
-        lines += ["", folded(", ".join(_figure_words(each, sized) for each in key_figures(made, key)), width, "  ")]
+        lines += ["", fold_words(", ".join(_figure_words(each, sized) for each in key_figures(made, key)), width, "  ")]
     elif why_not:
-        lines += ["", folded(f"no key figures: {one_line(why_not)}", width, "  ")]
+        lines += ["", fold_words(f"no key figures: {one_line(why_not)}", width, "  ")]
     drawn = [line for curve in made for line in _curve_plot(curve, width)]
     lines += drawn or _column_plot(table, width)
     return "\n".join(lines)
@@ -86,7 +86,7 @@ def _title(table: Table, width: int) -> list[str]:
     count = counted(len(table.rows), "row", ",")
     state = "" if table.complete else "; INCOMPLETE: the text shows that rows are missing"
     title = f"{one_line(table.benchmark or 'no benchmark named')} ({release}), line {table.line}: {count}{state}"
-    lines = [folded(title, width, "  ")]
+    lines = [fold_words(title, width, "  ")]
     words = (f"{key.replace('_', ' ')} {_format_context(value)}" for key, value in table.context.items())
     return lines + textwrap.wrap(one_line(", ".join(words)), width, initial_indent="  ", subsequent_indent="  ")
 
@@ -113,7 +113,7 @@ def _rows(table: Table, width: int) -> list[str]:
         values = max((len(cells[0]) for cells in columns if len(cells[0]) <= _LONGEST_NUMBER), default=0)
         pairs = zip(heads, columns, strict=True)
         upright = [f"{name:<{names}}  {cells[0]:>{values}} {unit}".rstrip() for (name, unit), cells in pairs]
-        return [folded(line, width, " " * (names + 2)) for line in upright]
+        return [fold_words(line, width, " " * (names + 2)) for line in upright]
     parts = [_laid_out(part) for part in _fitting(whole, 1, width)]
     if left_out > 1:
         for lines in parts:
@@ -277,6 +277,8 @@ def _list_remarks(what: str, remarks: Sequence[Remark], most: int, width: int) -
     if not remarks:
         return []
     lines = [counted(len(remarks), what, ",")]
-    lines += [folded(f"line {remark.line}: {one_line(remark.text)}", width, "    ", "  ") for remark in remarks[:most]]
+    lines += [
+        fold_words(f"line {remark.line}: {one_line(remark.text)}", width, "    ", "  ") for remark in remarks[:most]
+    ]
     lines += [f"  … {len(remarks) - most:,} more: --json prints them"] if len(remarks) > most else []
     return ["\n".join(lines)]

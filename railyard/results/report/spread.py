@@ -9,7 +9,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.numbers import quantile
 from railyard.base.wording import message_size
 from railyard.results.record.form import CurveRecord
-from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
+from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, round_px
 from railyard.results.report.svg import Grids, drawing
 from railyard.results.report.text import number
 
@@ -42,7 +42,7 @@ def spread_svg(curves: Sequence[CurveRecord], name: str, grids: Grids | None = N
             f'<path class="all-runs" d="{path([*upper, *reversed(_at_share(axes, newest, columns, low))])}Z"/>'
         )
     if newest.limit:
-        parts.append(f'<path class="limit" d="M{LEFT},{rounded(axes.y(newest.limit.value))}H{WIDTH - RIGHT}"/>')
+        parts.append(f'<path class="limit" d="M{LEFT},{round_px(axes.y(newest.limit.value))}H{WIDTH - RIGHT}"/>')
     parts.append(f'<path class="before" d="{path(_at_share(axes, newest, columns, 0.5))}"/>')
     line = [(axes.x(at), axes.y(value)) for at, value in zip(newest.sizes, newest.values, strict=True)]
     parts.append(f'<path class="line" d="{path(line)}"/>')
@@ -66,10 +66,10 @@ def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, mar
 
     parts = [
         f'<text x="4" y="12">{escape(one_line(f"{name}, {unit}, run by run"))}</text><g text-anchor="end">',
-        f'<text x="{LEFT - 7}" y="{rounded(point(0, high)[1] + 4)}">{number(high)}</text>',
-        f'<text x="{LEFT - 7}" y="{rounded(point(0, low)[1] + 4)}">{number(low)}</text></g>' if high > low else "</g>",
+        f'<text x="{LEFT - 7}" y="{round_px(point(0, high)[1] + 4)}">{number(high)}</text>',
+        f'<text x="{LEFT - 7}" y="{round_px(point(0, low)[1] + 4)}">{number(low)}</text></g>' if high > low else "</g>",
     ]
-    lines = "".join(f"M{rounded(point(at, low)[0] - _HALF_STEP)},{TOP}V{_LOW - 10}" for at in marks)
+    lines = "".join(f"M{round_px(point(at, low)[0] - _HALF_STEP)},{TOP}V{_LOW - 10}" for at in marks)
     parts += [f'<path class="step" d="{lines}"/>'] if lines else []
     if len(values) > _MOST_DOTS:
         parts += _binned([value for value, _ in values], point)
@@ -78,7 +78,7 @@ def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, mar
         good = [point(index, value) for index, (value, failed) in enumerate(values) if not failed]
     bad = [point(index, value) for index, (value, failed) in enumerate(values) if failed]
     for kind, points in (("dots", good), ("dots bad", bad)):
-        dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in points)
+        dots = "".join(f"M{round_px(x)},{round_px(y)}h0" for x, y in points)
         parts += [f'<path class="{kind}" d="{dots}"/>'] if dots else []
     failed = sum(failed for _, failed in values)
     title = f"{name} over {len(values)} runs: {number(low)} to {number(high)} {unit}, {failed} failed"
@@ -94,7 +94,7 @@ def _binned(values: Sequence[float], point: Callable[[int, float], tuple[float, 
     for start in range(0, len(values), each):
         part = values[start : start + each]
         (x, low), (_, high) = point(start, min(part)), point(start, max(part))
-        ranges.append(f"M{rounded(x)},{rounded(low)}V{rounded(high)}")
+        ranges.append(f"M{round_px(x)},{round_px(low)}V{round_px(high)}")
         medians.append(point(start, statistics.median(part)))
     return [f'<path class="range" d="{"".join(ranges)}"/>', f'<path class="line" d="{path(medians)}"/>']
 

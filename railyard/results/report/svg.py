@@ -9,7 +9,19 @@ from railyard.base.clean_text import one_line
 from railyard.base.wording import message_size
 from railyard.benchmarks.curve import Curve, peak
 from railyard.results.record.form import BandRecord, CurveRecord
-from railyard.results.report.axes import FLOOR, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, rounded
+from railyard.results.report.axes import (
+    FLOOR,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    TOP,
+    WIDTH,
+    Axes,
+    axes_of,
+    grid,
+    path,
+    round_px,
+)
 from railyard.results.report.text import COMPUTED_MARK, number
 
 _TIMES = ("us", "ms", "s", "ns")
@@ -82,7 +94,7 @@ def svg(
         ("dots computed", [p for p, at in zip(points, curve.sizes, strict=True) if at in made - bad]),
         ("dots bad", [p for p, at in zip(points, curve.sizes, strict=True) if at in bad]),
     ):
-        dots = "".join(f"M{rounded(x)},{rounded(y)}h0" for x, y in chosen)
+        dots = "".join(f"M{round_px(x)},{round_px(y)}h0" for x, y in chosen)
         parts += [f'<path class="{name}" d="{dots}"/>'] if chosen else []
     parts += _mark(curve, axes, marked)
     beside = _against_bounds(shares, axes)
@@ -149,11 +161,11 @@ def _limit(curve: CurveRecord, axes: Axes) -> Iterator[str]:
     held = [axes.x(at) for at in curve.sizes if at >= curve.limit.from_bytes]
     start = LEFT if len(held) == len(curve.sizes) else min([*held, WIDTH - RIGHT - 12])
     name = f"limit {number(curve.limit.value)}"
-    yield f'<path class="limit" d="M{rounded(start)},{rounded(y)}H{WIDTH - RIGHT}"/>'
+    yield f'<path class="limit" d="M{round_px(start)},{round_px(y)}H{WIDTH - RIGHT}"/>'
     if start < WIDTH / 2:
-        yield f'<text class="limit-name" x="{rounded(start + 5)}" y="{rounded(y + 15)}">{name}</text>'
+        yield f'<text class="limit-name" x="{round_px(start + 5)}" y="{round_px(y + 15)}">{name}</text>'
     else:
-        end = f'x="{WIDTH - RIGHT}" y="{rounded(y - 7)}" text-anchor="end"'
+        end = f'x="{WIDTH - RIGHT}" y="{round_px(y - 7)}" text-anchor="end"'
         yield f'<text class="limit-name" {end}>{name}</text>'
 
 
@@ -208,15 +220,15 @@ def _against_bounds(shares: Mapping[int, float], axes: Axes) -> list[str]:
     def y(share: float) -> float:
         return floor - (floor - top) * (share - _LEAST) / (_MOST - _LEAST)
 
-    parts = [f'<path class="even" d="M{LEFT},{rounded(y(100))}H{WIDTH - RIGHT}"/><g text-anchor="end">']
-    parts += [f'<text x="{LEFT - 7}" y="{rounded(y(share) + 4)}">{share:g} %</text>' for share in (_MOST, 100, _LEAST)]
+    parts = [f'<path class="even" d="M{LEFT},{round_px(y(100))}H{WIDTH - RIGHT}"/><g text-anchor="end">']
+    parts += [f'<text x="{LEFT - 7}" y="{round_px(y(share) + 4)}">{share:g} %</text>' for share in (_MOST, 100, _LEAST)]
     parts.append(f'</g><text class="strip-name" x="{LEFT + 5}" y="{top + 4}">per cent of the nearest bound</text>')
     inside = {at: share for at, share in shares.items() if _LEAST <= share <= _MOST}
     for name, chosen in (
         ("dots", [(at, share) for at, share in inside.items() if share >= 100]),
         ("dots bad", [(at, share) for at, share in inside.items() if share < 100]),
     ):
-        dots = "".join(f"M{rounded(axes.x(at))},{rounded(y(share))}h0" for at, share in chosen)
+        dots = "".join(f"M{round_px(axes.x(at))},{round_px(y(share))}h0" for at, share in chosen)
         parts += [f'<path class="{name}" d="{dots}"/>'] if chosen else []
     below = {axes.x(at): share for at, share in shares.items() if share < _LEAST}
     above = {axes.x(at): share for at, share in shares.items() if share > _MOST}
@@ -227,13 +239,13 @@ def _arrows(outside: Mapping[float, float], name: str, y: float, inwards: int) -
     """Yield arrows at an edge of the strip, and the number of each that has room, the farthest first."""
     if not outside:
         return
-    arrows = "".join(f"M{rounded(x - 4)},{rounded(y + 5 * inwards)}h8l-4,{-6 * inwards}z" for x in outside)
+    arrows = "".join(f"M{round_px(x - 4)},{round_px(y + 5 * inwards)}h8l-4,{-6 * inwards}z" for x in outside)
     yield f'<path class="{name}" d="{arrows}"/>'
     numbered: list[float] = []
     for x, share in sorted(outside.items(), key=lambda each: each[1] * inwards, reverse=True):
         if all(abs(x - other) >= _APART for other in numbered):
             numbered.append(x)
-            at = f'x="{rounded(x)}" y="{rounded(y + (18 if inwards > 0 else -9))}"'
+            at = f'x="{round_px(x)}" y="{round_px(y + (18 if inwards > 0 else -9))}"'
             yield f'<text class="strip-name" {at} text-anchor="middle">{number(share)} %</text>'
 
 
@@ -260,8 +272,8 @@ def _mark(curve: CurveRecord, axes: Axes, marked: int | None) -> list[str]:
     below = y + 26 if y < FLOOR - 40 else y - 12
     words = escape(one_line(f"{number(value)}{_mark_of_computed(curve, at)} {curve.unit} at {message_size(at)}"))
     return [
-        f'<circle class="mark" cx="{rounded(x)}" cy="{rounded(y)}" r="4.5"/>',
-        f'<text class="mark-name" x="{rounded(x if right else x + 2)}" y="{rounded(below)}"'
+        f'<circle class="mark" cx="{round_px(x)}" cy="{round_px(y)}" r="4.5"/>',
+        f'<text class="mark-name" x="{round_px(x if right else x + 2)}" y="{round_px(below)}"'
         f' text-anchor="{"end" if right else "start"}">{words}</text>',
     ]
 
@@ -275,7 +287,7 @@ def bars(shares: Sequence[tuple[str, float]], title: str) -> Markup:
     parts, at = [], 0.0
     for index, (_, share) in enumerate(shares):
         wide = 100 * max(0.0, min(1.0, share))
-        parts.append(f'<rect class="rail-{index % 4}" x="{rounded(at)}" width="{rounded(wide)}" height="4"/>')
+        parts.append(f'<rect class="rail-{index % 4}" x="{round_px(at)}" width="{round_px(wide)}" height="4"/>')
         at += wide
     head = '<svg class="split" viewBox="0 0 100 4" preserveAspectRatio="none" role="img">'
     return Markup(f"{head}<title>{escape(one_line(title))}</title>{''.join(parts)}</svg>")

@@ -72,7 +72,7 @@ PRAGMA user_version = {VERSION};
 """
 
 
-def opened(files: Iterable[Path], kept: Path | None) -> sqlite3.Connection:
+def open_index(files: Iterable[Path], kept: Path | None) -> sqlite3.Connection:
     """Return the index of these files of records, up to date, in memory; ``kept`` is where it is kept between calls.
 
     A file that cannot be read is a problem, and is read again at the next call. It is not an error if the index itself

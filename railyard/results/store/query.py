@@ -17,7 +17,7 @@ from railyard.results.record.pair_rows import why_unlike
 from railyard.results.record.promised import PROMISED_FILE_NAME, Promised, read_promised
 from railyard.results.store.export import exported_files
 from railyard.results.store.finals import final
-from railyard.results.store.index import COLUMNS, INDEX_FILE, opened
+from railyard.results.store.index import COLUMNS, INDEX_FILE, open_index
 from railyard.results.store.names import folders
 
 Words = str | tuple[str, ...] | None
@@ -137,8 +137,8 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *,
     """Return the wanted final records, the oldest first; of these only the ``newest`` ones.
 
     Only their lines are read, each at its position in its file. ``slim`` leaves out pairs of nodes and, for runs over
-    many nodes, what each node moved. Then a year of nightly runs over thousands of nodes fits in memory, and ``whole``
-    returns what is left out.
+    many nodes, what each node moved. Then a year of nightly runs over thousands of nodes fits in memory, and
+    ``whole_records`` returns what is left out.
     """
     index = _index(home)
     condition, values = _condition(wanted)
@@ -158,7 +158,7 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *,
     return Found(_read([row[:3] for row in rows], slim), (*problems, *closed, *copies))
 
 
-def whole(home: Path, slim: Sequence[Record]) -> tuple[Record, ...]:
+def whole_records(home: Path, slim: Sequence[Record]) -> tuple[Record, ...]:
     """Return the slim records of ``records`` as they are stored; one that was removed since stays slim."""
     index = _index(home)
     question = (
@@ -236,7 +236,7 @@ def _index(home: Path) -> sqlite3.Connection:
     folder = runs_folder(home)
     # A folder whose name begins with a dot belongs to an unfinished merge.
     files = sorted(path for path in folder.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
-    return opened(files, state_folder(home) / INDEX_FILE if folder.is_dir() else None)
+    return open_index(files, state_folder(home) / INDEX_FILE if folder.is_dir() else None)
 
 
 def _condition(wanted: Wanted) -> tuple[str, list[object]]:

@@ -108,7 +108,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @run_after("setup")
     def plan(self) -> None:
         """Choose nodes, ranks, devices, variables and launcher options. Skip what is not tested, with the reason."""
-        from railyard.rfm.checks.plan import Untested, planned
+        from railyard.rfm.checks.plan import Untested, plan_check
         from railyard.rfm.checks.record import store_untested
 
         with as_reframe_error():
@@ -116,7 +116,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             if refused is not None:
                 raise RailyardError(f"{self.display_name}: {refused}")
             try:
-                self._plan = planned(self, self.site, self.test_id, self.is_dry_run())
+                self._plan = plan_check(self, self.site, self.test_id, self.is_dry_run())
             except Untested as untested:
                 store_untested(self.site, self.test_id, self.runner, untested.reason)
                 self.skip(str(untested))
@@ -150,11 +150,11 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         """Reach the verdict and store it. Fail here if the run itself is not sound (rules 1 and 2)."""
         if self.is_dry_run():
             return
-        from railyard.rfm.checks.measure_again import measured
+        from railyard.rfm.checks.measure_again import measure_undisturbed
         from railyard.rfm.checks.record import store_run
 
         with as_reframe_error():
-            made = measured(self.runner, self._clock, lambda: self._plan.judged(self.left), self._run_again)
+            made = measure_undisturbed(self.runner, self._clock, lambda: self._plan.judged(self.left), self._run_again)
             found = self._assessment = made.explained(self.prober, self._plan.nodes_remark)
             words = (*shlex.split(self.job.launcher.run_command(self.job)), self.executable, *self.executable_opts)
             store_run(self.runner, self, made, found, words, self.left)

@@ -95,7 +95,7 @@ class Measurement:
         return explained(prober.explain(self.found), self.attempts, nodes_remark, where)
 
 
-def measured(
+def measure_undisturbed(
     runner: "Runner", clock: Clock, judge: Callable[[], tuple[Assessment, Evidence]], again: Callable[[], None]
 ) -> Measurement:
     """Return the first measurement that was not disturbed, or the last that the system's file allows.

@@ -34,7 +34,7 @@ from railyard.rfm.checks.runner import (
     Asked,
     Left,
     PlannedJob,
-    quoted,
+    quote_words,
 )
 from railyard.site.site import Site
 from railyard.site.systems.jobs import FAMILIES, WITHOUT_EXIT_CODE, is_slurm, seconds
@@ -134,14 +134,14 @@ class Measured:
         reader = [READER, COUNTERS, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
         # Variables that the system's file sets stay.
         unset = [f"unset {name}" for name in asked.cleared if name not in launch.env]
-        old = [f"rm -f {name}" for name in quoted(filter(None, [asked.output_file]))]
+        old = [f"rm -f {name}" for name in quote_words(filter(None, [asked.output_file]))]
         first, last = _exit_code_lines(self.site.system.scheduler, tag)
         limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
         # If the job's own process starts steps, each step has a reader.
         own = command[1:] if asked.starts_steps else [*placing.words(launch, COUNTERS, tag), *reader, *command]
         planned = PlannedJob(
             "sh",
-            quoted(own),
+            quote_words(own),
             exported({**launch.env, **placing.variables(self.test.stack)}),
             before=(
                 *first,
@@ -154,7 +154,7 @@ class Measured:
             ),
             after=last,
             launcher="local" if asked.starts_steps else scheduling.other_launcher,
-            launcher_options=() if asked.starts_steps else quoted(launch.options),
+            launcher_options=() if asked.starts_steps else quote_words(launch.options),
         )
         if bed is not None:
             # The job may wait for another measurement; `timeout` inside it bounds the run itself.
@@ -183,7 +183,7 @@ class Measured:
 
     def after(self, asked: Asked) -> list[str]:
         """Return the lines of the job after the benchmark's launch."""
-        return [*asked.after(), *(f"cat {name}" for name in quoted(filter(None, [asked.output_file])))]
+        return [*asked.after(), *(f"cat {name}" for name in quote_words(filter(None, [asked.output_file])))]
 
     def files(self, asked: Asked, placing: Placing) -> dict[str, str]:
         """Return the files to be beside the job's script: name and text. Raises RailyardError for a name with a /."""

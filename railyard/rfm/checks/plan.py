@@ -117,7 +117,7 @@ class Plan:
         )
 
 
-def planned(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
+def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     """Return how a check runs here, once it has its nodes and ranks.
 
     Raises Untested if it does not run, and RailyardError if the stack cannot use these rails or is not there.

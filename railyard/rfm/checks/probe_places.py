@@ -149,7 +149,7 @@ def name_of(series: Series, probe: Probe, turn: int) -> str:
     return f"{series.name}-{turn}-{probe.rail}-{probe.node_a}-{probe.node_b}"
 
 
-def printed(name: str, step: Step, folder: Path) -> str:
+def run_step(name: str, step: Step, folder: Path) -> str:
     """Start a step from here and return what it printed; its script and output stay in a folder."""
     script, output = folder / f"{name}.sh", folder / f"{name}.out"
     script.write_text(step.script, encoding="utf-8")
@@ -190,11 +190,11 @@ class _Started:
     def output(self, probe: Probe, turn: int) -> str | None:
         what = f"a probe of rail {probe.rail} between {probe.node_a} and {probe.node_b}, round {turn}"
         note_wait(what, PROBE_LIMIT_S + KILL_AFTER_S)
-        return printed(name_of(self.series, probe, turn), self.steps(probe, turn), self.stage)
+        return run_step(name_of(self.series, probe, turn), self.steps(probe, turn), self.stage)
 
     def answer(self, name: str, step: Step) -> str | None:
         note_wait(f"the probe {name}", PROBE_LIMIT_S + KILL_AFTER_S)
-        return printed(name, step, self.stage)
+        return run_step(name, step, self.stage)
 
     def clock(self) -> float:
         return time.monotonic()

@@ -68,7 +68,9 @@ def store_run(
         command=words,
         output=output,
     )
-    record = replace(record, pairs=None if pairs is None else pairs.record, rehearsed_output=recorded.said(left.stage))
+    record = replace(
+        record, pairs=None if pairs is None else pairs.record, rehearsed_output=recorded.describe_stage(left.stage)
+    )
     store(case.site, replace(record, **runner.circumstances(made.evidence, case.launch, made.started)))
 
 

@@ -15,8 +15,8 @@ from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import TIMEOUT_EXIT
 from railyard.provision.replay.form import REPLAYED, file_of
-from railyard.provision.replay.index import folder_of, played
-from railyard.rfm.checks.runner import Asked, Left, PlannedJob, quoted
+from railyard.provision.replay.index import folder_of, match_index
+from railyard.rfm.checks.runner import Asked, Left, PlannedJob, quote_words
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site
 from railyard.site.test_id import TestId, check_of, plain_check
@@ -75,7 +75,7 @@ class Replayed:
         """Return the job: it prints the recording; the benchmark's words follow for the reader."""
         return PlannedJob(
             self.program(asked.tool, asked.programs),
-            quoted(asked.arguments(asked.message_sizes)),
+            quote_words(asked.arguments(asked.message_sizes)),
             exported({**launch.env, **placing.variables(self.test.stack)}),
             limit_s=scheduling.limit_s,
             recording=self._folder / file_of(self._recorded),
@@ -118,7 +118,9 @@ class Replayed:
             timed_out=left.job.exitcode == TIMEOUT_EXIT,
             tag=left.tag,
             too_long=left.too_long(),
-            played=played(self._folder, self._recorded, read_bounded(printed).content if printed.is_file() else b""),
+            played=match_index(
+                self._folder, self._recorded, read_bounded(printed).content if printed.is_file() else b""
+            ),
         )
 
     def hops(self, launch: Launch) -> int | None:

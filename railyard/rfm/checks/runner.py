@@ -192,6 +192,6 @@ def runner_of(site: Site, test: TestId, dry: bool = False) -> "Runner":
     return Replayed(site, test) if site.system.provider == "replay" else Measured(site, test, dry)
 
 
-def quoted(words: Iterable[str]) -> tuple[str, ...]:
+def quote_words(words: Iterable[str]) -> tuple[str, ...]:
     """Return words quoted for a shell script."""
     return tuple(shlex.quote(word) for word in words)

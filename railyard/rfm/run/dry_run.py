@@ -48,7 +48,7 @@ def dry_run(
     echo("")
     # The clock of files is some milliseconds behind the clock of programs; ReFrame takes seconds to start.
     scripts = [] if stage is None else [path for path in _scripts(stage, cases) if path.stat().st_mtime > begun - 1]
-    for line in shown(scripts, len(cases), stage):
+    for line in script_lines(scripts, len(cases), stage):
         echo(line)
     return process.returncode
 
@@ -69,7 +69,7 @@ def _scripts(stage: Path, cases: Sequence[TestId]) -> Iterator[Path]:
         yield from stage.glob(f"{case.system}/{case.fabric}/{case.stack}/*_{case.hash}/{SCRIPT}")
 
 
-def shown(scripts: Sequence[Path], cases: int, stage: Path | None) -> list[str]:
+def script_lines(scripts: Sequence[Path], cases: int, stage: Path | None) -> list[str]:
     """Return the lines about the scripts of ``cases`` tests: how many, in which folder, and the first one."""
     below = "" if stage is None else f" below {stage}"
     if not scripts:

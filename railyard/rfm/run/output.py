@@ -145,7 +145,7 @@ def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
     except (OSError, ValueError, KeyError) as error:
         raise RailyardError(f"{report}: ReFrame's report cannot be read ({error}); see reframe.log beside it") from None
     stated = {f"{found['name']} {found['where']}": found["why"] for found in _match_ends(text)}
-    why_stopped = stopped(text)
+    why_stopped = what_stopped(text)
     entries: dict[TestId, list[Mapping[str, Any]]] = {}
     by_key: dict[tuple[str, ...], Mapping[str, Any]] = {}
     for run in runs:
@@ -159,7 +159,7 @@ def ran_cases(report: Path, text: str = "") -> tuple[RanCase, ...]:
     )
 
 
-def stopped(text: str) -> str | None:
+def what_stopped(text: str) -> str | None:
     """Return what stopped ReFrame itself, by what it printed; None if nothing did."""
     found = STOPPED.search(ANSI.sub("", text))
     return None if found is None else found["why"]

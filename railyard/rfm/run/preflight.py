@@ -18,7 +18,7 @@ from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
-from railyard.site.systems.rehearsed import rehearsed
+from railyard.site.systems.rehearsed import current_rehearsal
 from railyard.site.test_id import TestId
 from railyard.stacks.table import STACKS
 
@@ -35,7 +35,7 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
     if system.provider == "replay":
         read_index(folder_of(site.home, system.system))
         return {}
-    if rehearsed() is not None:  # a rehearsal makes its own stand-ins
+    if current_rehearsal() is not None:  # a rehearsal makes its own stand-ins
         _warn_of_shared_nodes(site, echo)
         return {}
     if system.provider == "nodes":

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from railyard.base.terminal import folded
+from railyard.base.terminal import fold_words
 from railyard.base.wording import counted
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
@@ -53,14 +53,14 @@ class Progress:
         if not why or why in self._said:
             return shown
         self._said.add(why)
-        return f"{shown}\n{folded(why, self._width, hanging, hanging)}"
+        return f"{shown}\n{fold_words(why, self._width, hanging, hanging)}"
 
     def _fitted(self, text: str, hanging: str) -> str:
         """Return a line of columns: without alignment if that is too wide, and folded if it still is."""
         if len(text) <= self._width:
             return text
         count, _, rest = text.partition(") ")
-        return folded(f"{count}) {' '.join(rest.split())}", self._width, hanging)
+        return fold_words(f"{count}) {' '.join(rest.split())}", self._width, hanging)
 
     def _newest(self, case: str) -> Record | None:
         if not self._records.exists():

@@ -189,7 +189,7 @@ def run(
     ran = output.ran_cases(report, text)
     recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
     seen = recorded.records if recorded else ()
-    final = settle(promise.cases, ran, seen, run=run_id, time=_now(), stopped=output.stopped(text))
+    final = settle(promise.cases, ran, seen, run=run_id, time=_now(), stopped=output.what_stopped(text))
     if promise.replayed is not None:
         final = tuple(replace(one, replayed=one.replayed or promise.replayed) for one in final)
     if promise.rehearsal is not None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import CHECKS, HOME_VARIABLE, part, runs_folder
-from railyard.base.terminal import colour, folded, line_width, width
+from railyard.base.terminal import colour, fold_words, line_width, width
 from railyard.base.wording import counted
 from railyard.job.slurm import note_nodes
 from railyard.provision.rehearsal.form import current
@@ -284,7 +284,7 @@ class Session:
 
     def _tell(self, sentence: str) -> None:
         """Say a sentence; on a terminal its lines end between words."""
-        self.echo(folded(sentence, line_width(), "  "))
+        self.echo(fold_words(sentence, line_width(), "  "))
 
     def _say_ended(self, progress: Progress, quiet: Silence) -> Callable[[str], None]:
         def say(line: str) -> None:

@@ -269,7 +269,7 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
     if all(BENCHMARKS[name].within_node for name in entry.benchmark):
         return  # no link limits it
     fabric = system.fabrics[entry.fabric]
-    rails, policy = min(entry.rails, default=1), alone(entry)
+    rails, policy = min(entry.rails, default=1), policy_of_one_rail(entry)
     for name in ("value", "floor", "ceiling"):
         amount = getattr(entry, name)
         if isinstance(amount, Share):
@@ -285,7 +285,7 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
             raise document.error((*path, *where), found, expected)
 
 
-def alone(entry: Entry) -> str:
+def policy_of_one_rail(entry: Entry) -> str:
     """Return the policy of an entry for one rail alone, whose slot may differ; empty for any other entry."""
     return entry.policy[0] if len(entry.policy) == 1 and number_alone(entry.policy[0]) is not None else ""
 
@@ -324,7 +324,7 @@ def demands(entry: Entry, system: System) -> list[tuple[int | None, float, Path_
         return []
     if isinstance(amount, Share):
         fabric = system.fabrics[entry.fabric]
-        limit = fabric.limit(min(entry.rails, default=1), entry.directions, True, alone(entry))
+        limit = fabric.limit(min(entry.rails, default=1), entry.directions, True, policy_of_one_rail(entry))
         base = data_rate_mb_s(fabric.link) if amount.of == "data-rate" else limit and limit.value_mb_s
         amount = amount.fraction * amount.times * (base or 0.0)
     last = entry.sizes.last

@@ -11,7 +11,7 @@ from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.day_one import RDMA_OF_2003
 from railyard.site.references.amount import Share
 from railyard.site.references.below_link import BelowLink
-from railyard.site.references.checks import alone, demands, is_of_link
+from railyard.site.references.checks import demands, is_of_link, policy_of_one_rail
 from railyard.site.references.model import BAD_CASE, Entry, ReferenceFile
 from railyard.site.systems.model import Fabric, System
 
@@ -76,7 +76,7 @@ def _weakest(entry: Entry, system: System) -> _Asked | None:
     if entry.kind == BAD_CASE or entry.upper_limit is not None or any(each.within_node for each in benchmarks):
         return None
     fabric = system.fabrics[entry.fabric]
-    limit = fabric.limit(min(entry.rails, default=1), entry.directions, policy=alone(entry))
+    limit = fabric.limit(min(entry.rails, default=1), entry.directions, policy=policy_of_one_rail(entry))
     if limit is None:
         return None
     asked: list[_Asked] = []

@@ -15,7 +15,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def asked(system: System, setting: str) -> tuple[str, ...]:
+def requested_words(system: System, setting: str) -> tuple[str, ...]:
     """Return what the file asks for under ``jobs``, and by the same option in ``access``; () if it asks for nothing."""
     own = getattr(system.jobs, setting, None)
     found = [",".join(own) if isinstance(own, tuple) else str(own)] if own else []

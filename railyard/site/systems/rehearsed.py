@@ -55,7 +55,7 @@ class Rehearsed:
         return fabric.model_copy(update={"leaf_switches": {leaf: names for leaf, names in at.items() if names}})
 
 
-def rehearsed() -> Rehearsed | None:
+def current_rehearsal() -> Rehearsed | None:
     """Return what the rehearsal of this process replaces; None outside of a rehearsal.
 
     Raises SetupError if the folder holds no rehearsal.

@@ -25,7 +25,7 @@ def besides(words: str) -> str:
     return f", and with what nodes of {words} can reach"
 
 
-def shown(wrong: Sequence[Contradiction], words: str) -> list[str]:
+def contradiction_lines(wrong: Sequence[Contradiction], words: str) -> list[str]:
     """Return one line for each host, pair, or all pairs: what the first log says, and how many more say such."""
     each: dict[str, list[Contradiction]] = {}
     for one in wrong:

@@ -51,10 +51,10 @@ class Again:
 def judged_again(found: Recorded, at_once: Collection[str], leaf_of: Leaves | None = None) -> Again:
     """Return the judgement of logs. ``at_once``: the logs of pairs that ran at the same time as others."""
     alone = frozenset(test.pair for test in found.tests if test.log not in at_once)
-    return Again(judge(settled(found, at_once), leaf_of), alone)
+    return Again(judge(settle_pairs(found, at_once), leaf_of), alone)
 
 
-def settled(found: Recorded, at_once: Collection[str]) -> Recorded:
+def settle_pairs(found: Recorded, at_once: Collection[str]) -> Recorded:
     """Return the logs with the better value of each pair that was measured both alone and at once with others.
 
     A test without a result, or with wrong data, always counts: other traffic on the network does not cause that.

@@ -12,20 +12,20 @@ def panels(found: Judged) -> list[Panel]:
     return [_panel(found, layer) for layer in layers]
 
 
-def ordered(found: Judged) -> list[str]:
+def order_nodes(found: Judged) -> list[str]:
     """Return the nodes, those of the largest named part first, so that the part shows as a block."""
     first = max((one.nodes for one in found.named if one.kind != "pair"), key=len, default=())
     return sorted(found.recorded.nodes, key=lambda node: (node not in first, node))
 
 
-def marked(found: Judged) -> set[str]:
+def named_nodes(found: Judged) -> set[str]:
     """Return the nodes that are named, by themselves or by their GPUs."""
     return {node for one in found.named if one.kind != "pair" for node in one.nodes}
 
 
 def title(found: Judged) -> str:
     """Return the picture's title: how many nodes and logs it shows, and what red names mean."""
-    named = marked(found)
+    named = named_nodes(found)
     red = f"; red names: {counted(len(named), 'node')} with a part that is named" if named else ""
     return f"{counted(len(found.recorded.nodes), 'node')}, {counted(len(found.recorded.logs), 'log')}{red}"
 

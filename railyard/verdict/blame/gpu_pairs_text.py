@@ -36,7 +36,7 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
     lines += [f"  {_level(level)}" for level in levels(found)]
     lines += _section(
         "does not pass, however the pairs compare",
-        contradictions.shown(found.recorded.wrong, found.recorded.compared_with),
+        contradictions.contradiction_lines(found.recorded.wrong, found.recorded.compared_with),
     )
     named = found.named
     doubted = [one for one in found.blamed if one.sure == "open"]

@@ -119,7 +119,7 @@ class GpuCollectives(Sizes):
         if spoken is None:
             return None
         other = meant_way.why_other_groups(spoken.jobs) if part_of(case.benchmark).split else None
-        return other or (None if spoken.log is None else meant_way.why_other(spoken.log, meant(case)))
+        return other or (None if spoken.log is None else meant_way.why_other(spoken.log, intended_way(case)))
 
     def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
         """Return that there is no log, or what it says that a reader should know."""
@@ -128,7 +128,7 @@ class GpuCollectives(Sizes):
             return ()  # published figures have no log
         if log is None:
             return ("the output does not have the library's own log, so it does not show which NIC each GPU used",)
-        return meant_way.remarks(log, meant(case))
+        return meant_way.remarks(log, intended_way(case))
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
@@ -170,7 +170,7 @@ def _has_own_nics(case: Case) -> bool:
     return alone and even and set(each) == set(range(case.ranks_per_node))
 
 
-def meant(case: Case) -> meant_way.MeantWay:
+def intended_way(case: Case) -> meant_way.MeantWay:
     """Return the intended way of the bytes of a run."""
     gpus, part = case.site.system.gpus, part_of(case.benchmark)
     link = None if gpus is None else gpus.link

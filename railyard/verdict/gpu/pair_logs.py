@@ -23,7 +23,7 @@ from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult
 
 
-def checked(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | None) -> Recorded:
+def check_logs(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | None) -> Recorded:
     """Return the logs with what contradicts their nodes, without the tests whose figures are not believed.
 
     ``parsed`` has each log by its name; ``target`` is what each node has, None if nobody says it. Raises RailyardError

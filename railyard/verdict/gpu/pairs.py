@@ -25,12 +25,12 @@ from railyard.results.record.form import Suspect
 from railyard.site import topology
 from railyard.site.gpu_shape import shape_of_part
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
-from railyard.verdict.blame.gpu_pairs_next import Again, judged_again, settled
+from railyard.verdict.blame.gpu_pairs_next import Again, judged_again, settle_pairs
 from railyard.verdict.blame.search.explained import Blamed
 from railyard.verdict.blame.search.paths import Test
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import meant_way
-from railyard.verdict.gpu.collectives import GpuCollectives, meant, moved_at_most, moved_by, of_nodes
+from railyard.verdict.gpu.collectives import GpuCollectives, intended_way, moved_at_most, moved_by, of_nodes
 from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path import counted as by_counters
 from railyard.verdict.path import proof, traffic
@@ -98,7 +98,7 @@ class GpuPairs(GpuCollectives):
     def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
         """Return what the library's own log of a pair contradicts: the network, and the way within a node."""
         for ended, log in self._logs:
-            other = meant_way.why_other(log, meant(case))
+            other = meant_way.why_other(log, intended_way(case))
             if other is not None:
                 return replace(other, sentence=f"{_pair(ended)} ({ended.step.log}): {other.sentence}")
         return None
@@ -110,7 +110,7 @@ class GpuPairs(GpuCollectives):
         if self.all_steps and not any(self._logs):
             none = "no pair's log has the library's own log, so it is not known which NIC each GPU used"
             return (none, *restarts)
-        said = ((ended, remark) for ended, log in self._logs for remark in meant_way.remarks(log, meant(case)))
+        said = ((ended, remark) for ended, log in self._logs for remark in meant_way.remarks(log, intended_way(case)))
         first = next(said, None)
         return restarts if first is None else (f"{_pair(first[0])}: {first[1]}", *restarts)
 
@@ -219,7 +219,7 @@ class GpuPairs(GpuCollectives):
     @cached_property
     def _whole_pairs(self) -> tuple[Test, ...]:
         """The tests with all GPUs of both nodes; for each pair, the better one."""
-        tests = settled(self._recorded, self._at_once).tests
+        tests = settle_pairs(self._recorded, self._at_once).tests
         most = max((test.layer.gpus for test in tests), default=0)
         return tuple(test for test in tests if test.layer.gpus == most and test.value is not None)
 

@@ -6,7 +6,7 @@ They are offered as "a possible cause" and decide nothing.
 from collections.abc import Iterable
 from dataclasses import replace
 
-from railyard.results.conditions import told
+from railyard.results.conditions import describe_differences
 from railyard.results.record.form import ConditionRecord
 from railyard.site.conditions import may_cost
 
@@ -17,4 +17,4 @@ def possible_causes(found: Iterable[ConditionRecord]) -> tuple[str, ...]:
     for each in found:
         worse = {has: nodes for has, nodes in each.unlike.items() if may_cost(each.name, each.stated, has)}
         costly += [replace(each, unlike=worse)] if worse else []
-    return tuple(f"a possible cause: {sentence}" for sentence in told(costly))
+    return tuple(f"a possible cause: {sentence}" for sentence in describe_differences(costly))

@@ -30,7 +30,7 @@ def judge(
     plan = replace(plan, traffic=moved, collective=True)
     found = proof.judge(readings, plan)
     if found.state == "proven":
-        found = used_rails.held(case, readings, plan, found)
+        found = used_rails.hold_rails(case, readings, plan, found)
     if least:
         return replace(found, expected_bytes=sum(bound.sent_bytes + bound.received_bytes for bound in least))
     said = f"{found.sentence}; {unknown}"

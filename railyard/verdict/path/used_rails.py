@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from railyard.job.case import Case
 
 
-def held(case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, found: PathProof) -> PathProof:
+def hold_rails(case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, found: PathProof) -> PathProof:
     """Return the proof, or another one if a rail idled and no message is known that had to be split.
 
     If a rail idles only on some nodes, the fault is theirs. If it idles on all nodes, the fault is the stack's if the

@@ -10,7 +10,7 @@ from railyard.benchmarks import metrics
 from railyard.cli.main import main
 from railyard.parsers import netpipe, osu
 from railyard.provision.replay.form import file_of
-from railyard.provision.replay.index import folder_of, kept_of, played, read_index
+from railyard.provision.replay.index import folder_of, kept_of, match_index, read_index
 from railyard.results.record.file import append_record
 from railyard.results.record.form import CurveRecord, NodeGroup, Record, VerdictRecord
 from railyard.results.record.kept import DeviceMoved, Kept, NicOfRank, NodeMoved
@@ -78,7 +78,7 @@ def test_a_run_becomes_recordings_without_names_and_with_the_same_curves(
     assert (curve.sizes, curve.values) == (CURVE.sizes, CURVE.values)
     (one,) = read_index(folder).recordings
     assert (one.origin, one.made_by, one.source) == ("recorded", "railyard record", f"run {RUN}")
-    assert played(folder, CELL, text.encode()).problem is None
+    assert match_index(folder, CELL, text.encode()).problem is None
 
 
 KEPT = Kept(

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from railyard.base.errors import RailyardError
-from railyard.cli.gitlab.pipeline import Job, Settings, jobs, pipeline, written
+from railyard.cli.gitlab.pipeline import Job, Settings, format_pipeline, jobs, pipeline
 from railyard.cli.gitlab.scripts import FILES, KEPT_PIPELINES, Place
 from railyard.cli.main import main
 from railyard.rfm.run.options import read, refuse_unknown
@@ -77,7 +77,7 @@ def test_nothing_that_runs_is_a_sentence() -> None:
 
 
 def loaded(settings: Settings = SETTINGS) -> dict[str, Any]:
-    found = yaml.safe_load(written(pipeline("mine", CELLS, settings)))
+    found = yaml.safe_load(format_pipeline(pipeline("mine", CELLS, settings)))
     assert isinstance(found, dict)
     return found
 
@@ -129,7 +129,7 @@ def test_what_a_site_chose_stands_in_the_scripts_and_in_no_variable() -> None:
     assert made["mine build"]["script"][-1] == "/opt/railyard spack install --system mine"
     assert any(line.endswith('railyard-records.jsonl" --noise 2% >"$CI_PROJECT_DIR/railyard-compare.txt" || code=$?')
                for line in made["mine compare"]["script"])  # fmt: skip
-    assert "RAILYARD_" not in written(pipeline("mine", CELLS, Settings(("login",), place=place)))
+    assert "RAILYARD_" not in format_pipeline(pipeline("mine", CELLS, Settings(("login",), place=place)))
 
 
 def test_options_that_no_shell_reads_are_a_sentence() -> None:

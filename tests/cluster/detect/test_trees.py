@@ -6,9 +6,9 @@ import pytest
 
 from railyard.cluster.detect.found import Found, detect
 from railyard.cluster.detect.source import Listing, parse_listing
-from railyard.cluster.detect.stack_text import missing
+from railyard.cluster.detect.stack_text import missing_parts
 from railyard.cluster.detect.system_text import references_text, system_text
-from railyard.cluster.detect.write import Texts, checked
+from railyard.cluster.detect.write import Texts, check_texts
 from railyard.hardware.node import NodeHardware
 from railyard.site.systems.model import System
 
@@ -31,7 +31,7 @@ def text(of: Found) -> str:
 
 
 def system(of: Found) -> System:
-    return checked(Texts(of.name, text(of), references_text(of.name)))
+    return check_texts(Texts(of.name, text(of), references_text(of.name)))
 
 
 def rails(of: System, fabric: str) -> list[tuple[str, int | None, str | None, int, str]]:
@@ -341,21 +341,21 @@ def test_in_a_job_the_file_does_not_doubt_that_the_rails_are_those_of_nodes() ->
 
 
 def test_what_keeps_benchmarks_from_running_is_said() -> None:
-    assert missing(found("no-rdma"), ENVIRONMENTS) == (
+    assert missing_parts(found("no-rdma"), ENVIRONMENTS) == (
         "no scheduler was found, so this system has one node and no test between nodes runs: run this on a host "
         "with the scheduler's commands, or try stacks only on this host with --system local",
         "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it",
     )
-    assert missing(found("slingshot"), ENVIRONMENTS) == (
+    assert missing_parts(found("slingshot"), ENVIRONMENTS) == (
         "Spack should build benchmarks, but is not on the search path: railyard spack bootstrap fetches it",
     )
-    assert missing(found("slingshot"), ()) == (
+    assert missing_parts(found("slingshot"), ()) == (
         "craympich has no benchmarks: none was found, and Spack builds none for it; build OSU or IMB with its compiler "
         "wrapper and name them under benchmarks",
     )
     tree = listing("dual-rail-hdr")
     tree.programs["spack"] = "/opt/spack/bin/spack"
-    assert missing(detect(tree), ENVIRONMENTS) == ()
+    assert missing_parts(detect(tree), ENVIRONMENTS) == ()
 
 
 def test_a_stack_that_no_fabric_of_the_file_can_use_is_a_remark_alone() -> None:
@@ -378,7 +378,7 @@ def test_a_real_slurm_without_accounting_is_asked_by_scontrol_and_starts_by_pmix
     assert (loaded.system, loaded.scheduler, loaded.launcher) == ("railyard", "slurm-nodb", "srun")
     assert (loaded.access, loaded.nodes.count) == (("--partition=all",), 4)
     assert of.scheduler.remarks == ("sacct does not answer (no accounting): scontrol says how a job ended",)
-    assert missing(of, ENVIRONMENTS) == ()
+    assert missing_parts(of, ENVIRONMENTS) == ()
 
 
 def test_a_guest_with_soft_roce_has_two_rails_whose_rate_is_not_what_the_kernel_says() -> None:

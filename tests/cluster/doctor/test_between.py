@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.cluster.doctor import between
-from railyard.cluster.doctor.judge import of_nodes, ordered
+from railyard.cluster.doctor.judge import of_nodes, order_findings
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.site.systems.model import System
 
@@ -82,7 +82,7 @@ def test_the_odd_one_out_is_named_and_without_a_majority_nobody(node: Node, syst
 def test_what_many_nodes_have_in_common_is_said_once_and_problems_come_first() -> None:
     many = [remark(f"n{number}", "it is warm", "open a window") for number in range(1, 9)]
     few = [remark(f"n{number}", "it is cold", "close it") for number in range(1, 6)]
-    found = ordered([*many, *few, problem("n3", "it is off", "switch it on")])
+    found = order_findings([*many, *few, problem("n3", "it is off", "switch it on")])
     assert [(one.weight, one.sentence) for one in found] == [
         ("problem", "n3: it is off; switch it on"),
         ("remark", "n1, n2, n3, n4 and 4 more: it is warm; open a window"),

@@ -9,7 +9,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.merge import by_device, merged
+from railyard.cluster.fabric.merge import by_device, merge_ports
 from railyard.cluster.fabric.model import Card, Expected, Gid, Manager, SlotState
 from railyard.cluster.fabric.own_json import lines_of, read_lines
 from railyard.cluster.fabric.saved import read_folder, tool_of
@@ -185,7 +185,7 @@ def test_long_texts_of_several_nodes_are_told_apart_though_their_lines_alternate
 def test_views_of_one_port_fill_each_other() -> None:
     first = PortState(node="vn1.site", device="mlx5_0", port=1, state="Active", counters={"A": 1})
     second = PortState(node="vn1", device="mlx5_0", port=1, state="Down", rate=100.0, counters={"A": 9, "B": 2})
-    (port,) = merged(by_device, (first,), (second,))
+    (port,) = merge_ports(by_device, (first,), (second,))
     assert (port.state, port.rate, dict(port.counters)) == ("Active", 100.0, {"A": 1, "B": 2})
 
 

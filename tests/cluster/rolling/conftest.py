@@ -69,7 +69,7 @@ def slurm(home: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
         bed = home.parent / "bed"
         for name, value in fake_slurm.make(bed, NODES, ["eth1", "eth2"], busy, **planted).items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setattr(clients, "ended", lambda words: fake_slurm.answer(bed, words))
+        monkeypatch.setattr(clients, "client_end", lambda words: fake_slurm.answer(bed, words))
         return bed
 
     return made

@@ -25,7 +25,7 @@ def planned(site: Site, **wanted: object) -> tuple[KeptRun, plan.Place]:
     leaves = plan.leaves_of(site, place)
     nodes = plan.nodes_of(site, asked.nodes, leaves, datetime(2026, 11, 24, 4))
     now = datetime(2026, 11, 24, 4, tzinfo=timezone.utc)
-    return plan.planned(site, asked, place, nodes, RUN, now), place
+    return plan.plan_run(site, asked, place, nodes, RUN, now), place
 
 
 def other(home: Path, scheduler: str, launcher: str) -> Site:
@@ -117,7 +117,7 @@ def test_a_step_over_one_rail_is_launched_over_that_alone(site: Site) -> None:
 
 def test_a_budget_and_a_sample_bound_the_rounds_of_a_group(site: Site) -> None:
     run, place = planned(site, sample=3)
-    made, _ = plan.written(site, run, place, 3)
+    made, _ = plan.write_first_step(site, run, place, 3)
     text = (made.folder / "sample/1/pairs.txt").read_text(encoding="utf-8")
     assert len(text.splitlines()) == 3
     assert [len(line.split()) for line in text.splitlines()] == [4, 4, 4]
@@ -207,10 +207,10 @@ def test_groups_run_in_a_chain_under_a_scheduler_whose_arrays_are_given_no_nodes
             states[words[-1]] = ended
         return subprocess.CompletedProcess(list(words), 0, f"{out}\n", "")
 
-    monkeypatch.setattr(clients, "ended", answer)
+    monkeypatch.setattr(clients, "client_end", answer)
     site = other(home, scheduler, launcher)
     run, place = planned(site)
-    _, seconds = plan.written(site, run, place, None)
+    _, seconds = plan.write_first_step(site, run, place, None)
     made = rolling(site, run, runs_in(home) / RUN, 8, lambda sentence: None)
     run = made.submitted(run, run.step(SAMPLE), seconds)
     first, second = (group.job for group in run.step(SAMPLE).groups)

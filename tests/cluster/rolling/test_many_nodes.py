@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from railyard.benchmarks.node_pairs import merged
+from railyard.benchmarks.node_pairs import merge_tables
 from railyard.cluster.rolling.groups import Candidate, group_rounds, groups, groups_of_step
 from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.parsers.parsed import Table
@@ -59,7 +59,7 @@ def test_slow_nodes_and_a_slow_pair_of_5120_are_named_and_nobody_else(seed: int)
     pair = (made[5][0], made[5][7])
     network = Network([pair], seed)
     of_groups = [network.table(group, group_rounds(16), "sample") for group in made]
-    tables = [merged(of_groups, NAMES)]
+    tables = [merge_tables(of_groups, NAMES)]
     assert len(tables[0].rows) == 320 * 120
     how = Sampled("rolling", Budget((320 * 15 + 400) * 0.3, 0.3), planned_here=False)
     jobs = 0
@@ -71,7 +71,7 @@ def test_slow_nodes_and_a_slow_pair_of_5120_are_named_and_nobody_else(seed: int)
             own = [tuple((place[a], place[b]) for a, b in each) for each in rounds]
             of_step.append(network.table([NAMES[node] for node in nodes], own, "alone", step.repeats))
         jobs += len(of_step)
-        tables.append(merged(of_step, NAMES))
+        tables.append(merge_tables(of_step, NAMES))
         assert len(tables) < 12
     named = {tuple(NAMES[member] for member in one.members) for one in came.screened.named}
     assert named == {*((node,) for node in NODES), tuple(sorted(pair))}

@@ -37,8 +37,8 @@ class Bed:
         place = plan.place_of(self.site, asked)
         leaves = plan.leaves_of(self.site, place)
         nodes = plan.nodes_of(self.site, asked.nodes, leaves, datetime(2026, 11, 24, 4))
-        run = plan.planned(self.site, asked, place, nodes, RUN, datetime.now(timezone.utc))
-        _, seconds = plan.written(self.site, run, place, asked.sample)
+        run = plan.plan_run(self.site, asked, place, nodes, RUN, datetime.now(timezone.utc))
+        _, seconds = plan.write_first_step(self.site, run, place, asked.sample)
         made = rolling(self.site, run, runs_in(self.site.home) / run.id, asked.group, self.said.append)
         return made, made.submitted(run, run.step(SAMPLE), seconds)
 

@@ -16,10 +16,10 @@ from railyard.base.paths import HOME_VARIABLE, packaged_text
 from railyard.cli.main import main
 from railyard.cluster.soak import job as soak_job
 from railyard.cluster.soak import under_scheduler
-from railyard.cluster.soak.job import named, planned
+from railyard.cluster.soak.job import expand_nodes, plan_soak
 from railyard.cluster.soak.judge import findings, soaked
 from railyard.cluster.soak.log import read
-from railyard.cluster.soak.node_readings import merged, parse
+from railyard.cluster.soak.node_readings import merge_readings, parse
 from railyard.site.site import Site, site_at
 from tests.made.systems import TWO_CARDS
 from tests.waiting import wait_for
@@ -71,7 +71,7 @@ def site(home: Path) -> Site:
 
 
 def test_the_jobs_script_is_this_one(site: Site) -> None:
-    job = planned(site, ("n9", "n10"), "ib", None, 3600, 10)
+    job = plan_soak(site, ("n9", "n10"), "ib", None, 3600, 10)
     assert (
         job.script(Path("/site/soaks/RUN"))
         == """\
@@ -163,7 +163,7 @@ def other_system(home: Path, scheduler: str) -> None:
 @pytest.mark.parametrize("scheduler", HEADS)
 def test_the_jobs_script_of_other_schedulers_has_their_words(home: Path, scheduler: str) -> None:
     other_system(home, scheduler)
-    job = planned(site_at.__wrapped__(home, "made"), ("n9", "n10"), "ib", None, 3600, 10)
+    job = plan_soak(site_at.__wrapped__(home, "made"), ("n9", "n10"), "ib", None, 3600, 10)
     text = job.script(Path("/site/RUN"))
     head, _, body = text.partition("module load openmpi/4.1.6\n")
     assert head == f"#!/bin/bash -l\n{HEADS[scheduler][1]}"
@@ -182,7 +182,7 @@ def test_the_jobs_script_of_other_schedulers_has_their_words(home: Path, schedul
 
 
 def test_a_load_is_the_stacks_own_two_way_bandwidth_over_one_rail(site: Site, home: Path) -> None:
-    job = planned(site, ("n9", "n10"), "ib", None, 3600, 10)
+    job = plan_soak(site, ("n9", "n10"), "ib", None, 3600, 10)
     lines = job.loads[1].script.splitlines()
     assert "export UCX_NET_DEVICES=mlx5_1:1" in lines
     # A minute of windows of 64 messages of 4 MiB, at 12.5 GB/s and more each way.
@@ -196,7 +196,7 @@ def test_a_load_is_the_stacks_own_two_way_bandwidth_over_one_rail(site: Site, ho
 
 
 def test_every_rail_of_every_node_is_loaded_once_and_of_three_nodes_one_twice(site: Site) -> None:
-    job = planned(site, ("n1", "n2", "n3"), None, None, 60, 10)
+    job = plan_soak(site, ("n1", "n2", "n3"), None, None, 60, 10)
     assert [load.name for load in job.loads] == [
         f"load-{device}-{pair}" for device in ("mlx5_0:1", "mlx5_1:1", "eth0") for pair in ("n1-n2", "n3-n1")
     ]
@@ -226,14 +226,14 @@ def test_what_cannot_be_soaked_is_said(
     site: Site, nodes: tuple[str, ...], fabric: str | None, stack: str | None, sentence: str
 ) -> None:
     with pytest.raises(SetupError) as raised:
-        planned(site, nodes, fabric, stack, 60, 10)
+        plan_soak(site, nodes, fabric, stack, 60, 10)
     assert str(raised.value) == sentence
 
 
 def test_names_of_nodes_are_read_as_slurm_writes_them() -> None:
-    assert named("n[8-10],login") == ("n8", "n9", "n10", "login")
+    assert expand_nodes("n[8-10],login") == ("n8", "n9", "n10", "login")
     with pytest.raises(SetupError, match=r"^soak --nodes: found 'n\[3-1\]' \('3-1' does not rise"):
-        named("n[3-1]")
+        expand_nodes("n[3-1]")
 
 
 # --- readings
@@ -260,7 +260,7 @@ def texts(node: str, flaps: bool = False, count: int = 4) -> str:
 
 def test_the_counters_of_a_driver_become_bytes_errors_and_signals() -> None:
     nodes = {"n1": parse(texts("n1")), "n2": parse(texts("n2", flaps=True))}
-    readings = merged(nodes, {"mlx5_0:1": "mlx5"})
+    readings = merge_readings(nodes, {"mlx5_0:1": "mlx5"})
     assert [reading.at_s for reading in readings] == [0.0, 10.0, 20.0, 30.0]
     first, second = soaked(readings)
     assert (first.sent_mb_s, first.received_mb_s, first.changes) == (1000.0, 1000.0, 0)
@@ -287,16 +287,18 @@ def test_a_counter_of_48_bits_goes_on_and_one_that_is_full_is_no_reading() -> No
         return 10.0 * number, {"irdma0:1": ways}
 
     own = [irdma(0, (1 << 48) - 1000), irdma(1, 4000), irdma(2, 9000)]
-    values = [reading.values["n1", "irdma0:1"]["tx_bytes"] for reading in merged({"n1": own}, {"irdma0:1": "irdma"})]
+    values = [
+        reading.values["n1", "irdma0:1"]["tx_bytes"] for reading in merge_readings({"n1": own}, {"irdma0:1": "irdma"})
+    ]
     assert [later - earlier for earlier, later in pairwise(values)] == [5000, 5000]
     full = {"port_xmit_data": (1 << 32) - 1, "port_rcv_data": 5}
-    (reading,) = merged({"n1": [(0.0, {"mlx4_0:1": full})]}, {"mlx4_0:1": "mlx4"})
+    (reading,) = merge_readings({"n1": [(0.0, {"mlx4_0:1": full})]}, {"mlx4_0:1": "mlx4"})
     assert reading.values == {}
 
 
 def test_a_node_that_died_is_not_in_the_last_readings() -> None:
     nodes = {"n1": parse(texts("n1")), "n2": parse(texts("n2", count=2))}
-    readings = merged(nodes, {"mlx5_0:1": "mlx5"})
+    readings = merge_readings(nodes, {"mlx5_0:1": "mlx5"})
     assert [len(reading.values) for reading in readings] == [2, 2, 1, 1]
     assert soaked(readings)[1].unread == 2
 
@@ -340,7 +342,7 @@ def test_a_node_reads_its_rails_at_the_times_that_were_asked_for(tmp_path: Path)
 
 
 def test_of_very_many_nodes_readings_and_loads_lie_in_folders(site: Site, tmp_path: Path) -> None:
-    job = planned(site, [f"n{number}" for number in range(1, 601)], "ib", None, 60, 10)
+    job = plan_soak(site, [f"n{number}" for number in range(1, 601)], "ib", None, 60, 10)
     assert (len(job.loads), job.loads[0].name, job.loads[-1].name) == (
         600, "loads/0/load-mlx5_0:1-n1-n2", "loads/4/load-mlx5_1:1-n599-n600",
     )  # fmt: skip
@@ -358,7 +360,7 @@ def test_a_rank_says_in_which_folder_a_node_writes(tmp_path: Path) -> None:
 
 
 def test_what_nodes_write_is_read_on_and_given_once_all_have_it(site: Site, tmp_path: Path) -> None:
-    job = planned(site, ("n1", "n2"), "ib", None, 60, 10)
+    job = plan_soak(site, ("n1", "n2"), "ib", None, 60, 10)
     written = under_scheduler._Written(tmp_path, job)
     (tmp_path / "readings/3").mkdir(parents=True)
     one, other = tmp_path / "n1.readings", tmp_path / "readings/3/n2.cluster.readings"
@@ -381,7 +383,7 @@ def test_what_nodes_write_is_read_on_and_given_once_all_have_it(site: Site, tmp_
     assert [(each.at_s, sorted(each.values)) for each in rest] == [
         (10.0, [("n1", "mlx5_0:1")]), (20.0, [("n1", "mlx5_0:1")]),
     ]  # fmt: skip
-    assert merged({"n1": parse(text), "n2": parse(texts("n2", count=1))}, job.drivers) == (reading, *rest)
+    assert merge_readings({"n1": parse(text), "n2": parse(texts("n2", count=1))}, job.drivers) == (reading, *rest)
 
 
 # --- the command

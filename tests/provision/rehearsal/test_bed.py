@@ -14,7 +14,7 @@ from railyard.provision.rehearsal.sysfs import FIRST
 from railyard.provision.testbed import lock, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.entry import REHEARSAL
-from railyard.provision.testbed.processes import marked
+from railyard.provision.testbed.processes import outermost_processes
 from railyard.site.systems.model import System
 from tests.made.rehearsed import site
 from tests.waiting import wait_for
@@ -56,7 +56,7 @@ def standing(home: Path, system: System, rehearsal: Rehearsal) -> Iterator[Testb
         assert found is not None
         yield found
         assert bed.down(home)
-    assert marked(found.folder) == []
+    assert outermost_processes(found.folder) == []
     assert not found.folder.exists()
     assert bed.down(home) is False
 

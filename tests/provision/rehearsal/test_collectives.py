@@ -128,9 +128,9 @@ ETH = Port("eth0", "net")
     ],
 )
 def test_nccl_takes_the_nics_that_its_guide_says(variables: dict[str, str], names: list[str]) -> None:
-    assert [port.name for port in told.taken("nccl", variables, (*CARDS, ETH), Rank()).ports] == names
+    assert [port.name for port in told.take_ports("nccl", variables, (*CARDS, ETH), Rank()).ports] == names
 
 
 def test_nccl_that_was_told_infiniband_ends_where_there_is_none() -> None:
     with pytest.raises(LibraryError, match="Failed to initialize any NET plugin"):
-        told.taken("rccl", {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_7:1"}, (*CARDS, ETH), Rank())
+        told.take_ports("rccl", {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_7:1"}, (*CARDS, ETH), Rank())

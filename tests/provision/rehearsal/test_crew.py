@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.provision.rehearsal import traffic
-from railyard.provision.rehearsal.asked import asked
+from railyard.provision.rehearsal.asked import parse_words
 from railyard.provision.rehearsal.crew import Crew, Member, ports_of, processors
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.moves import Moves
@@ -72,14 +72,14 @@ def test_processors(text: str, found: set[int]) -> None:
 def test_a_stand_in_is_told_where_its_buffers_lie(
     tool: str, program: str, words: str, key: str, tmp_path: Path
 ) -> None:
-    assert asked(tool, program, words.split(), tmp_path).key == key
+    assert parse_words(tool, program, words.split(), tmp_path).key == key
 
 
 def test_a_thousand_ranks_are_thought_through_once_for_all_that_are_alike(roomy: Site, tmp_path: Path) -> None:
     found = crew(roomy, 112, 16, UCX_TLS="ib,sm,self", UCX_NET_DEVICES="mlx5_0:1,mlx5_1:1")
     network, moves = Network(found), Moves(roomy.system)
-    want = asked("osu", "osu_mbw_mr", ["-m", "1:4194304", "-i", "10", "-x", "1", "-W", "64"], tmp_path)
-    made = traffic.made(network, want, "made")
+    want = parse_words("osu", "osu_mbw_mr", ["-m", "1:4194304", "-i", "10", "-x", "1", "-W", "64"], tmp_path)
+    made = traffic.make_output(network, want, "made")
     traffic.move(network, want, moves)
     assert (made.ranks, len(moves.added)) == (1792, 16)
     sent = moves.added["n1"]["class/infiniband/mlx5_0/ports/1/counters/port_xmit_data"]

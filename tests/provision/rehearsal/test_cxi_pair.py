@@ -7,7 +7,7 @@ import pytest
 from railyard.job.client_server import scripts
 from railyard.job.command import ClientAndServer
 from railyard.parsers import cxi, rail_parts
-from railyard.provision.rehearsal.asked import asked
+from railyard.provision.rehearsal.asked import parse_words
 from railyard.site.site import Site, site_at
 from tests.made.sysfs import Tree
 from tests.provision.rehearsal.conftest import Bed
@@ -72,6 +72,8 @@ def test_writes_are_summed_over_two_cards_and_their_path_is_proven(
 
 
 def test_one_size_is_asked_as_the_tool_is_told_it() -> None:
-    found = asked("cxi", "cxi_write_bw", ["-d", "cxi2", "-p", "9", "-s", "65536", "-n", "5", "-l", "64", "n2"], Path())
+    found = parse_words(
+        "cxi", "cxi_write_bw", ["-d", "cxi2", "-p", "9", "-s", "65536", "-n", "5", "-l", "64", "n2"], Path()
+    )
     assert (found.key, found.sizes, found.repetitions) == ("cxi/cxi_write_bw", (65536,), (320,))
     assert (found.words["-d"], found.words[""]) == ("cxi2", "n2")

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.rehearsal.faults import GRAMMAR, parsed, planted
+from railyard.provision.rehearsal.faults import GRAMMAR, parse_fault, planted
 from railyard.provision.rehearsal.form import Fault, FaultKind
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -36,7 +36,7 @@ def system() -> System:
     ],
 )
 def test_each_form_plants_its_fault(system: System, text: str, fault: dict[str, object]) -> None:
-    assert parsed(text, system, NODES) == Fault(text=text, **fault)  # type: ignore[arg-type]
+    assert parse_fault(text, system, NODES) == Fault(text=text, **fault)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_every_form_that_a_sentence_shows_is_one(fat: System) -> None:
     ],
 )
 def test_each_form_of_a_gpu_plants_its_fault(fat: System, text: str, fault: dict[str, object]) -> None:
-    assert parsed(text, fat, ("gpu1", "gpu2")) == Fault(text=text, **fault)  # type: ignore[arg-type]
+    assert parse_fault(text, fat, ("gpu1", "gpu2")) == Fault(text=text, **fault)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_each_wrong_word_has_its_sentence(system: System, text: str, sentence: s
 
 def test_a_leaf_switch_whose_nodes_do_not_stand_is_refused(system: System) -> None:
     with pytest.raises(RailyardError, match='found "leaf2", which has no rehearsed node'):
-        parsed("leaf=leaf2,share=0.5", system, ("n1", "n2"))
+        parse_fault("leaf=leaf2,share=0.5", system, ("n1", "n2"))
 
 
 def test_a_fault_is_planted_once(system: System) -> None:
@@ -141,8 +141,8 @@ def test_a_device_of_two_ports_is_asked_for_its_port(system: System) -> None:
     wider = fabric.model_copy(update={"rails": (*fabric.rails, second)})
     two = system.model_copy(update={"fabrics": {"ndr": wider}})
     with pytest.raises(RailyardError, match=r'found "mlx5_0", which has several ports, .* type: mlx5_0:1 or mlx5_0:2'):
-        parsed("rail=n3:mlx5_0,idle", two, NODES)
-    assert parsed("rail=n3:mlx5_0:2,idle", two, NODES).device == "mlx5_0:2"
+        parse_fault("rail=n3:mlx5_0,idle", two, NODES)
+    assert parse_fault("rail=n3:mlx5_0:2,idle", two, NODES).device == "mlx5_0:2"
 
 
 def test_rails_of_tcp_have_no_lanes_and_rails_without_counters_none_to_hide(system: System) -> None:
@@ -152,6 +152,6 @@ def test_rails_of_tcp_have_no_lanes_and_rails_without_counters_none_to_hide(syst
     )
     changed = system.model_copy(update={"fabrics": {"ndr": bare}})
     with pytest.raises(RailyardError, match="found a fabric of kind tcp, expected a cable with 1 or 2 of"):
-        parsed("rail=n3:mlx5_0,lanes=1", changed, NODES)
+        parse_fault("rail=n3:mlx5_0,lanes=1", changed, NODES)
     with pytest.raises(RailyardError, match="found mlx5_0:1, which has counters: none"):
-        parsed("rail=n3:mlx5_0,counters=unreadable", changed, NODES)
+        parse_fault("rail=n3:mlx5_0,counters=unreadable", changed, NODES)

@@ -10,7 +10,7 @@ from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
 from railyard.job.command import CopyANode
 from railyard.parsers import nvbandwidth
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.gpu_copies import played
+from railyard.provision.rehearsal.gpu_copies import play_copies
 from railyard.site.site import Site, site_at
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -33,7 +33,7 @@ def system() -> System:
 
 
 def text(system: System, test: str, *faults: Fault) -> str:
-    return played(system, "gpu2", faults, ["-t", test], "made up")
+    return play_copies(system, "gpu2", faults, ["-t", test], "made up")
 
 
 @pytest.mark.parametrize("test", EVERY_NODE)
@@ -72,7 +72,7 @@ def test_a_gpu_that_is_missing_has_no_copy(system: System) -> None:
 )
 def test_another_test_has_no_stand_in(system: System, words: list[str], sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        played(system, "gpu2", (), words, "made up")
+        play_copies(system, "gpu2", (), words, "made up")
     assert str(caught.value).startswith(sentence)
 
 

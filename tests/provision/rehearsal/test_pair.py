@@ -8,7 +8,7 @@ from railyard.job.client_server import scripts
 from railyard.job.command import ClientAndServer
 from railyard.parsers import perftest, rail_parts
 from railyard.parsers.parsed import Parsed
-from railyard.provision.rehearsal.asked import asked
+from railyard.provision.rehearsal.asked import parse_words
 from railyard.provision.rehearsal.form import Fault
 from tests.made.sysfs import Tree, write
 from tests.provision.rehearsal.conftest import Bed, Ran
@@ -39,7 +39,7 @@ def run(bed: Bed, program: str, *words: str, rails: int = 2, in_turn: bool = Fal
 
 def test_an_option_with_its_own_value_leaves_the_server_to_the_client() -> None:
     """RoCE's traffic class: a client that took the server for its value would wait as a server does."""
-    found = asked("perftest", "ib_write_bw", ["-d", "mlx5_0", "-x", "3", "--tclass=106", "n2"], Path())
+    found = parse_words("perftest", "ib_write_bw", ["-d", "mlx5_0", "-x", "3", "--tclass=106", "n2"], Path())
     assert (found.words["--tclass"], found.words[""]) == ("106", "n2")
 
 

@@ -38,7 +38,7 @@ def assessed(ran: Ran) -> Assessment:
 
 
 def said(bed: Bed) -> str:
-    return recorded.said(bed.root / "stage") or ""
+    return recorded.describe_stage(bed.root / "stage") or ""
 
 
 def in_words(found: Assessment) -> tuple[str, str, str]:
@@ -242,14 +242,14 @@ def test_sizes_from_a_file_are_compared_with_those_that_were_recorded(bed: Bed) 
 
 def test_what_is_no_recording_of_the_system_is_refused(record: Callable[..., Recorded]) -> None:
     one = record()
-    assert [each.benchmark for each in recorded.checked(one.folder, "roomy")] == ["osu/osu_bw"]
+    assert [each.benchmark for each in recorded.playable_recordings(one.folder, "roomy")] == ["osu/osu_bw"]
     with pytest.raises(RailyardError, match="found recordings of roomy in recordings/roomy, expected those of ndr"):
-        recorded.checked(one.folder, "ndr")
+        recorded.playable_recordings(one.folder, "ndr")
     with pytest.raises(RailyardError, match=r"recordings/index.json: found no such file, expected the index"):
-        recorded.checked(one.folder.parent, "roomy")
+        recorded.playable_recordings(one.folder.parent, "roomy")
     one.write(None)
     with pytest.raises(RailyardError, match="found 1 recording without counters in recordings/roomy, expected at"):
-        recorded.checked(one.folder, "roomy")
+        recorded.playable_recordings(one.folder, "roomy")
     assert not list(one.folder.rglob("OsuBandwidth.json"))
 
 
@@ -262,12 +262,12 @@ def test_a_file_that_is_missing_or_changed_is_refused_and_never_played(
     file = one.folder / f"ndr/openmpi/2/OsuBandwidth.{suffix}"
     file.write_text(file.read_text(encoding="utf-8").replace("1", "2"), encoding="utf-8")
     with pytest.raises(RailyardError, match=f"OsuBandwidth.{suffix}: found SHA-256 .*{said}"):
-        recorded.checked(one.folder, "roomy")
+        recorded.playable_recordings(one.folder, "roomy")
     ran = run(bed)
     assert ran.exit_code == 1 and said in ran.stderr and ran.stdout == ""
     file.unlink()
     with pytest.raises(RailyardError, match=f"OsuBandwidth.{suffix}: found no such file or directory, expected the r"):
-        recorded.checked(one.folder, "roomy")
+        recorded.playable_recordings(one.folder, "roomy")
 
 
 def test_what_was_kept_must_be_of_its_form(record: Callable[..., Recorded]) -> None:
@@ -280,7 +280,7 @@ def test_what_was_kept_must_be_of_its_form(record: Callable[..., Recorded]) -> N
         made = recording_of(test, one.text, "recorded", "railyard record", "run r1", text)
         write_set(one.folder, [(made, one.text)], kept_texts={"ndr/openmpi/2/OsuBandwidth.json": text})
         with pytest.raises(RailyardError, match=message):
-            recorded.checked(one.folder, "roomy")
+            recorded.playable_recordings(one.folder, "roomy")
 
 
 def test_an_index_that_names_another_file_is_refused(record: Callable[..., Recorded]) -> None:
@@ -288,7 +288,7 @@ def test_an_index_that_names_another_file_is_refused(record: Callable[..., Recor
     text = index.read_text(encoding="utf-8").replace("OsuBandwidth.json", "../../../Other.json")
     index.write_text(text, encoding="utf-8")
     with pytest.raises(RailyardError, match=r"kept\.file: found .*Other\.json"):
-        recorded.checked(index.parent, "roomy")
+        recorded.playable_recordings(index.parent, "roomy")
 
 
 def test_the_last_lines_count_the_genuine_outputs_and_name_the_others() -> None:

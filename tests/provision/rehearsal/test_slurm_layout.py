@@ -9,7 +9,7 @@ from railyard.provision.rehearsal.nodes import leaf_switches
 from railyard.provision.rehearsal.slurm_layout import layout_of
 from railyard.provision.testbed.slurm_texts import Gres, Layout, files
 from railyard.provision.testbed.spec import rehearsal_spec
-from railyard.site.systems.job_requests import asked
+from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.model import System
 from tests.made.rehearsed import TEXT, site
 
@@ -82,7 +82,7 @@ def test_access_options_say_the_same(tmp_path: Path, access: str, expected: tupl
     assert layout(system).gres == (Gres("gpu", 8, "a100"),)
     assert layout(system).absent == ("n3", "n4")
     assert layout(system).exclusive is False
-    assert asked(system, "reservation") == ()
+    assert requested_words(system, "reservation") == ()
 
 
 @pytest.mark.parametrize(

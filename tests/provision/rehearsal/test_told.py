@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.provision.rehearsal.told import LibraryError, Port, Rank, Taken, taken
+from railyard.provision.rehearsal.told import LibraryError, Port, Rank, Taken, take_ports
 from railyard.stacks import ask
 
 NEAR = (frozenset(range(8)), frozenset(range(8, 16)))
@@ -44,7 +44,7 @@ def test_what_railyard_sets_has_its_effect(
     """PSM2's windows of a message go in turn over the rails, which is its striping."""
     meant = [port.name for port in ports if port.meant][-rails if kind == "tcp" else 0 :][:rails]
     env = ask.settings(stack, kind, tuple(meant), rails, policy).env
-    found = taken(stack, env, ports, Rank())
+    found = take_ports(stack, env, ports, Rank())
     assert (sorted(named(found)), found.split, found.tcp) == (sorted(meant), split, kind == "tcp")
 
 
@@ -64,13 +64,13 @@ def test_with_a_nic_per_rank_two_ranks_at_their_own_sockets_have_one_each(
 ) -> None:
     meant = tuple(port.name for port in ports[:2])
     env = ask.settings(stack, kind, meant, 2, "nic-per-rank").env
-    taken_by = [named(taken(stack, env, ports, Rank(local, 2, NEAR[local]))) for local in range(2)]
+    taken_by = [named(take_ports(stack, env, ports, Rank(local, 2, NEAR[local]))) for local in range(2)]
     assert taken_by == [(meant[0],), (meant[1],)]
 
 
 def test_with_ucx_two_ranks_that_run_anywhere_take_the_same_nic() -> None:
     env = ask.settings("openmpi", "ib", ("mlx5_0:1", "mlx5_1:1"), 2, "nic-per-rank").env
-    assert {named(taken("openmpi", env, IB, Rank(local, 2))) for local in range(2)} == {("mlx5_0:1",)}
+    assert {named(take_ports("openmpi", env, IB, Rank(local, 2))) for local in range(2)} == {("mlx5_0:1",)}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_with_ucx_two_ranks_that_run_anywhere_take_the_same_nic() -> None:
 def test_what_nobody_set_has_the_librarys_own_default(
     stack: str, variables: dict[str, str], takes: tuple[str, ...]
 ) -> None:
-    assert named(taken(stack, variables, IB, Rank())) == takes
+    assert named(take_ports(stack, variables, IB, Rank())) == takes
 
 
 @pytest.mark.parametrize(
@@ -113,13 +113,13 @@ def test_a_library_ends_with_its_own_words(
     stack: str, variables: dict[str, str], ports: tuple[Port, ...], words: str
 ) -> None:
     with pytest.raises(LibraryError) as ended:
-        taken(stack, variables, ports, Rank())
+        take_ports(stack, variables, ports, Rank())
     assert words in str(ended.value) and ended.value.exit_code == 1
 
 
 def test_a_port_that_is_down_is_left_out() -> None:
     down = (Port("mlx5_0:1", "verbs", active=False), VERBS[1])
-    assert named(taken("openmpi", {}, down, Rank())) == ("mlx5_1:1",)
+    assert named(take_ports("openmpi", {}, down, Rank())) == ("mlx5_1:1",)
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_shares_of_a_message(found: Taken, size: int, shares: tuple[float, ...])
 @pytest.mark.parametrize("stack", ["mpich", "openmpi", "craympich"])
 def test_ranks_to_which_all_nics_are_as_near_take_them_in_turn(stack: str) -> None:
     variables = {"MPICH_OFI_NIC_POLICY": "NUMA"}
-    found = [named(taken(stack, variables, (*CXI, *NET), Rank(local, 2))) for local in range(2)]
+    found = [named(take_ports(stack, variables, (*CXI, *NET), Rank(local, 2))) for local in range(2)]
     assert found == [("cxi0",), ("cxi1",)]
 
 
@@ -165,5 +165,5 @@ def test_ranks_to_which_all_nics_are_as_near_take_them_in_turn(stack: str) -> No
 def test_from_which_size_on_messages_are_split(
     stack: str, variables: dict[str, str], ports: tuple[Port, ...], from_bytes: int
 ) -> None:
-    found = taken(stack, variables, ports, Rank())
+    found = take_ports(stack, variables, ports, Rank())
     assert (found.split, found.from_bytes) == ("striping", from_bytes)

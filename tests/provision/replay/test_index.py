@@ -8,7 +8,14 @@ import pytest
 
 from railyard.base.errors import InputError, SetupError
 from railyard.provision.replay.form import REPLAYED, Played, file_of
-from railyard.provision.replay.index import folder_of, played, read_index, recording_of, replayed_from, write_set
+from railyard.provision.replay.index import (
+    folder_of,
+    match_index,
+    read_index,
+    recording_of,
+    replayed_from,
+    write_set,
+)
 from railyard.site.test_id import TestId, check_of
 
 CELL = TestId("edr", "hpcx", 1, "osu/osu_bw", "OsuBandwidth")
@@ -26,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_what_is_whole_and_as_listed_is_played(folder: Path) -> None:
-    found = played(folder, CELL, TEXT.encode())
+    found = match_index(folder, CELL, TEXT.encode())
     assert found.problem is None
     assert found.words == "replayed: recorded in an earlier run, not measured now"
     assert found.provenance == {
@@ -42,7 +49,7 @@ def test_what_is_whole_and_as_listed_is_played(folder: Path) -> None:
 
 
 def problem(folder: Path, cell: TestId = CELL, printed: str = TEXT) -> str | None:
-    return played(folder, cell, printed.encode()).problem
+    return match_index(folder, cell, printed.encode()).problem
 
 
 def test_one_for_another_benchmark_is_refused(folder: Path) -> None:
@@ -74,7 +81,7 @@ def test_one_that_is_missing_is_said_where_the_index_lists_it(folder: Path) -> N
 
 
 def test_a_test_without_a_recording_is_said(folder: Path) -> None:
-    found = played(folder, TestId("fdr", "hpcx", 2, "osu/osu_bw", "OsuBandwidth"), b"")
+    found = match_index(folder, TestId("fdr", "hpcx", 2, "osu/osu_bw", "OsuBandwidth"), b"")
     assert found == Played(
         None,
         "recordings/somewhere: found no recording of OsuBandwidth (osu/osu_bw) with hpcx over 2 rails of fdr, expected "
@@ -130,7 +137,7 @@ def test_an_index_of_another_system_or_with_a_foreign_file_is_refused(folder: Pa
 
 
 def test_no_index_at_all_is_said(tmp_path: Path) -> None:
-    assert played(folder_of(tmp_path, "somewhere"), CELL, b"").problem == (
+    assert match_index(folder_of(tmp_path, "somewhere"), CELL, b"").problem == (
         "recordings/somewhere/index.json: found no such file, expected the index of the recordings; make the "
         "recordings of somewhere with `railyard record`"
     )
@@ -148,7 +155,7 @@ def test_a_later_recording_of_the_same_test_takes_the_place_of_the_first(folder:
         (FILE, "computed"),
         ("fdr/hpcx/1/OsuBandwidth.out", "computed"),
     ]
-    assert played(folder, CELL, slower.encode()).words == "replayed: computed from published values, not measured"
+    assert match_index(folder, CELL, slower.encode()).words == "replayed: computed from published values, not measured"
 
 
 def test_what_was_computed_before_goes_when_the_set_is_computed_anew(folder: Path) -> None:

@@ -10,7 +10,7 @@ from railyard.base.errors import InputError
 from railyard.benchmarks import metrics
 from railyard.parsers import PARSERS
 from railyard.provision.replay.form import WORDS, Recording, words_of
-from railyard.provision.replay.index import INDEX_NAME, folder_of, played, read_index, write_set
+from railyard.provision.replay.index import INDEX_NAME, folder_of, match_index, read_index, write_set
 from railyard.provision.replay.model_file import read_model
 from railyard.provision.replay.published import published_outputs
 from railyard.rfm.checks.catalogue import needs
@@ -110,7 +110,7 @@ def test_the_curves_meet_the_published_numbers(fabric: str, check: str, metric: 
     assert curve.at(size) == value
     assert curve.sizes == tuple(1 << power for power in range(23))
     assert list(curve.values) == sorted(curve.values)
-    assert played(folder_of(ROOT, "dell-c6320"), recording.test, text.encode()).problem is None
+    assert match_index(folder_of(ROOT, "dell-c6320"), recording.test, text.encode()).problem is None
 
 
 def test_a_model_draws_each_policy_and_the_repeats_of_a_run() -> None:

@@ -46,7 +46,7 @@ def test_what_spack_passes_over_is_added_once() -> None:
 
 
 def test_what_the_fake_finds_becomes_an_overlay(site: MadeSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect, "seen", lambda: (Seen("openmpi", "4.1.4", "/usr"),))
+    monkeypatch.setattr(detect, "seen_packages", lambda: (Seen("openmpi", "4.1.4", "/usr"),))
     site.behave(
         externals={"perl": {"externals": [{"spec": "perl@5.36", "prefix": "/usr"}]}, "mpich": MPICH, "gcc": {
             "externals": [{"spec": "gcc@12.2.0 languages='c,c++,fortran'", "prefix": "/usr"}]}}

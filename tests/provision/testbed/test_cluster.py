@@ -15,7 +15,7 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.faults import Degradation
-from railyard.provision.testbed.processes import Process, inside, marked, process
+from railyard.provision.testbed.processes import Process, inside, outermost_processes, process
 from railyard.provision.testbed.spec import TestbedSpec
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -301,7 +301,7 @@ def test_sweep_ends_what_a_run_left_and_nothing_else(bed: Testbed) -> None:
 def test_orphans_are_reaped(bed: Testbed) -> None:
     bed.sweep()
     bed.exec("vn2", ["sh", "-c", "sleep 0.01 &"])
-    held = {*marked(bed.folder), *(node.holder for node in bed.state().nodes)}
+    held = {*outermost_processes(bed.folder), *(node.holder for node in bed.state().nodes)}
     wait_for(lambda: set(inside(bed.state().first).values()) <= held, "the end of the orphan")
 
 
@@ -404,7 +404,7 @@ def test_down_finds_a_testbed_whose_state_file_is_lost(small: TestbedSpec, names
     bed.up()
     keeper = bed.state().keeper
     (bed.folder / "state.json").write_text('{"format": 1, "cut')
-    assert keeper in marked(bed.folder)
+    assert keeper in outermost_processes(bed.folder)
     assert bed.down()
     assert not keeper.is_alive()
 
@@ -430,7 +430,7 @@ def test_an_interrupted_up_leaves_nothing(
     bed = Testbed(tmp_path)
     if bed.is_up():  # the signal came between up and down: it was rightly up
         assert bed.down()
-    wait_for(lambda: not marked(bed.folder), "the end of all")
+    wait_for(lambda: not outermost_processes(bed.folder), "the end of all")
     assert bed.up(), "an interrupted up left a state behind"
     assert bed.down()
 
@@ -457,7 +457,9 @@ def test_what_a_command_brought_up_ends_with_it_whatever_ends_it(
         subprocess.run([bed.enter, "beta", "--", "sh", "-c", "setsid sleep 983 >/dev/null 2>&1 &"], check=True)
         members = list(inside(bed.state().first).values())
         running.kill()
-    wait_for(lambda: not marked(bed.folder) and not any(member.is_alive() for member in members), "the end")
+    wait_for(
+        lambda: not outermost_processes(bed.folder) and not any(member.is_alive() for member in members), "the end"
+    )
     assert not bed.is_up()
 
 
@@ -474,7 +476,7 @@ def test_what_is_to_last_outlives_the_command_that_brought_it_up(
 def test_a_sweep_leaves_what_waits_for_our_end(bed: Testbed) -> None:
     bed.sweep()
     assert bed.is_up()
-    assert len(marked(bed.folder)) == 3
+    assert len(outermost_processes(bed.folder)) == 3
 
 
 def test_an_exception_in_the_block_takes_it_down(small: TestbedSpec, namespaces: None, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from railyard.provision.testbed.guests.bed import Guests
 from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
-from railyard.provision.testbed.processes import inside, marked, wait_until_gone
+from railyard.provision.testbed.processes import inside, outermost_processes, wait_until_gone
 from railyard.provision.testbed.spec import spec_of
 from railyard.rfm.checks.perftest import SOFT_ROCE_TIMEOUT
 from railyard.site.systems.load import find_system
@@ -147,7 +147,7 @@ def test_nothing_is_left_of_guests_whose_keeper_is_killed(guests: Guests) -> Non
     assert {node.holder for node in state.nodes} <= set(members)
     os.kill(state.keeper.pid, signal.SIGKILL)
     assert wait_until_gone([state.first, *members], 10.0)
-    assert marked(guests.folder) == []
+    assert outermost_processes(guests.folder) == []
     done = guests.exec("vg1", ["true"])
     down = "railyard testbed guests: the guests are not up: run 'railyard testbed guests up'\n"
     assert (done.returncode, done.stderr) == (2, down)
@@ -169,10 +169,10 @@ def test_a_guest_that_does_not_boot_is_told_by_what_its_console_says(
     assert str(caught.value) == (
         "testbed: the guest vg1 did not come up: it cannot lay a writable layer over the root of this machine"
     )
-    assert marked(guests.folder) == []
+    assert outermost_processes(guests.folder) == []
     monkeypatch.setattr(bed, "find_kernel", find_kernel)
     monkeypatch.setattr(bed, "_UP_WITHIN_S", 0.5)
     with pytest.raises(SetupError) as caught:
         guests.up(print)
     assert str(caught.value).startswith("testbed: the guest vg1 did not come up within 0.5 s: ")
-    assert marked(guests.folder) == []
+    assert outermost_processes(guests.folder) == []

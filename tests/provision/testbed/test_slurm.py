@@ -11,7 +11,7 @@ from railyard.base.errors import SetupError
 from railyard.cli.main import main
 from railyard.provision.testbed import needs, slurm
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import inside, marked
+from railyard.provision.testbed.processes import inside, outermost_processes
 from tests.made.slurm_ends import kill_node
 from tests.waiting import wait_for
 
@@ -86,7 +86,7 @@ def test_its_end_leaves_the_testbed_and_nothing_else(with_slurm: Testbed, tmp_pa
     assert slurm.stop(with_slurm) is True
     state = with_slurm.state()
     # Marked are the first process and its child, which reads as long as we live.
-    held = {state.first, *marked(with_slurm.folder), *(node.holder for node in state.nodes)}
+    held = {state.first, *outermost_processes(with_slurm.folder), *(node.holder for node in state.nodes)}
     assert set(inside(state.first).values()) - held == set()
     assert not (with_slurm.folder / "slurm").exists()
     assert slurm.stop(with_slurm) is False

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.results.capture.chosen import chosen, is_quick, job_of, too_few, why_not
+from railyard.results.capture.chosen import choose_records, is_quick, job_of, too_few, why_not
 from railyard.results.record.form import (
     CurveRecord,
     NodeTraffic,
@@ -83,7 +83,7 @@ def test_a_run_that_failed_a_floor_never_serves_and_one_below_a_baseline_only_to
 
 def test_what_is_left_out_is_named_by_reason(made_run: Run) -> None:
     bad = [made_run(n, path_proof=PathProofRecord("failed", "over eth0")) for n in range(4)]
-    groups, left = chosen([*bad, made_run(4)], replace=False)
+    groups, left = choose_records([*bad, made_run(4)], replace=False)
     assert [(group.name, len(group.records)) for group in groups] == [
         ("osu/osu_bw over edr with hpcx, 1 rail, single", 1)
     ]
@@ -100,7 +100,7 @@ def test_a_job_is_the_schedulers_or_the_run(made_run: Run) -> None:
 
 
 def test_enough_is_five_runs_three_pairs_and_two_jobs(made_runs: tuple[Record, ...]) -> None:
-    (group,), _ = chosen(made_runs, replace=False)
+    (group,), _ = choose_records(made_runs, replace=False)
     assert (too_few(group, quick=False), is_quick(group)) == (None, False)
     four = replace(group, records=group.records[:4])
     assert too_few(four, quick=True) == "found 4 runs, expected 5 or more; run it again"
@@ -115,5 +115,5 @@ def test_enough_is_five_runs_three_pairs_and_two_jobs(made_runs: tuple[Record, .
         "found 3 sets of nodes in 1 job, expected 3 and 2; repeat on other nodes, or use --quick, which marks the "
         "entry as quick"
     )
-    (alone,), _ = chosen(made_runs[:1], replace=False)
+    (alone,), _ = choose_records(made_runs[:1], replace=False)
     assert too_few(alone, quick=True) == "found 1 run, expected 5 or more; run it again"

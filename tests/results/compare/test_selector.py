@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.results.compare.selector import Selector, chosen, selector
+from railyard.results.compare.selector import Selector, choose_records, selector
 from railyard.results.record.form import Record
 
 
@@ -48,8 +48,8 @@ def test_a_side_that_cannot_be_read(text: str, sentence: str) -> None:
 
 def test_conditions_choose_among_the_records(made: Callable[..., Record]) -> None:
     records = [made(fabric="hsn"), made(fabric="eth"), made(fabric="hsn", stack="openmpi", rails=2)]
-    assert chosen(selector("x:fabric=hsn"), records) == (records[0], records[2])
-    assert chosen(selector("x:stack=open*,rails=2"), records) == (records[2],)
+    assert choose_records(selector("x:fabric=hsn"), records) == (records[0], records[2])
+    assert choose_records(selector("x:stack=open*,rails=2"), records) == (records[2],)
 
 
 @pytest.mark.parametrize(
@@ -61,11 +61,11 @@ def test_conditions_choose_among_the_records(made: Callable[..., Record]) -> Non
 )
 def test_a_condition_that_nothing_meets(made: Callable[..., Record], text: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        chosen(selector(text), [made(fabric="hsn")])
+        choose_records(selector(text), [made(fabric="hsn")])
     assert str(caught.value) == sentence
 
 
 def test_runs_without_tests() -> None:
     with pytest.raises(RailyardError) as caught:
-        chosen(selector("x"), [])
+        choose_records(selector("x"), [])
     assert str(caught.value) == '"x": found no test in these runs, expected at least one; name another run'

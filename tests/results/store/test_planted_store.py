@@ -11,7 +11,7 @@ import pytest
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.results import prometheus
-from railyard.results.capture.chosen import chosen
+from railyard.results.capture.chosen import choose_records
 from railyard.results.compare.comparison import compare
 from railyard.results.history.series import series_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
@@ -263,8 +263,8 @@ def test_a_record_that_cannot_be_written_is_an_error(
     ],
 )
 def test_what_is_no_measurement_is_no_reference(made: Made, change: dict[str, object], said: str) -> None:
-    assert chosen([made()], replace=False)[1] == ()
-    groups, left = chosen([made(**change)], replace=False)
+    assert choose_records([made()], replace=False)[1] == ()
+    groups, left = choose_records([made(**change)], replace=False)
     assert groups == ()
     assert said in left[0]
 

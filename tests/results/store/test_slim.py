@@ -19,7 +19,7 @@ def test_slim_records_lack_pairs_and_columns_alone_and_whole_gives_them(home: Pa
     (slim,) = query.records(home, slim=True).records
     assert (slim.pairs, slim.path_proof) == (None, PathProofRecord("proven", "all on hsn0", 10))
     assert slim.figures == record.figures
-    assert query.whole(home, [slim]) == (record,)
+    assert query.whole_records(home, [slim]) == (record,)
     assert query.records(home).records == (record,)
 
 
@@ -30,4 +30,4 @@ def test_a_record_of_few_nodes_keeps_its_path(home: Path, made: Made, stored: St
 
 
 def test_a_record_that_is_gone_since_stays_slim(home: Path, made: Made) -> None:
-    assert query.whole(home, [made(run="r9")]) == (made(run="r9"),)
+    assert query.whole_records(home, [made(run="r9")]) == (made(run="r9"),)

@@ -11,7 +11,7 @@ import pytest
 from railyard.job.case import Evidence
 from railyard.job.node_facts import NodeFacts
 from railyard.results.record.form import Suspect
-from railyard.rfm.checks.measure_again import Again, Clock, Measurement, measured
+from railyard.rfm.checks.measure_again import Again, Clock, Measurement, measure_undisturbed
 from railyard.rfm.checks.measured import Measured
 from railyard.rfm.checks.prober import Nobody
 from railyard.rfm.checks.runner import COUNTERS
@@ -119,7 +119,7 @@ def measure(host: Host, found: Assessment) -> tuple[Measurement, int]:
     made: list[int] = []
     runner = cast(Measured, host)
     evidence = Evidence("")
-    result = measured(runner, Clock(runner), lambda: (found, evidence), lambda: made.append(1))
+    result = measure_undisturbed(runner, Clock(runner), lambda: (found, evidence), lambda: made.append(1))
     return result, len(made)
 
 
@@ -186,7 +186,7 @@ def test_a_start_that_the_launchers_bug_ended_is_made_again_once_whatever_the_fi
 ) -> None:
     answers = [unbegun, assessed()]
     runner = cast(Measured, Host(0.0, 0.0, times=0))
-    result = measured(runner, Clock(runner), lambda: (answers.pop(0), Evidence("")), lambda: None)
+    result = measure_undisturbed(runner, Clock(runner), lambda: (answers.pop(0), Evidence("")), lambda: None)
     explained = result.explained(Nobody(), None)
     assert explained.verdict.state == "pass"
     assert "measured again: 1 earlier start failed by a bug of the launcher" in explained.verdict.text

@@ -14,7 +14,7 @@ from railyard.job.command import ClientAndServer
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.placement import SCRIPT, Placing
 from railyard.rfm.checks.measured import Measured
-from railyard.rfm.checks.plan import Plan, planned
+from railyard.rfm.checks.plan import Plan, plan_check
 from railyard.rfm.checks.runner import COUNTERS, EXIT_CODE, HOSTS, LAUNCHER, LINKED, READER, Left, PlannedJob
 from railyard.site.site import Site, site_at
 from tests.conftest import ROOT
@@ -31,7 +31,7 @@ def no_front(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def plan(site: Site, check: MadeCheck | None = None) -> Plan:
-    return planned(check or MadeCheck(), site, TEST, dry=True)
+    return plan_check(check or MadeCheck(), site, TEST, dry=True)
 
 
 def job(site: Site, check: MadeCheck | None = None) -> PlannedJob:
@@ -339,7 +339,7 @@ def test_perftest_and_mpi_are_told_the_class_of_their_fabric(tmp_path: Path) -> 
         command=ClientAndServer("perftest", "roce"),
     )
     test = replace(TEST, fabric="roce", stack="verbs", benchmark="perftest/ib_write_bw")
-    words = planned(check, site, test, dry=True).job("1a2b3c4d-17").words
+    words = plan_check(check, site, test, dry=True).job("1a2b3c4d-17").words
     server, client = (
         words[words.index(str(program)) :],
         words[words.index(str(program), words.index(str(program)) + 1) :],
@@ -347,5 +347,5 @@ def test_perftest_and_mpi_are_told_the_class_of_their_fabric(tmp_path: Path) -> 
     for end in (server, client):
         assert "-x 3 --tclass=104 -S 5" in " ".join(end)
     assert client[-1] == "'{server}'"
-    told = planned(MadeCheck(), site, replace(test, stack="intelmpi", benchmark="imb/Uniband"), dry=True).launch.env
+    told = plan_check(MadeCheck(), site, replace(test, stack="intelmpi", benchmark="imb/Uniband"), dry=True).launch.env
     assert (told["UCX_IB_GID_INDEX"], told["UCX_IB_TRAFFIC_CLASS"], told["UCX_IB_SL"]) == ("3", "104", "5")

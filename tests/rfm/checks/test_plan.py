@@ -8,7 +8,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.parsers.slurm.nodes import NodeState
 from railyard.rfm.checks.measured import Measured
-from railyard.rfm.checks.plan import Plan, Untested, planned
+from railyard.rfm.checks.plan import Plan, Untested, plan_check
 from railyard.rfm.checks.replayed import Replayed
 from railyard.site.site import Site
 from railyard.site.systems.measure import Measure
@@ -26,7 +26,7 @@ def changed(site: Site, **changes: Any) -> Site:
 
 def plan(site: Site, check: MadeCheck, **of: Any) -> Plan:
     """Return the plan of a check over its number of rails, as a dry run, so nothing is asked."""
-    return planned(check, site, replace(TEST, rails=check.rails, **of), dry=True)
+    return plan_check(check, site, replace(TEST, rails=check.rails, **of), dry=True)
 
 
 def test_a_run_has_its_nodes_ranks_and_devices(virtual: Site) -> None:

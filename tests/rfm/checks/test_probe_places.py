@@ -12,7 +12,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.job.launch import Launch
-from railyard.job.probe_job import NodesAsked, limited
+from railyard.job.probe_job import NodesAsked, limit_words
 from railyard.job.scheduling import Scheduling
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks import probe_places
@@ -173,7 +173,7 @@ def test_a_step_is_told_its_nodes_and_leaves_script_and_output(made: Made) -> No
     probed(prober, launch)
     assert (prober.stage / "probe-1-hsn1-n9-n5.sh").read_text(encoding="utf-8") == (
         f"{LIMITED}export RAIL=hsn1\nexport SCRIPT={shlex.quote('echo $NODES 47.8')}\n"
-        f"exec {shlex.join(limited(launch, 20))} srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 "
+        f"exec {shlex.join(limit_words(launch, 20))} srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 "
         "--mpi=pmi2 --distribution=arbitrary --probe\n"
     )
     assert (prober.stage / "probe-1-hsn1-n9-n5.out").read_text(encoding="utf-8") == "n9,n5 47.8\n"

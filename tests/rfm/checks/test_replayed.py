@@ -8,7 +8,7 @@ import pytest
 
 from railyard.job.placement import Placing
 from railyard.provision.replay.index import recording_of, write_set
-from railyard.rfm.checks.plan import planned
+from railyard.rfm.checks.plan import plan_check
 from railyard.rfm.checks.replayed import Replayed
 from railyard.rfm.checks.runner import Left
 from railyard.site.site import Site
@@ -30,7 +30,7 @@ def there(virtual: Site, tmp_path: Path) -> Site:
 
 
 def test_the_job_prints_the_recording_with_the_benchmarks_words_behind_it(there: Site, tmp_path: Path) -> None:
-    job = planned(MadeCheck(), there, TEST, dry=False).job("1a2b3c4d-17")
+    job = plan_check(MadeCheck(), there, TEST, dry=False).job("1a2b3c4d-17")
     assert job.recording == tmp_path / "recordings/virtual/hsn/mpich/1/ImbUniband.out"
     assert (job.executable, *job.words) == ("imb", "Uniband", "-msglen", "'1 to 4194304'")
     assert (job.limit_s, job.before, job.launcher_words) == (there.system.limit_s(), (), None)
@@ -38,7 +38,7 @@ def test_the_job_prints_the_recording_with_the_benchmarks_words_behind_it(there:
 
 def played(there: Site, test: TestId, stage: Path, printed: str = TEXT) -> str | None:
     """Return what is wrong with the played output; None if it is the recording."""
-    plan = planned(MadeCheck(), there, test, dry=False)
+    plan = plan_check(MadeCheck(), there, test, dry=False)
     (stage / "job.out").write_text(printed, encoding="utf-8")
     left = Left(Job(), stage, "job.out", "job.err", "1a2b3c4d-17")
     found = plan.runner.evidence(MadeCheck(), left, plan.launch, Placing(None)).played
@@ -70,7 +70,7 @@ def test_nothing_of_the_machine_is_asked(there: Site) -> None:
 
 
 def test_a_record_says_which_recording_it_was_and_nothing_of_this_machine(there: Site, tmp_path: Path) -> None:
-    plan = planned(MadeCheck(), there, TEST, dry=False)
+    plan = plan_check(MadeCheck(), there, TEST, dry=False)
     (tmp_path / "job.out").write_text(TEXT, encoding="utf-8")
     left = Left(Job(), tmp_path, "job.out", "job.err", "1a2b3c4d-17")
     evidence = plan.runner.evidence(MadeCheck(), left, plan.launch, plan.placing)

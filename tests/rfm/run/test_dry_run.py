@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.run.dry_run import MOST_CHARACTERS, MOST_LINES, dry_run, shown, without_actions
+from railyard.rfm.run.dry_run import MOST_CHARACTERS, MOST_LINES, dry_run, script_lines, without_actions
 
 #: Lists one test unless its words have NoSuch, and writes its script into the stage directory that it names.
 MADE = """\
@@ -79,7 +79,7 @@ def test_the_script_of_an_earlier_dry_run_is_not_shown(tmp_path: Path) -> None:
 def test_a_long_script_is_shown_in_part(tmp_path: Path) -> None:
     script = tmp_path / "rfm_job.sh"
     script.write_text("x" * (MOST_CHARACTERS + 1) + "\n" + "echo\n" * (MOST_LINES + 1), encoding="ascii")
-    head, blank, first, *rest = shown([script], 3, tmp_path)
+    head, blank, first, *rest = script_lines([script], 3, tmp_path)
     assert (head, blank) == (f"1 job script of 3 tests below {tmp_path}; {script}:", "")
     assert first == "x" * MOST_CHARACTERS + " …"
     assert rest == ["echo"] * (MOST_LINES - 1) + ["… 2 more lines"]

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.verdict.blame import gpu_pairs
-from railyard.verdict.blame.gpu_pairs_next import Again, Ask, judged_again, next_pairs, settled
+from railyard.verdict.blame.gpu_pairs_next import Again, Ask, judged_again, next_pairs, settle_pairs
 from tests.made.nccl_pair_logs import HEALTHY, Rate, healthy, logs, names, node, slow, text
 
 ALL = tuple(range(8))
@@ -94,7 +94,7 @@ def test_the_better_value_of_a_pair_counts_and_no_result_always_does() -> None:
         "rounds/3": text(b, "n03", ALL, ALL, 23.5, 5),
         "alone/3": text(b, "n03", ALL, ALL, 20.0, 6),
     }
-    kept = settled(gpu_pairs.recorded(texts.items()), {name for name in texts if name.startswith("rounds")})
+    kept = settle_pairs(gpu_pairs.recorded(texts.items()), {name for name in texts if name.startswith("rounds")})
     assert {test.log for test in kept.tests} == {"alone/1", "rounds/2", "alone/2", "rounds/3"}
 
 
@@ -102,4 +102,4 @@ def test_two_logs_of_a_pair_that_was_measured_alone_both_count() -> None:
     """Recorded logs are nobody's rounds: one slow log of two may be a fault that comes and goes."""
     texts = {"1": text("n01", "n02", ALL, ALL, 10.0, 1), "2": text("n01", "n02", ALL, ALL, 23.0, 2)}
     found = gpu_pairs.recorded(texts.items())
-    assert {test.log for test in settled(found, ()).tests} == {"1", "2"}
+    assert {test.log for test in settle_pairs(found, ()).tests} == {"1", "2"}

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.parsers.parsed import Table
-from railyard.site.topology import Leaves, stated
+from railyard.site.topology import Leaves, stated_leaves
 from railyard.verdict.blame.node_pairs import (
     RAIL_REPEATS,
     findings,
@@ -135,7 +135,7 @@ def test_of_a_rails_repeats_the_best_counts() -> None:
 
 TREE = Tree(64, 8)
 #: As in a system's file: which nodes are at which leaf.
-LEAF_OF = stated({f"leaf{leaf}": tuple(f"n{leaf * 8 + node:04d}" for node in range(8)) for leaf in range(8)})
+LEAF_OF = stated_leaves({f"leaf{leaf}": tuple(f"n{leaf * 8 + node:04d}" for node in range(8)) for leaf in range(8)})
 ALL_OF_TREE = " ".join(TREE.layout().nodes)
 
 

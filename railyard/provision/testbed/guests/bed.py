@@ -186,7 +186,7 @@ class Guests:
             (self.folder / texts.archive_name(node)).write_bytes(made)
         where = texts.Files(str(self.folder), str(self.home), str(kernel.image), "tcg" if why_not else "kvm")
         try:
-            with boot.begun(self.folder, self.spec, texts.boot_script(self.spec, where), lasting=lasting) as state:
+            with boot.begin(self.folder, self.spec, texts.boot_script(self.spec, where), lasting=lasting) as state:
                 first = state.first
                 text = texts.nodes_text(self.spec, state.user_namespace, first.pid, first.start)
                 self._await_ready(state)

@@ -4,7 +4,7 @@ import ipaddress
 import shlex
 from dataclasses import dataclass
 
-from railyard.provision.testbed.entry import enter_head, filled
+from railyard.provision.testbed.entry import enter_head, fill_script
 from railyard.provision.testbed.scripts import SWITCH_RUN, UP_LINE, hosts_file, stay_lines
 from railyard.provision.testbed.spec import TestbedSpec
 
@@ -217,7 +217,7 @@ def nodes_text(spec: TestbedSpec, user_namespace: bool, pid: int, start: int) ->
 def enter_text(python: str) -> str:
     """Return the script ``enter NODE -- COMMAND…``, which works on the machine and in a guest."""
     head = enter_head("railyard testbed guests", "guest", NOT_UP, "pid born", ("port", "address"))
-    return head + filled(_ENTER, {"PYTHON": shlex.quote(python), "INSIDE": INSIDE, "AGENT_PORT": str(AGENT_PORT)})
+    return head + fill_script(_ENTER, {"PYTHON": shlex.quote(python), "INSIDE": INSIDE, "AGENT_PORT": str(AGENT_PORT)})
 
 
 _ENTER = """\

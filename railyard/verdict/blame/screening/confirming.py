@@ -11,7 +11,7 @@ from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.model import Suspect
 from railyard.verdict.blame.screening.promise import OF_A_LEAF
 from railyard.verdict.blame.screening.routes import Paths
-from railyard.verdict.blame.screening.sampling import AT_ONCE, again
+from railyard.verdict.blame.screening.sampling import AT_ONCE, measure_slow_again
 from railyard.verdict.blame.screening.suspects import Asked, answer, fitting, of_node, of_pair, questions_of, upper_of
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import alone, whole
@@ -29,7 +29,7 @@ Steps = Generator[Step, Given, None]
 
 def suspects(known: Known, turns: int = 2) -> Steps:
     """Measure nodes and pairs in doubt with good partners; unclear ones once more, with other partners."""
-    known.low = yield from again(known, slow_pairs(known.leaves, known.found, known.speed))
+    known.low = yield from measure_slow_again(known, slow_pairs(known.leaves, known.found, known.speed))
     known.low = sorted([*pairs_beyond(known.leaves, known.found), *known.low])
     open_nodes = list(known.found.nodes) + _nodes_of_cleared_leaves(known)
     open_pairs = _clearest_first(known, [pair for _, pair in known.low])
@@ -85,7 +85,7 @@ def _of_cleared(known: Known, cleared: Sequence[int], examined: Set[Pair]) -> Ge
     known.clear(cleared)
     found = slow_pairs(known.leaves, known.found, known.speed)
     own = [one for one in found if set(one[1]) & set(cleared) and one[1] not in examined]
-    low = yield from again(known, own, AT_ONCE[-1:])
+    low = yield from measure_slow_again(known, own, AT_ONCE[-1:])
     known.low += low
     return [pair for _, pair in low]
 
@@ -217,7 +217,7 @@ def _up_links(known: Known, paths: Paths, rest: Sequence[Pair]) -> Steps:
             slow = _slow_streams(known, rows)
             slow = yield from _measure_again(known, slow, known.rest - known.reserve)
             routes.settle(paths, made, slow)
-    named = routes.named(known.network, known.leaves, paths, known.found)
+    named = routes.suspects_of_leaves(known.network, known.leaves, paths, known.found)
     known.answered.named += named
     explained = {pair for pair in rest if routes.of_leaf(known.leaves, named, pair)}
     known.answered.unclear += [_left_out(known, pair) for pair in rest if pair not in explained]
@@ -271,7 +271,7 @@ def _by_part(
         node = by_members[one.members]
         blamed = parts.in_place_of(known.leaves, node, one, measured, names)
         _put(known, node, blamed)
-        if len(parts.told(one, measured).good) == len(names):
+        if len(parts.read_parts(one, measured).good) == len(names):
             unexplained += blamed
     return unexplained
 
@@ -279,7 +279,7 @@ def _by_part(
 def _measure_alone(
     known: Known, asked: Sequence[Asked], values: Mapping[Pair, Sequence[float]], repeats: int
 ) -> alone.Measured:
-    return alone.measured(
+    return alone.measure_alone(
         known.leaves.layout, known.levels, questions_of(asked), values, known.settings.slow, upper_of(repeats)
     )
 

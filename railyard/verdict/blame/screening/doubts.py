@@ -73,7 +73,7 @@ class Seen:
     bounds: Bounds
 
 
-def seen(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen:
+def read_sample(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen:
     """Return what the rows say."""
     share = relative(leaves, levels, rows)
     far = leaves.far(rows.a, rows.b)

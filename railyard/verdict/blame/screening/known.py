@@ -10,9 +10,9 @@ from railyard.verdict.blame.screening.leaves import Floats, Leaves
 from railyard.verdict.blame.screening.model import Network, Results, Settings, Suspect
 from railyard.verdict.blame.screening.plan import Shares
 from railyard.verdict.blame.screening.suspects import Good
-from railyard.verdict.blame.screening.values import Levels, Rows, joined, rows_of
+from railyard.verdict.blame.screening.values import Levels, Rows, join_rows, rows_of
 from railyard.verdict.blame.search.alone import Question, State
-from railyard.verdict.blame.search.asking import told
+from railyard.verdict.blame.search.asking import describe_step
 from railyard.verdict.blame.search.model import Pair, Step, Value
 
 #: What a step gave: values alone, or with the nodes that were absent.
@@ -95,7 +95,9 @@ class Known:
         rows = rows_of(self.leaves, step, results.values, self.gone, self._rounds_before())
         self.spent += len(step.rounds) * step.repeats
         self.measurements += len(rows.a)
-        self.steps.append(told(step) if step.over is None else f"{told(step)}, over {step.over.name} alone")
+        self.steps.append(
+            describe_step(step) if step.over is None else f"{describe_step(step)}, over {step.over.name} alone"
+        )
         if step.over is None:
             self.others.append(rows)
         return rows
@@ -114,7 +116,7 @@ class Known:
         if not self.others:
             nobody = np.zeros(0, dtype=np.int64)
             return Rows(nobody, nobody, np.zeros(0), nobody, nobody)
-        rows = joined(self.others)
+        rows = join_rows(self.others)
         return rows.of(~(away[rows.a] | away[rows.b]))
 
     def good(self, last: Iterable[int] = ()) -> Good:
@@ -141,7 +143,7 @@ class Known:
         carries nothing only takes away some partners at other leaves. A node that gave no result at all may be dead. It
         is measured again, unless more than a quarter of the nodes gave none.
         """
-        rows = joined(self.others)
+        rows = join_rows(self.others)
         count = len(self.leaves.of)
         good = rows.value > 0
         tried, works = (np.zeros(count, dtype=bool) for _ in range(2))

@@ -22,7 +22,7 @@ class Told:
     untold: tuple[Part, ...]
 
 
-def told(question: Question, measured: ByPart) -> Told:
+def read_parts(question: Question, measured: ByPart) -> Told:
     """Return what each part of a node showed alone; the partners must be good with one another over it."""
     found: dict[str, list[Part]] = {"slow": [], "good": [], "untold": []}
     for part, (alone, values) in measured.items():
@@ -37,7 +37,7 @@ def in_place_of(
 
     If most parts are slow, what they share is at fault, and the measurement may have missed it in one of them.
     """
-    found = told(question, measured)
+    found = read_parts(question, measured)
     kind = next(iter(measured)).kind if measured else "rail"
     what = "rail" if kind == "rail" else "GPU path"
     open_ = len(found.slow) + len(found.untold)

@@ -121,7 +121,7 @@ def settle(paths: Paths, made: Sequence[Trace], slow: Mapping[Pair, bool]) -> No
             paths.at[each.leaves] = each.leaves[hits.index(most)]
 
 
-def named(network: Network, leaves: Leaves, paths: Paths, found: Seen) -> list[Suspect]:
+def suspects_of_leaves(network: Network, leaves: Leaves, paths: Paths, found: Seen) -> list[Suspect]:
     """Return a suspect for each leaf that has a slow up-link, and one for each two leaves that are undecided."""
     by_leaf: dict[tuple[int, ...], list[Route]] = {}
     for key, routes in paths.routes.items():

@@ -4,11 +4,11 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 
 import numpy as np
 
-from railyard.verdict.blame.screening.doubts import able_of, keeps_apart, seen
+from railyard.verdict.blame.screening.doubts import able_of, keeps_apart, read_sample
 from railyard.verdict.blame.screening.known import Given, Known
 from railyard.verdict.blame.screening.leaves import present
 from railyard.verdict.blame.screening.plan import Planner
-from railyard.verdict.blame.screening.values import Rows, joined, levels_of, relative
+from railyard.verdict.blame.screening.values import Rows, join_rows, levels_of, relative
 from railyard.verdict.blame.search.doubts import SLOWER_THAN_ITS_SIDE
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.rounds import Packing
@@ -34,7 +34,7 @@ def sample(known: Known, first: Step | None) -> Steps:
             yield from _take_step(known, step)
 
 
-def again(
+def measure_slow_again(
     known: Known, low: Sequence[tuple[float, Pair]], turns: Sequence[int] = AT_ONCE
 ) -> Generator[Step, Given, list[tuple[float, Pair]]]:
     """Measure slow pairs again, the slowest first and in thinner rounds each time, and return those that stay slow.
@@ -99,12 +99,12 @@ def _take_step(known: Known, step: Step) -> Steps:
     """Measure a step of the sample, and look at the whole sample again."""
     known.rows.append((yield from known.ask(step)))
     known.drop(known.silent())
-    rows = joined(known.rows)
+    rows = join_rows(known.rows)
     levels = levels_of(known.leaves, rows)
     if levels is None:
         known.seen = None
         return
-    known.seen = seen(known.leaves, levels, rows, known.settings)
+    known.seen = read_sample(known.leaves, levels, rows, known.settings)
     known.speed = known.found.speed
 
 

@@ -9,7 +9,7 @@ from railyard.verdict.blame.screening.model import Budget, BudgetError, Network,
 from railyard.verdict.blame.screening.plan import LEAST, shares
 from railyard.verdict.blame.screening.summing import nothing, screened
 from railyard.verdict.blame.search.model import Step
-from railyard.verdict.blame.search.replay import replayed
+from railyard.verdict.blame.search.replay import replay_steps
 
 _USUAL = Settings()
 #: The most steps of a screening, besides one for each part of a node: two samples, the leaves, slow pairs again three
@@ -32,7 +32,7 @@ def advance(
     BudgetError, PairsError for values of pairs that were not asked for or that are not bandwidths, and ValueError for
     more results than steps.
     """
-    return replayed(screen(network, budget, settings, first, absent), results, "screening")
+    return replay_steps(screen(network, budget, settings, first, absent), results, "screening")
 
 
 def screen(

@@ -140,7 +140,7 @@ def of_pair(leaves: Leaves, pair: Pair, good: Good, neighbours: int) -> Asked:
 
 
 def questions_of(asked: Iterable[Asked]) -> tuple[Question, ...]:
-    """Return the questions with two partners each that ``alone.measured`` knows."""
+    """Return the questions with two partners each that ``alone.measure_alone`` knows."""
     return tuple(one.question if isinstance(one, FarPair) else one for one in asked)
 
 

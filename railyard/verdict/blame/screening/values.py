@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from railyard.verdict.blame.screening.leaves import Bools, Floats, Ints, Leaves
-from railyard.verdict.blame.search.matrix import bandwidth, named
+from railyard.verdict.blame.search.matrix import bandwidth, pair_names
 from railyard.verdict.blame.search.model import Layout, Level, PairsError, Step, Value
 from railyard.verdict.blame.search.robust import healthy
 
@@ -64,7 +64,9 @@ def rows_of(leaves: Leaves, step: Step, values: Iterable[Value], gone: Iterable[
     found, known = _places(keys, order, given_keys)
     if not known.all():
         one, other = (int(column[np.flatnonzero(~known)[0]]) for column in (a, b))
-        raise PairsError(f"step {step.name}: a value of {named(leaves.layout, one, other)}, which was not asked for")
+        raise PairsError(
+            f"step {step.name}: a value of {pair_names(leaves.layout, one, other)}, which was not asked for"
+        )
     crowd = _crowd(leaves, asked[:, 0], asked[:, 1], number)
     rows = Rows(a, b, value, number[found] + before, crowd[found])
     away = np.zeros(count, dtype=bool)
@@ -74,7 +76,7 @@ def rows_of(leaves: Leaves, step: Step, values: Iterable[Value], gone: Iterable[
     return Rows(*(getattr(rows, name)[in_order] for name in ("a", "b", "value", "round", "crowd")))
 
 
-def joined(parts: Sequence[Rows]) -> Rows:
+def join_rows(parts: Sequence[Rows]) -> Rows:
     """Return the rows of several steps, one after another."""
     return Rows(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("a", "b", "value", "round", "crowd"))

@@ -113,7 +113,7 @@ def plan(questions: Sequence[Question], settings: Settings, why: str) -> Step:
     return Step("alone", tuple((pair,) for pair in pairs), settings.repeats, why)
 
 
-def measured(
+def measure_alone(
     layout: Layout,
     seen: Levelled,
     questions: Sequence[Question],

@@ -92,8 +92,8 @@ def measure(search: Search) -> Generator[Step, Iterable[Value], None]:
     suspects = [question for question in asked if question.members]
     step = alone.plan(asked, search.settings, f"{len(suspects)} suspects, alone and with good partners")
     values = gathered(search.layout, step, (yield step))
-    search.steps.append(told(step))
-    found = alone.measured(search.layout, search.seen, asked, values, search.settings.slow)
+    search.steps.append(describe_step(step))
+    found = alone.measure_alone(search.layout, search.seen, asked, values, search.settings.slow)
     crossing = {pair for each in search.crossings for pair in each.pairs}
     search.open = ()
     for question in suspects:
@@ -130,7 +130,7 @@ def named_route(search: Search, each: Route) -> Suspect | None:
     return sides.route(search.layout, each, slow)
 
 
-def told(step: Step) -> str:
+def describe_step(step: Step) -> str:
     """Return a step in words: ``alone: 6 pairs in 6 rounds, 7 times each``."""
     count = sum(len(each) for each in step.rounds)
     repeats = f", {step.repeats} times each" if step.repeats > 1 else ""

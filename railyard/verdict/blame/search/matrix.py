@@ -87,7 +87,7 @@ def gathered(layout: Layout, step: Step, values: Iterable[Value]) -> Mapping[Pai
     for a, b, value in values:
         repeats = found.get((a, b))
         if repeats is None:
-            raise PairsError(f"step {step.name}: a value of {named(layout, a, b)}, which was not asked for")
+            raise PairsError(f"step {step.name}: a value of {pair_names(layout, a, b)}, which was not asked for")
         repeats.append(bandwidth(layout, a, b, value))
     missing = next((pair for pair, repeats in found.items() if not repeats), None)
     if missing is not None:
@@ -100,7 +100,7 @@ def _table(layout: Layout, values: Iterable[Value]) -> list[list[float]]:
     rows = [[math.nan] * count for _ in range(count)]
     for a, b, value in values:
         if not 0 <= a < b < count:
-            raise PairsError(f"step rounds: a value of {named(layout, a, b)}, which was not asked for")
+            raise PairsError(f"step rounds: a value of {pair_names(layout, a, b)}, which was not asked for")
         rows[a][b] = rows[b][a] = bandwidth(layout, a, b, value)
     return rows
 
@@ -118,7 +118,7 @@ def _without(layout: Layout, step: Step, pair: Pair) -> str:
     return f"step {step.name}: no value of {layout.pair(*pair)}, which was asked for"
 
 
-def named(layout: Layout, a: int, b: int) -> str:
+def pair_names(layout: Layout, a: int, b: int) -> str:
     """Return both nodes' names, or their numbers if one is not the number of a node."""
     known = range(len(layout.nodes))
     return layout.pair(a, b) if a in known and b in known else f"nodes {a} and {b} of {len(layout.nodes)}"

@@ -9,7 +9,7 @@ _Given = TypeVar("_Given")
 _Verdict = TypeVar("_Verdict")
 
 
-def replayed(asking: Generator[Step, _Given, _Verdict], results: Sequence[_Given], what: str) -> Step | _Verdict:
+def replay_steps(asking: Generator[Step, _Given, _Verdict], results: Sequence[_Given], what: str) -> Step | _Verdict:
     """Return what ``asking`` wants next after these results, in the order of its steps, or its verdict.
 
     Raises ValueError for more results than steps; ``what`` names what had ended: ``search``.

@@ -4,11 +4,11 @@ import random
 from collections.abc import Generator, Iterable, Sequence
 
 from railyard.verdict.blame.search import sides
-from railyard.verdict.blame.search.asking import Search, ask, measure, open_routes, open_slow, told
+from railyard.verdict.blame.search.asking import Search, ask, describe_step, measure, open_routes, open_slow
 from railyard.verdict.blame.search.doubts import doubts, slow_pairs, still_slow
 from railyard.verdict.blame.search.matrix import gathered, shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Value, Verdict
-from railyard.verdict.blame.search.replay import replayed
+from railyard.verdict.blame.search.replay import replay_steps
 from railyard.verdict.blame.search.rounds import packed, rounds
 from railyard.verdict.blame.search.summing import verdict
 
@@ -30,7 +30,7 @@ def advance(layout: Layout, results: Sequence[Iterable[Value]], settings: Settin
     The first step is all pairs in rounds. Nothing is kept between calls, so the same call judges a stored run. Raises
     PairsError for values that do not belong to the step asked for, ValueError for more results than steps.
     """
-    return replayed(search(layout, settings), results, "search")
+    return replay_steps(search(layout, settings), results, "search")
 
 
 def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Iterable[Value], Verdict]:
@@ -38,9 +38,9 @@ def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Itera
     first = Step("rounds", rounds(len(layout.nodes), settings.at_once), 1, "every pair of nodes once")
     seen = shares(layout, first, (yield first))
     if seen is None:
-        return Verdict((), (), (), (), (told(first),), f"no pair of {len(layout.nodes)} nodes gave a result")
+        return Verdict((), (), (), (), (describe_step(first),), f"no pair of {len(layout.nodes)} nodes gave a result")
     doubted = doubts(layout, seen, settings)
-    known = Search(layout, settings, seen, doubted, doubted.speed, [told(first)])
+    known = Search(layout, settings, seen, doubted, doubted.speed, [describe_step(first)])
     low = yield from _sifted(known, doubted.pairs)
     nodes = yield from _sides(known)
     ask(known, nodes, low)
@@ -62,7 +62,7 @@ def _sifted(known: Search, low: tuple[Pair, ...]) -> _Steps:
         why = f"{len(low)} pairs were slow in rounds, where routes collide: again with {at_once} at once"
         step = Step("sift", packed(_shuffled(low, len(known.steps)), at_once), 1, why)
         values = gathered(layout, step, (yield step))
-        known.steps.append(told(step))
+        known.steps.append(describe_step(step))
         for (a, b), repeats in values.items():
             known.seen.better(layout, a, b, max(repeats))
         before = len(low)
@@ -100,7 +100,7 @@ def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
     known.unsettled = tuple(side for side in doubted.sides if side not in enough)
     step = sides.plan(made, f"{len(enough)} sides, all nodes at once, with good sides")
     values = gathered(layout, step, (yield step))
-    known.steps.append(told(step))
+    known.steps.append(describe_step(step))
     left = list(doubted.nodes)
     inside = {side: sides.inside_of(layout, known.seen, side) for side in enough}
     answers = sides.judge(layout, known.seen, made, values, inside, known.settings.side_slow)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from railyard.verdict.blame.screening.leaves import leaves_of
-from railyard.verdict.blame.screening.values import joined, levels_of, relative, rows_of
+from railyard.verdict.blame.screening.values import join_rows, levels_of, relative, rows_of
 from railyard.verdict.blame.search.model import Layout, Step, Value
 
 KNOWN = leaves_of(Layout(tuple("abcdefgh"), tuple("AAAABBBB")))
@@ -56,7 +56,7 @@ def test_values_of_nodes_that_are_gone_are_none() -> None:
     rows = rows_of(KNOWN, asked, [(0, 1, 1.0), (2, 3, 2.0)], gone=(3,))
     assert rows.a.tolist() == [0]
     assert len(rows_of(KNOWN, asked, [], ()).a) == 0
-    both = joined([rows, rows_of(KNOWN, asked, [(2, 3, 2.0)], (), before=5)])
+    both = join_rows([rows, rows_of(KNOWN, asked, [(2, 3, 2.0)], (), before=5)])
     assert both.round.tolist() == [0, 5]
 
 
