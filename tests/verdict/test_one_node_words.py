@@ -193,6 +193,55 @@ def test_what_one_run_printed_says_nothing_about_the_next_launch() -> None:
     assert [each.state for each in judged(text)] == ["not-judged", "pass"]
 
 
+SHM, RC = "export UCX_TLS=sm,self", "export UCX_TLS=rc_x,sm,self"
+RUN = "mpirun -np 2 ./osu_latency"
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f"{SHM}\nunset UCX_TLS\n{RUN}", "pass"),
+        (f"{SHM}\n{RC}\n{RUN}", "pass"),
+        (f"{SHM}\nunset OMP_NUM_THREADS UCX_TLS\n{RUN}", "pass"),
+        (f"{SHM}\nexport UCX_TLS=\n{RUN}", "pass"),
+        (f"{SHM}; unset UCX_TLS; {RUN}", "pass"),
+        (f"{SHM}\nmpirun -np 2 -x UCX_TLS=rc_x,self ./osu_latency", "pass"),
+        (f"{SHM}\nmpirun -np 2 \\\n  -x UCX_TLS=rc_x,self \\\n  ./osu_latency", "pass"),
+        (f"{SHM}\nmpirun -np 2 ./hello\nunset UCX_TLS\n{RUN}", "pass"),
+        (f"mpirun -np 2 -x UCX_TLS=sm,self ./hello\n{RUN}", "pass"),
+        ("export I_MPI_FABRICS=shm\nexport I_MPI_FABRICS=shm:ofi\nmpirun -n 2 ./osu_latency", "pass"),
+        ("export FI_PROVIDER=shm\nunset FI_PROVIDER\nmpirun -n 2 ./osu_latency", "pass"),
+        ("export OMPI_MCA_btl=self,sm\nunset OMPI_MCA_btl\nmpirun -n 2 ./osu_latency", "pass"),
+        (f"{SHM}\n{RUN}\nunset UCX_TLS", "not-judged"),
+        (f"{SHM}\n{RUN}\n{RC}", "not-judged"),
+        (f"{RC}\n{SHM}\n{RUN}", "not-judged"),
+        (f"unset UCX_TLS\n{SHM}\n{RUN}", "not-judged"),
+        (f"{SHM}; {RUN}", "not-judged"),
+        (f"{SHM}\n# unset UCX_TLS\n{RUN}", "not-judged"),
+        (f"{SHM} # UCX_TLS=rc_x later\n{RUN}", "not-judged"),
+        (f"{SHM}\necho now # export UCX_TLS=rc_x\n{RUN}", "not-judged"),
+        (f"{SHM}\nunset UCX_TLS_OLD\n{RUN}", "not-judged"),
+        (f"{SHM}\nmpirun -np 2 -x UCX_TLS=rc_x,self ./hello\n{RUN}", "not-judged"),
+        (f"{RC}\nmpirun -np 2 -x UCX_TLS=sm,self ./osu_latency", "not-judged"),
+        (f"{RUN}\nUCX_TLS=sm,self", "not-judged"),
+        ("export I_MPI_OFI_PROVIDER=shm\nexport FI_PROVIDER=verbs\nmpirun -n 2 ./osu_latency", "not-judged"),
+    ],
+)
+def test_the_last_value_of_a_setting_before_the_launch_counts(script: str, expected: str) -> None:
+    assert state(script) == expected
+
+
+def test_each_table_has_the_value_of_its_own_launch() -> None:
+    assert [each.state for each in judged(f"{SHM}\n{RUN}\n{TABLE}{RC}\n{RUN}\n{TABLE}")] == ["not-judged", "pass"]
+    assert [each.state for each in judged(f"{RC}\n{RUN}\n{TABLE}{SHM}\n{RUN}\n{TABLE}")] == ["pass", "not-judged"]
+    assert [each.state for each in judged(f"{SHM}\n{RUN}\n{TABLE}{RUN}\n{TABLE}")] == ["not-judged", "not-judged"]
+
+
+def test_tables_below_a_whole_script_may_be_of_any_of_its_launches() -> None:
+    script = f"{SHM}\n{RUN}\nunset UCX_TLS\n{RUN}\n"
+    assert [each.state for each in judged(script + TABLE + TABLE)] == ["not-judged", "not-judged"]
+
+
 @pytest.mark.parametrize(
     ("tool", "line", "one"),
     [

@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
+from itertools import chain
 
 from railyard.base.clean_text import one_line
 from railyard.benchmarks.model import Tool
@@ -12,11 +13,22 @@ from railyard.parsers.lines import LONGEST_NOTE, cleaned
 from railyard.parsers.parsed import Table
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.launch_command import Command, launch, server
-from railyard.verdict.stored.one_node_words import MAP, NODE_COUNTS, RANKS, ROOTS, SHARED_MEMORY
+from railyard.verdict.stored.one_node_words import (
+    MAP,
+    NODE_COUNTS,
+    RANKS,
+    ROOTS,
+    ROOTS_OF_SETTINGS,
+    SHARED_MEMORY,
+    OneNodeWords,
+)
 
 #: A heterogeneous job of Slurm: each of its parts has a number of nodes.
 _OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE", "_HET_GROUP_", "_PACK_GROUP_")
 _LETTER = re.compile("[A-Za-z]")
+_NEXT_COMMAND = re.compile(r";(?:\s|$)|&&")
+#: Behind a command; in "vn1:~ # export UCX_TLS=rc" it is the prompt of root.
+_COMMENT = re.compile(r"(?<=\w)\s{1,9}#\s.*")
 _QUOTED = 100  # characters of a line in a sentence
 
 
@@ -25,6 +37,7 @@ class _Sign:
     """A line that says something about the nodes: ``one_node`` True or False, or None if it says nothing.
 
     ``of_run``: it is of one run, and says nothing about the next launch. ``host`` and ``rank``: where a rank is.
+    ``of_setting``: it gives a setting a value, which holds up to the next one.
     """
 
     line: int
@@ -34,6 +47,7 @@ class _Sign:
     of_run: bool = True
     host: str = ""
     rank: str = ""
+    of_setting: bool = False
 
 
 def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text: str) -> str | None:
@@ -49,6 +63,12 @@ def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text:
     launches = _launches(plain) if tool.of_mpi else ()
     last_launch = max((sign.line for sign in launches if sign.line < table.line), default=0)
     for signs in _kinds(tool, plain, launches):
+        if signs and signs[0].of_setting:
+            runs = launches if tool.of_mpi else _servers(plain, tool)
+            own = _at_launch(signs, sorted({run.line for run in runs}), table.line, lines_of_tables)
+            if any(sign.one_node for sign in own):
+                return _sentence(next(sign for sign in own if sign.one_node), target)
+            continue
         counted = [sign for sign in signs if not sign.of_run or sign.line >= last_launch]
         own = _compared(_own(counted, table.line, before, is_last))
         if signs is launches and own and own[-1].one_node is None:  # the last command is the table's own
@@ -69,6 +89,7 @@ def _kinds(tool: Tool, text: str, launches: tuple[_Sign, ...]) -> Iterator[tuple
     yield launches
     if tool.of_mpi or tool.shared:
         yield _shared_memory(text)
+        yield from _settings(text)
     if tool.of_mpi:
         yield _node_counts(text)
 
@@ -157,14 +178,83 @@ def _shared_memory(text: str) -> tuple[_Sign, ...]:
     distinct = {line for _, line in _lines(text)}
     found: list[_Sign] = []
     for row in SHARED_MEMORY:
-        matches = {line for line in distinct if re.search(row.pattern, line)}
-        if matches and not (row.except_with and re.search(row.except_with, text, re.MULTILINE)):
+        matches = {line for line in distinct if not row.changed_by and re.search(row.pattern, line)}
+        if matches and not _speaks_against(row, text):
             found += (
-                _Sign(number, one_line(line).strip(), True, row.means, not row.is_setting or launch(line) is not None)
+                _Sign(number, one_line(line).strip(), True, row.means)
                 for number, line in _lines(text)
                 if line in matches
             )
     return tuple(found)
+
+
+def _speaks_against(row: OneNodeWords, text: str) -> bool:
+    return bool(row.except_with) and re.search(row.except_with, text, re.MULTILINE) is not None
+
+
+@lru_cache(maxsize=1)
+def _settings(text: str) -> tuple[tuple[_Sign, ...], ...]:
+    """Return the signs of each setting that somewhere limits a library to shared memory, other values of it too."""
+    found = []
+    lines = [(number, line) for number, line in _lines(text) if any(root in line for root in ROOTS_OF_SETTINGS)]
+    for row in SHARED_MEMORY if lines else ():
+        if row.changed_by and not _speaks_against(row, text):
+            values = cache(partial(_values, row))
+            signs = tuple(
+                _Sign(number, one_line(line).strip(), one_node, row.means, of_run, of_setting=True)
+                for number, line in lines
+                for one_node, of_run in values(line)
+            )
+            if any(sign.one_node for sign in signs):
+                found.append(signs)
+    return tuple(found)
+
+
+def _values(row: OneNodeWords, line: str) -> tuple[tuple[bool | None, bool], ...]:
+    """Return for each value that a line gives a setting: whether it means one node, and whether it is of one run only.
+
+    A line that begins with an option goes on with a launch.
+    """
+    if line.lstrip().startswith("#"):
+        return ()
+    found: list[tuple[bool | None, bool]] = []
+    for command in _NEXT_COMMAND.split(line):
+        of_run = command.lstrip().startswith("-") or launch(command) is not None
+        if re.search(row.pattern, command):
+            found.append((True, of_run))
+        elif re.search(row.changed_by, _COMMENT.sub("", command)):
+            found.append((None, of_run))
+    return tuple(found)
+
+
+def _at_launch(signs: Sequence[_Sign], runs: list[int], line: int, lines_of_tables: Sequence[int]) -> list[_Sign]:
+    """Return the signs of a setting that hold for the table in ``line``: the last before its launch.
+
+    ``runs``: the lines of launches. Tables that follow several launches may be of any of them. A value between launch
+    and table counts if it means one node: the run itself may have printed it. Without a launch the last above counts.
+    """
+    before = tuple(sorted({0, *(each for each in lines_of_tables if each < line)}))
+    is_last = line >= max(lines_of_tables, default=line)
+    starts = [run for run in runs if run < line]
+    last = max(starts, default=0)
+    own = [sign for sign in signs if max(last, before[-1]) < sign.line < line and not sign.of_run]
+    if not starts or (own and before[-1] > last) or not any(sign.line < line for sign in signs):
+        return _own(signs, line, before, is_last)[-1:]
+    end = min((run for run in runs if run > line), default=max(line, *lines_of_tables) + 1)
+    if sum(last < each < end for each in lines_of_tables) > 1:
+        first = max((each for each in before if each < last), default=0)
+        starts = [start for start in starts if start > first]
+    else:
+        starts = [last]
+    held = [[sign for sign in signs if _holds(sign, start, runs)][-1:] for start in starts]
+    return [*chain.from_iterable(held), *own]
+
+
+def _holds(sign: _Sign, start: int, runs: Sequence[int]) -> bool:
+    """Return whether a value was given before the launch in line ``start``, or by it."""
+    if not sign.of_run:
+        return sign.line <= start
+    return max((run for run in runs if run <= sign.line), default=0) == start
 
 
 @lru_cache(maxsize=1)

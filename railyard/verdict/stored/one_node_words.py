@@ -12,15 +12,15 @@ from railyard.verdict.hints.fallback import BEFORE_SETTING, ENDS_VALUE, NOT_BTL
 class OneNodeWords:
     """Words that say it alone: a pattern for a line, what they mean, and their source.
 
-    ``except_with``: a pattern of other words of the same output that speak against it.
-    ``is_setting``: it holds for all runs that follow.
+    ``except_with``: a pattern of other words of the same output that speak against it. ``changed_by``: it is a setting,
+    and a line of this pattern gives it a value or removes it; a value holds for all runs up to the next one.
     """
 
     pattern: str
     means: str
     source: str
     except_with: str = ""
-    is_setting: bool = False
+    changed_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,24 @@ _NETWORK_OF_UCX = r"(?:tcp|rc|dc|ud|ib|ugni|gga|all|srd)"
 _OF_BTL = r"(?:self|sm|vader|smcuda)"
 _IN_BTL = r"(?:-mca[ \t]{1,4}btl[ \t]{1,4}|\bOMPI_MCA_btl[= ])[\"']?"
 
+
+def _change(variable: str) -> str:
+    """Return the pattern of a command that gives a variable a value, empty too, or removes it."""
+    removes = r"(?:\bunset(?:env)?|\bexport -n|\benv -u)[ \t](?:[^\n;#|&]{0,200}[ \t])?"
+    return rf"{BEFORE_SETTING}{variable}[= ]|^(?!\s{{0,20}}#)[^\n]{{0,300}}?{removes}{variable}(?!\w)"
+
+
+def _of_provider(variable: str, except_with: str = "") -> OneNodeWords:
+    """Return the row of a variable that names a provider of Libfabric."""
+    return OneNodeWords(
+        rf"{BEFORE_SETTING}{variable}[= ][\"']?shm(?![\w;,]){ENDS_VALUE}",
+        "Libfabric's provider shm is shared memory",
+        "man fi_shm(7) of Libfabric; I_MPI_OFI_PROVIDER of the Intel MPI Library Developer Reference",
+        except_with,
+        changed_by=_change(variable),
+    )
+
+
 SHARED_MEMORY: tuple[OneNodeWords, ...] = (
     OneNodeWords(
         r"\bMPI startup\(\): shm data transfer modes?\b",
@@ -81,33 +99,26 @@ SHARED_MEMORY: tuple[OneNodeWords, ...] = (
         "man fi_shm(7) of Libfabric",
         except_with=r"\bprovider:? (?!shm)\w",
     ),
-    OneNodeWords(
-        rf"{BEFORE_SETTING}(?:FI_PROVIDER|I_MPI_OFI_PROVIDER)[= ][\"']?shm(?![\w;,]){ENDS_VALUE}",
-        "Libfabric's provider shm is shared memory",
-        "man fi_shm(7) of Libfabric",
-        except_with=r"PROVIDER[= ][\"']?(?!shm)\w",
-        is_setting=True,
-    ),
+    _of_provider("FI_PROVIDER", except_with=r"\bI_MPI_OFI_PROVIDER[= ][\"']?(?!shm)\w"),
+    _of_provider("I_MPI_OFI_PROVIDER"),  # it is stronger than FI_PROVIDER
     OneNodeWords(
         rf"{BEFORE_SETTING}I_MPI_FABRICS[= ][\"']?shm{ENDS_VALUE}",
         "Intel MPI was limited to shared memory",
         "I_MPI_FABRICS of the Intel MPI Library Developer Reference",
-        except_with=r"\bI_MPI_FABRICS[= ][\"']?(?:shm:|(?!shm))\w",
-        is_setting=True,
+        changed_by=_change("I_MPI_FABRICS"),
     ),
     OneNodeWords(
         rf"{BEFORE_SETTING}UCX_TLS[= ][\"']?{_OF_UCX}(?:,{_OF_UCX}){{0,9}}{ENDS_VALUE}",
         "UCX was limited to shared memory",
         "openucx/ucx, src/ucp/core/ucp_context.c, TLS",
-        except_with=rf"\bUCX_TLS[= ][\"']?(?:\^|(?:\w{{1,20}},){{0,9}}{_NETWORK_OF_UCX})",
-        is_setting=True,
+        changed_by=_change("UCX_TLS"),
     ),
     OneNodeWords(
         rf"^(?!\s{{0,20}}#)[^\n]{{0,600}}{_IN_BTL}{_OF_BTL}(?:,{_OF_BTL}){{0,4}}(?![\w,])",
         "Open MPI was limited to shared memory",
         "open-mpi/ompi, opal/mca/btl/vader and sm",
-        except_with=rf"{NOT_BTL}|\bUCX_TLS=\S{{0,60}}tcp|{_IN_BTL}(?:\^|\S{{0,60}}(?:tcp|openib|ugni|usnic|ofi|uct))",
-        is_setting=True,
+        except_with=rf"{NOT_BTL}|\bUCX_TLS=\S{{0,60}}tcp",
+        changed_by=rf"^(?!\s{{0,20}}#)[^\n]{{0,600}}{_IN_BTL}|{_change('OMPI_MCA_btl')}",
     ),
     OneNodeWords(
         r"\bmca: bml: Using (?:vader|sm|smcuda) btl (?:for send )?to ",
@@ -150,21 +161,8 @@ NODE_COUNTS: tuple[NodeCount, ...] = (
     ),
 )
 #: Each line that a pattern above matches has one of these; searched for first, since that costs less.
+ROOTS_OF_SETTINGS = ("PROVIDER", "FABRICS", "UCX_TLS", "btl")
 ROOTS = (
-    *("bound", "MPI startup()", "cpu-bind", ": ", " on ", "rank ", "Data for node", "rovider", "PROVIDER", "FABRICS"),
-    *(
-        "UCX_TLS",
-        "btl",
-        "cfg",
-        "SLURM_",
-        "#SBATCH",
-        "#PBS",
-        "#BSUB",
-        "qsub",
-        "bsub",
-        "NODES=",
-        "NHOSTS=",
-        "NumNodes",
-        "odes",
-    ),
+    *("bound", "MPI startup()", "cpu-bind", ": ", " on ", "rank ", "Data for node", "rovider", *ROOTS_OF_SETTINGS),
+    *("cfg", "SLURM_", "#SBATCH", "#PBS", "#BSUB", "qsub", "bsub", "NODES=", "NHOSTS=", "NumNodes", "odes"),
 )
