@@ -12,12 +12,12 @@ HEAD = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n"
 TABLE = HEAD + "".join(f"{1 << n:<10}{1.1 + (1 << n) / 11_800:>18.2f}\n" for n in range(23))
 
 
-def judged(text: str, nodes: int | None = None) -> tuple[Judgement, ...]:
-    return judge(parse(text), of_link("ib-edr"), text=text, nodes=Nodes(count=nodes), passes="apart")
+def judged(text: str, nodes: int | None = None, link: str = "ib-edr") -> tuple[Judgement, ...]:
+    return judge(parse(text), of_link(link), text=text, nodes=Nodes(count=nodes), passes="apart")
 
 
-def state(line: str) -> str:
-    (one,) = judged(f"{line}\n{TABLE}")
+def state(line: str, link: str = "ib-edr") -> str:
+    (one,) = judged(f"{line}\n{TABLE}", link=link)
     return one.state
 
 
@@ -131,6 +131,7 @@ SAYS_NOTHING = [
     "export UCX_TLS=^sm",
     "export I_MPI_FABRICS=shm:ofi",
     "export FI_PROVIDER=shm,verbs",
+    "export OMPI_MCA_pml=ucx\n$ mpirun --mca btl self,vader -np 2 ./osu_latency",
     "$ mpirun --mca pml ucx --mca btl self,vader -np 2 ./osu_latency",
     "$ mpirun --mca btl openib,self,vader -np 2 ./osu_latency",
     "$ mpirun --mca btl ^openib -np 2 ./osu_latency",
@@ -229,6 +230,32 @@ RUN = "mpirun -np 2 ./osu_latency"
 )
 def test_the_last_value_of_a_setting_before_the_launch_counts(script: str, expected: str) -> None:
     assert state(script) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "link", "expected"),
+    [
+        ("--mca btl self,vader -np 2 --map-by node", "opa-100", "pass"),
+        ("--mca btl self,vader -np 2 -bynode --hostfile two", "opa-100", "pass"),
+        ("--mca btl self,vader -np 2 --map-by node", "ib-edr", "pass"),
+        ("--mca btl self,vader --map-by ppr:1:node", "ib-edr", "pass"),
+        ("--mca btl self,vader -np 2 -H vn1,vn2", "opa-100", "pass"),
+        ("--mca btl self,vader -np 2", "opa-100", "not-judged"),
+        ("--mca btl self,vader -np 2 --map-by core", "opa-100", "not-judged"),
+        ("--mca btl self,vader -np 2 --map-by node -H vn1,vn1", "opa-100", "not-judged"),
+        ("--mca pml ob1 --mca btl self,vader -np 2 --map-by node", "opa-100", "not-judged"),
+        ("--mca pml ob1 --mca btl self,vader -np 2 --map-by node", "ib-edr", "not-judged"),
+        ("-x UCX_TLS=sm,self -np 2 --map-by node", "ib-edr", "not-judged"),
+    ],
+)
+def test_over_rdma_only_ob1_is_bound_by_its_btl(options: str, link: str, expected: str) -> None:
+    assert state(f"$ mpirun {options} ./osu_latency", link) == expected
+
+
+def test_over_ethernet_nothing_but_a_btl_carries_what_goes_between_nodes() -> None:
+    words = "$ mpirun --mca btl self,vader -np 2 --map-by node ./osu_latency"
+    (found,) = judged(f"{words}\n{TABLE}", link="eth-100")
+    assert "Open MPI was limited to shared memory" in found.sentence
 
 
 def test_each_table_has_the_value_of_its_own_launch() -> None:

@@ -22,7 +22,7 @@ from railyard.verdict.rules.model import OutputLine
 
 _QUOTED = 100  # characters of a line in a remark
 #: From EFA, too, a library falls back to TCP.
-_FAMILIES = RDMA_FAMILIES | {"efa"}
+FAMILIES = RDMA_FAMILIES | {"efa"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ BEFORE_SETTING = (
 ENDS_VALUE = r"""(?![\w;,.:])[^\n]{0,1500}$"""
 #: With these, Open MPI sends by UCX or by a library below its mtl, whatever its btl is.
 NOT_BTL = (
-    r"\bpml[= ](?:ucx|cm|yalla|mxm)\b|\bmtl[= ](?:ofi|psm2?|mxm|portals4)\b"
+    r"(?:\b|MCA_)pml[= ][\"']?(?:ucx|cm|yalla|mxm)\b|(?:\b|MCA_)mtl[= ][\"']?(?:ofi|psm2?|mxm|portals4)\b"
     r"|\bUCX_(?:TLS=(?!tcp|sm|self)|NET_DEVICES=\w{1,40}:)"
 )
 _NETWORK_OF_BTL = "openib|ugni|usnic|uct|ofi|portals4"
@@ -345,7 +345,7 @@ def judged_fallbacks(
     By a link whose network carries TCP, nothing is added. ``failures``: what the output reports besides, which stays
     first: a run that failed has another cause. Messages that are sure come before others.
     """
-    found = fallbacks(text) if link.family in _FAMILIES else ()
+    found = fallbacks(text) if link.family in FAMILIES else ()
     if not found:
         return tuple(failures), ()
     fast = any(map(shows_rdma, tables))

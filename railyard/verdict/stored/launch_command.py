@@ -23,6 +23,7 @@ _HOST_FILES = ("-hostfile", "--hostfile", "-f", "-machinefile", "--machinefile")
 _RANKS = ("-n", "-np", "--np", "--n", "-c")
 _PER_NODE = ("-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode", "-N")
 _PER_OBJECT = re.compile(r"ppr:(?P<ranks>[0-9]{1,6}):(?P<object>\w{1,20})")
+_ON_NEXT_NODE = re.compile(r"(?:--?bynode|--?pernode|--?spread|--?rr|--?map-by (?:node|scatter|spread)\b)")
 _SPREADS = re.compile(r"\A(?:--?bynode|--?map-by|--?rr|--?pernode|--?spread|--?rankfile|-rf)\Z")
 _HOST = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,80})(?::(?P<slots>[0-9]{1,6}|\*))?\Z")
 
@@ -40,10 +41,14 @@ _NO_SERVER = ("-B", "--bind", "--bind_source_ip", "-s", "--client_ip", "-d", "--
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """What a command says: ``one_node`` True or False, or None if it does not say it; and why, if it is True."""
+    """What a command says: ``one_node`` True or False, or None if it does not say it; and why, if it is True.
+
+    ``spreads``: it puts one rank after the other on the next node, if the job has several.
+    """
 
     one_node: bool | None
     why: str = ""
+    spreads: bool = False
 
 
 def launch(line: str) -> Command | None:
@@ -158,13 +163,13 @@ def _of_mpirun(launcher: str, options: Sequence[str]) -> Command:
     per_node = [int(value) for value in _values(options, _PER_NODE) if value.isdigit()]
     objects = [(int(found["ranks"]), found["object"]) for found in map(_PER_OBJECT.search, options) if found]
     per_node += [count for count, name in objects if name == "node"]
-    if ranks and per_node and min(per_node) < ranks:
+    if per_node and min(per_node) < (ranks or 2):  # what is judged has two ranks at least
         return Command(False)
     if ranks and any(ranks <= each for each in (*per_node, *(count for count, _ in objects))):
         return Command(True, f"its {ranks} ranks are as many as it puts on a node")
     hosts = _hosts(launcher, options, ranks)
     if not hosts or None in hosts:
-        return Command(None)
+        return Command(None, spreads=_ON_NEXT_NODE.search(" ".join(options)) is not None)
     names = {each["name"] for each in hosts if each is not None}
     if len(names) == 1:
         return Command(True, f"{next(iter(names))} is the only host that it names")

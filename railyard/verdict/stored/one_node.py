@@ -11,6 +11,7 @@ from railyard.benchmarks.model import Tool
 from railyard.benchmarks.table import micro
 from railyard.parsers.lines import LONGEST_NOTE, cleaned
 from railyard.parsers.parsed import Table
+from railyard.verdict.hints.fallback import FAMILIES
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.launch_command import Command, launch, server
 from railyard.verdict.stored.one_node_words import (
@@ -37,7 +38,7 @@ class _Sign:
     """A line that says something about the nodes: ``one_node`` True or False, or None if it says nothing.
 
     ``of_run``: it is of one run, and says nothing about the next launch. ``host`` and ``rank``: where a rank is.
-    ``of_setting``: it gives a setting a value, which holds up to the next one.
+    ``of_setting``: it gives this setting a value, which holds up to the next one. ``spreads``: of a launch's ranks.
     """
 
     line: int
@@ -47,7 +48,8 @@ class _Sign:
     of_run: bool = True
     host: str = ""
     rank: str = ""
-    of_setting: bool = False
+    of_setting: OneNodeWords | None = None
+    spreads: bool = False
 
 
 def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text: str) -> str | None:
@@ -63,11 +65,12 @@ def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text:
     launches = _launches(plain) if tool.of_mpi else ()
     last_launch = max((sign.line for sign in launches if sign.line < table.line), default=0)
     for signs in _kinds(tool, plain, launches):
-        if signs and signs[0].of_setting:
+        if signs and (setting := signs[0].of_setting):
             runs = launches if tool.of_mpi else _servers(plain, tool)
-            own = _at_launch(signs, sorted({run.line for run in runs}), table.line, lines_of_tables)
-            if any(sign.one_node for sign in own):
-                return _sentence(next(sign for sign in own if sign.one_node), target)
+            if not (_spread(runs, table.line) and _is_bypassed(setting, target, plain)):
+                own = _at_launch(signs, sorted({run.line for run in runs}), table.line, lines_of_tables)
+                if limiting := next((sign for sign in own if sign.one_node), None):
+                    return _sentence(limiting, target)
             continue
         counted = [sign for sign in signs if not sign.of_run or sign.line >= last_launch]
         own = _compared(_own(counted, table.line, before, is_last))
@@ -170,7 +173,7 @@ def _commands(text: str, read: Callable[[str], Command | None]) -> Iterator[_Sig
     for number, line in _worded_lines(text):
         command = read_once(line) if len(line) <= LONGEST_NOTE else None
         if command is not None:
-            yield _Sign(number, one_line(line).strip(), command.one_node, command.why)
+            yield _Sign(number, one_line(line).strip(), command.one_node, command.why, spreads=command.spreads)
 
 
 @lru_cache(maxsize=1)
@@ -201,13 +204,26 @@ def _settings(text: str) -> tuple[tuple[_Sign, ...], ...]:
         if row.changed_by and not _speaks_against(row, text):
             values = cache(partial(_values, row))
             signs = tuple(
-                _Sign(number, one_line(line).strip(), one_node, row.means, of_run, of_setting=True)
+                _Sign(number, one_line(line).strip(), one_node, row.means, of_run, of_setting=row)
                 for number, line in lines
                 for one_node, of_run in values(line)
             )
             if any(sign.one_node for sign in signs):
                 found.append(signs)
     return tuple(found)
+
+
+def _spread(runs: Sequence[_Sign], line: int) -> bool:
+    """Return whether the launch of the table in ``line`` spreads its ranks over the job's nodes."""
+    above = [run for run in runs if run.line < line]
+    return bool(above) and above[-1].spreads
+
+
+def _is_bypassed(setting: OneNodeWords, target: Target, text: str) -> bool:
+    """Return whether another part of the library may carry what goes between nodes, past a setting."""
+    if not setting.binds_with or target.fabric.link.family not in FAMILIES:
+        return False
+    return re.search(setting.binds_with, text) is None
 
 
 def _values(row: OneNodeWords, line: str) -> tuple[tuple[bool | None, bool], ...]:

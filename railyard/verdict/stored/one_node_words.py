@@ -14,6 +14,8 @@ class OneNodeWords:
 
     ``except_with``: a pattern of other words of the same output that speak against it. ``changed_by``: it is a setting,
     and a line of this pattern gives it a value or removes it; a value holds for all runs up to the next one.
+    ``binds_with``: without words of this pattern, over RDMA, another part of the library may carry what goes between
+    nodes: if a launch spreads its ranks over nodes, the setting says nothing.
     """
 
     pattern: str
@@ -21,6 +23,7 @@ class OneNodeWords:
     source: str
     except_with: str = ""
     changed_by: str = ""
+    binds_with: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +119,11 @@ SHARED_MEMORY: tuple[OneNodeWords, ...] = (
     OneNodeWords(
         rf"^(?!\s{{0,20}}#)[^\n]{{0,600}}{_IN_BTL}{_OF_BTL}(?:,{_OF_BTL}){{0,4}}(?![\w,])",
         "Open MPI was limited to shared memory",
-        "open-mpi/ompi, opal/mca/btl/vader and sm",
+        # The default pml over Omni-Path is cm (mtl/psm2, priority 40), with mlx5 ucx (51); only ob1 (20) uses a btl.
+        "open-mpi/ompi, opal/mca/btl/vader and sm; ompi/mca/mtl/psm2/mtl_psm2_component.c; issue 8489",
         except_with=rf"{NOT_BTL}|\bUCX_TLS=\S{{0,60}}tcp",
         changed_by=rf"^(?!\s{{0,20}}#)[^\n]{{0,600}}{_IN_BTL}|{_change('OMPI_MCA_btl')}",
+        binds_with=r"(?:\b|MCA_)pml[= ][\"']?ob1\b",
     ),
     OneNodeWords(
         r"\bmca: bml: Using (?:vader|sm|smcuda) btl (?:for send )?to ",
