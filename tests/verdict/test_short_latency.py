@@ -18,7 +18,7 @@ def osu_latency(start_us: float, mb_s: float, powers: int, device: bool) -> Judg
     return found
 
 
-@pytest.mark.parametrize(("start_us", "device"), [(26.0, True), (27.0, False)])
+@pytest.mark.parametrize(("start_us", "device"), [(26.0, True), (23.0, False)])
 def test_times_of_tcp_without_long_messages_are_not_judged(start_us: float, device: bool) -> None:
     found = osu_latency(start_us, 1_100.0, 13, device)
     assert (found.state, found.sentence) == (
@@ -37,13 +37,24 @@ def test_long_messages_show_the_link() -> None:
     assert osu_latency(18.0, 9_000.0, 22, device=False).state == "pass"
 
 
-@pytest.mark.parametrize(("start_us", "state"), [(22.0, "pass"), (33.0, "fail")])
+@pytest.mark.parametrize(
+    ("start_us", "state"), [(22.4, "pass"), (25.0, "not-judged"), (29.0, "not-judged"), (33.0, "fail")]
+)
 def test_a_latency_over_efa_that_tcp_on_the_same_card_reaches_too_fails(start_us: float, state: str) -> None:
     text = "# OSU MPI Latency Test v7.5\n# Size          Latency (us)\n" + "".join(
         f"{1 << n:<10}{start_us + (1 << n) / 3_000:>18.2f}\n" for n in range(23)
     )
     (found,) = judge(parse(text), of_link("efa-100"), text=text)
     assert found.state == state
+    assert ("may be TCP over the same card" in found.sentence) == (state == "not-judged")
+
+
+def test_a_long_first_size_over_efa_shows_no_tcp() -> None:
+    text = "# OSU MPI Latency Test v7.5\n# Size          Latency (us)\n" + "".join(
+        f"{1 << n:<10}{22.0 + (1 << n) / 3_000:>18.2f}\n" for n in range(13, 23)
+    )
+    (found,) = judge(parse(text), of_link("efa-100"), text=text)
+    assert found.state == "pass"
 
 
 @pytest.mark.parametrize(("messages", "state"), [(10, "not-judged"), (1000, "pass")])

@@ -24,6 +24,11 @@ from railyard.verdict.stored.rails_share import rails_remark
 
 #: If no size is longer: perftest's default (64 KiB) is level already.
 _LEVEL_FROM_BYTES = 64 << 10
+#: Half a round trip of a short message that TCP over EFA's own card (ENA) has, too, but no posted run over EFA: these
+#: take 22.3 us at most up to 128 B and 23.1 us at 1 KiB (c5n, Intel MPI), TCP 25 us and more (50 to 60 us both ways).
+#: Source: aws/aws-parallelcluster, test_osu/osu_benchmarks/results/alinux2/c5n.18xlarge/intelmpi/osu_latency;
+#: amzn/amzn-drivers, issue 301.
+_LEAST_ENA_LATENCY_US, _SHORT_OF_EFA_BYTES = 24.0, 1 << 10
 #: The management network of most nodes with a faster one. A slower one does not reach what is asked of a flow.
 _USUAL_FALLBACK = "eth-10"
 #: One flow of TCP between virtual machines of a cloud, MB/s: 5 Gbit/s outside a cluster placement group, 10 Gbit/s in
@@ -379,12 +384,24 @@ def short_latency(judged: Sequence[MetricInput], of: Run) -> str | None:
             continue
         size, value = found[0]
         end = found[-1][0]
+        over_efa = target.fabric.link.family == "efa" and not micro.tool(of.benchmark.tool).between_nics
+        if over_efa and _is_slow_for_efa(found):
+            return (
+                f"not judged: its {number(value)} us at {message_size(size)} may be TCP over the same card, which "
+                "takes 25 us and more; posted runs over EFA take 23.1 us at most; run it with FI_PROVIDER=efa"
+            )
         if LEAST_TCP_LATENCY_US <= min(value for _, value in found) and end < _LEVEL_FROM_BYTES:
             return (
                 f"not judged: its {number(value)} us at {message_size(size)} may be TCP, too, and its sizes end at "
                 f"{message_size(end)}; measure up to 1 MiB or more to see the link's rate"
             )
     return None
+
+
+def _is_slow_for_efa(found: Sequence[tuple[int, float]]) -> bool:
+    """Return whether short messages take as long as over TCP, and longer than over EFA in posted runs."""
+    short = [value for size, value in found if size <= _SHORT_OF_EFA_BYTES]
+    return bool(short) and min(short) >= _LEAST_ENA_LATENCY_US
 
 
 def _could_ask_more(metric: MetricInput, of: Run) -> bool:
