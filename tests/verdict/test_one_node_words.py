@@ -222,6 +222,8 @@ RUN = "mpirun -np 2 ./osu_latency"
         (f"{SHM} # UCX_TLS=rc_x later\n{RUN}", "not-judged"),
         (f"{SHM}\necho now # export UCX_TLS=rc_x\n{RUN}", "not-judged"),
         (f"{SHM}\nunset UCX_TLS_OLD\n{RUN}", "not-judged"),
+        (f"{SHM}\necho we did not unset UCX_TLS\n{RUN}", "not-judged"),
+        (f"[root@vn1 ~]# {SHM}\n[root@vn1 ~]# unset UCX_TLS\n[root@vn1 ~]# {RUN}", "pass"),
         (f"{SHM}\nmpirun -np 2 -x UCX_TLS=rc_x,self ./hello\n{RUN}", "not-judged"),
         (f"{RC}\nmpirun -np 2 -x UCX_TLS=sm,self ./osu_latency", "not-judged"),
         (f"{RUN}\nUCX_TLS=sm,self", "not-judged"),

@@ -30,6 +30,7 @@ class Fallback:
     """One message: its library, its words, its pattern for a line, what it means, what to do, and its source.
 
     Groups of the pattern fill the blanks of ``means``. ``except_with``: a pattern of other lines that speak against it.
+    ``setting``: the pattern of the variable that asks for it.
     """
 
     library: str
@@ -40,6 +41,7 @@ class Fallback:
     source: str
     is_sure: bool
     except_with: str = ""
+    setting: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,18 @@ BEFORE_SETTING = (
     r"|[^\n]{0,300}?--export=\S{1,99},|\s{0,8})[\"']?"
 )
 ENDS_VALUE = r"""(?![\w;,.:])[^\n]{0,1500}$"""
+#: What may have started a run: a launcher, a benchmark, or a script.
+_MAY_RUN = re.compile(r"run\b|exec|\bosu_|\bIMB-|_perftest|\bib_|\bfi_|\./|\bsh\b|^\s{0,9}[0-9]")
+
+
+def removal(variable: str) -> str:
+    """Return the pattern of a command that removes a variable or makes it empty."""
+    begins = r"^(?:\[[^\]\n]{1,60}\]#|[^\n#]{0,300}[;&$>%+])?\s{0,20}"
+    removes = r"(?:unset(?:env)?|export -n|env -u)[ \t](?:[^\n;#|&]{0,200}[ \t])?"
+    empties = rf"{BEFORE_SETTING}{variable}=[\"']{{0,2}}\s{{0,9}}$"
+    return rf"{empties}|{begins}{removes}{variable}(?!\w)"
+
+
 #: With these, Open MPI sends by UCX or by a library below its mtl, whatever its btl is.
 NOT_BTL = (
     r"(?:\b|MCA_)pml[= ][\"']?(?:ucx|cm|yalla|mxm)\b|(?:\b|MCA_)mtl[= ][\"']?(?:ofi|psm2?|mxm|portals4)\b"
@@ -243,6 +257,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         "github.com/openucx/ucx, src/ucp/core/ucp_context.c, TLS",
         is_sure=False,
         except_with=rf"\bUCX_TLS[= ][\"']?(?:\w{{1,20}},){{0,9}}{_NOT_TCP_OF_UCX}(?!\w)",
+        setting="UCX_TLS",
     ),
     Fallback(
         "UCX",
@@ -253,6 +268,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         "github.com/openucx/ucx, src/uct/tcp/tcp_iface.c; RDMA devices are like mlx5_0:1",
         is_sure=False,
         except_with=r"\bUCX_NET_DEVICES[= ][\"']?\w{1,40}:[0-9]",
+        setting="UCX_NET_DEVICES",
     ),
     Fallback(
         "Open MPI",
@@ -273,6 +289,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         "github.com/open-mpi/ompi, opal/mca/btl",
         is_sure=False,
         except_with=NOT_BTL,
+        setting="OMPI_MCA_btl",
     ),
     Fallback(
         "Intel MPI",
@@ -283,6 +300,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         "I_MPI_FABRICS of the Intel MPI Library, releases before 2019",
         is_sure=False,
         except_with=r"\bI_MPI_FABRICS[= ][\"']?(?:shm:)?(?:ofi|ofa|dapl|tmi)\b",
+        setting="I_MPI_FABRICS",
     ),
     Fallback(
         "Libfabric",
@@ -294,6 +312,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         "man fabric(7) of Libfabric; I_MPI_OFI_PROVIDER of the Intel MPI Library Developer Reference",
         is_sure=False,
         except_with=rf"PROVIDER[= ][\"']?{_OF_RDMA}|\bpml[= ]ucx\b|{_RDMA_PROVIDER}",
+        setting=r"(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)",
     ),
     Fallback(
         "Libfabric",
@@ -320,17 +339,28 @@ def fallbacks(text: str) -> tuple[FallbackLine, ...]:
     plain = cleaned(text)
     if not _has_root(plain):
         return ()
-    lines = [(number, line[:LONGEST_NOTE]) for number, line in enumerate(plain.split("\n"), 1) if _has_root(line)]
+    text_lines = plain.split("\n")
+    lines = [(number, line[:LONGEST_NOTE]) for number, line in enumerate(text_lines, 1) if _has_root(line)]
     found: dict[int, FallbackLine] = {}
     for row in FALLBACKS:
         pattern = re.compile(row.pattern)
-        first = next(((number, match) for number, line in lines if (match := pattern.match(line))), None)
+        matches = ((number, match) for number, line in lines if (match := pattern.match(line)))
+        first = next((each for each in matches if not _is_removed(row, each[1], text_lines[each[0] :])), None)
         if first is None or first[0] in found or (row.except_with and re.search(row.except_with, plain)):
             continue
         number, match = first
         means = row.means.format_map({name: one_line(value or "") for name, value in match.groupdict().items()})
         found[number] = FallbackLine(number, one_line(match[0]).strip(), f"{means}; {row.fix}", row.is_sure)
     return tuple(found[line] for line in sorted(found))
+
+
+def _is_removed(row: Fallback, match: re.Match[str], below: Sequence[str]) -> bool:
+    """Return whether the variable that a line sets is removed in the lines below it, before anything may have run."""
+    if not row.setting or not (variable := re.search(row.setting, match[0])) or _MAY_RUN.search(match[0]):
+        return False
+    pattern = re.compile(removal(variable[0]))
+    first = next((line for line in below if pattern.search(line[:LONGEST_NOTE]) or _MAY_RUN.search(line)), "")
+    return pattern.search(first[:LONGEST_NOTE]) is not None and _MAY_RUN.search(first) is None
 
 
 def _has_root(text: str) -> bool:

@@ -5,7 +5,7 @@ Words that runs between nodes print too are not here: UCX_TLS=rc,sm,self, or "sh
 
 from dataclasses import dataclass
 
-from railyard.verdict.hints.fallback import BEFORE_SETTING, ENDS_VALUE, NOT_BTL
+from railyard.verdict.hints.fallback import BEFORE_SETTING, ENDS_VALUE, NOT_BTL, removal
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +74,7 @@ _IN_BTL = r"(?:-mca[ \t]{1,4}btl[ \t]{1,4}|\bOMPI_MCA_btl[= ])[\"']?"
 
 def _change(variable: str) -> str:
     """Return the pattern of a command that gives a variable a value, empty too, or removes it."""
-    removes = r"(?:\bunset(?:env)?|\bexport -n|\benv -u)[ \t](?:[^\n;#|&]{0,200}[ \t])?"
-    return rf"{BEFORE_SETTING}{variable}[= ]|^(?!\s{{0,20}}#)[^\n]{{0,300}}?{removes}{variable}(?!\w)"
+    return rf"{BEFORE_SETTING}{variable}[= ]|{removal(variable)}"
 
 
 def _of_provider(variable: str, except_with: str = "") -> OneNodeWords:

@@ -286,3 +286,23 @@ def test_every_row_has_a_line_here() -> None:
 
 def test_the_page_has_the_table() -> None:
     assert f"\n\n{document()}\n" in (ROOT / "docs" / "reference" / "verdicts.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("export UCX_TLS=tcp,self\nunset UCX_TLS\nmpirun -np 2 ./osu_bw", "pass"),
+        ("export UCX_TLS=tcp,self\n\nmodule load ucx\nexport UCX_TLS=\nmpirun -np 2 ./osu_bw", "pass"),
+        ("export FI_PROVIDER=tcp\nunset OMP_NUM_THREADS FI_PROVIDER\nmpirun -np 2 ./osu_bw", "pass"),
+        ("export UCX_TLS=tcp,self\nmpirun -np 2 ./osu_bw\nunset UCX_TLS", "fail"),
+        ("export UCX_TLS=tcp,self\n./measure\nunset UCX_TLS", "fail"),
+        ("export UCX_TLS=tcp,self\nunset UCX_TLS\nexport UCX_TLS=tcp,self\nmpirun -np 2 ./osu_bw", "fail"),
+        ("export UCX_TLS=tcp,self\n# unset UCX_TLS\nmpirun -np 2 ./osu_bw", "fail"),
+        ("export UCX_TLS=tcp,self\nexport A=1 # or unset UCX_TLS\nmpirun -np 2 ./osu_bw", "fail"),
+        ("export UCX_TLS=tcp,self\nunset FI_PROVIDER\nmpirun -np 2 ./osu_bw", "fail"),
+    ],
+)
+def test_a_setting_that_is_removed_before_the_launch_says_nothing(script: str, expected: str) -> None:
+    text = f"{script}\n{LARGE_ONLY}"
+    (found,) = judge(parse(text), of_link("ib-edr"), text=text)
+    assert found.state == expected
