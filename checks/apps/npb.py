@@ -14,7 +14,7 @@ from reframe.core.builtins import parameter
 from railyard.benchmarks.apps import npb_shape
 from railyard.parsers import npb
 from railyard.rfm.checks.application import ApplicationCheck
-from railyard.rfm.checks.variants import node_counts, stated_problems
+from railyard.rfm.checks.variants import node_counts, stated
 
 
 class NpbCheck(ApplicationCheck):
@@ -22,7 +22,7 @@ class NpbCheck(ApplicationCheck):
 
     tool = "npb"
     parse = staticmethod(npb.parse)
-    problem = parameter(stated_problems("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
+    problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
     cleared = (npb_shape.STRICT_VARIABLE,)
 
     @classmethod

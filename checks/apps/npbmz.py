@@ -15,7 +15,7 @@ from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.benchmarks.table.applications import NPB_MZ
 from railyard.parsers import npb
 from railyard.rfm.checks.application import ApplicationCheck
-from railyard.rfm.checks.variants import stated_problems
+from railyard.rfm.checks.variants import stated
 from railyard.stacks.model import NIC_PER_RANK
 
 
@@ -27,7 +27,7 @@ class NpbMz(ApplicationCheck):
     parse = staticmethod(npb.parse)
     #: It is not called `kernel`, so that `-P kernel=ft` selects none of these.
     code = parameter(tuple(npb_mz_shape.KERNELS), type=str, loggable=True)
-    problem = parameter(stated_problems("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
+    problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
     #: Threads per rank, and ranks per node; 0 means: choose them from cores and zones.
     threads = variable(int, value=0, loggable=True)
     ranks = variable(int, value=0, loggable=True)

@@ -14,7 +14,7 @@ from railyard.benchmarks.apps import wrf_cases
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.parsers import wrf
 from railyard.rfm.checks.application import ApplicationCheck
-from railyard.rfm.checks.variants import node_counts, stated_problems
+from railyard.rfm.checks.variants import node_counts, stated
 
 
 class WrfCheck(ApplicationCheck):
@@ -22,7 +22,7 @@ class WrfCheck(ApplicationCheck):
 
     tool = "wrf"
     parse = staticmethod(wrf.parse)
-    case = parameter(stated_problems("wrf", WRF_CASES), type=str, loggable=True)
+    case = parameter(stated("wrf", WRF_CASES), type=str, loggable=True)
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:

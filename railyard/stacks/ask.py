@@ -17,10 +17,10 @@ from railyard.stacks.model import (
     Way,
     Words,
     blanks,
-    known_instead,
     number_alone,
     parted,
     tuned,
+    unknown,
 )
 from railyard.stacks.table import STACKS
 
@@ -77,7 +77,7 @@ def why_not(stack: str, kind: str, rails: int, policy: str | None = None, knobs:
         return f'unknown stack "{stack}": {did_you_mean(stack, STACKS)}'
     if kind not in KINDS:
         return f'unknown kind of fabric "{kind}": {did_you_mean(kind, KINDS)}'
-    if policy is not None and (near := known_instead(policy)) is not None:
+    if policy is not None and (near := unknown(policy)) is not None:
         return f'unknown rail policy "{policy}": {near}'
     if rails < 1:
         return f"rails is {rails}: a run needs at least 1"

@@ -79,7 +79,7 @@ def parted(name: str) -> tuple[str, int | None]:
     return (name, None) if found is None else (STRIPING, int(found[1]) * _FACTORS[found[2]])
 
 
-def known_instead(name: str) -> str | None:
+def unknown(name: str) -> str | None:
     """Return what to write instead of an unknown policy, None for a known one. A threshold has only one spelling."""
     policy, threshold = parted(name)
     if threshold is not None:

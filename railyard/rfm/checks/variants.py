@@ -63,7 +63,7 @@ def builds_with_spack() -> bool:
     return any(each.extras.get("railyard_spack") for each in partitions() or ())
 
 
-def stated_problems(prefix: str, every: tuple[str, ...]) -> tuple[str, ...]:
+def stated(prefix: str, every: tuple[str, ...]) -> tuple[str, ...]:
     """Return which of these problems the current system asks for, by features such as ``npb-W`` of its environments.
 
     If it asks for none, return the first, since a parameter must have a value.

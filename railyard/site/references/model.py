@@ -73,12 +73,12 @@ POLICY_SCHEMA: dict[str, Any] = {
 
 def _policy(value: Any) -> Any:
     """Accept any, a rail policy, striping with its own threshold (striping-8K), or a rail (rail-2); refuse all else."""
-    if value == ANY or (isinstance(value, str) and model.known_instead(value) is None):
+    if value == ANY or (isinstance(value, str) and model.unknown(value) is None):
         return value
     known = (ANY, *model.POLICIES)
     guess = "known: " + ", ".join(known)
     if isinstance(value, str):
-        guess = model.known_instead(value) or guess
+        guess = model.unknown(value) or guess
     raise refuse(show(value), "a known value", guess)
 
 

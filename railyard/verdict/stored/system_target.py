@@ -102,7 +102,7 @@ def _chosen(option: str, given: str | None, known: tuple[str, ...], what: str, s
 def _policy(stack: str | None, rails: int, policy: str | None, kind: str = "") -> str:
     """Return the policy of a run: the named one, else single on one rail, else the first of the stack's table."""
     if policy is not None:
-        if (near := model.known_instead(policy)) is not None:
+        if (near := model.unknown(policy)) is not None:
             raise RailyardError(f'--policy: found "{policy}", expected a rail policy; {near}')
         return policy
     if rails == 1:
