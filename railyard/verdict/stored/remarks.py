@@ -384,7 +384,8 @@ def short_latency(judged: Sequence[MetricInput], of: Run) -> str | None:
             continue
         size, value = found[0]
         end = found[-1][0]
-        over_efa = target.fabric.link.family == "efa" and not micro.tool(of.benchmark.tool).between_nics
+        is_half_round_trip = of.benchmark.pingpong and not micro.tool(of.benchmark.tool).between_nics
+        over_efa = target.fabric.link.family == "efa" and is_half_round_trip
         if over_efa and _is_slow_for_efa(found):
             return (
                 f"not judged: its {number(value)} us at {message_size(size)} may be TCP over the same card, which "
