@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import PROBE_SLOW_SHARE
-from railyard.base.wording import listing, number, percent
+from railyard.base.wording import listing, percent
 from railyard.results.record.form import Suspect
-from railyard.verdict.blame.slow_rails import TOGETHER
+from railyard.verdict.blame.slow_rails import TOGETHER, format_rate
 from railyard.verdict.blame.suspects import Findings
 
 
@@ -79,7 +79,7 @@ def direction(node: str, partner: str, sent: Sequence[float | None], received: S
     are equally slow, the sentence says so.
     """
     out, back = (max((value or 0.0 for value in values), default=0.0) for values in (sent, received))
-    figures = f"{_format_rate(out)} to {partner}, {_format_rate(back)} from {partner}"
+    figures = f"{format_rate(out)} to {partner}, {format_rate(back)} from {partner}"
     if not max(out, back):
         return ""
     share = min(out, back) / max(out, back)
@@ -112,7 +112,3 @@ def _without(sentence: str, reasons: Sequence[str]) -> str:
     for reason in reasons:
         sentence = sentence.replace(reason, "\0")
     return "; ".join(part for part in sentence.split("; ") if part.strip("\0"))
-
-
-def _format_rate(value: float) -> str:
-    return f"{number(value)} MB/s" if value else "no result"

@@ -136,7 +136,7 @@ def recorded(
     for log, text in texts:
         logs.append(log)
         by_name = name_pattern.search(log) if name_pattern else None
-        pair = _order(by_name["a"], by_name["b"]) if by_name else None
+        pair = order_pair(by_name["a"], by_name["b"]) if by_name else None
         try:
             parsed = parse(text)
         except ParseError as error:
@@ -236,7 +236,8 @@ def _across(test: Test, leaf_of: Leaves) -> bool | None:
     return None if None in leaves else leaves[0] != leaves[1]
 
 
-def _order(a: str, b: str) -> tuple[str, str]:
+def order_pair(a: str, b: str) -> tuple[str, str]:
+    """Return the two nodes of a pair in the order in which tests name them."""
     first, second = sorted((a, b))
     return first, second
 
@@ -251,7 +252,7 @@ def _tests(
         return [], [NotUsed(log, "it has no job of nccl-tests or rccl-tests", by_name)]
     for at, job in enumerate(jobs):
         own = job.hosts
-        pair = _order(*own) if len(own) == 2 else by_name
+        pair = order_pair(*own) if len(own) == 2 else by_name
         name = job.benchmark or "a test that does not name itself"
         why = _why_not(job, own)
         if why is not None:

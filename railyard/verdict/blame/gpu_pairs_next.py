@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.site.topology import Leaves
-from railyard.verdict.blame.gpu_pairs import Judged, Recorded, judge
+from railyard.verdict.blame.gpu_pairs import Judged, Recorded, judge, order_pair
 from railyard.verdict.blame.search.explained import Blamed
 from railyard.verdict.blame.search.paths import State, Test
 
@@ -114,10 +114,10 @@ def _gpus(found: Judged) -> Iterator[Ask]:
         if len(gpus) < 2:
             continue
         # Two more pairs make it possible to compare the tests with one GPU with one another.
-        asked = [Ask(*_order(node, first), gpu) for gpu in gpus]
-        asked += [Ask(*_order(a, b), gpus[0]) for a, b in ((node, second), (first, second))]
-        bad = [gpu for gpu in gpus if states.get((_order(node, first), gpu)) in ("slow", "none")]
-        asked += [Ask(*_order(a, b), gpu) for gpu in bad for a, b in ((node, second), (first, second))]
+        asked = [Ask(*order_pair(node, first), gpu) for gpu in gpus]
+        asked += [Ask(*order_pair(a, b), gpus[0]) for a, b in ((node, second), (first, second))]
+        bad = [gpu for gpu in gpus if states.get((order_pair(node, first), gpu)) in ("slow", "none")]
+        asked += [Ask(*order_pair(a, b), gpu) for gpu in bad for a, b in ((node, second), (first, second))]
         yield from (ask for ask in asked if ((ask.first, ask.second), ask.gpu) not in states)
 
 
@@ -128,8 +128,3 @@ def _of_one_gpu(tests: Sequence[Test], states: Mapping[Test, State]) -> dict[tup
         for test in tests
         if test.layer.gpus == 1 and test.gpus[0] == test.gpus[1] and test.gpus[0][0].isdigit()
     }
-
-
-def _order(a: str, b: str) -> tuple[str, str]:
-    first, second = sorted((a, b))
-    return first, second

@@ -195,7 +195,7 @@ class _Rail:
         """Return a value in words: a rate, or the time of a small message."""
         if value_mb_s and self.size_bytes is not None:
             return f"{number(self.size_bytes / value_mb_s)} us for {message_size(self.size_bytes)}"
-        return _format_rate(value_mb_s)
+        return format_rate(value_mb_s)
 
     @property
     def least(self) -> float:
@@ -336,7 +336,7 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
         return _Ruling(rail.name, (), _undecided(rail, list(rail.pairs)), False)
     does = rail.is_slow if values[0] else "gives no result"
     at_best = (
-        f"at best {_format_rate(values[0])}, expected {number(expected)} MB/s" if values[0] else _none_of(rail.probes)
+        f"at best {format_rate(values[0])}, expected {number(expected)} MB/s" if values[0] else _none_of(rail.probes)
     )
     bounded = f" (bound {percent(PROBE_SLOW_SHARE.value)}, {PROBE_SLOW_SHARE.name})" if values[0] else ""
     if is_small:
@@ -382,7 +382,8 @@ def _none_of(probes: Sequence[RailProbe], pairs: Collection[_Pair] | None = None
     return f"none of {counted(len(chosen), 'probe')}"
 
 
-def _format_rate(value: float) -> str:
+def format_rate(value: float) -> str:
+    """Return a rate in MB/s (10^6 B/s) in words; 0 stands for a probe without a result."""
     return f"{number(value)} MB/s" if value else "no result"
 
 
