@@ -1,6 +1,8 @@
 """All bounds that decide verdicts and path proofs, in one table: name, value, unit, reason, source."""
 
+import re
 from dataclasses import dataclass
+from functools import cache
 
 MB = 1_000_000
 """10^6 bytes, the megabyte of every MB/s here."""
@@ -578,6 +580,20 @@ BOUNDS: tuple[JudgingBound, ...] = (
     PROBE_STARVED_SHARE,
     STARVED_SHARE,
 )
+
+
+def without_names(text: str) -> str:
+    """Return a sentence without the names of bounds: ``(margin 4.2 %, probe-margin)`` is ``(margin 4.2 %)``."""
+    alone, after = _names()
+    return after.sub("", alone.sub("", text))
+
+
+@cache
+def _names() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return the patterns of a name in parentheses of its own, and of one after other words."""
+    name = f"(?:{'|'.join(re.escape(bound.name) for bound in BOUNDS)})"
+    several = f"(?:the larger of )?{name}(?: and {name})?"
+    return re.compile(rf" \({several}\)"), re.compile(rf", {several}(?=[),;]|$)")
 
 
 def document() -> str:

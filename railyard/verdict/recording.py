@@ -87,6 +87,8 @@ def verdict_record(verdict: Verdict) -> VerdictRecord:
         suspects=verdict.suspects,
         next=verdict.look_at,
         remarks=verdict.remarks,
+        headline=verdict.headline,
+        measured=verdict.measured,
     )
 
 

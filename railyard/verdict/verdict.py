@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
 from railyard.results.record.form import FaultClass, State, Suspect
+from railyard.results.record.headline import brief_of, make_headline, repeats
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
 from railyard.verdict.rules.possible import percent_of_limit, possible
@@ -75,8 +76,31 @@ class Verdict:
         return self.state == "fail" and self.rule == 5 and self.fault == "fabric"
 
     @property
+    def headline(self) -> str:
+        """Who or what is to blame, in one line of at most 100 characters; empty if nothing failed."""
+        failure = self._failure
+        if failure is None:
+            return ""
+        return make_headline(self.suspects, brief_of(failure.brief or self.sentence, self.remarks), self.fault)
+
+    @property
+    def measured(self) -> str:
+        """What was measured and what it had to be, without names of references; empty if the sentence has none."""
+        return "" if self._failure is None else self._failure.measured
+
+    @property
+    def _failure(self) -> RuleResult | None:
+        """The rule that decided, if the test fails."""
+        return next((rule for rule in self.rules if self.fails and rule.rule == self.rule), None)
+
+    @property
     def line(self) -> str:
-        """The text as a line of its own: the rule that decided, the text, and what to look at next."""
+        """The text as a line of its own: its headline, the rule that decided, the text, and what to look at next."""
+        return self.why if not self.fails or repeats(self.headline, self.text) else f"{self.headline}. {self.why}"
+
+    @property
+    def why(self) -> str:
+        """The rule that decided, the text, and what to look at next; only the text if nothing failed."""
         if not self.fails:
             return self.text
         look = f"; look at {self.look_at}" if self.look_at else ""

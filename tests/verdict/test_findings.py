@@ -102,7 +102,7 @@ def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assess
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("disturbed", 5, "disturbed", ())
     assert verdict.fails
     assert verdict.sentence == low.verdict.sentence
-    assert verdict.line == (
+    assert verdict.why == (
         f"rule 5 (reference): {low.verdict.sentence}; nobody is blamed; disturbed: its processes waited for a "
         "processor 12 % of the time (bound 2 %, starved-share); look at what else runs on this host (top, steal time "
         "of the hypervisor); run the test again when that has ended"

@@ -79,7 +79,7 @@ def with_metric(metric: MetricInput, **changes: Any) -> Inputs:
 
 
 def said(verdict: Verdict) -> tuple[str, int | None, str | None, str]:
-    return verdict.state, verdict.rule, verdict.fault, verdict.line
+    return verdict.state, verdict.rule, verdict.fault, verdict.why
 
 
 def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
@@ -147,7 +147,7 @@ def test_each_metric_has_its_ratio_to_reference_and_limit() -> None:
 
 def test_the_record_has_the_contracts_keys_and_is_json() -> None:
     record = encode(verdict_record(judge(with_job(exit_code=3))))
-    assert list(record) == ["sentence", "rule", "class", "rules", "suspects", "next", "remarks"]
+    assert list(record) == ["sentence", "rule", "class", "rules", "suspects", "next", "remarks", "headline", "measured"]
     assert (record["rule"], record["class"]) == (1, "set-up")
     assert list(record["rules"][4]) == ["rule", "name", "state", "sentence"]
     assert len(json.loads(json.dumps(record, allow_nan=False))["rules"]) == 5
@@ -358,7 +358,7 @@ def test_rule_1_says_what_the_scheduler_did(ended: Ended, fault: str, sentence: 
     """The scheduler's reason comes before its consequences: no exit code, no table, a node that was not seen."""
     verdict = judge(with_job(ended=ended, exit_code=None, tables=0, nodes_seen=("vn1",)))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, fault)
-    assert verdict.line == f"rule 1 (complete): {sentence}"
+    assert verdict.why == f"rule 1 (complete): {sentence}"
 
 
 def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> None:

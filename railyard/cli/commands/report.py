@@ -10,6 +10,7 @@ from railyard.base.terminal import colour, tracked, width
 from railyard.base.wording import counted
 from railyard.cli.options import form_of
 from railyard.results.report.files import FORMATS, read_many, write_report, written
+from railyard.results.report.terminal import failing
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
@@ -31,12 +32,16 @@ _FORMS = {
     "--plots", type=click.Path(path_type=Path, file_okay=False), help="Also draw each test's curve into this folder."
 )
 @click.option("--as", "kind", type=click.Choice(("png", "pdf")), help="The format of --plots.  [default: pdf]")
-def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots: Path | None, kind: str | None) -> int:
+@click.option("--why", is_flag=True, help="Only the failures, each with its rule, references and bounds.")
+def command(
+    runs: tuple[str, ...], output: Path | None, form: str | None, plots: Path | None, kind: str | None, why: bool
+) -> int:
     """Show the verdicts of runs, as text or as a page.
 
     \b
     Examples:
       railyard report                        the last run, in the terminal
+      railyard report --why                  its failures, each with its rule, references and bounds
       railyard report last5 -o report.html   the last five, as one page
 
     Name a RUN by its id or the beginning of it, a pattern ('20261121T*'), last, last5, its folder or its records.jsonl.
@@ -51,8 +56,13 @@ def command(runs: tuple[str, ...], output: Path | None, form: str | None, plots:
 
     if kind and not plots:
         raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")
+    if why and (output or form):
+        raise click.UsageError("--why: found it with -o or --format, expected it alone: it is for the terminal")
     form = form or form_of(output, _FORMS, "terminal")
     read = read_many(folders_named(runs or ("last",), lambda: runs_folder(find_home())))
+    if why:
+        click.echo(failing(read.shown, width=width(), why=True) or "no test failed, and none was disturbed")
+        return 0 if read.passed else 1
     over_time = _over_time(read.records) if form == "html" and read.folder is None else ()
     if output:
         write_report(output, written(read, form, over_time=over_time))

@@ -6,7 +6,7 @@
 #      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal,
 #      a curve's deficit, rehearsed_output, conditions, path_proof.alike, hardware.varied, pairs.leaves, pairs.rows,
 #      pairs.summary (then pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's
-#      part, nodes and confidence, and its kinds gpu, leaf and up-link.
+#      part, nodes, confidence and brief, and its kinds gpu, leaf and up-link, verdict.headline, verdict.measured.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class Suspect:
     A rail without a node is that of one of the run's nodes, and which one is not known.
     ``part`` is the name of a GPU (or of its path) of ``node``, of a leaf switch, or of an up-link. ``nodes`` are all
     nodes of a leaf, or, for an up-link, all nodes of its leaves. ``confidence`` is None if the verdict has no word for
-    it.
+    it. ``brief`` is the reason in a few words that follow the name: ``is slow: at best 5.16 MB/s, elsewhere 15.4``.
     """
 
     kind: SuspectKind
@@ -63,6 +63,7 @@ class Suspect:
     part: str | None = None
     nodes: tuple[str, ...] = ()
     confidence: Confidence | None = None
+    brief: str = field(default="", compare=False)  # only other words for the reason
     extra: Extra = field(default_factory=dict, kw_only=True, hash=False)
 
 
@@ -71,7 +72,9 @@ class VerdictRecord:
     """The sentence, the first rule that does not hold (None if all do), its class, and what to look at next.
 
     ``sentence`` is only about what decided; ``remarks`` are further sentences: what was not judged, likely causes, what
-    probes found. In records without remarks, the sentence may contain them.
+    probes found. In records without remarks, the sentence may contain them. ``headline`` names the part and the cause
+    in one line (``results.record.headline``); ``measured`` is the sentence without names of references and bounds. Both
+    are empty in older records, and if nothing failed.
     """
 
     sentence: str
@@ -81,6 +84,8 @@ class VerdictRecord:
     suspects: tuple[Suspect, ...] = ()
     next: str | None = None
     remarks: tuple[str, ...] = ()
+    headline: str = ""
+    measured: str = ""
     extra: Extra = field(default_factory=dict, kw_only=True)
 
     @property

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from railyard.base.clean_text import one_line
 from railyard.base.wording import listing
 from railyard.results.record.form import FaultClass, Record, State, Suspect
-from railyard.results.report.summary import suspect_name
+from railyard.results.record.headline import suspect_name
 
 #: Headings if no suspect was named.
 _UNNAMED: Mapping[FaultClass | None, str] = MappingProxyType(

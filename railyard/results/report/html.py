@@ -9,6 +9,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from railyard.base.bounds import without_names
 from railyard.base.clean_text import clean, one_line
 from railyard.base.hostlist import folded
 from railyard.base.paths import packaged_text
@@ -16,6 +17,7 @@ from railyard.base.wording import message_size
 from railyard.benchmarks.figure import Figure
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, Record
+from railyard.results.record.headline import headline, is_headline
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.causes import causes
 from railyard.results.report.evidence import Basis, bases, holes, hosts, not_run, untested
@@ -203,7 +205,8 @@ def _template() -> Any:
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
     environment.filters |= {"named_policy": named_policy, "computed_words": computed_words}
     environment.filters |= {"headings": _headings, "node_names": node_names, "by_source": _by_source}
-    environment.filters |= {"ranges": folded}
+    environment.filters |= {"ranges": folded, "headline": headline, "is_headline": is_headline}
+    environment.filters |= {"without_names": without_names}
     environment.tests |= {"single": lambda found: len(found) == 1}
     return environment.from_string(packaged_text("results/report/report.html.j2"))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from railyard.base.clean_text import clean, one_line
 from railyard.base.hostlist import MOST_IN_WORDS, folded
 from railyard.results.record.form import Record
+from railyard.results.record.headline import headline
 from railyard.results.report.matrix import cell_words
 from railyard.results.report.summary import counts, key_figure, row, suspect_words
 from railyard.results.report.text import STATE_WORDS
@@ -92,7 +93,7 @@ def _case(suite: ElementTree.Element, record: Record) -> None:
         ElementTree.SubElement(properties, "property", name=one_line(name), value=one_line(value))
     if record.fails:
         kind = record.verdict.class_ or f"rule {record.verdict.rule}"
-        _outcome(case, "error" if _is_error(record) else "failure", record.verdict.text, kind, _evidence(record))
+        _outcome(case, "error" if _is_error(record) else "failure", headline(record.verdict), kind, _evidence(record))
     elif record.state != "pass":
         message = f"{STATE_WORDS[record.state]}: {record.verdict.text}"
         _outcome(case, "skipped", message)
@@ -120,9 +121,13 @@ def _properties(record: Record) -> dict[str, str]:
 
 
 def _evidence(record: Record) -> str:
-    """Return the lines under a failure: its sentence, the suspects, and what to look at next."""
+    """Return the lines under a failure: headline, whole sentence, the suspects, and what to look at next."""
     verdict = record.verdict
-    lines = [verdict.text, *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects[:_MOST_SUSPECTS])]
+    lines = [
+        headline(verdict),
+        verdict.text,
+        *(f"suspect: {suspect_words(suspect)}" for suspect in verdict.suspects[:_MOST_SUSPECTS]),
+    ]
     more = len(verdict.suspects) - _MOST_SUSPECTS
     lines += [f"{more} more suspects are in the record"] if more > 0 else []
     lines += [f"next: {verdict.next}"] if verdict.next else []

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from railyard.base.bounds import without_names
 from railyard.base.clean_text import one_line
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
+from railyard.results.record.headline import headline, is_headline
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import holes
 from railyard.results.report.matrix import Matrix, cell_words, matrices
@@ -67,13 +69,19 @@ def _section(heading: str, lines: Iterable[str]) -> list[str]:
 def _failures(records: Sequence[Record], state: State) -> Iterator[str]:
     for record in records:
         if record.state == state:
-            yield f"- **{_text(record.case)}**: {_text(record.verdict.text)}"
-            suspects = record.verdict.suspects
-            yield from (f"  - suspect: {_text(suspect_words(suspect))}" for suspect in suspects[:_MOST_SUSPECTS])
+            verdict = record.verdict
+            yield f"- **{_text(record.case)}**: {_text(headline(verdict))}"
+            if verdict.measured:
+                yield f"  - measured: {_text(verdict.measured)}"
+            elif not is_headline(verdict):
+                yield f"  - found: {_text(without_names(verdict.sentence))}"
+            suspects = verdict.suspects
+            shown = (without_names(suspect_words(suspect)) for suspect in suspects[:_MOST_SUSPECTS])
+            yield from (f"  - suspect: {_text(words)}" for words in shown)
             if len(suspects) > _MOST_SUSPECTS:
                 yield f"  - {len(suspects) - _MOST_SUSPECTS} more suspects are in the record"
-            if record.verdict.next:
-                yield f"  - look at: {_text(record.verdict.next)}"
+            if verdict.next:
+                yield f"  - look at: {_text(verdict.next)}"
 
 
 def _matrix(table: Matrix) -> Sequence[str]:

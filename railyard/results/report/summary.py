@@ -5,9 +5,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted, few
+from railyard.base.wording import counted
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
+from railyard.results.record.headline import suspect_name
 from railyard.results.report.text import (
     COMPUTED_WORDS,
     STATE_WORDS,
@@ -174,21 +175,6 @@ def suspect_part(suspect: Suspect) -> str:
     """Return a suspect without its reason: ``rail hsn1 of vn2``; with how sure the verdict is."""
     sure = f" ({suspect.confidence})" if suspect.confidence is not None else ""
     return one_line(f"{suspect_name(suspect)}{sure}")
-
-
-def suspect_name(suspect: Suspect) -> str:
-    """Return which part a suspect is: ``rail hsn1 of vn2``, ``GPU 3 of vn2``, ``leaf L4``, ``the switch of hsn1``."""
-    if suspect.kind in ("leaf", "up-link"):
-        of_leaf = suspect.part or (f"of {few(suspect.nodes)}" if suspect.nodes else "")
-        return f"{suspect.kind} {of_leaf}" if of_leaf else f"a {suspect.kind}"
-    if suspect.kind == "gpu":
-        named = f"GPU {suspect.part}" if suspect.part else "a GPU"
-        return f"{named} of {suspect.node}" if suspect.node else named
-    if suspect.node is None:
-        of_rail = {"pair": f"the path over {suspect.rail}", "switch": f"the switch of {suspect.rail}"}
-        of_rail["rail"] = f"rail {suspect.rail} of one of these nodes"
-        return of_rail.get(suspect.kind, f"the {suspect.kind}")
-    return f"rail {suspect.rail} of {suspect.node}" if suspect.kind == "rail" else f"{suspect.kind} {suspect.node}"
 
 
 def _first(curves: Sequence[CurveRecord], name: str) -> float | None:

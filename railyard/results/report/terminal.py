@@ -4,12 +4,15 @@ import re
 import textwrap
 from collections.abc import Sequence
 
+from railyard.base.bounds import without_names
 from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
 from railyard.base.wording import counted, earlier_attempts
 from railyard.results.conditions import HEADING, sentences
-from railyard.results.record.form import Record, State, Suspect
+from railyard.results.record.form import Record, State
+from railyard.results.record.headline import headline, is_headline
 from railyard.results.report.beside import cost_lines, relation_lines
+from railyard.results.report.causes import causes, commands
 from railyard.results.report.matrix import cell_words
 from railyard.results.report.summary import (
     by_reason,
@@ -19,7 +22,6 @@ from railyard.results.report.summary import (
     rehearsals,
     row,
     suspect_part,
-    suspect_words,
 )
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
@@ -64,7 +66,7 @@ def text_report(
 
     Its parts are: table, failures, tests that are neither failed nor passed, what was measured again, in which
     conditions nodes differ from their references' sources, relations, costs, problems. A rehearsal is named first. Last
-    come the verdict and the counts.
+    come who is blamed, the verdict and the counts.
 
     ``width`` is in columns; nothing is cut, long cells and sentences are folded. Without ``colour`` it is plain text.
     """
@@ -72,9 +74,8 @@ def text_report(
     # A row of dashes for each test that did not run would hide the others, so these tests are below, by reason.
     ran = [record for record in records if record.state != "not-tested"]
     parts += [verdict_table(ran, width=width, colour=colour)] if ran else []
-    for state, heading in _FAILING:
-        some = [record for record in records if record.state == state]
-        parts += [failures(some, heading, width=width)] if some else []
+    failed = failing(records, width=width)
+    parts += [failed, "railyard report --why says by which rule, reference and bound."] if failed else []
     for state, heading in _REST:
         some = [record for record in records if record.state == state]
         parts += [_reasons(heading, some, width)] if some else []
@@ -91,7 +92,7 @@ def text_report(
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
         parts.append("\n".join(["Problems of the run", *(_fold(line, width, "  ", "    ") for line in lost)]))
     verdict = overall(records, problems, len(unrun), relations)
-    last = (f"{verdict.word}: {verdict.sentence}", count_line(records))
+    last = (*blamed(records), f"{verdict.word}: {verdict.sentence}", count_line(records))
     parts.append("\n".join(_fold(line, width, "", "  ") for line in last))
     return "\n\n".join(parts) + "\n"
 
@@ -107,23 +108,47 @@ def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool =
     return "\n".join(table(_HEADS, rows, width, right=_RIGHT, words=_WORDS, optional=_PERCENTAGES, styles=styles))
 
 
-def failures(records: Sequence[Record], heading: str = "Failures", *, width: int = 100) -> str:
-    """Return these tests, each with its case, rule, sentence, suspects and what to look at; folded, never cut."""
+def failing(records: Sequence[Record], *, width: int = 100, why: bool = False) -> str:
+    """Return all tests that failed, then all that were disturbed (``failures``); empty if there are none."""
+    found = [(heading, [record for record in records if record.state == state]) for state, heading in _FAILING]
+    return "\n\n".join(failures(some, heading, width=width, why=why) for heading, some in found if some)
+
+
+def failures(records: Sequence[Record], heading: str = "Failures", *, width: int = 100, why: bool = False) -> str:
+    """Return these tests, each with its case, headline, what was measured, suspects, what to look at and to type next.
+
+    Lines are folded, never cut. ``why``: also with the rule that decided and its whole sentence.
+    """
     lines = [heading]
     for number, record in enumerate(records, start=1):
         lines.append(_fold(f"{number}. {one_line(record.case)}", width, "", "   "))
-        lines.append(_fold(f"{_rule(record)}: {one_line(record.verdict.text)}", width, "   "))
-        for suspect in record.verdict.suspects:
-            lines.append(_fold(f"suspect: {_describe_suspect(suspect, record)}", width, "   ", "     "))
-        if record.verdict.next:
-            lines.append(_fold(f"look at: {one_line(record.verdict.next)}", width, "   ", "     "))
+        lines += [_fold(line, width, "   ", "     ") for line in _failure(record, why)]
     return "\n".join(lines)
 
 
-def _describe_suspect(suspect: Suspect, record: Record) -> str:
-    """Return a suspect in words, without its reason if the verdict's sentence has that already, word for word."""
-    said = one_line(suspect.reason) in one_line(record.verdict.text)
-    return suspect_part(suspect) if said else suspect_words(suspect)
+def _failure(record: Record, why: bool) -> list[str]:
+    """Return the lines about one failure, its headline first."""
+    verdict = record.verdict
+    first, sentence = headline(verdict), one_line(verdict.sentence)
+    lines = [first]
+    if verdict.measured:
+        lines.append(f"measured: {one_line(verdict.measured)}")
+    elif not is_headline(verdict):
+        lines.append(f"found: {without_names(sentence)}")
+    reasons = [(suspect_part(one), one_line(one.reason)) for one in verdict.suspects]
+    lines += [f"suspect: {part}: {without_names(reason)}" for part, reason in reasons if reason not in first]
+    said = {first.lower(), *(reason.lower() for _, reason in reasons)}
+    others = [without_names(also) for also in map(one_line, verdict.remarks) if also.lower() not in said]
+    lines += [f"also: {also}" for also in others if also.lower() not in said]
+    lines += [f"look at: {one_line(verdict.next)}"] if verdict.next else []
+    lines += [f"type next: {command}" for command in commands(record)[:1]]
+    return [*lines, *([f"why: {_rule(record)}: {one_line(verdict.text)}"] if why else [])]
+
+
+def blamed(records: Sequence[Record]) -> list[str]:
+    """Return who is blamed, and by how many tests; nothing if no test that failed names a part."""
+    named = [cause for cause in causes(records) if cause.state == "fail" and cause.suspects]
+    return [f"{one_line(cause.heading)}: blamed by {counted(len(cause.indices), 'test')}." for cause in named]
 
 
 def _rule(record: Record) -> str:

@@ -13,8 +13,8 @@ from datetime import datetime
 from railyard.base.hostlist import label
 from railyard.base.wording import counted
 from railyard.results.record.form import Record, State, Suspect
+from railyard.results.record.headline import suspect_name
 from railyard.results.record.pairs import PairsRecord
-from railyard.results.report.summary import suspect_name
 from railyard.results.sick.form import Kind, Seen, SickList, SickPart, Sure
 from railyard.results.store.verify import is_of_the_future
 

@@ -282,11 +282,14 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
     control = f"the same {_rails(rail)} {_at_least(rail)} in the same seconds"
     if not any(partners.values()):
         reason = f"{rail.name} of {node} gives no result with any partner: {_none_of(rail.probes, touching)} with "
-        return [Suspect("rail", f"{reason}{listing(list(partners))}; {control}", node, rail.name)]
+        brief = f"gives no result with any of {counted(len(partners), 'partner')}; {_elsewhere(rail)}"
+        return [Suspect("rail", f"{reason}{listing(list(partners))}; {control}", node, rail.name, brief=brief)]
     values = listing([f"{rail.shown(value)} with {partner}" for partner, value in partners.items()])
     control = f"{control} ({_margin(rail, margin)})"
     reason = f"{rail.name} of {node} {rail.is_slow} with every partner: at best {values}; {control}"
-    return [Suspect("rail", reason, node, rail.name)]
+    best = rail.shown(max(partners.values()))
+    brief = f"{rail.is_slow}: at best {best} with {counted(len(partners), 'partner')}; {_elsewhere(rail)}"
+    return [Suspect("rail", reason, node, rail.name, brief=brief)]
 
 
 def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | None:
@@ -301,7 +304,8 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     reason = f"{rail.name} {does}, and {_at_least(rail)} in the same seconds"
     reason += f"{f' ({_margin(rail, margin)})' if rail.pairs[pair] else ''}: the path between them"
     if pair <= set(run_nodes):
-        return _Ruling(rail.name, (Suspect("pair", reason, None, rail.name),), reason, True)
+        brief = f"{does}; {_elsewhere(rail)}"
+        return _Ruling(rail.name, (Suspect("pair", reason, None, rail.name, brief=brief),), reason, True)
     return _Ruling(rail.name, (), f"{reason}, which this run did not use: nobody is blamed for that", True)
 
 
@@ -345,7 +349,8 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     seen = f"{rail.name} {does} between all {len(rail.pairs)} pairs measured: {at_best}{bounded}"
     control = listing([f"{each.name} {_at_least(each)}" for each in sound])
     reason = f"{seen}{f'; {control} in the same seconds' if sound else ''}: its switch or its whole network"
-    return _Ruling(rail.name, (Suspect("switch", reason, None, rail.name),), reason, True)
+    brief = f"{does} between all {len(rail.pairs)} pairs measured: {at_best}"
+    return _Ruling(rail.name, (Suspect("switch", reason, None, rail.name, brief=brief),), reason, True)
 
 
 def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
@@ -367,6 +372,11 @@ def _at_least(rail: _Rail) -> str:
     good = [" and ".join(sorted(pair)) for pair in rail.pairs if pair in rail.good]
     did = "carried at least" if rail.size_bytes is None else "took at most"
     return f"{did} {rail.shown(rail.least)} between {', '.join(good)}"
+
+
+def _elsewhere(rail: _Rail) -> str:
+    """Return what the rail's good pairs reached, without their names."""
+    return f"elsewhere at {'least' if rail.size_bytes is None else 'most'} {rail.shown(rail.least)}"
 
 
 def _rails(rail: _Rail) -> str:

@@ -144,11 +144,17 @@ def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tu
     if not bad:
         return [], ""
     measured = listing([probe.measured for probe in bad])
+    most = f"up to {max(bad, key=lambda probe: probe.resent / probe.sent).shown} of segments sent again"
     good = {frozenset((probe.node_a, probe.node_b)) for probe in probes if not probe.is_bad}
     pairs = [frozenset((probe.node_a, probe.node_b)) for probe in bad]
     nodes = at_fault(pairs, good)
     if nodes:
-        blamed = [Suspect("rail", _rail_reason(node, rail, bad), node, rail) for node in nodes]
+        blamed = [
+            Suspect(
+                "rail", _rail_reason(node, rail, bad), node, rail, brief=f"loses packets with every partner: {most}"
+            )
+            for node in nodes
+        ]
         return blamed, "; ".join(suspect.reason for suspect in blamed)
     if not good and len(probes) >= 3:
         reason = f"{rail} loses packets between all pairs measured ({measured}): its switch or its whole network"

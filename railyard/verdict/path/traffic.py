@@ -262,7 +262,8 @@ def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
     found = []
     for one in suspects:
         nodes = ends.get(one.rail, {}) if one.reason == SHORT else {}
-        found.append(Suspect("pair", SHORT, "-".join(nodes), one.rail) if len(nodes) == 2 else one)
+        brief = f"moved less over {one.rail} than that rail's share"
+        found.append(Suspect("pair", SHORT, "-".join(nodes), one.rail, brief=brief) if len(nodes) == 2 else one)
     return found
 
 
@@ -316,7 +317,10 @@ def _idle(spread: Spread, idle: list[str], bound: JudgingBound) -> Finding:
     said = [f"rail {rail} of {node} {way} {traffic(spread.on(rail))} of {whole}" for rail in idle]
     which = "idle second rail" if len(spread.rates) == 2 else "idle rail"
     sentence = f"{'; '.join(said)}: {which} (bound {percent(bound.value)} {bound.unit}, {bound.name})"
-    suspects = tuple(Suspect("rail", f"idle: {text}", node, rail) for rail, text in zip(idle, said, strict=True))
+    suspects = tuple(
+        Suspect("rail", f"idle: {text}", node, rail, brief=f"is idle: it {way} {traffic(spread.on(rail))} of {whole}")
+        for rail, text in zip(idle, said, strict=True)
+    )
     look = f"how the stack's devices and rails are set; whether {listing(idle)} of {node} reaches the other nodes"
     return Finding("failed", sentence, "set-up", look, suspects, idle=True)
 
@@ -329,6 +333,16 @@ def _uneven(spread: Spread, wrong: Mapping[str, float], bound: JudgingBound) -> 
     ]
     sentence = f"uneven split: {'; '.join(said)} (bound {100 * bound.value:g} points, {bound.name})"
     short = [rail for rail, due in wrong.items() if spread.on(rail) / whole < due]
-    suspects = tuple(Suspect("rail", SHORT, node, rail) for rail in short)
+    suspects = tuple(
+        Suspect(
+            "rail",
+            SHORT,
+            node,
+            rail,
+            brief=f"{way} {percent(spread.on(rail) / whole)} of the bytes, due {percent(due)}",
+        )
+        for rail, due in wrong.items()
+        if rail in short
+    )
     look = f"rate and errors of {listing(short or list(wrong))} on {node}, then the stack's weights of its rails"
     return Finding("failed", sentence, "fabric", look, suspects, uneven=True)

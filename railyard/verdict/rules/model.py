@@ -326,7 +326,11 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What one rule says: its sentence needs none of the others. ``fault`` and ``look_at`` are set if it fails."""
+    """What one rule says: its sentence needs none of the others. ``fault`` and ``look_at`` are set if it fails.
+
+    ``brief`` is the sentence in one short line, empty if its first words do; ``measured`` is the sentence without names
+    of references and bounds, empty if it has none.
+    """
 
     rule: int
     name: str
@@ -334,6 +338,8 @@ class RuleResult:
     sentence: str
     fault: FaultClass | None = None
     look_at: str | None = None
+    brief: str = ""
+    measured: str = ""
 
 
 def passed(rule: int, sentence: str) -> RuleResult:
@@ -341,9 +347,11 @@ def passed(rule: int, sentence: str) -> RuleResult:
     return RuleResult(rule, RULE_NAMES[rule], "pass", sentence)
 
 
-def failed(rule: int, sentence: str, fault: FaultClass, look_at: str) -> RuleResult:
+def failed(
+    rule: int, sentence: str, fault: FaultClass, look_at: str, *, brief: str = "", measured: str = ""
+) -> RuleResult:
     """Return a rule that does not hold, with the class of the fault and what to look at next."""
-    return RuleResult(rule, RULE_NAMES[rule], "fail", sentence, fault, look_at)
+    return RuleResult(rule, RULE_NAMES[rule], "fail", sentence, fault, look_at, brief, measured)
 
 
 def not_judged(rule: int, reason: str) -> RuleResult:

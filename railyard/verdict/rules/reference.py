@@ -7,6 +7,7 @@ other sizes are.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from railyard.base.hostlist import named
 from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges
@@ -32,6 +33,8 @@ _RATE_FROM_BYTES = 1 << 20
 #: Sizes from this share of the largest on show the link's rate too, whatever the tool: collectives between GPUs reach
 #: it at 1 GiB, and one step of IMB's sizes is a factor of 4.
 _RATE_FROM_SHARE = 1 / 4
+#: From here on, people say a ratio as a number of times, and not in per cent.
+_SHOWN_AS_TIMES = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,7 @@ class Violation:
     """Why a metric does not hold its references; ``unjudged``: because one of them could not be compared with it.
 
     ``better``: the value is better than the reference allows. ``metric`` and ``size_bytes``: where it is worst.
+    ``brief`` and ``measured``: as in ``RuleResult``.
     """
 
     sentence: str
@@ -46,6 +50,8 @@ class Violation:
     better: bool = False
     metric: str = ""
     size_bytes: int = 0
+    brief: str = ""
+    measured: str = ""
 
     @property
     def is_of_start(self) -> bool:
@@ -226,12 +232,28 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
             of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
             sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
             if worst is None or broken > worst[0]:
-                better = (side == "above") == declared.higher_is_better
-                worst = (broken, Violation(sentence, better=better, metric=declared.name, size_bytes=size))
+                found = Violation(
+                    sentence,
+                    better=(side == "above") == declared.higher_is_better,
+                    metric=declared.name,
+                    size_bytes=size,
+                    brief=_brief(metric, size, value, edge),
+                    measured=f"{shown}its bound of {number(edge)} {declared.unit} ({percent(value / edge)}); the bound "
+                    f"is from: {band.kind}, {band.source}",
+                )
+                worst = (broken, found)
     if not judged:
         why = f"{declared.name} has no size at which {cited(band)} holds, so that reference was not judged"
         return Violation(why, unjudged=True)
     return None if worst is None else worst[1]
+
+
+def _brief(metric: MetricInput, size: int, value: float, edge: float) -> str:
+    """Return a broken bound as a headline: ``Bandwidth is 44.5 % of its bound at 1 MiB: 9.93 MB/s, bound 22.3``."""
+    declared, ratio = metric.declared, value / edge
+    share = f"{ratio:.1f} times" if ratio >= _SHOWN_AS_TIMES else f"{percent(ratio)} of"
+    values = f"{number(value, 3)} {declared.unit}, bound {number(edge, 3)}"
+    return f"{declared.name} is {share} its bound{declared.at(size)}: {values}"
 
 
 def _best_words(metric: MetricInput, band: BandLike) -> str:
@@ -260,30 +282,32 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
 
 
 def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
+    fails = partial(failed, 5, brief=violation.brief, measured=violation.measured)
     own = inputs.own_fault
     beside = f"; {own}" if own is not None and own != violation.sentence else ""
     where = f"{violation.sentence}{_over(inputs)}{beside}"
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         look = "unit and sizes of that reference, and the sizes that the check measures"
-        return failed(5, where, "reference", look)
+        return fails(where, "reference", look)
     if inputs.path.disturbance is not None:
         look = "who else used the rails during the run; run it again on exclusive nodes"
-        return failed(5, f"{where}; disturbed: {inputs.path.disturbance}", "disturbed", look)
+        brief = f"disturbed: {inputs.path.disturbance}"
+        return failed(5, f"{where}; {brief}", "disturbed", look, brief=brief, measured=violation.measured)
     if violation.better:
         look = (
             "the unit, and whether nodes, card and benchmark are those of the reference; if the system did improve, "
             "write its new numbers"
         )
-        return failed(5, where, "reference", look)
+        return fails(where, "reference", look)
     if inputs.within_node:
         look = "which cores (and GPUs) the ranks were bound to, and what else the node did during the run"
-        return failed(5, where, "fabric", look)
+        return fails(where, "fabric", look)
     rails, nodes = listing(inputs.rails), named(inputs.nodes)
     these, between = f" ({rails})" if rails else "", f" between {nodes} and good partners" if nodes else ""
     barrier = any(metric.declared.of_all and not metric.declared.sized for metric in inputs.metrics)
     noise = "how the ranks are bound and what else ran on their cores, then " if barrier else ""
     look = f"{noise}each rail alone{these}{between}, then link state and error counters"
-    return failed(5, where, "fabric", look)
+    return fails(where, "fabric", look)
 
 
 def _over(inputs: Inputs) -> str:

@@ -191,7 +191,9 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
     if inputs.path.lost is not None:
         return failed(1, sentence, "fabric", inputs.path.look_at)
     # 137 is SIGKILL: on a cluster it is mostly the kernel's out-of-memory killer.
-    return failed(1, sentence, "node" if code == 137 else "set-up", "the end of the job's output and error output")
+    fault: FaultClass = "node" if code == 137 else "set-up"
+    look = "the end of the job's output and error output"
+    return failed(1, sentence, fault, look, brief=_brief_failure(inputs.job))
 
 
 def _nodes(inputs: Inputs) -> RuleResult | None:
@@ -232,7 +234,7 @@ def _failures(inputs: Inputs) -> RuleResult | None:
     if not failures:
         return None
     sentence = f"the output itself reports {counted(len(failures), 'failure')}{_first_failure(inputs.job)}"
-    return failed(1, sentence, "set-up", "the quoted line in the job's output")
+    return failed(1, sentence, "set-up", "the quoted line in the job's output", brief=_brief_failure(inputs.job))
 
 
 def _readable(inputs: Inputs) -> RuleResult | None:
@@ -337,6 +339,12 @@ def _first_failure(job: Job) -> str:
     where = f"line {first.line}{of}: " if first.line else ""
     means = f" ({first.means})" if first.means else ""
     return f", {where}{_quote(first.text)}{means}"
+
+
+def _brief_failure(job: Job) -> str:
+    """Return what the first line about a failure means, else the line itself; empty without such a line."""
+    first = next(iter(job.failures), None)
+    return "" if first is None else first.means or f"the output says {_quote(first.text)}"
 
 
 def _quote(text: str) -> str:

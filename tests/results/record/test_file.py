@@ -49,10 +49,12 @@ LINE = {
         "rules": [{"rule": 5, "name": "reference", "state": "fail", "sentence": "too slow"}],
         "suspects": [
             {"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}
-            | {"part": None, "nodes": [], "confidence": None}
+            | {"part": None, "nodes": [], "confidence": None, "brief": "is slow"}
         ],
         "next": "the cable",
         "remarks": ["nobody else was slow"],
+        "headline": "Rail hsn1 of vn2 is slow",
+        "measured": "4 of 47 MB/s",
     },
     "hash": "1a2b3c4d",
     "policy": "single",
@@ -139,9 +141,11 @@ RECORD = Record(
         5,
         "fabric",
         (RuleRecord(5, "reference", "fail", "too slow"),),
-        (Suspect("rail", "slow", "vn2", "hsn1"),),
+        (Suspect("rail", "slow", "vn2", "hsn1", brief="is slow"),),
         "the cable",
         ("nobody else was slow",),
+        "Rail hsn1 of vn2 is slow",
+        "4 of 47 MB/s",
     ),
     hash="1a2b3c4d",
     policy="single",

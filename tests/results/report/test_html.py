@@ -24,9 +24,9 @@ def test_the_verdict_the_counts_and_the_failures_are_said_in_words(
     assert "FAIL virtual 3 of 28 tests failed. Nodes 4 nodes: vn1, vn2, vn3 and vn4 Date 2026-11-21 06:00 UTC" in text
     assert "20 pass 3 fail 0 disturbed 4 report-only 1 expected failure 1 not tested" in text
     assert (
-        "Rail hsn1 of vn2 (1 test) bandwidth at 4 MiB is 76.6 MB/s, below 94.03 MB/s, the floor of reference "
-        "hsn-2 (94 % of the shaped rate of hsn, systems/virtual.yaml): 81 % of what it should be. Suspect: rail hsn1 "
-        "of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s Look at: the rate of hsn1 on vn2" in text
+        "Rail hsn1 of vn2 (1 test) Rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s Found: bandwidth at "
+        "4 MiB is 76.6 MB/s, below 94.03 MB/s, the floor of reference hsn-2 (94 % of the shaped rate of hsn, "
+        "systems/virtual.yaml): 81 % of what it should be. Look at: the rate of hsn1 on vn2" in text
     )
     assert (
         "Not tested 1 test did not run; 55 combinations of fabric, rails, stack and benchmark cannot run here. Why: "
@@ -44,9 +44,9 @@ def test_what_was_disturbed_and_what_was_measured_again_is_shown(
     )
     assert "23 pass 0 fail 1 disturbed 5 report-only" in text
     assert (
-        "Disturbed: nobody can judge what was measured, so run these again Other work on the nodes (1 test) bandwidth "
-        "is low; disturbed: its processes waited for a processor 12 % of the time (bound 2 %, starved-share) "
-        "Look at: what else runs" in text
+        "Disturbed: nobody can judge what was measured, so run these again Other work on the nodes (1 test) Disturbed: "
+        "its processes waited for a processor 12 % of the time (bound 2 %) Found: bandwidth is low Look at: what else "
+        "runs" in text
     )
     assert "What failed and why" not in text
     assert "1 disturbed netpipe/pingpong 2 pass netpipe/stream , netpipe/bidirectional" in text  # in the matrix

@@ -30,11 +30,16 @@ hsn    openmpi     2 netpipe/stream 95.8 MB/s 101.2  98.4  100/0 fail (rule 4)
 FAILURES = """\
 Failures
 1. ImbUniband %rails=2 @virtual:hsn+mpich
-   rule 5, reference, fabric fault: bandwidth at 4 MiB is 76.6 MB/s, below
-   94.03 MB/s, the floor of reference hsn-2 (94 % of the shaped rate of hsn,
-   systems/virtual.yaml): 81 % of what it should be.
-   suspect: rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s
-   look at: the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1"""
+   Rail hsn1 of vn2: it moved 4.9 MB/s while hsn0 moved 47.8 MB/s
+   found: bandwidth at 4 MiB is 76.6 MB/s, below 94.03 MB/s, the floor of
+     reference hsn-2 (94 % of the shaped rate of hsn, systems/virtual.yaml):
+     81 % of what it should be.
+   look at: the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1
+   type next: railyard doctor --system virtual --nodes"""
+WHY = """
+   why: rule 5, reference, fabric fault: bandwidth at 4 MiB is 76.6 MB/s, below
+     94.03 MB/s, the floor of reference hsn-2 (94 % of the shaped rate of hsn,
+     systems/virtual.yaml): 81 % of what it should be."""
 
 
 def pair(records: list[Record]) -> list[Record]:
@@ -60,29 +65,50 @@ def test_no_line_is_longer_than_the_terminal_and_every_figure_is_there(faulty_ru
     assert "\x1b" not in text
 
 
-def test_failures_give_rule_class_sentence_suspects_and_next_look(faulty_run: list[Record]) -> None:
+def test_failures_give_headline_measurement_and_next_step_and_the_rule_if_asked(faulty_run: list[Record]) -> None:
     slow = [record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail"]
     assert failures(slow, width=80) == FAILURES
+    assert failures(slow, width=80, why=True) == FAILURES + WHY
 
 
-@pytest.mark.parametrize(
-    ("before", "shown"),
-    [
-        ("", "suspect: rail hsn1 of vn2 (likely): hsn1 of vn2 is slow with every partner"),
-        (
-            "bandwidth is low; hsn1 of vn2 is slow; ",
-            "suspect: rail hsn1 of vn2 (likely): hsn1 of vn2 is slow with every",
-        ),
-        ("bandwidth is low; hsn1 of vn2 is slow with every partner; both ", "suspect: rail hsn1 of vn2 (likely)\n"),
-    ],
-)
-def test_a_suspects_reason_is_not_said_again_after_the_sentence_that_has_it(
-    faulty_run: list[Record], before: str, shown: str
-) -> None:
+def test_what_was_measured_has_no_names_of_references_and_bounds_but_under_why(faulty_run: list[Record]) -> None:
+    slow = next(record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail")
+    suspect = Suspect("rail", "it was at best 5 MB/s (margin 4.2 %, probe-margin)", "vn2", "hsn1", brief="is slow")
+    named = dataclasses.replace(
+        slow.verdict,
+        sentence="bandwidth is below the bound of hsn-2",
+        suspects=(suspect,),
+        headline="Rail hsn1 of vn2 is slow",
+        measured="bandwidth is 5 MB/s, bound 9",
+    )
+    record = dataclasses.replace(slow, verdict=named)
+    assert failures([record], width=200).splitlines()[2:5] == [
+        "   Rail hsn1 of vn2 is slow",
+        "   measured: bandwidth is 5 MB/s, bound 9",
+        "   suspect: rail hsn1 of vn2: it was at best 5 MB/s (margin 4.2 %)",
+    ]
+    assert "why: rule 5, reference, fabric fault: bandwidth is below the bound of hsn-2" in failures(
+        [record], width=200, why=True
+    )
+
+
+def test_a_suspects_reason_is_not_said_again_after_the_headline_that_has_it(faulty_run: list[Record]) -> None:
     slow = next(record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail")
     suspect = Suspect("rail", "hsn1 of vn2 is slow\nwith every partner", "vn2", "hsn1", confidence="likely")
-    verdict = dataclasses.replace(slow.verdict, sentence=f"{before}nothing else is", suspects=(suspect,))
-    assert shown in failures([dataclasses.replace(slow, verdict=verdict)], width=200)
+    verdict = dataclasses.replace(slow.verdict, suspects=(suspect,), remarks=(suspect.reason,))
+    (shown,) = [
+        line
+        for line in failures([dataclasses.replace(slow, verdict=verdict)], width=200).splitlines()
+        if "vn2 is" in line
+    ]
+    assert shown == "   Rail hsn1 of vn2 is slow with every partner"
+
+
+def test_who_is_blamed_stands_before_the_counts_with_the_number_of_tests(faulty_run: list[Record]) -> None:
+    assert text_report(faulty_run).split("\n\n")[-1].splitlines()[:2] == [
+        "The stack: blamed by 1 test.",
+        "Rail hsn1 of vn2: blamed by 1 test.",
+    ]
 
 
 def test_what_is_neither_pass_nor_fail_has_its_reason_and_the_counts_come_last(faulty_run: list[Record]) -> None:
@@ -102,8 +128,8 @@ def test_what_was_disturbed_and_what_was_measured_again_is_said_apart(disturbed_
     assert (
         "Disturbed: nobody can judge what was measured, so run these again\n"
         "1. NetpipePingpong %rails=1 @virtual:hsn+openmpi\n"
-        "   rule 5, reference: bandwidth is low; disturbed: its processes waited for a processor 12 % of the time "
-        "(bound 2 %,\n   starved-share)\n"
+        "   Disturbed: its processes waited for a processor 12 % of the time (bound 2 %)\n"
+        "   found: bandwidth is low\n"
         "   look at: what else runs\n" in text
     )
     assert "Failures" not in text

@@ -40,7 +40,7 @@ def test_what_was_disturbed_has_a_section_and_a_cell_of_its_own(disturbed_run: l
     place = lines.index("## What was disturbed")
     assert "## What failed and why" not in lines
     assert lines[place + 2].startswith(
-        "- **NetpipePingpong %rails=1 @virtual:hsn+openmpi**: bandwidth is low; disturbed: "
+        "- **NetpipePingpong %rails=1 @virtual:hsn+openmpi**: Disturbed: its processes waited for a processor 12 %"
     )
     rows = list(csv.DictReader(io.StringIO(csv_text(disturbed_run))))
     assert [(row["state"], row["attempts"], row["starved"]) for row in rows if row["name"] == "peak"][:3] == [
