@@ -178,7 +178,8 @@ class Target:
             or max(sizes, default=0) < limits.DAY_ONE_FROM_BYTES
         ):
             return found
-        of_class = limits.class_floors(self.fabric.link, metric.directions, metric.shape == "stream", self.fabric.mtu)
+        streaming = micro.fills_link(benchmark, metric)
+        of_class = limits.class_floors(self.fabric.link, metric.directions, streaming, self.fabric.mtu)
         own = tuple(floor_band(f"class:{self.fabric.link.name}", floor) for floor in of_class)
         return (own or found) if isinstance(found, str) else (*own, *found)
 

@@ -51,7 +51,7 @@ def test_up_to_1_9_each_size_of_a_batch_is_a_row_of_its_test() -> None:
     latency, bandwidth = parse(BATCH).tables
     assert latency.columns[:5] == ("size", "iterations", "latency_typical", "latency_average", "latency")
     assert latency.column("size") == bandwidth.column("size") == (8, 4096, 65536)
-    assert (key_of(latency), key_of(bandwidth)) == ("ucx_perftest/tag_lat", "ucx_perftest/tag_bw")
+    assert (key_of(latency), key_of(bandwidth)) == ("ucx_perftest/tag_lat", "ucx_perftest/tag_bw/one-at-a-time")
     assert curves(latency, "ucx_perftest/tag_lat")[1].values == (1.132, 2.502, 7.742)
     assert latency.context["name"] == "ucp_contig_tag_lat"
 
@@ -77,12 +77,25 @@ def test_threads_have_one_row_without_averages_and_a_box_says_test_and_window() 
     ("options", "key"),
     [
         ("-O 1", "ucx_perftest/tag_bw/one-at-a-time"),
+        ("-O 32", "ucx_perftest/tag_bw"),
         ("-m cuda,host", "ucx_perftest/tag_bw/device"),
         ("-l", "ucx_perftest/tag_bw/loopback"),
     ],
 )
 def test_what_makes_a_test_another_one_is_in_its_key(options: str, key: str) -> None:
     assert key_of(parse(TWO_RUNS.replace("-n 30000", f"-n 30000 {options}")).tables[0]) == key
+
+
+def test_up_to_1_8_a_stream_has_one_message_under_way_and_its_heading_says_latency() -> None:
+    old = TWO_RUNS.replace("overhead (usec)", " latency (usec)")
+    assert key_of(parse(old).tables[0]) == "ucx_perftest/tag_bw/one-at-a-time"
+    assert key_of(parse(old.replace("-n 30000", "-n 30000 -O 16")).tables[0]) == "ucx_perftest/tag_bw"
+
+
+def test_put_bw_may_have_one_message_under_way_since_its_heading_names_no_release() -> None:
+    put = TWO_RUNS.replace("-t tag_bw", "-t put_bw")
+    assert key_of(parse(put).tables[0]) == "ucx_perftest/put_bw/one-at-a-time"
+    assert key_of(parse(put.replace("-n 30000", "-n 30000 -O 32")).tables[0]) == "ucx_perftest/put_bw"
 
 
 def test_a_test_without_its_last_report_has_no_row() -> None:

@@ -74,6 +74,11 @@ def metric(key: str, name: str) -> Metric:
     return known[name]
 
 
+def fills_link(benchmark: Benchmark, metric: Metric) -> bool:
+    """Return whether the own condition of a link's class is asked of this metric: of windows, by most tools."""
+    return metric.shape == "stream" and tool(benchmark.tool).fills_link
+
+
 def tool(name: str) -> Tool:
     """Return what is known about a tool: only its name, if its entries say no more."""
     return TOOLS.get(name) or Tool(name)

@@ -8,7 +8,7 @@ from itertools import chain, product
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted, listing
 from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.benchmarks.table.micro import BENCHMARKS, fills_link
 from railyard.hardware.limits import class_floors
 from railyard.site import conditions
 from railyard.site.matrix import Cell, Need, matrix
@@ -173,7 +173,7 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
             continue
         metric = BENCHMARKS[test.benchmark].metrics[0]
         link = references.system.fabrics[test.fabric].link
-        streaming = metric.name == "bandwidth" and metric.shape == "stream"
+        streaming = metric.name == "bandwidth" and fills_link(BENCHMARKS[test.benchmark], metric)
         held = any(
             metric.name == entry.metric
             and entry.kind != BAD_CASE

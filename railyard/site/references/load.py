@@ -9,7 +9,7 @@ from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.fields import show
 from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.model import Metric
-from railyard.benchmarks.table.micro import find
+from railyard.benchmarks.table.micro import fills_link, find
 from railyard.hardware import limits, links
 from railyard.site.references.amount import ByRegime, Share, Tolerance
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, regime, scalar_band, shared
@@ -104,8 +104,9 @@ class References:
             shared(_band(entry, link, limit_mb_s), blocking if isinstance(entry.floor, Share) else 1) for entry in found
         ]
         replaced = any(entry.kind == "class" and entry.reason for entry in found)
-        if metric.name == "bandwidth" and not replaced and find(test.benchmark).of_link:
-            floors = limits.class_floors(link, metric.directions, metric.shape == "stream", fabric.mtu)
+        benchmark = find(test.benchmark)
+        if metric.name == "bandwidth" and not replaced and benchmark.of_link:
+            floors = limits.class_floors(link, metric.directions, fills_link(benchmark, metric), fabric.mtu)
             bands += [floor_band(f"class:{link.name}", floor) for floor in floors]
         return tuple(bands)
 
