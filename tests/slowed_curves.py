@@ -180,6 +180,9 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
   1.25 GB/s (10 Gbit/s), or 92 to 101 % of the limit of a faster one, such as 2.85 to 3.13 GB/s (25 Gbit/s). A slower
   port cannot be told from a limit of its flows. Nor is one flow at 4.6 to 5.05 Gbit/s, which a cloud leaves to one
   flow (AWS, outside a cluster placement group), on 25 Gbit/s and more. It fails with several flows, and at other rates.
+- **A slot that is slower than its link** (`--slot`, or a system's) bounds the run in place of the link, and a remark
+  says so. Over RDMA a run is *not judged* where an earlier generation, or half of the lanes, carries as much: a
+  ping-pong or a stream at 12.1 GB/s over HDR in PCIe Gen3 x16 may be a port at the rate of EDR.
 - **Several rails**: one message at a time, and a window below 1 MiB, are bounded by one rail, since only the stack
   knows from which size on it uses the others. If one rail can carry what the largest size shows, nothing shows that
   the others work, and the output is *not judged*. A window of 1 MiB or more is bounded by all rails, and is *not

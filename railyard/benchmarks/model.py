@@ -181,8 +181,9 @@ class Tool:
     in its output shows that a row was the last. ``between_gpus``: its nodes' GPUs and NICs bound what it measures, not
     only a link. ``between_nics``: it runs between two NICs without MPI, and one NIC bounds what it measures.
     ``of_mpi``: a launcher starts its ranks. ``fills_link``: the own condition of a link's class (12 GB/s over EDR) is
-    asked of its windows of long messages; False if healthy links were seen to give it less. ``client``: the programs that are given a server, and ``shared``: their
-    options for a transport within one host, both as patterns; empty if there are none.
+    asked of its windows of long messages; False if healthy links were seen to give it less. ``client``: the programs
+    that are given a server, and ``shared``: their options for a transport within one host, both as patterns; empty if
+    there are none.
     ``values``: a column of a table, where what is printed as 0 for lack of digits has the value that its row gives.
     """
 

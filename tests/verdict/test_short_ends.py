@@ -117,3 +117,39 @@ def test_a_rate_that_an_earlier_generation_has_too_is_not_judged(link: str, slot
     (found,) = judge(perftest.parse(text), of_link(link, slot), text=text)
     assert found.state == state
     assert ("is a rate of ib-" in found.sentence) == (state == "not-judged")
+
+
+def osu_table(title: str, rates_mb_s: float, start_us: float) -> str:
+    """Return an osu_latency or osu_bibw whose long messages have this rate."""
+    sizes = [1 << power for power in range(23)]
+    times = [(size, start_us + size / rates_mb_s) for size in sizes]
+    is_time = title == "Latency"
+    rows = "".join(f"{size:<10}{us if is_time else size / us:>18.2f}\n" for size, us in times)
+    return f"# OSU MPI {title} Test v7.3\n# Size      {'Latency (us)' if is_time else 'Bandwidth (MB/s)'}\n{rows}"
+
+
+@pytest.mark.parametrize(
+    ("title", "slot", "mb_s", "state"),
+    [
+        ("Latency", "pcie3-x16", 12100.0, "not-judged"),
+        ("Latency", "pcie3-x16", 10600.0, "not-judged"),  # one message at a time: 85 % of what EDR carries
+        ("Latency", "pcie3-x16", 13300.0, "pass"),
+        ("Latency", "pcie3-x16", 9500.0, "fail"),
+        ("Latency", "pcie4-x16", 12100.0, "fail"),
+        ("Bi-Directional Bandwidth", "pcie3-x16", 24200.0, "not-judged"),
+        ("Bi-Directional Bandwidth", "pcie3-x16", 26600.0, "pass"),
+    ],
+)
+def test_every_pattern_behind_a_slow_slot_is_judged_alike(title: str, slot: str, mb_s: float, state: str) -> None:
+    text = osu_table(title, mb_s, 1.5 if title == "Latency" else 0.3)
+    (found,) = judge(osu.parse(text), of_link("ib-hdr", slot), text=text)
+    assert found.state == state
+    assert ("is a rate of ib-edr too" in found.sentence) == (state == "not-judged")
+
+
+@pytest.mark.parametrize("slot", ["pcie3-x16", "pcie4-x16", None])
+def test_a_slot_that_bounds_a_verdict_is_named_in_it(slot: str | None) -> None:
+    text = osu_table("Latency", 13300.0, 1.5)
+    (found,) = judge(osu.parse(text), of_link("ib-hdr", slot), text=text)
+    named = "the slot pcie3-x16 bounds it: it carries 14404 MB/s of the link's 24842 MB/s"
+    assert (named in found.remarks) == (slot == "pcie3-x16")

@@ -11,7 +11,7 @@ from railyard.benchmarks.own_shape import LEAST_TCP_LATENCY_US
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import HALF_ROUND_TRIP, NODE_OF_GPUS, UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
-from railyard.hardware.links import LINKS
+from railyard.hardware.links import LINKS, SLOTS, Link
 from railyard.parsers.parsed import Table
 from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
@@ -54,6 +54,7 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     benchmark, target = of.benchmark, of.target
     held = any(metric.bands for metric in judged)
     yield from _old_card(table, target)
+    yield from _slot_bounds(of)
     yield from _without_nvlink(judged, of)
     yield from late_remarks(judged, table, benchmark)
     yield from idle_rails(judged, of)
@@ -214,32 +215,55 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
 
 
 def slower_port(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that a window over one rail of RDMA is "not judged: …", since an earlier generation, or half of its lanes,
+    """Return that a run over one rail of RDMA is "not judged: …", since an earlier generation, or half of its lanes,
     carry as much; None if they do not.
 
     Only behind a slot that carries little more does such a rate hold the bound: HDR in PCIe Gen3 x16 has a limit of
-    14.4 GB/s, and EDR one of 12.4 GB/s.
+    14.4 GB/s, and EDR one of 12.4 GB/s. Of that slot 70 % are asked of one message at a time, which is 81 % of EDR.
     """
-    target, link = of.target, of.target.fabric.link
-    whole = limit(link)
-    if target.rails > 1 or not target.fabric.slot or link.family not in RDMA_FAMILIES or whole is None:
+    target, (behind, whole) = of.target, _behind_slot(of)
+    if target.rails > 1 or behind >= whole or target.fabric.link.family not in RDMA_FAMILIES:
         return None
+    # From the memory of older GPUs a healthy rate is low, so that a port at a lower rate explains less.
+    least = _NEARLY_ALL if of.facts.from_device else 0.0
     for metric in judged:
         top = _top(of.benchmark, metric) if ends_by_class(metric) else None
-        declared = micro.metric(of.benchmark.key, metric.declared.name)
-        if top is None or declared.shape != "stream" or declared.directions != 1:
-            continue
-        for name, other in LINKS.items():
-            most = limit(other) if (other.family, other.lanes) == (link.family, link.lanes) else None
-            if most is None or most.value_mb_s >= whole.value_mb_s:
-                continue
-            if _NEARLY_ALL <= top[0] / most.value_mb_s <= FITS_UP_TO:
+        for name, most in _slower_ports(target.fabric.link, behind) if top is not None else ():
+            if top is not None and least <= top[0] / most <= FITS_UP_TO:
                 return (
-                    f"not judged: {top[1]} is a rate of {name} too ({percent(top[0] / most.value_mb_s)} of "
-                    f"{most.value_mb_s:.0f} MB/s), and {target.fabric.slot} lets a healthy link have little more: see "
-                    "the port's rate and lanes (ibstat), or judge by a reference of your system"
+                    f"not judged: {top[1]} is a rate of {name} too ({percent(top[0] / most)} of {most:.0f} MB/s), and "
+                    f"{target.fabric.slot} lets a healthy link have little more: see the port's rate and lanes "
+                    "(ibstat), or judge by a reference of your system"
                 )
     return None
+
+
+def _behind_slot(of: Run) -> tuple[float, float]:
+    """Return what the slot lets the link of one rail carry, and what the link carries by itself, MB/s.
+
+    Both are equal if nothing crosses the slot, or if it is not known.
+    """
+    fabric, link = of.target.fabric, of.target.fabric.link
+    whole = limit(link, mtu=fabric.mtu)
+    crosses = fabric.slot and of.target.rail_names and not of.on_one_host and not of.benchmark.within
+    slot = SLOTS[fabric.slot] if fabric.slot and crosses else None
+    behind = limit(link, slot, mtu=fabric.mtu, max_payload=fabric.max_payload)
+    return (0.0, 0.0) if whole is None or behind is None else (behind.value_mb_s, whole.value_mb_s)
+
+
+def _slower_ports(link: Link, below_mb_s: float) -> Iterable[tuple[str, float]]:
+    """Yield the earlier generations of a link that carry less than a rate, with their limits, MB/s, slowest first."""
+    alike = ((name, each) for name, each in LINKS.items() if (each.family, each.lanes) == (link.family, link.lanes))
+    known = ((name, limit(each)) for name, each in alike)
+    limits = [(name, most.value_mb_s) for name, most in known if most is not None and most.value_mb_s < below_mb_s]
+    yield from sorted(limits, key=lambda each: each[1])
+
+
+def _slot_bounds(of: Run) -> Iterable[str]:
+    """Yield that the slot bounds the run, and not the link."""
+    behind, whole = _behind_slot(of)
+    if behind < whole:
+        yield f"the slot {of.target.fabric.slot} bounds it: it carries {behind:.0f} MB/s of the link's {whole:.0f} MB/s"
 
 
 def flow_limit(judged: Sequence[MetricInput], of: Run) -> str | None:
