@@ -180,6 +180,10 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
   1.25 GB/s (10 Gbit/s), or 92 to 101 % of the limit of a faster one, such as 2.85 to 3.13 GB/s (25 Gbit/s). A slower
   port cannot be told from a limit of its flows. Nor is one flow at 4.6 to 5.05 Gbit/s, which a cloud leaves to one
   flow (AWS, outside a cluster placement group), on 25 Gbit/s and more. It fails with several flows, and at other rates.
+- **One flow of TCP** is asked 1000 MB/s at most, so one at 55 % of 25 Gbit/s passes, with a remark on what its bound is
+  worth. A processor moves its bytes: healthy ones gave 7.9 Gbit/s with short calls on 25 and 100 Gbit/s (esnet/iperf,
+  issue 1078) and 2.2 GB/s on 100 Gbit/s, and no number is known that every healthy host reaches. Several flows, RDMA or
+  a reference of your system ask for more.
 - **A slot that is slower than its link** (`--slot`, or a system's) bounds the run in place of the link, and a remark
   says so. Over RDMA a run is *not judged* where an earlier generation, or half of the lanes, carries as much: a
   ping-pong or a stream at 12.1 GB/s over HDR in PCIe Gen3 x16 may be a port at the rate of EDR.
