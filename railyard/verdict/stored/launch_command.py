@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from railyard.benchmarks.model import Tool
+from railyard.verdict.stored.host_lists import is_one_host
 
 _SLURM = ("srun", "salloc", "sbatch", "yhrun", "lrun", "flux")
 _MPIRUN = (
@@ -51,8 +52,11 @@ class Command:
     spreads: bool = False
 
 
-def launch(line: str) -> Command | None:
-    """Return what a launcher's command says about the nodes of its ranks; None if a line is no such command."""
+def launch(line: str, listed: Sequence[str] = ()) -> Command | None:
+    """Return what a launcher's command says about the nodes of its ranks; None if a line is no such command.
+
+    ``listed``: the hosts of its host file, as "node1:2" or "node1"; empty if they are not known.
+    """
     if not _LAUNCHER.search(line):
         return None
     words = _words(line)
@@ -68,7 +72,12 @@ def launch(line: str) -> Command | None:
         return _of_nodes(options)
     if launcher == _JSRUN:
         return _of_sets(options)
-    return _of_mpirun(launcher, options)
+    return _of_mpirun(launcher, options, listed)
+
+
+def host_file(line: str) -> str:
+    """Return the host file that a launcher's command names; empty if it names none."""
+    return next(iter(_values(_words(line), _HOST_FILES)), "") if _LAUNCHER.search(line) else ""
 
 
 def server(line: str, tool: Tool) -> Command | None:
@@ -155,11 +164,13 @@ def _of_sets(options: Sequence[str]) -> Command:
     return Command(False if 0 < on_node < sets else None)
 
 
-def _of_mpirun(launcher: str, options: Sequence[str]) -> Command:
+def _of_mpirun(launcher: str, options: Sequence[str], listed: Sequence[str]) -> Command:
     """Return what options of mpirun and its kind say: ranks on each node, else hosts."""
     ranks = sum(int(value) for value in _values(options, _RANKS) if value.isdigit())
     if ranks == 1:
         return Command(None)
+    if listed and is_one_host(host.partition(":")[0] for host in listed):
+        return Command(True, f"{listed[0].partition(':')[0]} is the only host of its host file")
     per_node = [int(value) for value in _values(options, _PER_NODE) if value.isdigit()]
     objects = [(int(found["ranks"]), found["object"]) for found in map(_PER_OBJECT.search, options) if found]
     per_node += [count for count, name in objects if name == "node"]
@@ -167,7 +178,7 @@ def _of_mpirun(launcher: str, options: Sequence[str]) -> Command:
         return Command(False)
     if ranks and any(ranks <= each for each in (*per_node, *(count for count, _ in objects))):
         return Command(True, f"its {ranks} ranks are as many as it puts on a node")
-    hosts = _hosts(launcher, options, ranks)
+    hosts = [_HOST.match(host) for host in listed] or _hosts(launcher, options, ranks)
     if not hosts or None in hosts:
         return Command(None, spreads=_ON_NEXT_NODE.search(" ".join(options)) is not None)
     names = {each["name"] for each in hosts if each is not None}
@@ -176,7 +187,7 @@ def _of_mpirun(launcher: str, options: Sequence[str]) -> Command:
     slots = hosts[0]["slots"] if hosts[0] is not None else None
     if slots and slots.isdigit() and 1 < ranks <= int(slots) and not any(_SPREADS.match(word) for word in options):
         return Command(True, f"the first host has room for its {ranks} ranks")
-    return Command(False)
+    return Command(None if listed else False)  # a host file says nothing about how a launcher fills its hosts
 
 
 def _hosts(launcher: str, options: Sequence[str], ranks: int) -> list[re.Match[str] | None]:

@@ -13,7 +13,8 @@ from railyard.parsers.lines import LONGEST_NOTE, cleaned
 from railyard.parsers.parsed import Table
 from railyard.verdict.hints.fallback import FAMILIES
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.launch_command import Command, launch, server
+from railyard.verdict.stored.host_lists import HostList, host_lists, is_one_host, name_of
+from railyard.verdict.stored.launch_command import Command, host_file, launch, server
 from railyard.verdict.stored.one_node_words import (
     MAP,
     NODE_COUNTS,
@@ -125,9 +126,7 @@ def _compared(signs: list[_Sign]) -> list[_Sign]:
         return signs
     if len({sign.rank for sign in signs}) < 2:
         return []
-    full = {host for host in hosts if "." in host and host[0].isalpha()}  # node1.rack1 is not node1.rack2
-    short = {host.partition(".")[0] if host[0].isalpha() else host for host in hosts}
-    return [replace(sign, one_node=len(short) == 1 and len(full) < 2) for sign in signs]
+    return [replace(sign, one_node=is_one_host(hosts)) for sign in signs]
 
 
 @lru_cache(maxsize=1)  # each kind of sign asks for it, and most lines of a long output are rows of numbers
@@ -160,7 +159,24 @@ def _ranks(text: str) -> tuple[_Sign, ...]:
 
 @lru_cache(maxsize=1)
 def _launches(text: str) -> tuple[_Sign, ...]:
-    return tuple(_commands(text, launch))
+    """Return each launch of a text; of one with a host file that the text shows above it, what its hosts say, too."""
+    found, lists = tuple(_commands(text, launch)), _host_lists(text)
+    return tuple(_with_hosts(sign, lists) for sign in found) if lists else found
+
+
+@lru_cache(maxsize=1)
+def _host_lists(text: str) -> tuple[HostList, ...]:
+    return host_lists(text)
+
+
+def _with_hosts(sign: _Sign, lists: Sequence[HostList]) -> _Sign:
+    """Return a launch with what the last list of its host file says that is above it."""
+    name = name_of(host_file(sign.quoted))
+    listed = next((each for each in reversed(lists) if each.line < sign.line and each.name == name), None)
+    command = launch(sign.quoted, listed.hosts) if listed is not None else None
+    if command is None or listed is None:
+        return sign
+    return replace(sign, one_node=command.one_node, means=f"{command.why}, line {listed.line}", spreads=command.spreads)
 
 
 @lru_cache(maxsize=1)
@@ -285,7 +301,12 @@ def _node_counts(text: str) -> tuple[_Sign, ...]:
             _Sign(number, one_line(line).strip(), is_one, "the job had one node", of_run=False)
             for is_one in counts_once(line)
         )
-    return tuple(found)
+    found += (
+        _Sign(each.line, one_line(each.quoted), each.is_one_host, "the job had one node", of_run=False)
+        for each in _host_lists(text)
+        if each.of_job
+    )
+    return tuple(sorted(found, key=lambda sign: sign.line))
 
 
 def _counts_one_node(line: str) -> list[bool]:

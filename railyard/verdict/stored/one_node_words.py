@@ -37,7 +37,7 @@ class NodeCount:
 _HOST = r"(?P<host>[A-Za-z0-9](?:[\w.-]{0,80}\w)?)"
 _RANK = r"(?P<rank>[0-9]{1,7})"
 #: What a rank may be on, and ``srun -l`` may print, besides a host: processors, cards, devices, names of machines.
-_NO_HOST = (
+NO_HOST = (
     r"(?!(?i:x86_64|i[3-6]86|aarch64|arm|ppc64|riscv|cores?\b|cpus?|sockets?|numa|threads?|gpus?|cuda|rocm|devices?|dev\b|"
     r"cards?|nics?\b|ports?|rails?|mlx[0-9]|hfi|cxi|efa|bnxt|rxe|ib[0-9s]|eth|en[opsx][0-9]|bond|hsn|linux|ubuntu|rocky|"
     r"rhel|el[0-9]|gcc|python|the\b|a\b|all\b|same\b))"
@@ -53,11 +53,11 @@ RANKS: tuple[str, ...] = (
     # "cpu-bind=MASK - node1, task  0  0 [123]: mask 0x1 set". Source: SchedMD/slurm, src/plugins/task/affinity
     rf"\bcpu-bind(?:-\w{{1,20}})?=\w{{1,20}} - {_HOST}, task\s{{1,9}}{_RANK}\s",
     # "0: node1" of NetPIPE's NPmpi (mpi.c), and of srun -l hostname; a name has a digit
-    rf"^\s{{0,9}}{_RANK}: (?=\S{{0,80}}[0-9]){_NO_HOST}(?P<host>[A-Za-z](?:[\w.-]{{0,80}}\w)?)\s{{0,9}}$",
+    rf"^\s{{0,9}}{_RANK}: (?=\S{{0,80}}[0-9]){NO_HOST}(?P<host>[A-Za-z](?:[\w.-]{{0,80}}\w)?)\s{{0,9}}$",
     # "Process 0 of 2 is on node1", "Proc 0 is on node1", "Hello from rank 0, thread 0, on nid00001."
     # Source: pmodels/mpich, examples/cpi.c; NetPIPE 5, mpi.c; the xthi of Cray's manuals
     rf"\b(?:[Pp]roc(?:ess)?|[Rr]ank|[Tt]ask) {_RANK}(?: (?:of|out of) [0-9]{{1,7}})?"
-    rf"(?:, thread\s{{1,4}}[0-9]{{1,4}})?,? (?:is |runs |running )?on (?:host |node )?{_NO_HOST}{_HOST}(?:[\s.,(]|$)",
+    rf"(?:, thread\s{{1,4}}[0-9]{{1,4}})?,? (?:is |runs |running )?on (?:host |node )?{NO_HOST}{_HOST}(?:[\s.,(]|$)",
     # "Hello world from processor node1, rank 0 out of 2 processors". Source: mpitutorial/mpitutorial, mpi_hello_world.c
     rf"\bprocessor {_HOST}, rank {_RANK} (?:of|out of) [0-9]",
 )
@@ -147,8 +147,16 @@ _QSUB, _BSUB = (
 NODE_COUNTS: tuple[NodeCount, ...] = (
     NodeCount(rf"\bSLURM_(?:JOB_NUM_NODES|NNODES|STEP_NUM_NODES)=[\"']?{_NODES}\b", "man srun: output environment"),
     NodeCount(
-        r"\bSLURM_(?:JOB_|STEP_)?NODELIST=[\"']?(?:(?P<node>[\w.-]{1,80})(?![\w.,\[-])|(?=\S*[\[,]))",
+        r"\bSLURM_(?:JOB_|STEP_)?NODELIST\s?[=:]\s?[\"']?(?:(?P<node>[\w.-]{1,80})(?![\w.,\[-])|(?=\S*[\[,]))",
         "man srun: output environment",
+    ),
+    NodeCount(
+        r"\bLSB_HOSTS=[\"']?(?:(?P<node>[\w.-]{1,80})(?:[ ](?P=node)){0,999}[\"']?\s{0,9}$|(?=[\w.-]{1,80}[ ]\w))",
+        "bsub of LSF: a name for each slot",
+    ),
+    NodeCount(
+        r"\bLSB_MCPU_HOSTS=[\"']?(?:(?P<node>[\w.-]{1,80}) [0-9]{1,6}[\"']?\s{0,9}$|(?=[\w.-]{1,80} [0-9]{1,6} \w))",
+        "bsub of LSF: each host with its slots",
     ),
     NodeCount(rf"^\s{{0,9}}#SBATCH(?:\s[^\n]{{0,200}})?\s(?:-N ?|--nodes[= ]){_NODES}(?![\w-])", "man sbatch"),
     NodeCount(
@@ -168,5 +176,5 @@ NODE_COUNTS: tuple[NodeCount, ...] = (
 ROOTS_OF_SETTINGS = ("PROVIDER", "FABRICS", "UCX_TLS", "btl")
 ROOTS = (
     *("bound", "MPI startup()", "cpu-bind", ": ", " on ", "rank ", "Data for node", "rovider", *ROOTS_OF_SETTINGS),
-    *("cfg", "SLURM_", "#SBATCH", "#PBS", "#BSUB", "qsub", "bsub", "NODES=", "NHOSTS=", "NumNodes", "odes"),
+    *("cfg", "SLURM_", "#SBATCH", "#PBS", "#BSUB", "qsub", "bsub", "NODES=", "NHOSTS=", "LSB_", "NumNodes", "odes"),
 )
