@@ -38,6 +38,8 @@ _POINT = re.compile(r"\s[0-9]{1,24}\.\Z")  # no tool prints a figure without dig
 _DIGITS = "0123456789.eE+-"
 #: Parsers that skip a line which they do not know, without a remark.
 _SILENT = ("gpcnet", "hpcc", "hpl", "milc", "netpipe", "npb", "sockperf", "wrf")
+#: Parsers that compare the last number of each row with its others.
+_COMPARED = ("ucx_perftest",)
 # "MPI_Test(us)  MPI_Wait(us)   Pure Comm.(us)   Min"   |   "Comm.(us)"   |   "99.9% percentile[usec]": a heading's rest
 _UNIT = r"(?:[\[(](?:usec|us|%|[MG]i?B/s(?:ec)?|Gb/sec|Mpps)[\])])"
 _NAME = r"[A-Za-z0-9_.%/#]{1,30}"
@@ -159,7 +161,8 @@ def _rests(parsed: Parsed, lines: Sequence[str]) -> Iterator[int]:
         rest, first = _REST.match(line), _FIRST.search(before[-60:])
         if rest is None or first is None or not _NUMBER.match(first["first"] + rest["rest"]) or not _is_row(before):
             continue
-        if not _is_whole(before, lines[max(0, note.line - 2 - _ROWS_BEFORE) : note.line - 2]):
+        above = lines[max(0, note.line - 2 - _ROWS_BEFORE) : note.line - 2]
+        if not _is_whole(before, above) and not _is_compared(before, parsed):
             yield note.line - 1
 
 
@@ -185,6 +188,13 @@ def _is_whole(line: str, before: Sequence[str]) -> bool:
         for other in map(str.split, before)
         if other
     )
+
+
+def _is_compared(line: str, parsed: Parsed) -> bool:
+    """Return whether a line is a row whose parser compared its last number with the others: no digit is lost."""
+    last = line.split()[-1].replace(",", "")
+    compared = (row for table in parsed.tables if table.tool in _COMPARED for row in table.rows)
+    return any(str(row[-1]) == last for row in compared)
 
 
 def rows_of(parsed: Parsed) -> list[tuple[object, ...]]:

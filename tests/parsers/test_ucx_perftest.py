@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.benchmarks.metrics import curves, key_of
+from railyard.parsers import detect
 from railyard.parsers.parsed import ParseError, Remark
 from railyard.parsers.ucx_perftest import parse
 
@@ -117,6 +118,19 @@ def test_a_message_rate_that_lost_its_end_in_a_broken_line_is_a_failure() -> Non
     parsed = parse(broken)
     assert [table.benchmark for table in parsed.tables] == ["tag_lat"]
     assert parsed.failures[0].text.startswith("figures that contradict each other: Final:")
+
+
+@pytest.mark.parametrize("below", ["0", "64", "$ echo $?\n0"])
+def test_a_number_below_the_only_row_is_no_rest_of_it(below: str) -> None:
+    rows = TWO_RUNS.splitlines(keepends=True)
+    (table,) = detect.parse("".join([*rows[:6], rows[8], f"{below}\n"])).tables
+    assert table.column("message_rate") == (11525,)
+
+
+def test_a_digit_below_a_row_that_lost_it_is_a_failure() -> None:
+    rows = TWO_RUNS.splitlines(keepends=True)
+    parsed = detect.parse("".join([*rows[:6], rows[8].replace("11525\n", "1152\n"), "5\n"]))
+    assert parsed.tables == () and parsed.failures
 
 
 def test_seconds_for_a_message_and_a_rate_of_0_agree() -> None:
