@@ -235,6 +235,26 @@ def test_the_last_value_of_a_setting_before_the_launch_counts(script: str, expec
 
 
 @pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f"if [ $1 = a ]; then\n  {RC}\nelse\n  {SHM}\nfi\n{RUN}", "not-judged"),
+        (f"if [ $1 = a ]; then\n  {SHM}\nelse\n  {RC}\nfi\n{RUN}", "not-judged"),
+        (f"if [ $1 = a ]\nthen\n  {SHM}\nelif [ $1 = b ]; then\n  {RC}\nfi\n{RUN}", "not-judged"),
+        (f"case $1 in\na)\n  {SHM}\n  ;;\n*)\n  {RC}\n  ;;\nesac\n{RUN}", "not-judged"),
+        (f"{SHM}\nif [ $1 = a ]; then\n  {RC}\nfi\n{RUN}", "not-judged"),
+        (f'{SHM}\n[ -n "$A" ] && {RC}\n{RUN}', "not-judged"),
+        (f"{SHM}\nif [ $1 = a ]; then\n  {RC}\nelse\n  {RC}\nfi\n{RUN}", "pass"),
+        (f"{SHM}\ncase $1 in\na)\n  {RC}\n  ;;\n*)\n  {RC}\n  ;;\nesac\n{RUN}", "pass"),
+        (f"if [ $1 = a ]; then\n  {SHM}\nfi\n{RC}\n{RUN}", "pass"),
+        (f"if [ $1 = a ]; then\n  {SHM}\nelse\n  {RC}\n  {RUN}\nfi", "pass"),
+        (f"if [ $1 = a ]; then\n  {RC}\nelse\n  {SHM}\n  {RUN}\nfi", "not-judged"),
+    ],
+)
+def test_what_stands_in_one_branch_of_a_script_decides_no_verdict(script: str, expected: str) -> None:
+    assert state(script) == expected
+
+
+@pytest.mark.parametrize(
     ("options", "link", "expected"),
     [
         ("--mca btl self,vader -np 2 --map-by node", "opa-100", "pass"),

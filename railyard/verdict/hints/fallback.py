@@ -17,6 +17,7 @@ from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link
 from railyard.parsers.lines import LONGEST_NOTE, cleaned
 from railyard.parsers.parsed import Table
+from railyard.verdict.hints.branches import branches, surely_holds
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.rules.model import OutputLine
 
@@ -345,7 +346,8 @@ def fallbacks(text: str) -> tuple[FallbackLine, ...]:
     for row in FALLBACKS:
         pattern = re.compile(row.pattern)
         matches = ((number, match) for number, line in lines if (match := pattern.match(line)))
-        first = next((each for each in matches if not _is_removed(row, each[1], text_lines[each[0] :])), None)
+        own = [each for each in matches if not _is_removed(row, each[1], text_lines[each[0] :])]
+        first = next(iter(own), None) if not row.setting or _holds(own, plain) else None
         if first is None or first[0] in found or (row.except_with and re.search(row.except_with, plain)):
             continue
         number, match = first
@@ -361,6 +363,12 @@ def _is_removed(row: Fallback, match: re.Match[str], below: Sequence[str]) -> bo
     pattern = re.compile(removal(variable[0]))
     first = next((line for line in below if pattern.search(line[:LONGEST_NOTE]) or _MAY_RUN.search(line)), "")
     return pattern.search(first[:LONGEST_NOTE]) is not None and _MAY_RUN.search(first) is None
+
+
+def _holds(own: Sequence[tuple[int, re.Match[str]]], text: str) -> bool:
+    """Return whether lines that set a variable do so in whatever branches of a script a run took."""
+    known = branches(text)
+    return surely_holds([known.paths.get(number, ()) for number, _ in own], known.complete)
 
 
 def _has_root(text: str) -> bool:

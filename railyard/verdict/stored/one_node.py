@@ -11,6 +11,7 @@ from railyard.benchmarks.model import Tool
 from railyard.benchmarks.table import micro
 from railyard.parsers.lines import LONGEST_NOTE, cleaned
 from railyard.parsers.parsed import Table
+from railyard.verdict.hints.branches import branches, possible
 from railyard.verdict.hints.fallback import FAMILIES
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.host_lists import HostList, host_lists, is_one_host, name_of
@@ -69,7 +70,7 @@ def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text:
         if signs and (setting := signs[0].of_setting):
             runs = launches if tool.of_mpi else _servers(plain, tool)
             if not (_spread(runs, table.line) and _is_bypassed(setting, target, plain)):
-                own = _at_launch(signs, sorted({run.line for run in runs}), table.line, lines_of_tables)
+                own = _at_launch(signs, sorted({run.line for run in runs}), table.line, lines_of_tables, plain)
                 if limiting := next((sign for sign in own if sign.one_node), None):
                     return _sentence(limiting, target)
             continue
@@ -259,7 +260,20 @@ def _values(row: OneNodeWords, line: str) -> tuple[tuple[bool | None, bool], ...
     return tuple(found)
 
 
-def _at_launch(signs: Sequence[_Sign], runs: list[int], line: int, lines_of_tables: Sequence[int]) -> list[_Sign]:
+def _possible(signs: Sequence[_Sign], line: int, text: str) -> list[_Sign]:
+    """Return the values of a setting that may hold in a line: the last one, and those of branches of a script."""
+    known = branches(text)
+    places = possible([known.paths.get(sign.line, ()) for sign in signs], known.paths.get(line, ()), known.complete)
+    found = [signs[place] for place in places]
+    if all(sign.one_node for sign in found) and (not found or not known.paths.get(found[-1].line)):
+        return found
+    means = "in a branch of the script that may have run"
+    return [replace(sign, means=f"{sign.means}, {means}") if known.paths.get(sign.line) else sign for sign in found]
+
+
+def _at_launch(
+    signs: Sequence[_Sign], runs: list[int], line: int, lines_of_tables: Sequence[int], text: str
+) -> list[_Sign]:
     """Return the signs of a setting that hold for the table in ``line``: the last before its launch.
 
     ``runs``: the lines of launches. Tables that follow several launches may be of any of them. A value between launch
@@ -271,14 +285,14 @@ def _at_launch(signs: Sequence[_Sign], runs: list[int], line: int, lines_of_tabl
     last = max(starts, default=0)
     own = [sign for sign in signs if max(last, before[-1]) < sign.line < line and not sign.of_run]
     if not starts or (own and before[-1] > last) or not any(sign.line < line for sign in signs):
-        return _own(signs, line, before, is_last)[-1:]
+        return _possible(_own(signs, line, before, is_last), line, text)
     end = min((run for run in runs if run > line), default=max(line, *lines_of_tables) + 1)
     if sum(last < each < end for each in lines_of_tables) > 1:
         first = max((each for each in before if each < last), default=0)
         starts = [start for start in starts if start > first]
     else:
         starts = [last]
-    held = [[sign for sign in signs if _holds(sign, start, runs)][-1:] for start in starts]
+    held = [_possible([sign for sign in signs if _holds(sign, start, runs)], start, text) for start in starts]
     return [*chain.from_iterable(held), *own]
 
 
