@@ -1,4 +1,4 @@
-"""Which lines of a pasted script stand in branches of an if or a case, of which a run takes only one.
+"""Which lines of a pasted script are in branches of an if or a case, of which a run takes only one.
 
 Read are the shells' ``if … then … elif … else … fi``, csh's ``if (…) then … else if … endif`` and ``case … in … esac``.
 What follows a test in one line (``[ -n "$X" ] && export A=b``) is a branch, too. An ``if`` that is not closed is prose.
