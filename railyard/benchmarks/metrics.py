@@ -4,12 +4,11 @@ The table of benchmarks is in ``table.micro``, the bytes that a run moves in ``m
 Nothing here reads a file, the clock or the host.
 """
 
-import statistics
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from railyard.benchmarks import node_pairs as pair_table
 from railyard.benchmarks.curve import Curve, n_half, peak
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
@@ -69,7 +68,9 @@ def curves(table: Table, key: str) -> tuple[Curve, ...]:
     not rise (several groups or a mixed table: not one curve).
     """
     if find(key).rows == "pairs":
-        return pair_table.curves(table, key)
+        from railyard.benchmarks import node_pairs  # no other table needs it
+
+        return node_pairs.curves(table, key)
     other = _other_benchmark(table, key)
     if other:
         raise ValueError(f"{key}: the table is of {other}")
@@ -109,7 +110,9 @@ def key_figures(made: Iterable[Curve], key: str, peak_from: int = 0) -> tuple[Fi
     for curve in made:
         each = metric(key, curve.metric)
         if find(key).rows == "pairs":
-            found.append(Figure(pair_table.FIGURES[key, each.name], curve.values[0], curve.unit, curve.sizes[0]))
+            from railyard.benchmarks.node_pairs import FIGURES
+
+            found.append(Figure(FIGURES[key, each.name], curve.values[0], curve.unit, curve.sizes[0]))
         elif each.shape == "figure":
             found.append(Figure(each.name, curve.values[0], curve.unit, None))
         elif each.name == LATENCY:
@@ -178,7 +181,7 @@ def _reduced(table: Table, key: str, each: Metric, column: str) -> float:
         return max(values) if each.better == "higher" else min(values)
     if rows == "worst":
         return min(values) if each.better == "higher" else max(values)
-    return statistics.fmean(values)
+    return math.fsum(values) / len(values)
 
 
 def _latency_figures(curve: Curve, each: Metric) -> list[Figure]:

@@ -125,11 +125,12 @@ def without_lost_rows(parsed: Parsed) -> Parsed:
 
 def _lost_rows(tables: Sequence[Table], remarks: Sequence[Remark]) -> Iterator[tuple[Table, Remark]]:
     """Yield each remark that is a row of the table above it, with that table and a sentence; tables by their lines."""
+    rows = [remark for remark in remarks if remark.text[:1] in _ROW_BEGINS and len(remark.text) <= _LONGEST_LOST]
+    if not rows:
+        return
     begins = [table.line for table in tables]
     sizes = [frozenset(size for size in table.column("size") if isinstance(size, int)) for table in tables]
-    for line, text in remarks:
-        if text[:1] not in _ROW_BEGINS or len(text) > _LONGEST_LOST:
-            continue
+    for line, text in rows:
         place = bisect_left(begins, line) - 1
         what = _wrong_word(text.split(), tables[place], sizes[place]) if place >= 0 else None
         if what is not None:

@@ -38,9 +38,9 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
     """
     if not parsed.tables and (parsed.fabric or parsed.hardware):
         return parsed
-    parsed = without_commented_rows(without_mixed_rows(parsed, text), text)
-    parsed = without_unannounced_rows(without_lost_rows(without_absurd_numbers(parsed, text)))
-    whole = cleaned(text)
+    whole = cleaned(text)  # here once, or each check below would do it again
+    parsed = without_commented_rows(without_mixed_rows(parsed, whole), whole)
+    parsed = without_unannounced_rows(without_lost_rows(without_absurd_numbers(parsed, whole)))
     if not ("," in whole or _names_nothing_finite(whole) or failure_lines.ROOT.search(whole)):
         return parsed  # most outputs: no line has to be looked at
     known = {failure.line for failure in parsed.failures}

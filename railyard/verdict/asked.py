@@ -129,11 +129,11 @@ def shorter_pass(tables: Sequence[Table], key: str) -> str | None:
 
     A tool that marks no end does not show whether a pass was cut, or whether it was a run over fewer sizes.
     """
-    longest = max(tables, key=lambda table: len(sizes_of(table)))
-    count = len(sizes_of(longest))
-    short = next((table for table in tables if len(sizes_of(table)) < count), None)
-    if short is None:
+    counts = [len(sizes_of(table)) for table in tables]
+    if len({*counts}) == 1:
         return None
+    longest = tables[counts.index(max(counts))]
+    short = next(table for table, count in zip(tables, counts, strict=True) if count < max(counts))
     ends = message_size(sizes_of(short)[-1]) if sizes_of(short) else "its heading"
     return (
         f"{key} (line {short.line}) ends at {ends}, and the pass of line {longest.line} goes on to "

@@ -14,7 +14,7 @@ from railyard.cli.say import say
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.wrong_lines import with_wrong_lines
-from railyard.provision.replay.form import said_of_itself
+from railyard.provision.replay.origin import said_of_itself
 
 
 @click.command(name="parse")

@@ -11,9 +11,10 @@ from railyard.benchmarks.table.nccl import part_of
 from railyard.hardware.limits import Limit
 from railyard.provision.replay import application_texts, pattern_texts
 from railyard.provision.replay.curve_model import MessageTime
-from railyard.provision.replay.form import WORDS, Origin, Recording
+from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.model_file import FILE_NAME, ModelCurve, read_model
+from railyard.provision.replay.origin import WORDS, Origin
 from railyard.provision.replay.texts import WRITERS, Made, text_of
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.matrix import Need, asked_for, matrix

@@ -14,8 +14,9 @@ from railyard.job.placement import Placing
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import TIMEOUT_EXIT
-from railyard.provision.replay.form import REPLAYED, file_of
+from railyard.provision.replay.form import file_of
 from railyard.provision.replay.index import folder_of, match_index
+from railyard.provision.replay.origin import REPLAYED
 from railyard.rfm.checks.runner import Asked, Left, PlannedJob, quote_words
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site

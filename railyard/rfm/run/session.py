@@ -15,8 +15,8 @@ from railyard.base.terminal import colour, fold_words, line_width, width
 from railyard.base.wording import counted
 from railyard.job.slurm import note_nodes
 from railyard.provision.rehearsal.form import current
-from railyard.provision.replay.form import REPLAYED
 from railyard.provision.replay.index import replayed_from
+from railyard.provision.replay.origin import REPLAYED
 from railyard.provision.spack.prepare import Getting
 from railyard.provision.spack.wanted import offer
 from railyard.provision.testbed.lifecycle import provided, terminated_as_interrupted

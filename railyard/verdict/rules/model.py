@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -359,11 +359,12 @@ def not_judged(rule: int, reason: str) -> RuleResult:
     return RuleResult(rule, RULE_NAMES[rule], "not-judged", f"not judged: {reason}")
 
 
-def why_unusable(metric: MetricInput) -> str | None:
-    """Return None if the metric can be judged, else the sentence that says why not."""
-    declared, measured = metric.declared, metric.measured
+def why_unusable(declared: Declared, measured: Measured | None, problem: str | None = None) -> str | None:
+    """Return None if what was measured can be judged, else the sentence that says why not; ``problem``: the reader's
+    sentence.
+    """
     if measured is None or not measured.sizes:
-        because = f": {metric.problem}" if metric.problem else ""
+        because = f": {problem}" if problem else ""
         return f"the output has no {declared.name} in {declared.unit} that can be read{because}"
     if len(measured.sizes) != len(measured.values):
         return f"{declared.name} has {len(measured.sizes)} sizes but {len(measured.values)} values"
@@ -376,7 +377,7 @@ def why_unusable(metric: MetricInput) -> str | None:
     for size, value in zip(measured.sizes, measured.values, strict=True):
         if value is None or isinstance(value, bool) or not math.isfinite(value):
             return f"{declared.name}{declared.at(size)} is {_format_value(value)}, expected a finite number"
-        if value < 0 or (value == 0 and not _rounds_to_zero(metric, size)):
+        if value < 0 or (value == 0 and not _rounds_to_zero(declared, size)):
             return f"{declared.name}{declared.at(size)} is {value:g} {declared.unit}, expected more than 0"
     return None
 
@@ -389,22 +390,16 @@ def _all_above_0(values: Sequence[float | None]) -> bool:
     return min(numbers) > 0 and all(map(math.isfinite, numbers))
 
 
-def each_pass(metric: MetricInput) -> tuple[tuple[str, MetricInput], ...]:
-    """Return each pass of a metric, as a metric of its own, with the words that name it; the metric itself if it has
-    one.
-    """
-    if len(metric.passes) < 2:
-        return (("", metric),)
+def named_passes(metric: MetricInput) -> Iterator[tuple[str, Measured]]:
+    """Yield what each of several passes gave for a metric, with the words that name the pass; nothing for one pass."""
     count = len(metric.passes)
-    return tuple(
-        (f"in pass {place} of {count}: ", replace(metric, measured=measured, passes=()))
-        for place, measured in enumerate(metric.passes, start=1)
-    )
+    for place, measured in enumerate(metric.passes if count > 1 else (), start=1):
+        yield f"in pass {place} of {count}: ", measured
 
 
 def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:
     """Return (size in bytes, value) of a metric if ``why_unusable`` finds nothing wrong with it; empty otherwise."""
-    if metric.measured is None or why_unusable(metric) is not None:
+    if metric.measured is None or why_unusable(metric.declared, metric.measured) is not None:
         return ()
     values = (value for value in metric.measured.values if value is not None)
     return tuple(zip(metric.measured.sizes, map(float, values), strict=True))
@@ -424,14 +419,14 @@ def cited(band: BandLike) -> str:
     return f"{band.entry_id} ({band.kind}: {band.source})"
 
 
-def _rounds_to_zero(metric: MetricInput, size: int) -> bool:
+def _rounds_to_zero(declared: Declared, size: int) -> bool:
     # IMB prints a rate as a whole number: 0 if a message takes over 2 s. Allowed only if nothing is asserted about it.
-    if metric.declared.quantity == "rate" and metric.declared.reported_only is not None:
+    if declared.quantity == "rate" and declared.reported_only is not None:
         return True
     # NPB prints seconds with two decimals, and its smallest problem may take less than half of 0.01 s.
-    if metric.declared.coarse and metric.declared.reported_only is not None:
+    if declared.coarse and declared.reported_only is not None:
         return True
-    return metric.declared.quantity == "bandwidth" and size < PRINTED_ZERO_BELOW.value
+    return declared.quantity == "bandwidth" and size < PRINTED_ZERO_BELOW.value
 
 
 def _format_value(value: float | None) -> str:

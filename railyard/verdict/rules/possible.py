@@ -14,8 +14,8 @@ from railyard.verdict.rules.model import (
     MostLike,
     RuleResult,
     cited,
-    each_pass,
     failed,
+    named_passes,
     not_judged,
     passed,
     points,
@@ -61,8 +61,8 @@ def percent_of_limit(metric: MetricInput) -> float | None:
 
 def _impossible_pass(metric: MetricInput) -> RuleResult | None:
     """Return the failure of the first impossible pass of several: the median would not show it."""
-    for which, one in each_pass(metric) if metric.passes else ():
-        verdict = _bound_of(one)
+    for which, measured in named_passes(metric):
+        verdict = _bound_of(replace(metric, measured=measured, passes=()))
         if isinstance(verdict, RuleResult):
             return replace(verdict, sentence=f"{which}{verdict.sentence}")
     return None

@@ -8,6 +8,7 @@ and over no other network.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from railyard.base.clean_text import one_line
@@ -19,8 +20,8 @@ from railyard.verdict.rules.model import (
     Job,
     MetricInput,
     RuleResult,
-    each_pass,
     failed,
+    named_passes,
     not_judged,
     passed,
     points,
@@ -66,10 +67,9 @@ def metrics(inputs: Inputs) -> RuleResult:
 
 def _why_unusable(metric: MetricInput) -> str | None:
     """Return why a metric cannot be judged: because of its median, which represents all passes, or of one pass."""
-    whole = why_unusable(metric)
-    if whole is not None:
-        return whole
-    return next((f"{which}{why}" for which, one in each_pass(metric) if (why := why_unusable(one)) is not None), None)
+    found = chain((("", metric.measured),), named_passes(metric))
+    wrong = ((which, why_unusable(metric.declared, measured, metric.problem)) for which, measured in found)
+    return next((f"{which}{why}" for which, why in wrong if why is not None), None)
 
 
 def path(inputs: Inputs) -> RuleResult:

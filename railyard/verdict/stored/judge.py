@@ -20,7 +20,7 @@ from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import REPORTS, Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
-from railyard.provision.replay.form import said_of_itself
+from railyard.provision.replay.origin import said_of_itself
 from railyard.site.references.band import Band
 from railyard.verdict.asked import begins_like, gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.day_one import facts_of
@@ -433,14 +433,9 @@ def _is_unclosed_row(table: Table) -> bool:
 
     Over all sizes (``-a``) it begins with 2 B. Source: linux-rdma/perftest, src/write_bw.c, src/perftest_resources.c.
     """
-    sizes = sizes_of(table)
-    return (
-        not table.complete
-        and micro.tool(table.tool).between_nics
-        and len(sizes) == 1
-        and sizes[0] > _FIRST_OF_ALL
-        and len(table.rows) == 1
-    )
+    if table.complete or not micro.tool(table.tool).between_nics or len(table.rows) != 1:
+        return False
+    return any(size > _FIRST_OF_ALL for size in sizes_of(table))
 
 
 def unlike_asked(key: str, tables: Sequence[Table], sizes: Sequence[int]) -> str | None:

@@ -28,7 +28,6 @@ from railyard.verdict.stored.one_node_words import (
 
 #: A heterogeneous job of Slurm: each of its parts has a number of nodes.
 _OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE", "_HET_GROUP_", "_PACK_GROUP_")
-_LETTER = re.compile("[A-Za-z]")
 _NEXT_COMMAND = re.compile(r";(?:\s|$)|&&")
 #: Behind a command; in "vn1:~ # export UCX_TLS=rc" it is the prompt of root.
 _COMMENT = re.compile(r"(?<=\w)\s{1,9}#\s.*")
@@ -133,7 +132,7 @@ def _compared(signs: list[_Sign]) -> list[_Sign]:
 @lru_cache(maxsize=1)  # each kind of sign asks for it, and most lines of a long output are rows of numbers
 def _worded_lines(text: str) -> tuple[tuple[int, str], ...]:
     """Return each line with a letter, with its number."""
-    return tuple((number, line) for number, line in enumerate(text.split("\n"), 1) if _LETTER.search(line))
+    return tuple((number, line) for number, line in enumerate(text.split("\n"), 1) if line.lower() != line.upper())
 
 
 @lru_cache(maxsize=1)

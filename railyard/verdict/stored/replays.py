@@ -12,8 +12,9 @@ from railyard.benchmarks.table.applications import installed_name
 from railyard.parsers import rail_parts
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed
-from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import content_of, folder_of, read_index
+from railyard.provision.replay.origin import WORDS
 from railyard.results.record.form import CurveRecord, Record, RuleRecord, State, VerdictRecord
 from railyard.site.matrix import Need, asked_for
 from railyard.site.site import Site
