@@ -1,5 +1,7 @@
 """A half round trip of short messages that TCP may have carried, where the bound of its link is wide enough for TCP."""
 
+from dataclasses import replace
+
 import pytest
 
 from railyard.parsers.detect import parse
@@ -57,12 +59,25 @@ def test_a_long_first_size_over_efa_shows_no_tcp() -> None:
     assert found.state == "pass"
 
 
-@pytest.mark.parametrize(("messages", "state"), [(10, "not-judged"), (1000, "pass")])
-def test_few_messages_of_fi_pingpong_include_the_set_up_of_its_connection(messages: int, state: str) -> None:
-    text = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n" + "".join(
+def _fi_pingpong(messages: int) -> str:
+    return "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n" + "".join(
         f"{1 << n:<8}{messages:<8}={messages:<8}1k 0.04s {(1 << n) / (20 + (1 << n) / 3_000):.2f} "
         f"{20 + (1 << n) / 3_000:.2f} 0.00\n"
         for n in range(6, 21, 2)
     )
+
+
+def test_without_any_count_of_messages_a_ping_pong_is_judged_by_its_times() -> None:
+    parsed = parse(text := _fi_pingpong(1000))
+    place = parsed.tables[0].columns.index("iterations")
+    rows = tuple((*row[:place], None, *row[place + 1 :]) for row in parsed.tables[0].rows)
+    parsed = replace(parsed, tables=(replace(parsed.tables[0], rows=rows),))
+    (found,) = judge(parsed, of_link("efa-100"), text=text)
+    assert found.state == "pass"
+
+
+@pytest.mark.parametrize(("messages", "state"), [(10, "not-judged"), (1000, "pass")])
+def test_few_messages_of_fi_pingpong_include_the_set_up_of_its_connection(messages: int, state: str) -> None:
+    text = _fi_pingpong(messages)
     (found,) = judge(parse(text), of_link("efa-100"), text=text)
     assert (found.state, "run it with -I 1000" in found.sentence) == (state, state == "not-judged")

@@ -75,7 +75,7 @@ def _of_few_round_trips(key: str | None, table: Table) -> str | None:
     """
     if key is None or micro.find(key).warms_up or "iterations" not in table.columns:
         return None
-    least = min(cell for cell in table.column("iterations") if isinstance(cell, int))
+    least = min((cell for cell in table.column("iterations") if isinstance(cell, int)), default=_FEW_ROUND_TRIPS)
     if least >= _FEW_ROUND_TRIPS:
         return None
     return (
