@@ -6,12 +6,13 @@ other sizes are.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from railyard.base.hostlist import named
 from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, deciding_sizes
+from railyard.site.references.band import Band
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     BandLike,
@@ -101,6 +102,49 @@ def reference(inputs: Inputs) -> RuleResult:
     if not asserted or missing:
         return _no_reference(inputs, missing)
     return passed(5, "; ".join(_describe_held(metric) for metric in asserted))
+
+
+def reference_where_measured(inputs: Inputs) -> RuleResult:
+    """Return rule 5 of a stored output: references that hold only at sizes that it lacks judge nothing, so it passes by
+    none.
+
+    Where other bounds hold its sizes, a value below them fails all the same.
+    """
+    kept, unmeasured = _with_measured_bands(inputs)
+    if not unmeasured:
+        return reference(inputs)
+    last = reference(kept) if kept.metrics or kept.own_fault is not None else None
+    if last is not None and last.state == "fail":
+        return last
+    why = f"{'; '.join(unmeasured)}, and the output has none of these sizes: measure them, or judge by --link"
+    return not_judged(5, why)
+
+
+def _with_measured_bands(inputs: Inputs) -> tuple[Inputs, list[str]]:
+    """Return what is judged without references that hold at none of the output's sizes, and words for each of these.
+
+    A curve names its sizes, so an output that lacks one may be cut: that fails.
+    """
+    left: list[str] = []
+    metrics: list[MetricInput] = []
+    for metric in inputs.metrics:
+        sizes = [size for size, _ in points(metric)]
+        is_judged = metric.declared.reported_only is None
+        held = [(band, _unmeasured_range(band, sizes) if is_judged else "") for band in metric.bands]
+        bands = tuple(band for band, where in held if not where)
+        if bands or not held:
+            metrics.append(replace(metric, bands=bands))
+        left += [f"{band.entry_id} bounds {metric.declared.name} only {where}" for band, where in held if where]
+    return replace(inputs, metrics=tuple(metrics)), left
+
+
+def _unmeasured_range(band: BandLike, sizes: Sequence[int]) -> str:
+    """Return in words where a reference holds, "from 1 MiB on", if it bounds none of ``sizes``; else ""."""
+    if not sizes or not isinstance(band, Band) or any(band.bound_at(size) is not None for size in sizes):
+        return ""
+    starts = "" if band.size_from is None else f"from {message_size(band.size_from)} {'to' if band.size_to else 'on'}"
+    ends = "" if band.size_to is None else message_size(band.size_to)
+    return "" if band.points is not None else f"{starts or 'up to'} {ends}".strip()
 
 
 def _asserted(inputs: Inputs) -> list[MetricInput]:

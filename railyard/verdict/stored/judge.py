@@ -10,7 +10,7 @@ from datetime import date
 from typing import Literal
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted, few, listing, message_size
+from railyard.base.wording import counted, few, listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
@@ -21,7 +21,6 @@ from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import REPORTS, Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.origin import said_of_itself
-from railyard.site.references.band import Band
 from railyard.verdict.asked import begins_like, gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.beside import causes_beside
@@ -35,17 +34,15 @@ from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import (
     RULE_NAMES,
-    BandLike,
     Inputs,
     Job,
     MetricInput,
     OutputLine,
     RuleResult,
     not_judged,
-    points,
 )
 from railyard.verdict.rules.possible import percent_of_limit, possible
-from railyard.verdict.rules.reference import reference, worst_ratio
+from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.late_and_lost import late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
@@ -487,51 +484,11 @@ def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str, weak: str | N
     """
     first = complete(inputs, unseen)
     decides = nothing_holds is None or inputs.own_fault is not None
-    last = _last_rule(inputs, weak) if decides else _no_floor(nothing_holds or "")
+    last = reference_where_measured(inputs) if decides else _no_floor(nothing_holds or "")
+    if weak is not None and last.state == "pass":
+        last = _no_floor(weak)
     path = not_judged(4, "there was no live run, whose counters would show the path")
     return (first, run.metrics(inputs), possible(inputs), path, last)
-
-
-def _last_rule(inputs: Inputs, weak: str | None) -> RuleResult:
-    """Return rule 5; references that hold only at sizes that the output lacks judge nothing, so it passes by none.
-
-    Where other bounds hold its sizes, a value below them fails all the same.
-    """
-    kept, unmeasured = _with_measured_bands(inputs)
-    if unmeasured is None:
-        last = reference(inputs)
-        return _no_floor(weak) if weak is not None and last.state == "pass" else last
-    last = reference(kept) if kept.metrics or kept.own_fault is not None else _no_floor(unmeasured)
-    return last if last.state == "fail" else _no_floor(unmeasured)
-
-
-def _with_measured_bands(inputs: Inputs) -> tuple[Inputs, str | None]:
-    """Return what is judged without references that hold at none of the output's sizes, and which these are, or None.
-
-    A curve names its sizes, so an output that lacks one may be cut: that fails.
-    """
-    left: list[str] = []
-    metrics: list[MetricInput] = []
-    for metric in inputs.metrics:
-        sizes = [size for size, _ in points(metric)]
-        held = [(band, _where(band, sizes) if metric.declared.reported_only is None else "") for band in metric.bands]
-        bands = tuple(band for band, where in held if not where)
-        if bands or not held:
-            metrics.append(replace(metric, bands=bands))
-        left += [f"{band.entry_id} bounds {metric.declared.name} only {where}" for band, where in held if where]
-    if not left:
-        return inputs, None
-    why = f"not judged: {'; '.join(left)}, and the output has none of these sizes: measure them, or judge by --link"
-    return replace(inputs, metrics=tuple(metrics)), why
-
-
-def _where(band: BandLike, sizes: Sequence[int]) -> str:
-    """Return in words at which sizes a reference holds, "from 1 MiB on", if the output has none of them; else ""."""
-    if not sizes or not isinstance(band, Band) or any(band.bound_at(size) is not None for size in sizes):
-        return ""
-    starts = "" if band.size_from is None else f"from {message_size(band.size_from)} {'to' if band.size_to else 'on'}"
-    ends = "" if band.size_to is None else message_size(band.size_to)
-    return "" if band.points is not None else f"{starts or 'up to'} {ends}".strip()
 
 
 def complete(inputs: Inputs, unseen: str = "") -> RuleResult:
