@@ -1,7 +1,7 @@
 """What a reader of a stored output's judgement should know besides: bounds that ask little, sizes without any, sums."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.base.bounds import SHORT_END_SHARE, WEAK_END_SHARE
 from railyard.base.wording import counted, either, message_size, number, percent
@@ -34,6 +34,7 @@ _USUAL_FALLBACK = "eth-10"
 #: One flow of TCP between virtual machines of a cloud, MB/s: 5 Gbit/s outside a cluster placement group, 10 Gbit/s in
 #: one. Source: Amazon EC2 User Guide, "Amazon EC2 instance network bandwidth" (single-flow traffic).
 _FLOW_LIMIT_MB_S = 625.0
+_ETHERNET = {name: link for name, link in LINKS.items() if link.family == "ethernet"}
 _OF_CLOUDS = ("ethernet", "efa")
 #: A port that is full carries this share of its limit: with frames of 1500 B it is 95 % of what jumbo frames reach.
 _NEARLY_ALL = 0.92
@@ -202,7 +203,7 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
         return None
     for metric in judged:
         top = _top(benchmark, metric) if ends_by_class(metric) else None
-        slower = None if top is None or top[0] < flow_mb_s else _slower_ethernet(top[0], whole.value_mb_s)
+        slower = None if top is None or top[0] < flow_mb_s else _slower(top[0], _ETHERNET, whole.value_mb_s / 2)
         if top is not None and slower is not None:
             name, most_mb_s = slower
             more = "eight flows" if benchmark.flows == 1 else "more flows"
@@ -298,15 +299,15 @@ def _missed_mb_s(metric: MetricInput, benchmark: Benchmark) -> Iterable[float]:
         yield value / declared.directions if declared.is_bandwidth else sends * size / value
 
 
-def _slower_ethernet(rate_mb_s: float, whole_mb_s: float) -> tuple[str, float] | None:
-    """Return the Ethernet that carries little more than a rate, and its limit in MB/s; None if there is none below half
-    of ``whole_mb_s``.
+def _slower(rate_mb_s: float, links: Mapping[str, Link], below_mb_s: float) -> tuple[str, float] | None:
+    """Return which of some links carries little more than a rate, and its limit in MB/s, which is less than
+    ``below_mb_s``; None if there is none.
 
-    What is asked of a flow is close to the rate of the slowest, so any rate up to its limit counts as its own.
+    What is asked of a flow is close to the rate of the usual fallback, so any rate up to its limit counts as its own.
     """
-    for name, link in LINKS.items():
-        most = limit(link) if link.family == "ethernet" else None
-        if most is None or whole_mb_s <= 2 * most.value_mb_s or rate_mb_s > FITS_UP_TO * most.value_mb_s:
+    for name, link in links.items():
+        most = limit(link)
+        if most is None or most.value_mb_s >= below_mb_s or rate_mb_s > FITS_UP_TO * most.value_mb_s:
             continue
         if name == _USUAL_FALLBACK or rate_mb_s >= _NEARLY_ALL * most.value_mb_s:
             return name, most.value_mb_s
@@ -353,8 +354,8 @@ def short_end(judged: Sequence[MetricInput], of: Run) -> str | None:
     if _is_of_latency(judged):
         return None
     for metric in judged:
-        size, share = _end(metric)
-        if _ends_short(metric) and _could_ask_more(metric, of):
+        end = size, share = _end(metric)
+        if _ends_short(metric, end) and _could_ask_more(metric, end, of):
             return (
                 f"not judged: a run at {percent(share)} of the limit would still pass at {message_size(size)}, its "
                 "largest size; measure up to 1 MiB or more to see the link's rate"
@@ -429,15 +430,14 @@ def _is_slow_for_efa(found: Sequence[tuple[int, float]]) -> bool:
     return bool(short) and min(short) >= _LEAST_ENA_LATENCY_US
 
 
-def _could_ask_more(metric: MetricInput, of: Run) -> bool:
+def _could_ask_more(metric: MetricInput, end: tuple[int, float], of: Run) -> bool:
     """Return whether longer messages would ask more of the link than the largest size of this bandwidth does.
 
     Atomics have 8 B. A processor bounds a flow of TCP at any size. A system's references ask what they ask. Two rails
     must show more than one of them carries anyway (``one_rail``), so half of their limit. Of a loop over sizes, the run
     with the longest messages is asked.
     """
-    benchmark, target = of.benchmark, of.target
-    size, share = _end(metric)
+    benchmark, target, (size, share) = of.benchmark, of.target, end
     if not bounded_by_class(metric.bands, size) or "atomic" in benchmark.key:
         return False
     if target.has_longer_run or target.rails == 2:
@@ -446,17 +446,20 @@ def _could_ask_more(metric: MetricInput, of: Run) -> bool:
     return flow_mb_s is None or most is None or share * most.at(size) < WEAK_END_SHARE.value * flow_mb_s
 
 
-def _ends_short(metric: MetricInput, below: float = WEAK_END_SHARE.value) -> bool:
+def _ends_short(metric: MetricInput, end: tuple[int, float], below: float = WEAK_END_SHARE.value) -> bool:
     """Return whether the largest size of a bandwidth is short, so that less than this share of the limit is asked."""
-    size, share = _end(metric)
+    size, share = end
     is_bandwidth = metric.declared.quantity == "bandwidth"
     return is_bandwidth and 0 < share < below and size < DAY_ONE_FROM_BYTES
 
 
 def _weak_end(metric: MetricInput, of: Run) -> Iterable[str]:
     """Yield that the largest size of a bandwidth asks little of the link's rate, where it is judged nevertheless."""
-    if _ends_short(metric, SHORT_END_SHARE.value) and not (_ends_short(metric) and _could_ask_more(metric, of)):
-        yield f"{_bound_words(metric, *_end(metric))}: measure up to 1 MiB or more to see the link's rate"
+    end = _end(metric)
+    if _ends_short(metric, end, SHORT_END_SHARE.value) and not (
+        _ends_short(metric, end) and _could_ask_more(metric, end, of)
+    ):
+        yield f"{_bound_words(metric, *end)}: measure up to 1 MiB or more to see the link's rate"
 
 
 def _weak_alone(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
