@@ -18,10 +18,10 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
-from railyard.parsers.parsed import REPORTS, Parsed, Table, validation_of
+from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.origin import said_of_itself
-from railyard.verdict.asked import begins_like, gap, other_sizes, shorter_pass, sizes_of
+from railyard.verdict.asked import gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.beside import causes_beside
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
@@ -44,6 +44,7 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
+from railyard.verdict.stored.groups import counted_as, groups_of, longest_messages, pass_name
 from railyard.verdict.stored.late_and_lost import late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.passes import Passes, judge_passes
@@ -146,11 +147,11 @@ def judge(
     apart = [each for table in parsed.tables for each in metrics.tables_of_groups(table)]
     keyed = [(key_of(table, benchmark), table) for table in apart]
     titled = benchmark is not None and any(key == benchmark and table.benchmark is not None for key, table in keyed)
-    found = _groups(keyed, passes != "apart")
+    found = groups_of(keyed, passes != "apart")
     if benchmark is not None and all(key != benchmark for key, _ in found):
         has = listing(sorted({key or f"{tables[0].tool}, without a name" for key, tables in found}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {has}")
-    longest = _longest_messages(found)
+    longest = longest_messages(found)
     made = said_of_itself(text)
     remarks = (
         () if made is None else (f"{made[1]} (line {made[0]}): values between the published ones were never measured",)
@@ -246,7 +247,7 @@ def _unfit(
     why = why_unfit(key, tables[0], target, nodes, parsed, text)
     if why is None:
         return None
-    return Judgement(key, tuple(each.line for each in tables), "not-judged", why, counted_as=_counted_as(tables))
+    return Judgement(key, tuple(each.line for each in tables), "not-judged", why, counted_as=counted_as(tables))
 
 
 def _at_printed_mtu(
@@ -282,25 +283,8 @@ def _judged_passes(
     def judge_alone(place: int) -> Judgement:
         return _judged(failures, key, [tables[place]], target, nodes, sizes)[1]
 
-    names = [_pass_name(table, count) for count, table in enumerate(tables, 1)]
-    return judge_passes(replace(median, counted_as=_counted_as(tables)), measured, names, judge_alone, passes)
-
-
-def _counted_as(tables: Sequence[Table]) -> str:
-    """Return what several tables of a benchmark are: passes, groups of processes, or reports of one run."""
-    if all(REPORTS in table.context for table in tables):
-        return "reports"
-    groups = len({table.column("group")[0] for table in tables if "group" in table.columns})
-    if groups < 2:
-        return "passes"
-    return "groups" if groups == len(tables) else f"tables of {groups} groups"
-
-
-def _pass_name(table: Table, count: int) -> str:
-    """Return the words for one of several tables: its heading's line, and its group if IMB has several in a table."""
-    one = f"group {table.column('group')[0]}" if "group" in table.columns else "the pass"
-    one = f"report {count}" if REPORTS in table.context else one
-    return f"{one} of line {table.line}"
+    names = [pass_name(table, count) for count, table in enumerate(tables, 1)]
+    return judge_passes(replace(median, counted_as=counted_as(tables)), measured, names, judge_alone, passes)
 
 
 def _judged(
@@ -556,36 +540,3 @@ def key_of(table: Table, benchmark: str | None) -> str | None:
     if known is None and table.benchmark is None and benchmark is not None:
         return benchmark if benchmark.partition("/")[0] == table.tool else None
     return known
-
-
-def _groups(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tuple[str | None, list[Table]]]:
-    """Return the tables that are judged together: each alone, or those that differ only in their values.
-
-    Tables of different sizes are runs of their own: a loop over sizes, or a short run before a whole one.
-    """
-    groups: list[tuple[str | None, list[Table]]] = []
-    for key, table in keyed:
-        same = (tables for other, tables in groups if passes and other == key and _alike(tables[0], table, key))
-        found = next(same, None)
-        if found is None:
-            groups.append((key, [table]))
-        else:
-            found.append(table)
-    return groups
-
-
-def _longest_messages(groups: Iterable[tuple[str | None, list[Table]]]) -> dict[str | None, int]:
-    """Return the longest messages of each benchmark's runs, B; 0 for one without sizes."""
-    longest: dict[str | None, int] = {}
-    for key, tables in groups:
-        longest[key] = max(longest.get(key, 0), *sizes_of(tables[0]), 0)
-    return longest
-
-
-def _alike(one: Table, other: Table, key: str | None) -> bool:
-    if (one.benchmark, one.columns, dict(one.context)) != (other.benchmark, other.columns, dict(other.context)):
-        return False
-    if key is None or micro.find(key).rows != "sizes" or sizes_of(one) == sizes_of(other):
-        return True
-    # Of such a tool only the other pass shows that one was cut.
-    return micro.tool(one.tool).has_no_end and begins_like(one, other)
