@@ -44,13 +44,13 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
+from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots
 from railyard.verdict.stored.groups import counted_as, groups_of, longest_messages, pass_name
 from railyard.verdict.stored.late_and_lost import late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
 from railyard.verdict.stored.remarks import (
-    below_gpu_slots,
     flow_limit,
     plateau,
     remarks_on,

@@ -9,7 +9,7 @@ from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
 from railyard.benchmarks.own_shape import LEAST_TCP_LATENCY_US
 from railyard.benchmarks.table import micro
-from railyard.hardware.day_one import HALF_ROUND_TRIP, NODE_OF_GPUS, UNNAMED, class_of
+from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
 from railyard.hardware.links import LINKS, SLOTS, Link
 from railyard.parsers.parsed import Table
@@ -18,6 +18,7 @@ from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.stored.gpus_of_one_node import without_nvlink
 from railyard.verdict.stored.late_and_lost import late_remarks
 from railyard.verdict.stored.one_rail import idle_rails
 from railyard.verdict.stored.rails_share import rails_remark
@@ -39,15 +40,6 @@ _OF_CLOUDS = ("ethernet", "efa")
 #: A port that is full carries this share of its limit: with frames of 1500 B it is 95 % of what jumbo frames reach.
 _NEARLY_ALL = 0.92
 _MOST_OF_MLX4_GBIT_S = 56.0
-#: What GPUs of one node exchange at least in slots of PCIe Gen3 x16 (15.75 GB/s before headers), and what no slot of
-#: today carries (Gen5 x16: 63 GB/s).
-_GPU_SLOT_MB_S, _MOST_OF_SLOTS_MB_S = 10_000.0, 63_000.0
-#: Where what connects them is named, they reach this share of it besides the start of each message of 4 MiB: windows
-#: reached 87 % of four NVLinks of A100, and 77 % of six of GH200, which is 8 us for each message; 10 GB/s are 63 % of a
-#: slot of Gen3 x16. A link of MI300X carries some 48 of its 64 GB/s, 75 % (AMD, Understanding RCCL Bandwidth and xGMI
-#: Performance on MI300X, rocm.blogs.amd.com).
-_GPU_LINK_SHARE, _GPU_MESSAGE_US = 0.6, 10.0
-_GPU_MESSAGE_BYTES = 4 << 20
 
 
 def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs: int) -> Iterable[str]:
@@ -56,7 +48,7 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     held = any(metric.bands for metric in judged)
     yield from _old_card(table, target)
     yield from _slot_bounds(of)
-    yield from _without_nvlink(judged, of)
+    yield from without_nvlink(judged, of)
     yield from late_remarks(judged, table, benchmark)
     yield from idle_rails(judged, of)
     for metric in judged:
@@ -93,75 +85,6 @@ def _old_card(table: Table, target: Target) -> Iterable[str]:
             f"the output names the device {device}, and cards of that name (ConnectX-3 and older) end at FDR and 40 "
             f"Gbit/s Ethernet, below {target.fabric.link.name}: is it the right link?"
         )
-
-
-def below_gpu_slots(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that GPUs of one node are "not judged: …", since they exchange less than their slots carry; or None."""
-    top = _top_of_gpus(judged, of)
-    asked_mb_s, over = _asked_of_gpus(of)
-    if of.target.gpus_alone and not of.facts.from_device:
-        return f"not judged: its buffers are not in the memory of GPUs, so nothing crossed {over} between them"
-    if top is not None and top < asked_mb_s:
-        less = f"its {number(top)} MB/s one way is less than"
-    elif (late := _late_between_gpus(judged, of, asked_mb_s)) is not None:
-        less = f"its {late} is longer than"
-    else:
-        return None
-    topology = "rocm-smi --showtopo" if over.startswith("xGMI") else "nvidia-smi topo -m"
-    return (
-        f"not judged: {less} GPUs of one node exchange over {over} ({number(asked_mb_s)} MB/s): look at {topology}, "
-        "at the slots' width, and at ACS"
-    )
-
-
-def _asked_of_gpus(of: Run) -> tuple[float, str]:
-    """Return what is asked of two GPUs of one node, MB/s one way, and the words for what connects them."""
-    known = of.target.between_gpus()
-    if known is None:
-        return _GPU_SLOT_MB_S, "PCIe Gen3 x16"
-    time_us = _GPU_MESSAGE_US + _GPU_MESSAGE_BYTES / (_GPU_LINK_SHARE * known.value_mb_s)
-    return _GPU_MESSAGE_BYTES / time_us, known.terms
-
-
-def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float) -> str | None:
-    """Return words for half a round trip of a long message between GPUs of one node that takes longer than a start and
-    the rate that is asked; None for any other.
-    """
-    if not _is_between_gpus(of) or of.benchmark.one_turn != HALF_ROUND_TRIP:
-        return None
-    for metric in judged:
-        rates = points(metric)
-        if metric.declared.name != LATENCY or not rates or rates[-1][0] < DAY_ONE_FROM_BYTES:
-            continue
-        size, us = rates[-1]
-        if us > NODE_OF_GPUS.start_us + size / asked_mb_s:
-            return f"{number(us)} us at {message_size(size)}"
-    return None
-
-
-def _without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
-    top = _top_of_gpus(judged, of)
-    if of.target.gpus is None and top is not None and _GPU_SLOT_MB_S <= top <= _MOST_OF_SLOTS_MB_S:
-        yield (
-            f"NVLink was not seen: PCIe carries {number(top)} MB/s too; only above {number(_MOST_OF_SLOTS_MB_S)} MB/s "
-            "(PCIe Gen5 x16) one way the GPUs surely used a faster link"
-        )
-
-
-def _top_of_gpus(judged: Sequence[MetricInput], of: Run) -> float | None:
-    """Return the highest bandwidth one way, MB/s, of windows of long messages between GPUs of one node, or None."""
-    if not _is_between_gpus(of):
-        return None
-    for metric in judged:
-        declared = micro.metric(of.benchmark.key, metric.declared.name)
-        long = [value for size, value in points(metric) if size >= DAY_ONE_FROM_BYTES]
-        if declared.name == BANDWIDTH and declared.shape == "stream" and long:
-            return max(long) / declared.directions
-    return None
-
-
-def _is_between_gpus(of: Run) -> bool:
-    return of.facts.nodes == 1 and of.facts.from_device and not of.benchmark.within
 
 
 def _follows_bandwidth(metric: MetricInput, judged: Sequence[MetricInput]) -> bool:

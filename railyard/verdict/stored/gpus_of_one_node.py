@@ -1,0 +1,91 @@
+"""What a stored output between GPUs of one node shows of what connects them: slots of PCIe, or a faster link."""
+
+from collections.abc import Iterable, Sequence
+
+from railyard.base.wording import message_size, number
+from railyard.benchmarks.model import BANDWIDTH, LATENCY
+from railyard.benchmarks.table import micro
+from railyard.hardware.day_one import HALF_ROUND_TRIP, NODE_OF_GPUS
+from railyard.hardware.limits import DAY_ONE_FROM_BYTES
+from railyard.verdict.inputs import Run
+from railyard.verdict.rules.model import MetricInput, points
+
+#: What GPUs of one node exchange at least in slots of PCIe Gen3 x16 (15.75 GB/s before headers), and what no slot of
+#: today carries (Gen5 x16: 63 GB/s).
+_GPU_SLOT_MB_S, _MOST_OF_SLOTS_MB_S = 10_000.0, 63_000.0
+#: Where what connects them is named, they reach this share of it besides the start of each message of 4 MiB: windows
+#: reached 87 % of four NVLinks of A100, and 77 % of six of GH200, which is 8 us for each message; 10 GB/s are 63 % of a
+#: slot of Gen3 x16. A link of MI300X carries some 48 of its 64 GB/s, 75 % (AMD, Understanding RCCL Bandwidth and xGMI
+#: Performance on MI300X, rocm.blogs.amd.com).
+_GPU_LINK_SHARE, _GPU_MESSAGE_US = 0.6, 10.0
+_GPU_MESSAGE_BYTES = 4 << 20
+
+
+def below_gpu_slots(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that GPUs of one node are "not judged: …", since they exchange less than their slots carry; or None."""
+    top = _top_of_gpus(judged, of)
+    asked_mb_s, over = _asked_of_gpus(of)
+    if of.target.gpus_alone and not of.facts.from_device:
+        return f"not judged: its buffers are not in the memory of GPUs, so nothing crossed {over} between them"
+    if top is not None and top < asked_mb_s:
+        less = f"its {number(top)} MB/s one way is less than"
+    elif (late := _late_between_gpus(judged, of, asked_mb_s)) is not None:
+        less = f"its {late} is longer than"
+    else:
+        return None
+    topology = "rocm-smi --showtopo" if over.startswith("xGMI") else "nvidia-smi topo -m"
+    return (
+        f"not judged: {less} GPUs of one node exchange over {over} ({number(asked_mb_s)} MB/s): look at {topology}, "
+        "at the slots' width, and at ACS"
+    )
+
+
+def _asked_of_gpus(of: Run) -> tuple[float, str]:
+    """Return what is asked of two GPUs of one node, MB/s one way, and the words for what connects them."""
+    known = of.target.between_gpus()
+    if known is None:
+        return _GPU_SLOT_MB_S, "PCIe Gen3 x16"
+    time_us = _GPU_MESSAGE_US + _GPU_MESSAGE_BYTES / (_GPU_LINK_SHARE * known.value_mb_s)
+    return _GPU_MESSAGE_BYTES / time_us, known.terms
+
+
+def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float) -> str | None:
+    """Return words for half a round trip of a long message between GPUs of one node that takes longer than a start and
+    the rate that is asked; None for any other.
+    """
+    if not _is_between_gpus(of) or of.benchmark.one_turn != HALF_ROUND_TRIP:
+        return None
+    for metric in judged:
+        rates = points(metric)
+        if metric.declared.name != LATENCY or not rates or rates[-1][0] < DAY_ONE_FROM_BYTES:
+            continue
+        size, us = rates[-1]
+        if us > NODE_OF_GPUS.start_us + size / asked_mb_s:
+            return f"{number(us)} us at {message_size(size)}"
+    return None
+
+
+def without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
+    """Yield that a bandwidth between GPUs of one node does not show NVLink, since slots of PCIe carry it too."""
+    top = _top_of_gpus(judged, of)
+    if of.target.gpus is None and top is not None and _GPU_SLOT_MB_S <= top <= _MOST_OF_SLOTS_MB_S:
+        yield (
+            f"NVLink was not seen: PCIe carries {number(top)} MB/s too; only above {number(_MOST_OF_SLOTS_MB_S)} MB/s "
+            "(PCIe Gen5 x16) one way the GPUs surely used a faster link"
+        )
+
+
+def _top_of_gpus(judged: Sequence[MetricInput], of: Run) -> float | None:
+    """Return the highest bandwidth one way, MB/s, of windows of long messages between GPUs of one node, or None."""
+    if not _is_between_gpus(of):
+        return None
+    for metric in judged:
+        declared = micro.metric(of.benchmark.key, metric.declared.name)
+        long = [value for size, value in points(metric) if size >= DAY_ONE_FROM_BYTES]
+        if declared.name == BANDWIDTH and declared.shape == "stream" and long:
+            return max(long) / declared.directions
+    return None
+
+
+def _is_between_gpus(of: Run) -> bool:
+    return of.facts.nodes == 1 and of.facts.from_device and not of.benchmark.within
