@@ -16,6 +16,14 @@ _LARGEST, _SMALLEST = 1e30, 1e-30
 #: Units of what is measured: never below 0, and never beyond these. Residuals and constants of a machine have none.
 _MEASURED = frozenset({"MB/s", "us", "1/s", "B", "Gflop/s", "Gbit/s", "s", "%", "Mop/s", "GUP/s"})
 _LONGEST = 1000  # no row of a tool is longer
+#: The end of a figure beyond these. To look for it in the whole text first takes most outputs no time.
+_FAR_EXPONENT = re.compile(r"[0-9]\.?[eE][+-]?(?:[3-9][0-9]|[0-9]{3,4})(?![\w.])")
+#: "Time in seconds =  1e308", "latency  =  -1.5 us": a figure behind the name of what is measured.
+_NAMED = re.compile(
+    r"(?=[^=:]{0,80}(?:time|seconds|latency|bandwidth|bw|rate|flops?|op/s|total)\b)[^=:]{2,80}[=:]\s{0,40}"
+    r"(?P<figure>\S{1,400})(?:\s{1,40}[A-Za-z/%]{1,20})?\s{0,40}",
+    re.IGNORECASE,
+)
 _NUMBER = re.compile(
     r"(?<![^\s=:|,(])(?P<number>[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?(?:[eE][+-]?[0-9]{1,4})?|inf|infinity|nan))"
     r"(?=[\s|,)%]|\Z)",
@@ -26,15 +34,15 @@ _NUMBER = re.compile(
 def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
     """Return what was read without figures that no measurement gives, and with a failure for the line of each."""
     doubtful = [table for table in parsed.tables if not table.complete or _has_absurd(table)]
-    # a row that no parser took for one: "1e308   1000   57.71"
+    lines = texts_of(cleaned(text)) if doubtful or _FAR_EXPONENT.search(text) else []
+    # also rows that no parser took for one: "1e308   1000   57.71"
     found = {
-        remark.line: Remark(remark.line, f"{what}: {remark.text}")
-        for remark in (parsed.remarks if parsed.tables else ())
-        if "e" in remark.text.lower() and (what := _absurd_in(remark.text, False)) is not None
+        number: Remark(number, f"{what}: {line.strip()}")
+        for number, line in enumerate(lines, start=1)
+        if _FAR_EXPONENT.search(line) and (what := _absurd_in(line, False)) is not None
     }
     if not doubtful and not found:
         return parsed
-    lines = texts_of(cleaned(text)) if doubtful else []
     for table in doubtful:
         # the root of a collective without one is -1
         negative = any(
@@ -88,6 +96,9 @@ def _is_absurd(cell: Cell, unit: str | None) -> bool:
 def _absurd_in(line: str, negative: bool) -> str | None:
     """Return what is wrong with the first such number of a row, in words; None if each can be, or for other lines."""
     words = line.split() if len(line) <= _LONGEST else []
+    named = _NAMED.fullmatch(line) if words else None
+    if named is not None:
+        words = [named["figure"]]
     if 2 * sum(_NUMBER.fullmatch(word) is not None for word in words) < max(1, len(words)):
         return None
     for found in _NUMBER.finditer(line):

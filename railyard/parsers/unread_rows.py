@@ -31,7 +31,9 @@ _SIZE = re.compile(
     r"(?:<\w{1,9}>|[*_~(\[|]{1,3})?(?P<digits>[0-9]{1,3}(?:[,'_][0-9]{3}){1,5}|[0-9]{1,18})(?P<prefix>[KkMmGg]?)(?:i?B|l)?"
     r"(?![\w.:-])\S{0,12}"
 )
-_ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+")
+_ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+?#∞")
+# In place of a size: "-4194304", "0x1F", "********", "∞", or more digits than a size has.
+_NO_SIZE = re.compile(r"-[0-9]{1,400}|[0-9]{19,400}|0[xX][0-9A-Fa-f]{1,20}|[-*?#]{2,40}|[-+]?∞")
 #: Tools that print figures without a heading while they run.
 _PRINT_PROGRESS = frozenset({"hpl", "hpcc"})
 # What someone wrote in front of a row, a word of its own.
@@ -107,7 +109,7 @@ def without_lost_rows(parsed: Parsed) -> Parsed:
     """Return what was read, with a failure for each row of a table that was not, and these tables as incomplete.
 
     Such a line begins with a size that the table lacks, and has a word for each column; one is no number, or more
-    words follow.
+    words follow. Or its size is none, such as "-4194304".
     """
     tables = sorted((table for table in parsed.tables if "size" in table.columns), key=lambda table: table.line)
     lost = list(_lost_rows(tables, parsed.remarks)) if tables else []
@@ -143,6 +145,8 @@ def _wrong_word(words: Sequence[str], table: Table, sizes: frozenset[int]) -> st
     """Return what was expected in place of the first word that is no figure; None for a line that is no row."""
     marked = len(words) > 1 and _MARK.fullmatch(words[0]) is not None
     row, width = words[marked:], len(table.columns)
+    if _lacks_size(words, table):
+        return f'a size, such as 65536, in place of "{one_line(words[table.columns.index("size")])[:_MOST_SHOWN]}"'
     if len(row) < max(width, 2) or not _is_next(row[table.columns.index("size")], sizes):
         return None
     is_checked = "validation" in table.columns
@@ -156,6 +160,15 @@ def _wrong_word(words: Sequence[str], table: Table, sizes: frozenset[int]) -> st
     if wrong:
         return f'plain numbers, such as 1234.56, in place of "{one_line(wrong[0])[:_MOST_SHOWN]}"'
     return None if beside is None else f'{counted(width, "word")} without "{one_line(beside)[:_MOST_SHOWN]}"'
+
+
+def _lacks_size(words: Sequence[str], table: Table) -> bool:
+    """Return whether a line is a row of a table with something else in place of its size."""
+    place = table.columns.index("size")
+    if len(words) != len(table.columns) or _NO_SIZE.fullmatch(words[place]) is None:
+        return False
+    others = [word for word in (*words[:place], *words[place + 1 :]) if not _CHECKED.fullmatch(word)]
+    return any("." in word for word in others) and all(number(word) is not None for word in others)
 
 
 def _is_next(word: str, sizes: frozenset[int]) -> bool:

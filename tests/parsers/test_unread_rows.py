@@ -140,6 +140,17 @@ def test_a_last_row_that_is_marked_as_a_whole_fails_its_table(tool: str, whole: 
     assert not parsed.tables[0].complete
 
 
+@pytest.mark.parametrize("size", ["-65536", "-1", "0x10000", "--", "\u221e", "9" * 26])
+@pytest.mark.parametrize("tool", TABLES)
+def test_a_last_row_without_a_size_fails_its_table(tool: str, size: str) -> None:
+    table, row = TABLES[tool]
+    text = f"{table}{row.replace('FIGURE', '2807.12').replace('65536', size)}\n"
+    parsed = with_wrong_lines(detect.parse(text), text)
+    (failure,) = (failure for failure in parsed.failures if failure.line == text.count("\n"))
+    assert failure.text.endswith(f'expected a size, such as 65536, in place of "{size}"')
+    assert not parsed.tables[0].complete
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -150,6 +161,8 @@ def test_a_last_row_that_is_marked_as_a_whole_fails_its_table(tool: str, whole: 
         "20261128 05:29:42",
         "2026-11-28 05:29:42 vn1 has 3.5 GB",
         "4 8.5",
+        "-1 of 3",
+        "-- 8.5 s",
         "16 (of 32)",
         "# 65536 2807.12",
         "[vn1:1234] 65536 12.5",
