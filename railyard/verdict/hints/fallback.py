@@ -109,8 +109,8 @@ FALLBACKS: tuple[Fallback, ...] = (
     ),
     Fallback(
         "Open MPI",
-        "there are no active ports detected",
-        r"^[^\n]{0,200}\bthere are no active ports detected\b[^\n]{0,120}$",
+        "no active ports detected",
+        r"^[^\n]{0,200}\bno active ports detected\b[^\n]{0,120}$",
         "Open MPI found an RDMA device but no port of it that is up, and left it out of the job",
         "look at cable, subnet manager and ibstat of the node",
         "github.com/open-mpi/ompi, v4.1.x, opal/mca/btl/openib/help-mpi-btl-openib.txt",

@@ -228,8 +228,11 @@ def test_a_run_that_failed_keeps_its_own_cause_first() -> None:
     assert 'reports 2 failures, line 27: "Abort(1) on node 1' in found.sentence
 
 
-def test_the_words_alone_are_a_failure() -> None:
-    line = "but there are no active ports detected (or Open MPI was unable to use"
+@pytest.mark.parametrize(
+    "line",
+    ["but there are no active ports detected (or Open MPI was unable to use", "vn1: no active ports detected"],
+)
+def test_the_words_alone_are_a_failure(line: str) -> None:
     failures, _ = judged_fallbacks(LINKS["ib-hdr"], f"\n{line}\n", Parsed().tables, ())
     assert [(each.line, each.text) for each in failures] == [(2, line)]
 
