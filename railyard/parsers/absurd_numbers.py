@@ -12,7 +12,9 @@ from railyard.parsers.lines import cleaned, texts_of
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 
 #: No rate, time or count of a benchmark is beyond these, in any unit.
-_LARGEST, _SMALLEST = 1e30, 1e-30
+_LARGEST, _SMALLEST = 1e26, 1e-30
+#: No message is longer than a signed number of 64 bits can count, and no tool prints a larger figure before its unit.
+_LARGEST_PRINTED = 2**63
 #: Units of what is measured: never below 0, and never beyond these. Residuals and constants of a machine have none.
 _MEASURED = frozenset({"MB/s", "us", "1/s", "B", "Gflop/s", "Gbit/s", "s", "%", "Mop/s", "GUP/s"})
 _LONGEST = 1000  # no row of a tool is longer
@@ -82,7 +84,7 @@ def _is_plain(cells: tuple[Cell, ...]) -> bool:
         return False
     numbers = [cell for cell in cells if cell is not None]
     # in a sum, a NaN remains; smallest and largest could miss it
-    return min(numbers) >= _SMALLEST and max(numbers) <= _LARGEST and math.isfinite(sum(numbers))
+    return min(numbers) >= _SMALLEST and max(numbers) <= _LARGEST_PRINTED and math.isfinite(sum(numbers))
 
 
 def _is_absurd(cell: Cell, unit: str | None) -> bool:
@@ -90,7 +92,8 @@ def _is_absurd(cell: Cell, unit: str | None) -> bool:
         return False
     if isinstance(cell, float) and not math.isfinite(cell):
         return True
-    return unit in _MEASURED and (cell < 0 or cell > _LARGEST or 0 < cell < _SMALLEST)
+    most = _LARGEST_PRINTED if unit == "B" else _LARGEST
+    return unit in _MEASURED and (cell < 0 or cell > most or 0 < cell < _SMALLEST)
 
 
 def _absurd_in(line: str, negative: bool) -> str | None:
@@ -105,7 +108,7 @@ def _absurd_in(line: str, negative: bool) -> str | None:
         value = float(found["number"])
         if not math.isfinite(value):
             return "not finite"
-        if abs(value) > _LARGEST or 0 < abs(value) < _SMALLEST:
+        if abs(value) > _LARGEST_PRINTED or 0 < abs(value) < _SMALLEST:
             return "beyond any measurement"
         if value < 0 and negative:
             return "below 0"

@@ -114,7 +114,10 @@ def test_an_overlap_that_cannot_be_is_a_failure(value: str) -> None:
 @pytest.mark.parametrize("value", ["1e308", "1e-320", "1e999", "-1.50"])
 @pytest.mark.parametrize(
     "form",
-    ["tcp_lat:\n    latency  =  {value} us\n", "tcp_bw:\n    bw  =  1.17 GB/sec\ntcp_lat:\n    latency  =  {value} us\n"],
+    [
+        "tcp_lat:\n    latency  =  {value} us\n",
+        "tcp_bw:\n    bw  =  1.17 GB/sec\ntcp_lat:\n    latency  =  {value} us\n",
+    ],
 )
 def test_such_a_figure_behind_its_name_has_its_line(form: str, value: str) -> None:
     text = form.format(value=value)
@@ -122,8 +125,9 @@ def test_such_a_figure_behind_its_name_has_its_line(form: str, value: str) -> No
     assert text.count("\n") in [failure.line for failure in parsed.failures]
 
 
-@pytest.mark.parametrize("value", ["1e308", "1e-320", "1e999"])
+@pytest.mark.parametrize("value", ["1e308", "1e-320", "1e999", "9" * 20, "9" * 26])
 def test_a_row_that_is_the_only_one_has_its_line(value: str) -> None:
     text = PERFTEST.format(value=11011.80).replace("65536", value)
     parsed = with_wrong_lines(detect.parse(text), text)
     assert 5 in [failure.line for failure in parsed.failures]
+    assert all(not table.complete for table in parsed.tables)

@@ -140,7 +140,7 @@ def test_a_last_row_that_is_marked_as_a_whole_fails_its_table(tool: str, whole: 
     assert not parsed.tables[0].complete
 
 
-@pytest.mark.parametrize("size", ["-65536", "-1", "0x10000", "--", "\u221e", "9" * 26])
+@pytest.mark.parametrize("size", ["-65536", "-1", "0x10000", "--", "\u221e"])
 @pytest.mark.parametrize("tool", TABLES)
 def test_a_last_row_without_a_size_fails_its_table(tool: str, size: str) -> None:
     table, row = TABLES[tool]
