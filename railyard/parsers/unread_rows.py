@@ -34,6 +34,8 @@ _SIZE = re.compile(
 _ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+?#∞")
 # In place of a size: "-4194304", "0x1F", "********", "∞", or more digits than a size has.
 _NO_SIZE = re.compile(r"-[0-9]{1,400}|[0-9]{19,400}|0[xX][0-9A-Fa-f]{1,20}|[-*?#]{2,40}|[-+]?∞")
+# "  5) gcc/13.2.0   11) cuda/12.4" of `module list`, whose first number is no size
+_LISTED = re.compile(r"[0-9]{1,4}\)[ \t]{1,20}[A-Za-z]")
 #: Tools that print figures without a heading while they run.
 _PRINT_PROGRESS = frozenset({"hpl", "hpcc"})
 # What someone wrote in front of a row, a word of its own.
@@ -133,6 +135,8 @@ def _lost_rows(tables: Sequence[Table], remarks: Sequence[Remark]) -> Iterator[t
     begins = [table.line for table in tables]
     sizes = [frozenset(size for size in table.column("size") if isinstance(size, int)) for table in tables]
     for line, text in rows:
+        if _LISTED.match(text):
+            continue
         place = bisect_left(begins, line) - 1
         what = _wrong_word(text.split(), tables[place], sizes[place]) if place >= 0 else None
         if what is not None:

@@ -202,3 +202,12 @@ def test_a_row_whose_heading_is_lost_beside_a_table_is_a_failure() -> None:
 def test_other_figures_beside_a_table_are_remarks(text: str) -> None:
     parsed = Parsed(osu.parse(f"{HEADING}1        1.60\n").tables, remarks=(Remark(9, text),))
     assert without_unannounced_rows(parsed) == parsed
+
+
+def test_two_equal_runs_with_their_lists_of_modules_are_read_one_by_one() -> None:
+    modules = "  1) gcc/13.2.0      4) ucx/1.17\n  5) hwloc/2.11.1-1.3_b7  11) cuda/12.4\n"
+    text = f"{modules}{HEADING}1        1.60\n2        3.10\n4        6.25\n"
+    alone, twice = (with_wrong_lines(osu.parse(each), each) for each in (text, text * 2))
+    assert [table.rows for table in twice.tables] == [alone.tables[0].rows] * 2
+    assert not twice.failures
+    assert all(table.complete for table in twice.tables)
