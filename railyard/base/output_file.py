@@ -4,6 +4,7 @@ import codecs
 import gzip
 import io
 import os
+import re
 import stat
 import zlib
 from collections.abc import Mapping
@@ -29,7 +30,11 @@ _WHY: Mapping[type[OSError], tuple[str, str]] = MappingProxyType(
 )
 _EXPECTED = "the text output of a benchmark"
 # For files that are packed, have another encoding, or are text in which a file system left a hole.
-_TO_TEXT = "make it text: xz -dc FILE | railyard parse - (or unzip -p FILE, iconv -f UTF-16 FILE, tr -d '\\000' < FILE)"
+_TO_TEXT = "make it text: xz -dc FILE | railyard parse - (or unzip -p FILE, iconv -f UTF-32 FILE, tr -d '\\000' < FILE)"
+#: Line ends of old Macs, of VT and of Unicode. A reader that drops one of them joins two figures to a number.
+_OTHER_ENDS = re.compile("[\r\x0b\x0c\x85\u2028\u2029]")
+# "copying:  50% |####": a progress bar overwrites itself, and what is printed next overwrites it
+_PROGRESS = re.compile(r"\D{0,60}[0-9]{1,3}(?:\.[0-9]{1,2})? ?%")
 _CHUNK = 2**20
 _GZIP = b"\x1f\x8b"
 
@@ -37,8 +42,9 @@ _GZIP = b"\x1f\x8b"
 def read_output(name: str, standard_input: BinaryIO) -> str:
     """Return the text of a file, or of standard input if ``name`` is ``-``. Its lines keep their numbers.
 
-    gzip is unpacked, a byte order mark of UTF-8 is dropped, and bytes that are not UTF-8 become U+FFFD. Escape
-    sequences and control characters are removed. A carriage return does not end a line; inside a line it is a blank.
+    gzip is unpacked, UTF-16 is decoded (PowerShell's ">" writes it), a byte order mark is dropped, and bytes that are
+    not UTF-8 become U+FFFD. Escape sequences and control characters are removed. A carriage return or a line separator
+    of Unicode ends a line only in a text without newlines; elsewhere it is a blank, and a progress bar before it goes.
 
     Raises InputError if there is no such file, or if it is a folder, empty, cut (gzip), larger than ``MOST_BYTES`` or
     ``MOST_LINES``, or not text: NUL bytes are in programs, other encodings and other packed files.
@@ -116,13 +122,42 @@ def _too_large(shown: str, found: str, most: int = 0) -> InputError:
 
 def _decoded(content: bytes, shown: str) -> str:
     """Return the text of these bytes, made harmless. Raises InputError if they are not text."""
-    at = content.find(b"\x00")
+    text = _utf_16(content)
+    at = content.find(b"\x00") if text is None else -1
     if at >= 0:
         found, line = f"binary data: byte {at + 1} is NUL", content.count(b"\n", 0, at) + 1
         raise _refusal(shown, found, _TO_TEXT, line=line)
     lines = content.count(b"\n")
     if lines > MOST_LINES:
         raise _too_large(shown, f"{lines:,} lines", MOST_LINES)
-    text = content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
-    # clean() would turn a carriage return into a line's end, and so shift the numbers of all lines below it
-    return clean(text.replace("\r\n", "\n").replace("\r", " "))
+    return clean(_with_newlines(text or content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")))
+
+
+def _utf_16(content: bytes) -> str | None:
+    """Return the text of these bytes if they are UTF-16, with a byte order mark or of ASCII; None for any others."""
+    marked = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    odd, even = (content[at:4096:2] for at in (1, 0))
+    kind = "utf-16" if marked else "utf-16-le" if odd.strip(b"\0") == b"" else "utf-16-be"
+    if len(content) < 4 or not (marked or odd.strip(b"\0") == b"" or even.strip(b"\0") == b""):
+        return None
+    try:
+        text = content.decode(kind)
+    except UnicodeDecodeError:
+        return None
+    return None if "\x00" in text else text
+
+
+def _with_newlines(text: str) -> str:
+    """Return a text in which only newlines end lines, so that ``clean`` neither adds lines nor joins two."""
+    text = text.replace("\r\n", "\n")
+    if _OTHER_ENDS.search(text) is None:
+        return text
+    if "\n" not in text.rstrip("\n"):
+        return _OTHER_ENDS.sub("\n", text)
+    return "\n".join([_last_shown(line) if _OTHER_ENDS.search(line) else line for line in text.split("\n")])
+
+
+def _last_shown(line: str) -> str:
+    """Return a line without the progress bars that carriage returns in it overwrite."""
+    *earlier, last = [part for part in line.split("\r") if clean(part).strip()] or [""]
+    return _OTHER_ENDS.sub(" ", " ".join([*(part for part in earlier if not _PROGRESS.match(part)), last]))

@@ -36,9 +36,19 @@ def read(folder: Path, content: bytes, name: str = "job.out") -> str:
         (gz(TEXT.encode()), TEXT),
         (gz(TEXT[:9].encode()) + gz(TEXT[9:].encode()), TEXT),  # two members, as cat makes them
         (b"\x1b]0;node1\x07\x1b[?2004h\x1b[1;32m# Size\x1b[0m\x1b[K  Bandwidth (MB/s)\n1  2.00\n", TEXT),
-        (b"10%\r20%\r\r\n1  2.00\n", "10% 20% \n1  2.00\n"),  # a line keeps its number
+        (b"10%\r20%\r\r\n1  2.00\n", "20%\n1  2.00\n"),  # a line keeps its number
+        (b"copy: 10% |#\rcopy: 90% |###\r1  2.00\n2  3.00\n", "1  2.00\n2  3.00\n"),
+        (b"1  2.00\r2  3.00\n4  5.00\n", "1  2.00 2  3.00\n4  5.00\n"),  # no row is dropped
+        (b"\x1b[?2004l\r1  2.00\n2  3.00\n", "1  2.00\n2  3.00\n"),
+        (TEXT.replace("\n", "\r").encode(), TEXT),
+        (TEXT.replace("\n", "\u2028").encode(), TEXT),
+        ("1  2.00\u20283  4.00\n5  6.00\n".encode(), "1  2.00 3  4.00\n5  6.00\n"),  # 2.003 was never printed
+        (TEXT.replace("\n", "\r\n").encode("utf-16"), TEXT),
+        (b"\xfe\xff" + TEXT.encode("utf-16-be"), TEXT),
+        (TEXT.encode("utf-16-le"), TEXT),
+        (TEXT.encode("utf-16-be"), TEXT),
         (b"\xb5s\n", "\N{REPLACEMENT CHARACTER}s\n"),  # Latin-1
-        (b"a\x0cb\x07\n", "ab\n"),
+        (b"a\x0cb\x07\nc\n", "a b\nc\n"),
     ],
 )
 def test_a_text_is_read_however_it_is_stored(tmp_path: Path, content: bytes, text: str) -> None:
@@ -53,7 +63,7 @@ WHAT = "expected the text output of a benchmark"
 PACKED = gz(TEXT.encode())
 BINARY = (
     f", {WHAT}; make it text: xz -dc FILE | railyard parse - "
-    "(or unzip -p FILE, iconv -f UTF-16 FILE, tr -d '\\000' < FILE)"
+    "(or unzip -p FILE, iconv -f UTF-32 FILE, tr -d '\\000' < FILE)"
 )
 REFUSED = [
     (b"", f": found an empty file, {WHAT}; was the job's output kept?"),
@@ -61,7 +71,7 @@ REFUSED = [
     (gz(b""), f": found an empty file, {WHAT}; was the job's output kept?"),
     (b"1 2\n3 \x00\x00 4\n", f":2: found binary data: byte 7 is NUL{BINARY}"),
     (b"\x7fELF\x02\x01\x01\x00", f":1: found binary data: byte 8 is NUL{BINARY}"),
-    (TEXT.encode("utf-16"), f":1: found binary data: byte 4 is NUL{BINARY}"),
+    (TEXT.encode("utf-32"), f":1: found binary data: byte 3 is NUL{BINARY}"),
     (b"\xfd7zXZ\x00", f":1: found binary data: byte 6 is NUL{BINARY}"),
     (PACKED[:-9], f": found a gzip file that is cut, {WHAT}; copy it again: its end is missing"),
     (PACKED[:5], f": found a gzip file that is cut, {WHAT}; copy it again: its end is missing"),
