@@ -24,8 +24,8 @@ _PATTERNS = {
         rf"{_WITHIN}(?:={{2,3}} SUMMARY"
         r"|(?:Min|Max|Avg|Std)(?: (?:bisection )?(?:bandwidth|latency|efficiency) {0,20}:|$))"
     ),
-    # "Column=128 Fraction=0.005 Gflops=1.5e+01" of HPL is one line
-    "hpcc": rf"{_SECTION}|=[^\s=]{{1,40}}[ \t]{{1,40}}(?!Fraction|[GM]flops)[A-Z]\w{{1,40}}=",
+    # "Column=128 Fraction=0.005 Gflops=1.5e+01" of HPL is one line, and 'TERM="xterm" TTY="/dev/pts/0"' of script(1)
+    "hpcc": rf"{_SECTION}|=[^\s=\"]{{1,40}}[ \t]{{1,40}}(?!Fraction|[GM]flops)[A-Z]\w{{1,40}}=",
     "hpl": _SECTION,  # of HPCC, whose name was broken
     "imb": r"#-{20,90}[ \t]{1,40}#|^# \S[^\n]{0,200}?[ \t]#(?:[ \t]|$)",
     "iperf2": _STREAM,

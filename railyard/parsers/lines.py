@@ -26,6 +26,9 @@ _TAG = re.compile(
     rf"(?:(?:{_DATE})?\[(?:[\w.-]{{1,100}}@)?[0-9]{{1,9}},[0-9]{{1,9}}\]|{_DATE})<std(?:out|err|diag)>: ?"
     r"|\x1b\[[0-9;?]{0,12}[A-Za-z]"
 )
+# Blanks of other widths, which pages and spreadsheets put between columns; and marks without any width.
+_BLANKS = re.compile("[\xa0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_NO_WIDTH = re.compile("[\xad\u200b-\u200d\u2060\ufeff]")
 _DIGITS = 24  # of a number before its point
 _MOST_DIGITS = 18  # of a size
 # C, Fortran and Python print two digits or more after the sign of an exponent: "1.517e+0" is cut.
@@ -199,7 +202,7 @@ class CleanText(str):
 
 
 def cleaned(text: str) -> CleanText:
-    """Return a text without carriage returns at line ends, launcher tags, colours and no-break blanks.
+    """Return a text without carriage returns at line ends, launcher tags and colours; each blank is one of ASCII.
 
     The lines stay the same ones.
     """
@@ -207,8 +210,8 @@ def cleaned(text: str) -> CleanText:
         return text
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    if "\xa0" in text:  # copied from a web page
-        text = text.replace("\xa0", " ")
+    if not text.isascii():
+        text = _NO_WIDTH.sub("", _BLANKS.sub(" ", text))
     if "\r" in text or "<std" in text or "\x1b" in text:
         text = "\n".join([_clean(part) for part in text.split("\n")])
     return CleanText(text)
