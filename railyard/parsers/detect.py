@@ -65,11 +65,14 @@ def parse(text: str, tool: str | None = None) -> Parsed:
             raise
         return plain
     is_read = bool(parsed.tables or parsed.fabric or parsed.hardware or parsed.nccl)
-    # nccl's parser takes prefixes off by itself
-    if is_read and (parsed.nccl or not parsed.tables or not begins_with_prefix(text)):
+    # nccl's parser takes prefixes off by itself, but not the numbers of lines
+    is_whole = not parsed.tables if parsed.nccl is None else bool(parsed.tables)
+    if is_read and (is_whole or not (parsed.nccl or begins_with_prefix(text))):
         return parsed
     plain = _without_prefixes(text, read, is_read)
-    return parsed if plain is None or count_cells(rows_of(plain)) < count_cells(rows_of(parsed)) else plain
+    if plain is None or (parsed.nccl and not plain.tables):
+        return parsed
+    return parsed if count_cells(rows_of(plain)) < count_cells(rows_of(parsed)) else plain
 
 
 def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:

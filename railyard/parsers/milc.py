@@ -30,7 +30,7 @@ _ITERS = re.compile(r"^total_iters ?= {1,4}(?P<iters>[0-9]{1,12})\s*$")
 _CG = re.compile(rf"^(?:MULTI_)?(?:CONGRAD|CG|BiC)\S{{0,20}}: {{1,4}}time = {{1,4}}(?P<time>{_E})(?= )")
 _CG_END = re.compile(
     rf"iters ?= {{0,4}}(?P<iters>[0-9]{{1,12}})(?: masses = [0-9]{{1,6}})?"
-    rf"(?: (?:mflops|MF) = (?:(?P<mflops>{_E}|[0-9]{{1,12}}\.[0-9]{{1,6}})|[-+]?(?:nan|inf)))?[ \t]{{0,4}}$"
+    rf"(?: (?:mflops|MF) = (?:(?P<mflops>{_E}|[0-9]{{1,12}}\.[0-9]{{1,6}})|[-+]?(?:nan|inf)))?[ \t]{{0,200}}$"
 )
 _COUNTS = re.compile(r" iters ?= {0,4}([0-9]{1,12})")  # one per right-hand side
 _VERSION = re.compile(r"^MIMD version (?P<version>[0-9]\S{0,40})")

@@ -1,24 +1,41 @@
 """Outputs out of pages, mails, chats and logs, without what these put before or around their lines.
 
-``undecorated`` takes off what is certain: fences of Markdown, quotation marks and "=3D" of mails, entities of HTML.
-``without_prefixes`` takes off what a launcher, a shell for many nodes or a logger prints before each line ("0: ",
-"node1: ", "[0] ", "worker | ", a time). Lines keep their numbers.
+``undecorated`` takes off what is certain: fences of Markdown, quotation marks and "=3D" of mails, entities and tags of
+HTML, codes of a terminal that were written out ("^[[0m"), marks at the end of each line. ``without_prefixes`` takes off
+what a launcher, a shell for many nodes or a logger prints before each line ("0: ", "node1: ", "[0] ", "worker | ", a
+time), and the numbers of lines. Lines keep their numbers, unless a page had "<br>" in place of newlines.
 
 Source: RFC 2045, 6.7 (quoted-printable); srun(1) --label; pdsh(1); Hydra's -prepend-rank; RFC 3164, 4.1 (syslog);
-ts(1) of moreutils, whose default is "%b %d %H:%M:%S"; TIMESTAMP_FORMAT "%c " of src/iperf.h of esnet/iperf.
+ts(1) of moreutils, whose default is "%b %d %H:%M:%S"; TIMESTAMP_FORMAT "%c " of src/iperf.h of esnet/iperf; cat(1) -A
+and -n, nl(1), grep(1) -n, less(1) -N.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, pairwise
 
 from railyard.parsers.parsed import ParseError
 
 _FENCE = re.compile(
     r"^[ \t]{0,40}(?:```|~~~)[a-z]{0,12}(?:-session)?[ \t]{0,9}$|^[ \t]{0,40}```|```[ \t]{0,9}$", re.MULTILINE
 )
-_ENTITY = re.compile(r"&(?:lt|gt|amp|nbsp|quot|#[0-9]{1,5});")
-_TAG = re.compile(r"</?(?:pre|code|samp|tt|br)(?: [^<>\n]{0,100})?/?>", re.IGNORECASE)
+_ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,5}|#[xX][0-9a-fA-F]{1,5});")
+_MOST_ESCAPED = 2  # times: "&amp;nbsp;"
+_BREAK = re.compile(r"<br ?/?>(?P<end>[ \t]{0,40}(?=\n))?", re.IGNORECASE)
+_TAG = re.compile(r"</?(?:pre|code|samp|tt)(?: [^<>\n]{0,100})?/?>|\[/?code\]", re.IGNORECASE)
+# In a page's source each line may have tags of its own; a cell of a table is a column.
+_LINES_TAG = re.compile(
+    r"</?(?P<name>p|div|span|li|ul|ol|font|b|i|em|strong|a|tr|t[dh]|table|t(?:head|body))(?: [^<>\n]{0,200})?/?>",
+    re.IGNORECASE,
+)
+_CLOSING_TAG = re.compile(r"</(?:p|div|span|li|font|t[dh])>", re.IGNORECASE)
+# "^[[0;32m" of cat -v, "\\033[0m" of echo, "␛[0m" of a viewer: codes of a terminal as words; "^M" is a line's end.
+_WRITTEN_CODE = re.compile(r"(?:\^\[|\\(?:033|e|x1[bB]|u001[bB])|␛)\[[0-9;?]{0,16}[A-Za-z](?:\^M)?|\^M$", re.MULTILINE)
+# "[0;32m" where the escape itself was lost
+_BARE_CODE = re.compile(r"\[(?:[0-9]{1,3}(?:;[0-9]{1,3}){0,5})?m")
+# "$" of cat -A, "\\", "↵" and "¶" of editors, the border of tmux
+_LINE_END = re.compile(r"(?:[\\$↵⏎¶│┃]|\\n)\Z")
 _QUOTED = re.compile(r"^[ \t]{0,8}(?:>[ ]?){1,9}", re.MULTILINE)
 # "=" of quoted-printable: a byte, or a break of a line that goes on
 _ENCODED = re.compile(r"(?:=[0-9A-F]{2})+")
@@ -31,6 +48,8 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
 #: Prefixes of a line, with who printed it, if they say so.
 _PREFIXES = (
+    # [   12.345678] of dmesg   |   1782900000.123456
+    re.compile(r"(?:\[ {0,12}[0-9]{1,9}\.[0-9]{3,9}\]|[0-9]{10}\.[0-9]{3,9})(?: |$)"),
     # 2026-07-01T10:00:00.123Z   |   [2026-07-01 10:00:00]   |   10:00:00
     re.compile(rf"(?:\[)?(?:[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[T ])?{_CLOCK}(?:Z|[+-][0-9]{{2}}:?[0-9]{{2}})?\]?(?: |$)"),
     # Jul 01 10:00:00 node1 bench[123]:
@@ -46,17 +65,27 @@ _PREFIXES = (
         rf"[A-Z][a-z]{{2}} [ 0-9][0-9] [A-Z][a-z]{{2}} [0-9]{{4}} {_CLOCK}(?: [AP]M)? "
         r"(?:[A-Z]{3,5}|[+-][0-9]{2,4})(?: |$)"
     ),
-    # what a node of Kubernetes keeps, behind its time
-    re.compile(r"std(?:out|err) F(?: |$)"),
+    # what a node of Kubernetes keeps, and GitLab's log of a job, behind their times
+    re.compile(r"(?:std(?:out|err) F|[0-9a-f]{2}[OE])(?: |$)"),
+    # node1 bench[123]: of the journal, behind a time of ISO
+    re.compile(r"(?P<who>[\w.-]{1,100} [\w./-]{1,60})\[[0-9]{1,9}\]:(?: |$)"),
+    # INFO   |   - INFO -   |   INFO:root:   of a logger
+    re.compile(r"(?:- )?\[?(?:DEBUG|INFO|NOTICE|WARNING)\]?(?::[\w.]{1,60}:|:? -(?= |$)|:)?(?: |$|(?<=:))"),
     # [0]   |   [pod/a/b]   |   [0]<stdout>:
     re.compile(r"\[(?P<who>[^\[\]\n]{1,100})\](?:<std(?:out|err)>)?:?(?: |$)"),
     # " 3: " of srun -l   |   "node1: " of pdsh
     re.compile(r" {0,8}(?P<who>[0-9]{1,7}|[A-Za-z][\w.-]{0,100}):(?: |$)"),
     # worker_1  |
     re.compile(r"(?P<who>[A-Za-z][\w./-]{0,100}) {0,20}\|(?: |$)"),
-    # "    12<tab>" of cat -n
-    re.compile(r" {0,8}[0-9]{1,7}\t"),
+    # out.txt: of grep
+    re.compile(r"[\w./+-]{1,200}\.(?:txt|out|log|o[0-9]{1,12}):"),
+    # a quotation in a chat or a tracker, and the border of tmux
+    re.compile(r"[|│┃] ?"),
 )
+# The number of a line, with the file before it, and what is behind it in all lines: "12 | ", "12:", "12<tab>" or "12 ".
+_NUMBER = r"(?:[A-Za-z./][\w./+-]{0,200}[:-])?[ \t]{0,12}(?P<number>[0-9]{1,7})"
+_MARKED_NUMBERS = tuple(re.compile(_NUMBER + mark) for mark in (r"[ \t]?[|│┃] ?", r"[:→-]"))
+_NUMBERS = (*_MARKED_NUMBERS, re.compile(rf"{_NUMBER}(?:[.)]?[ \t]|\Z)"))
 _MOST_PREFIXES = 3  # of one line
 _LEAST_LINES = 3
 _MOST_WITHOUT = 10  # per cent of the lines: prompts, a launcher's last words
@@ -74,15 +103,37 @@ def undecorated(text: str) -> str:
     if "&" in text and _ENTITY.search(text):
         from html import unescape  # 0.004 s to import, and hardly any output has an entity
 
-        text = unescape(text)
-    if "<" in text:
-        text = _TAG.sub("", text)
+        for _ in range(_MOST_ESCAPED):
+            text = _ENTITY.sub(lambda found: unescape(found[0]), text)
+    if "<" in text or "[/" in text:
+        text = _without_tags(text)
+    if "[" in text or "^M" in text:
+        text = _WRITTEN_CODE.sub("", text)
+        text = _BARE_CODE.sub("", text) if "[0m" in text or "[m" in text else text
     if ">" in text:
         lines = [line for line in text.split("\n") if line.strip()]
         quoted = sum(_QUOTED.match(line) is not None for line in lines)
         if quoted >= _LEAST_LINES and 2 * quoted > len(lines):
             text = _QUOTED.sub("", text)
-    return text
+    return _without_line_ends(text)
+
+
+def _without_tags(text: str) -> str:
+    text = _TAG.sub("", _BREAK.sub(lambda found: "\n" if found["end"] is None else "", text))
+    if len(_CLOSING_TAG.findall(text)) < _LEAST_LINES:
+        return text  # words of a usage: "<b>"
+    return _LINES_TAG.sub(lambda found: "  " if found["name"].lower() in ("td", "th") else "", text)
+
+
+def _without_line_ends(text: str) -> str:
+    """Return a text without the mark that ends nearly all of its lines; the same text if they have none in common."""
+    filled = [line for line in map(str.rstrip, text.split("\n")) if line]
+    ends = Counter(found[0] for line in filled if (found := _LINE_END.search(line[-2:])))
+    end, count = ends.most_common(1)[0] if ends else ("", 0)
+    if count < _LEAST_LINES or 100 * (len(filled) - count) > _MOST_WITHOUT * len(filled):
+        return text
+    text = text.replace("^I", "\t") if end == "$" else text  # cat -A
+    return "\n".join([line.rstrip().removesuffix(end).rstrip() for line in text.split("\n")])
 
 
 def _decoded(text: str) -> str:
@@ -122,7 +173,9 @@ def without_prefixes(text: str) -> tuple[str, dict[str, str]] | None:
     """
     lines = text.split("\n")
     sources = [""] * len(lines)
-    is_found = False
+    bare = _without_numbers(lines)
+    is_found = bare is not None
+    lines = bare or lines
     for _ in range(_MOST_PREFIXES):
         taken = _taken(lines)
         if taken is None:
@@ -131,11 +184,37 @@ def without_prefixes(text: str) -> tuple[str, dict[str, str]] | None:
         for place, (who, rest) in enumerate(taken):
             lines[place] = rest
             sources[place] += who
-    if not is_found:
+    margin = _margin(lines)
+    if not (is_found or margin):
         return None
+    lines = [line[margin:] if line.strip() else line for line in lines]
     named = [who for who in dict.fromkeys(sources) if who]
     alone = dict(_each_alone(lines, sources, named)) if 1 < len(named) <= _MOST_SOURCES else {}
     return "\n".join(lines), alone
+
+
+def _without_numbers(lines: list[str]) -> list[str] | None:
+    """Return the lines without their own numbers; None unless all but blank ones have one, each higher than the last.
+
+    If only a blank is behind the number, it may be the size of a row: then each line's is one more than the last.
+    """
+    filled = [line for line in lines if line.strip()]
+    for form in _NUMBERS if len(filled) >= _LEAST_LINES else ():
+        found = [form.match(line) for line in filled]
+        numbers = [int(each["number"]) for each in found if each is not None]
+        steps = {two - one for one, two in pairwise(numbers)}
+        if len(numbers) == len(filled) and (steps == {1} or (form in _MARKED_NUMBERS and min(steps) > 0)):
+            return [form.sub("", line, count=1) if line.strip() else line for line in lines]
+    return None
+
+
+def _margin(lines: list[str]) -> int:
+    """Return how many blanks all lines begin with, but blank ones, as code in Markdown does."""
+    filled = [line for line in lines if line.strip()]
+    indents = {line[: len(line) - len(line.lstrip(" \t"))] for line in filled}
+    margin = min(indents, key=len, default="")
+    is_common = len(filled) >= _LEAST_LINES and all(indent.startswith(margin) for indent in indents)
+    return len(margin) if is_common else 0
 
 
 def _taken(lines: list[str]) -> list[tuple[str, str]] | None:

@@ -11,11 +11,27 @@ from railyard.parsers.parsed import ParseError
 from railyard.parsers.pasted import undecorated, without_prefixes
 
 MADE = Path(__file__).parent / "made"
-NAMES = ("osu-mbw_mr-and-latency", "perftest-write_bw", "imb-exchange-4-ranks", "hpcg-3.1-valid", "sockperf-throughput")
+#: One of each form: a heading, blocks, a report, boxes, rows in prose, and what begins with "|", "[" or a number.
+NAMES = (
+    *("osu-mbw_mr-and-latency", "perftest-write_bw", "imb-exchange-4-ranks", "hpcg-3.1-valid", "sockperf-throughput"),
+    *(
+        "netpipe-tcp",
+        "hpl-two-sizes",
+        "nccl-2.0-all_gather",
+        "iperf3-one-stream",
+        "milc-two-runs",
+        "gpcnet-network_test",
+    ),
+    *("ucx_perftest-final-only", "qperf-rc"),
+)
 
 
 def before(prefix: str) -> Callable[[str], str]:
     return lambda text: "".join(f"{prefix}{line}\n" for line in text.splitlines())
+
+
+def numbered(form: str) -> Callable[[str], str]:
+    return lambda text: "".join(form.format(at, line) for at, line in enumerate(text.splitlines(), start=1))
 
 
 WAYS: dict[str, Callable[[str], str]] = {
@@ -25,6 +41,34 @@ WAYS: dict[str, Callable[[str], str]] = {
     "narrow no-break blanks": lambda text: text.replace(" ", "\u202f"),
     "thin blanks": lambda text: text.replace(" ", "\u2009"),
     "soft hyphens and joiners": lambda text: text.replace(" ", " \xad\u200d"),
+    "entities in entities": lambda text: text.replace(">", "&amp;gt;").replace(" ", "&amp;nbsp;"),
+    "entities with numbers": lambda text: text.replace(">", "&#x3e;").replace(" ", "&#xa0;"),
+    "entities of narrow blanks": lambda text: text.replace(" ", "&thinsp;"),
+    "breaks in place of newlines": lambda text: text.replace("\n", "<br/>"),
+    "tags around each line": numbered('<li id="{}"><span>{}</span></li>\n'),
+    "colours as words": numbered("^[[0;{}m{}^[[0m\n"),
+    "colours without their escapes": numbered("[0;{}m{}[0m\n"),
+    "session of script as words": lambda text: text.replace("\n", "^M\n") + "^[[?2004hexit^M\n",
+    "code of a forum": lambda text: f"[code]{text}[/code]",
+    "lines of cat -A": lambda text: text.replace("\t", "^I").replace("\n", "$\n"),
+    "lines that a backslash ends": lambda text: text.replace("\n", " \\\n"),
+    "lines that an arrow ends": lambda text: text.replace("\n", "↵\n"),
+    "border at the right": lambda text: "".join(f"{line:<100}│\n" for line in text.splitlines()),
+    "borders of a pane": lambda text: "".join(f"│{line:<100}│\n" for line in text.splitlines()),
+    "quotation of a chat": before("| "),
+    "margin": before("    "),
+    "cat -n": numbered("{:6d}\t{}\n"),
+    "less -N": numbered("{:7d} {}\n"),
+    "grep -n": numbered("{}:{}\n"),
+    "grep -n of two files": numbered("job.out:{}:{}\n"),
+    "grep of two files": before("job.out:"),
+    "editor": numbered("{:4d} | {}\n"),
+    "journal with times of ISO": before("2026-07-01T10:00:00+0000 node1 bench[123]: "),
+    "dmesg": numbered("[   12.{:06d}] {}\n"),
+    "seconds since 1970": before("1782900000.123456 "),
+    "log of GitLab": before("2026-07-01T10:00:00.123456Z 01O "),
+    "logger": before("2026-07-01 10:00:00,123 - INFO - "),
+    "logger without a time": before("INFO:root:"),
     "quotation": before("> "),
     "quotation of a quotation": before(">> "),
     "mail": lambda text: quopri.encodestring(f"On Friday I saw x=1:\n{text}".encode()).decode(),
@@ -56,6 +100,13 @@ def test_a_pasted_output_gives_the_figures_of_the_output_alone(name: str, way: s
     assert [table.rows for table in pasted.tables] == [table.rows for table in alone.tables] != []
     assert [table.complete for table in pasted.tables] == [table.complete for table in alone.tables]
     assert len(pasted.failures) == len(alone.failures)
+
+
+@pytest.mark.parametrize("sign", [":", "\t", " "])
+def test_sizes_are_no_numbers_of_lines(sign: str) -> None:
+    """Lines that do not all have a number, one more in each, keep it."""
+    text = f"# OSU\n1{sign}1.5\n2{sign}1.6\n3{sign}1.7\n5 1.8\n"
+    assert (without_prefixes(text) or (text, {}))[0] == text
 
 
 PREFIXED = ("ts", "ts -s", "iperf3 --timestamps", "iperf3 --timestamps in English", "log of Kubernetes", "journal")
