@@ -33,7 +33,7 @@ _CLOSING_TAG = re.compile(r"</(?:p|div|span|li|font|t[dh])>", re.IGNORECASE)
 # "^[[0;32m" of cat -v, "\\033[0m" of echo, "␛[0m" of a viewer: codes of a terminal as words; "^M" is a line's end.
 _WRITTEN_CODE = re.compile(r"(?:\^\[|\\(?:033|e|x1[bB]|u001[bB])|␛)\[[0-9;?]{0,16}[A-Za-z](?:\^M)?|\^M$", re.MULTILINE)
 # "[0;32m" where the escape itself was lost
-_BARE_CODE = re.compile(r"\[(?:[0-9]{1,3}(?:;[0-9]{1,3}){0,5})?m")
+_BARE_CODE = re.compile(r"\[[0-9]{1,3}(?:;[0-9]{1,3}){0,5}m")
 # "$" of cat -A, "\\", "↵" and "¶" of editors, the border of tmux
 _LINE_END = re.compile(r"(?:[\\$↵⏎¶│┃]|\\n)\Z")
 _QUOTED = re.compile(r"^[ \t]{0,8}(?:>[ ]?){1,9}", re.MULTILINE)
@@ -109,7 +109,7 @@ def undecorated(text: str) -> str:
         text = _without_tags(text)
     if "[" in text or "^M" in text:
         text = _WRITTEN_CODE.sub("", text)
-        text = _BARE_CODE.sub("", text) if "[0m" in text or "[m" in text else text
+        text = _BARE_CODE.sub("", text) if "[0m" in text else text
     if ">" in text:
         lines = [line for line in text.split("\n") if line.strip()]
         quoted = sum(_QUOTED.match(line) is not None for line in lines)

@@ -161,6 +161,7 @@ def test_lines_keep_their_numbers() -> None:
         "# nccl-tests version 2.17.6 nccl-headers=21800 nccl-library=21800\n",
         "a > b\nc\nd\n",
         "Total ==== 5\n",
+        "[mpiexec@vn1] Press Ctrl-C again to force abort\n",
         "x & y <b>\n",
     ],
 )
