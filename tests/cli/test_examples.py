@@ -36,6 +36,7 @@ RUN: Mapping[str, int] = {
     "parse osu_bw.out": 0,
     "parse osu_bw.out ibstat.txt --json": 0,
     "report": 0,
+    "report --why": 0,
     "report last5 -o report.html": 0,
     "compare '20261114T*' '20261121T*'": 0,
     "compare last5:rails=1 :rails=2": 0,

@@ -59,7 +59,8 @@ def test_judge_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     file.write_text(UNFIT, encoding="utf-8")
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
     assert (
-        "  FAIL  rule 1 (complete): the output has no table (2 lines with figures are among the remarks, first line 3, "
+        '  FAIL  The output says "a heading without any row: osu_bw"\n'
+        "  found: the output has no table (2 lines with figures are among the remarks, first line 3, "
         '"1 fast 1.60", but they do not have the columns that the heading in line 1 announces) and reports 1 failure, '
         'line 1: "a heading without any row: osu_bw"\n'
     ) in capsys.readouterr().out

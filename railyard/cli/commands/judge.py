@@ -48,6 +48,7 @@ class _Options:
     tool: str | None
     each_file: bool
     as_json: bool
+    why: bool
 
 
 def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -119,6 +120,7 @@ def _print_classes(context: click.Context, _: click.Parameter, wanted: bool) -> 
 @click.option("--tool", metavar="NAME", help="The tool that printed FILE, if several tools print the same heading.")
 @click.option("--each-file", is_flag=True, help="FILE is a folder: judge each file below it, with a line for each.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--why", is_flag=True, help="Say of each failure by which rule, reference and bound.")
 def command(**options: Any) -> int:
     """Judge a stored output as a run would have judged it.
 
@@ -165,7 +167,7 @@ def command(**options: Any) -> int:
     if given.as_json:
         click.echo(json.dumps(text.as_json(name, against, judgements), indent=1))
     else:
-        say(text.text(name, against, judgements))
+        say(text.text(name, against, judgements, why=given.why))
     return 0 if all(judgement.passed for judgement in judgements) else 1
 
 

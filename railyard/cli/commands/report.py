@@ -41,7 +41,7 @@ def command(
     \b
     Examples:
       railyard report                        the last run, in the terminal
-      railyard report --why                  its failures, each with its rule, references and bounds
+      railyard report --why                  its failures, with rules and bounds
       railyard report last5 -o report.html   the last five, as one page
 
     Name a RUN by its id or the beginning of it, a pattern ('20261121T*'), last, last5, its folder or its records.jsonl.

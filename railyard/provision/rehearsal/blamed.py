@@ -1,12 +1,12 @@
 """What a rehearsal found of the planted faults: which failed tests name each, and what else they blame. Pure."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from railyard.base.wording import counted, listing
+from railyard.base.wording import counted
 from railyard.provision.rehearsal.form import EVERY_NODE, Fault, Rehearsal
 from railyard.results.record.form import Record
+from railyard.results.report.causes import blamed
 from railyard.results.report.summary import suspect_words
 from railyard.site.systems.model import System
 from railyard.stacks.model import policy_of_rail
@@ -15,7 +15,6 @@ from railyard.stacks.model import policy_of_rail
 _PATH = 4
 #: The rules that compare a curve with its limit and its references.
 _OF_CURVES = (3, 5)
-_MOST_SHOWN = 5
 
 
 def summary(rehearsal: Rehearsal, system: System, records: Sequence[Record]) -> list[str]:
@@ -24,7 +23,7 @@ def summary(rehearsal: Rehearsal, system: System, records: Sequence[Record]) -> 
     lines = [f"planted {fault.text}: {_describe_blame(fault, system, records, failed)}" for fault in rehearsal.faults]
     if not rehearsal.faults:
         lines = [f"nothing was planted: {_unprovoked(failed)}"]
-    return [*lines, *_blamed_parts(failed)]
+    return [*lines, *blamed(failed)]
 
 
 def names(fault: Fault, record: Record) -> bool:
@@ -92,21 +91,3 @@ def _unprovoked(failed: Sequence[Record]) -> str:
     if not failed:
         return "no test failed"
     return f"{counted(len(failed), 'test')} failed, so the system's file and its references do not fit each other"
-
-
-def _blamed_parts(failed: Sequence[Record]) -> Iterator[str]:
-    """Yield what failed tests blame, the most blamed first."""
-    told = Counter(
-        place for record in failed for place in {_place(suspect_words(one)) for one in record.verdict.suspects}
-    )
-    if told:
-        most = [f"{place} ({counted(count, 'test')})" for place, count in told.most_common(_MOST_SHOWN)]
-        more = len(told) - len(most)
-        yield f"blamed: {listing(most)}{f', and {more} more' if more else ''}"
-    elif failed:
-        yield "blamed: nobody; the sentences above say what failed"
-
-
-def _place(words: str) -> str:
-    """Return ``rail hsn1 of vn2`` of ``rail hsn1 of vn2: it moved 4.9 MB/s``."""
-    return words.partition(": ")[0]

@@ -2,14 +2,16 @@
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import listing
+from railyard.base.wording import counted, listing
 from railyard.results.record.form import FaultClass, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
+from railyard.results.report.summary import suspect_part
 
 #: Headings if no suspect was named.
 _UNNAMED: Mapping[FaultClass | None, str] = MappingProxyType(
@@ -24,7 +26,7 @@ _UNNAMED: Mapping[FaultClass | None, str] = MappingProxyType(
         None: "No cause named",
     }
 )
-_MOST_NAMES = 4
+_MOST_NAMES, _MOST_BLAMED = 4, 5
 # Figures and sizes differ from test to test although the cause is the same: 76.6 MB/s at 4 MiB, 80.1 MB/s at 1536 KiB.
 _FIGURE = re.compile(r"\d[\d.,]*(?:e[+-]?\d+)?(?: (?:B|KiB|MiB|GiB)\b)?")
 
@@ -56,6 +58,19 @@ def causes(records: Sequence[Record]) -> tuple[Cause, ...]:
             groups.setdefault(_key(record), []).append(index)
     disturbed_last = sorted(groups.values(), key=lambda own: (records[own[0]].state == "disturbed", -len(own)))
     return tuple(_cause(number, own, records) for number, own in enumerate(disturbed_last, start=1))
+
+
+def blamed(failed: Sequence[Record]) -> list[str]:
+    """Return the line that says whom failed tests blame, the most blamed first; none if no test failed.
+
+    ``blamed: rail hsn1 of vn2 (3 tests) and node vn4 (1 test)``
+    """
+    named = Counter(part for record in failed for part in {suspect_part(one) for one in record.verdict.suspects})
+    if not named:
+        return ["blamed: nobody; the sentences above say what failed"] if failed else []
+    most = [f"{part} ({counted(count, 'test')})" for part, count in named.most_common(_MOST_BLAMED)]
+    more = len(named) - len(most)
+    return [f"blamed: {listing(most)}{f', and {more} more' if more else ''}"]
 
 
 def commands(record: Record) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
 from railyard.results.record.headline import headline, is_headline
 from railyard.results.report.beside import cost_lines, relation_lines
-from railyard.results.report.causes import causes, commands
+from railyard.results.report.causes import blamed, commands
 from railyard.results.report.matrix import cell_words
 from railyard.results.report.summary import (
     by_reason,
@@ -92,7 +92,9 @@ def text_report(
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
         parts.append("\n".join(["Problems of the run", *(_fold(line, width, "  ", "    ") for line in lost)]))
     verdict = overall(records, problems, len(unrun), relations)
-    last = (*blamed(records), f"{verdict.word}: {verdict.sentence}", count_line(records))
+    # A rehearsal says it after what was planted.
+    who = [] if rehearsals(records) else blamed([record for record in records if record.state == "fail"])
+    last = (*who, f"{verdict.word}: {verdict.sentence}", count_line(records))
     parts.append("\n".join(_fold(line, width, "", "  ") for line in last))
     return "\n\n".join(parts) + "\n"
 
@@ -143,12 +145,6 @@ def _failure(record: Record, why: bool) -> list[str]:
     lines += [f"look at: {one_line(verdict.next)}"] if verdict.next else []
     lines += [f"type next: {command}" for command in commands(record)[:1]]
     return [*lines, *([f"why: {_rule(record)}: {one_line(verdict.text)}"] if why else [])]
-
-
-def blamed(records: Sequence[Record]) -> list[str]:
-    """Return who is blamed, and by how many tests; nothing if no test that failed names a part."""
-    named = [cause for cause in causes(records) if cause.state == "fail" and cause.suspects]
-    return [f"{one_line(cause.heading)}: blamed by {counted(len(cause.indices), 'test')}." for cause in named]
 
 
 def _rule(record: Record) -> str:

@@ -282,8 +282,8 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                     metric=declared.name,
                     size_bytes=size,
                     brief=_brief(metric, size, value, edge),
-                    measured=f"{shown}its bound of {number(edge)} {declared.unit} ({percent(value / edge)}); the bound "
-                    f"is from: {band.kind}, {band.source}",
+                    measured=f"{shown}its bound of {number(edge)} {declared.unit} ({percent(value / edge)}); that "
+                    f"bound ({band.kind}): {band.source}",
                 )
                 worst = (broken, found)
     if not judged:

@@ -177,4 +177,4 @@ def _verdict(path: str, name: str, judge: Callable[[str], Judged]) -> FileVerdic
         return FileVerdict(name, "not-judged", first_sentence(str(error)))
     state = state_of(judgements)
     worst = next(one for one in judgements if one.state == state)
-    return FileVerdict(name, state, first_sentence(worst.sentence), judgements, against)
+    return FileVerdict(name, state, worst.headline or first_sentence(worst.sentence), judgements, against)

@@ -21,6 +21,7 @@ from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.origin import said_of_itself
+from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict.asked import gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.beside import causes_beside
@@ -94,7 +95,8 @@ class Judgement:
     """The verdict of a table or of several passes; ``lines`` are their headings'. ``benchmark`` is None if unknown.
 
     ``shown_line``: the heading of the one pass that is shown, since it does not pass; None: of several, their median.
-    ``counted_as``: what several passes of it are called.
+    ``counted_as``: what several passes of it are called. ``cause``: what the output itself says of a fallback, if it
+    fails.
     """
 
     benchmark: str | None
@@ -107,11 +109,35 @@ class Judgement:
     remarks: tuple[str, ...] = ()
     shown_line: int | None = None
     counted_as: str = "passes"
+    cause: str = ""
+
+    @property
+    def failure(self) -> RuleResult | None:
+        """The rule that it fails; None if it does not fail."""
+        return next((rule for rule in self.rules if rule.state == "fail"), None)
+
+    @property
+    def headline(self) -> str:
+        """Why it fails, in one line of at most 100 characters: its cause first; empty if it does not fail."""
+        failure = self.failure
+        if failure is None:
+            return ""
+        likely = "" if self.cause or not failure.brief else _with_likeness(failure.brief, self.causes)
+        return make_headline((), self.cause or likely or failure.brief or failure.sentence, failure.fault)
 
     @property
     def passed(self) -> bool:
         """Whether it passes, or meets everything that can be checked on a system without references."""
         return self.state in ("pass", "report-only")
+
+
+def _with_likeness(brief: str, causes: Sequence[Likeness]) -> str:
+    """Return a low value with the first cause that it looks like, without figures; empty if that is no headline."""
+    if not causes:
+        return ""
+    cause = causes[0].sentence.removeprefix("looks like ").partition(" (")[0].partition(": ")[0]
+    text = f"{brief.partition(': ')[0]}, like {cause}"
+    return text if len(text) <= MOST else ""
 
 
 def judge(
@@ -210,7 +236,8 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "no table", unrea
     count = counted(len(failures), "failure")
     means = f" ({first.means})" if first.means else ""
     sentence = f'the output has {has} and reports {count}, line {first.line}: "{first.text[:200]}"{means}'
-    rule = RuleResult(1, "complete", "fail", sentence, "set-up", "the quoted line in the job's output")
+    brief = first.means or f'the output says "{first.text[:200]}"'
+    rule = RuleResult(1, "complete", "fail", sentence, "set-up", "the quoted line in the job's output", brief)
     return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
 
 
@@ -334,6 +361,7 @@ def _judged(
             *([_NO_DASHES] if not failure and any(map(_is_unclosed_row, tables)) else ()),
             *remarks_on(judged, tables[0], run_, nodes.pairs),
         ),
+        cause=target.fallback or "" if failure is not None and failure.rule in (3, 5) else "",
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from railyard.base.bounds import without_names
 from railyard.base.wording import counted, message_size, number
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement, State
@@ -15,19 +16,35 @@ FORMAT = 1
 WORDS = {"not-judged": "not judged"}
 
 
-def text(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement]) -> str:
-    """Return the judgements as lines: one block each, then the verdict of the whole output."""
+def text(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement], *, why: bool = False) -> str:
+    """Return the judgements as lines: one block each, then the verdict of the whole output.
+
+    ``why``: a failure has the whole sentence of its rule, with the names of references and bounds.
+    """
     lines = [f"{name} against {target.described}"]
     for judgement in judgements:
-        lines += [
-            "",
-            _title(judgement),
-            f"  {WORDS.get(judgement.state, judgement.state).upper()}  {judgement.sentence}",
-        ]
+        lines += ["", _title(judgement), *(f"  {line}" for line in _verdict(judgement, why))]
         lines += [f"  {_curve(curve)}" for curve in judgement.curves]
         lines += [f"  {cause.sentence}" for cause in judgement.causes]
         lines += [f"  {remark}" for remark in judgement.remarks]
     return "\n".join([*lines, "", f"not judged here: {NOT_JUDGED_HERE}", _last(judgements)])
+
+
+def _verdict(judgement: Judgement, why: bool) -> list[str]:
+    """Return the lines of a verdict: its word and sentence, or the headline of a failure, what was measured, and what
+    to look at.
+    """
+    word, failure = WORDS.get(judgement.state, judgement.state).upper(), judgement.failure
+    if judgement.state != "fail" or failure is None:
+        return [f"{word}  {judgement.sentence}"]
+    found = without_names(failure.sentence)
+    lines = [f"{word}  {judgement.headline}"]
+    if failure.measured:
+        lines.append(f"measured: {failure.measured}")
+    elif found.lower() != judgement.headline.lower():
+        lines.append(f"found: {found}")
+    lines += [f"look at: {failure.look_at}"] if failure.look_at else []
+    return [*lines, *([f"why: {judgement.sentence}"] if why else [])]
 
 
 def state_of(judgements: Sequence[Judgement]) -> State:
@@ -76,6 +93,7 @@ def _judgement(judgement: Judgement) -> dict[str, Any]:
         "shown_line": judgement.shown_line,
         "state": judgement.state,
         "sentence": judgement.sentence,
+        "headline": judgement.headline,
         "rules": [
             {"rule": rule.rule, "name": rule.name, "state": rule.state, "sentence": rule.sentence}
             for rule in judgement.rules

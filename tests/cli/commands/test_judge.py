@@ -101,14 +101,19 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
     file = written(tmp_path, osu_bw(rates(6300)))
     assert main(["judge", file, "--link", "ib-edr", "--slot", "pcie3-x16"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[3].startswith(
-        "  FAIL  rule 5 (reference): bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), the bound of "
-        "class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one "
-        "way, 96.6 % of the limit of one rail; a class entry in a system's references sets another), over ib-edr of "
-        "the run's nodes; look at "
-    )
-    assert lines[5] == "  looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
+    assert lines[3:5] == [
+        "  FAIL  Bandwidth is 52.4 % of its bound at 1 MiB, like a link of InfiniBand FDR 4X",
+        "  measured: bandwidth 6289 MB/s at 1 MiB is below its bound of 12000 MB/s (52.4 %); that bound (class): "
+        "Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the "
+        "limit of one rail; a class entry in a system's references sets another",
+    ]
+    assert lines[5].startswith("  look at: ")
+    assert lines[7] == "  looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
     assert lines[-1] == "fail: 1 benchmark"
+    assert main(["judge", file, "--link", "ib-edr", "--slot", "pcie3-x16", "--why"]) == 1
+    assert "  why: rule 5 (reference): bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), the bound of " in (
+        capsys.readouterr().out
+    )
 
 
 def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,7 +42,7 @@ def test_each_file_has_its_line_and_the_last_line_counts(tmp_path: Path, capsys:
     starts = [line.split(": ")[0] for line in said]
     assert starts == ["a.out", "b.out", "below/empty.out", "below/further/c.out", "4 files"]
     assert said[0].startswith("a.out: osu/osu_bw: PASS: bandwidth holds class:ib-edr")
-    assert said[1].startswith("b.out: osu/osu_bw: FAIL: rule 5 (reference): bandwidth ")
+    assert said[1].startswith("b.out: osu/osu_bw: FAIL: Bandwidth is 49.9 % of its bound at 1 MiB")
     assert said[2] == "below/empty.out: UNREADABLE: found an empty file, expected the text output of a benchmark"
     assert said[3].startswith(
         "below/further/c.out: UNREADABLE: line 1: found '# a heading', expected the output of one"

@@ -106,6 +106,9 @@ def test_references_of_the_system_decide_before_any_floor(
     assert "bandwidth holds accepted" in capsys.readouterr().out
     assert judge(tmp_path, output("all_reduce", curve(340)), "--system", "gpusys") == 1
     said = capsys.readouterr().out
+    assert "that bound (published): the acceptance" in said and "bound of accepted" not in said
+    assert judge(tmp_path, output("all_reduce", curve(340)), "--system", "gpusys", "--why") == 1
+    said = capsys.readouterr().out
     assert "rule 5 (reference): bandwidth " in said and "the bound of accepted (published: the acceptance" in said
 
 
@@ -266,9 +269,9 @@ FAILING = [
 def test_a_spoiled_output_never_passes_and_its_cause_is_named(
     text: str, cause: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert judge(tmp_path, text, *NDR) == 1
+    assert judge(tmp_path, text, *NDR, "--why") == 1
     said = capsys.readouterr().out
-    assert "  FAIL  rule 1 (complete): " in said and cause in said
+    assert "  FAIL  " in said and "  why: rule 1 (complete): " in said and cause in said
 
 
 def test_a_table_is_not_failed_by_another_runs_failure_and_that_is_not_lost() -> None:
@@ -354,7 +357,7 @@ def test_a_run_that_is_repeated_on_the_same_nodes_is_judged_each_time(
     assert judge(tmp_path, HEALTHY + slow, *NDR) == 1
     said = capsys.readouterr().out
     assert (
-        "nccl/all_reduce_perf (line 24)\n  PASS " in said and "nccl/all_reduce_perf (line 62)\n  FAIL  rule 5" in said
+        "nccl/all_reduce_perf (line 24)\n  PASS " in said and "nccl/all_reduce_perf (line 62)\n  FAIL  Busbw " in said
     )
 
 

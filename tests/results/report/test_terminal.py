@@ -105,10 +105,9 @@ def test_a_suspects_reason_is_not_said_again_after_the_headline_that_has_it(faul
 
 
 def test_who_is_blamed_stands_before_the_counts_with_the_number_of_tests(faulty_run: list[Record]) -> None:
-    assert text_report(faulty_run).split("\n\n")[-1].splitlines()[:2] == [
-        "The stack: blamed by 1 test.",
-        "Rail hsn1 of vn2: blamed by 1 test.",
-    ]
+    assert text_report(faulty_run).split("\n\n")[-1].splitlines()[0] == (
+        "blamed: the stack (1 test), rail hsn1 of vn2 (1 test) and node vn3 (1 test)"
+    )
 
 
 def test_what_is_neither_pass_nor_fail_has_its_reason_and_the_counts_come_last(faulty_run: list[Record]) -> None:

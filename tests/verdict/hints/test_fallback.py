@@ -250,9 +250,11 @@ def test_the_command_says_it_word_for_word(tmp_path, capsys) -> None:  # type: i
     file.write_text(f"[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n{RDMA}", encoding="utf-8")
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
     assert (
-        '  FAIL  rule 1 (complete): the output itself reports 1 failure, line 1: "[0] MPI startup(): libfabric '
-        'provider: tcp;ofi_rxm" (Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the '
-        "fabric in I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi)); look at the quoted line in the job's output\n"
+        "  FAIL  Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP\n"
+        '  found: the output itself reports 1 failure, line 1: "[0] MPI startup(): libfabric provider: tcp;ofi_rxm" '
+        "(Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the fabric in "
+        "I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi))\n"
+        "  look at: the quoted line in the job's output\n"
     ) in capsys.readouterr().out
 
 
