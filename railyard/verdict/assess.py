@@ -184,7 +184,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         computed=computed,
         conditions=conditions,
         readings=readings,
-        printed=printed_rows(case, tables) if curves and evidence.played is None else (),
+        printed=printed_rows(case, tables) if curves and evidence.played is None and not evidence.rehearsed else (),
     )
 
 

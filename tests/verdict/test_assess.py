@@ -901,4 +901,6 @@ def test_a_stand_in_is_exempt_from_linkage_alone(assessed: Assess) -> None:
     idle = assessed(rails=2, moved={"vn1": {"hsn0": (190.0, 0.1), "hsn1": (0.1, 0.1)}}, rehearsed=True).verdict
     assert (idle.state, idle.rule) == ("fail", 4)
     assert assessed(exit_code=3, rehearsed=True).verdict.rule == 1
+    # No byte took the time that its figures say.
+    assert assessed().printed and not assessed(rehearsed=True).printed
     assert assessed(rates={4 * M: 20.0}, rehearsed=True).verdict.rule == 5
