@@ -32,10 +32,11 @@ _LINES_TAG = re.compile(
 _CLOSING_TAG = re.compile(r"</(?:p|div|span|li|font|t[dh])>", re.IGNORECASE)
 # "^[[0;32m" of cat -v, "\\033[0m" of echo, "␛[0m" of a viewer: codes of a terminal as words; "^M" is a line's end.
 _WRITTEN_CODE = re.compile(r"(?:\^\[|\\(?:033|e|x1[bB]|u001[bB])|␛)\[[0-9;?]{0,16}[A-Za-z](?:\^M)?|\^M$", re.MULTILINE)
-# "[0;32m" where the escape itself was lost
-_BARE_CODE = re.compile(r"\[[0-9]{1,3}(?:;[0-9]{1,3}){0,5}m")
+# "[0;32m" where the escape itself was lost; with it, a parser's first step takes the whole code
+_BARE_CODE = re.compile(r"(?<!\x1b)\[[0-9]{1,3}(?:;[0-9]{1,3}){0,5}m")
 # "$" of cat -A, "\\", "↵" and "¶" of editors, the border of tmux
 _LINE_END = re.compile(r"(?:[\\$↵⏎¶│┃]|\\n)\Z")
+_LINE_ENDS = "\\$↵⏎¶│┃"
 _QUOTED = re.compile(r"^[ \t]{0,8}(?:>[ ]?){1,9}", re.MULTILINE)
 # "=" of quoted-printable: a byte, or a break of a line that goes on
 _ENCODED = re.compile(r"(?:=[0-9A-F]{2})+")
@@ -127,6 +128,8 @@ def _without_tags(text: str) -> str:
 
 def _without_line_ends(text: str) -> str:
     """Return a text without the mark that ends nearly all of its lines; the same text if they have none in common."""
+    if not any(map(text.__contains__, _LINE_ENDS)):
+        return text
     filled = [line for line in map(str.rstrip, text.split("\n")) if line]
     ends = Counter(found[0] for line in filled if (found := _LINE_END.search(line[-2:])))
     end, count = ends.most_common(1)[0] if ends else ("", 0)
@@ -198,8 +201,10 @@ def _without_numbers(lines: list[str]) -> list[str] | None:
 
     If only a blank is behind the number, it may be the size of a row: then each line's is one more than the last.
     """
-    filled = [line for line in lines if line.strip()]
-    for form in _NUMBERS if len(filled) >= _LEAST_LINES else ():
+    first = list(islice(filter(str.strip, lines), _FIRST_LINES))
+    forms = [form for form in _NUMBERS if len(first) >= _LEAST_LINES and all(map(form.match, first))]
+    filled = [line for line in lines if line.strip()] if forms else []
+    for form in forms:
         found = [form.match(line) for line in filled]
         numbers = [int(each["number"]) for each in found if each is not None]
         steps = {two - one for one, two in pairwise(numbers)}
@@ -210,6 +215,8 @@ def _without_numbers(lines: list[str]) -> list[str] | None:
 
 def _margin(lines: list[str]) -> int:
     """Return how many blanks all lines begin with, but blank ones, as code in Markdown does."""
+    if any(line and line[0] not in " \t" for line in lines):
+        return 0
     filled = [line for line in lines if line.strip()]
     indents = {line[: len(line) - len(line.lstrip(" \t"))] for line in filled}
     margin = min(indents, key=len, default="")

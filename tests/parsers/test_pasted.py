@@ -163,6 +163,7 @@ def test_lines_keep_their_numbers() -> None:
         "Total ==== 5\n",
         "[mpiexec@vn1] Press Ctrl-C again to force abort\n",
         "x & y <b>\n",
+        "\x1b[4mGPU0\x1b[0m\n",
     ],
 )
 def test_other_texts_stay_as_they_are(text: str) -> None:
