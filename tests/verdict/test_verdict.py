@@ -424,6 +424,10 @@ RULE_2 = [
     (bandwidth(0.8, 2.5, True, 47.8), "bandwidth at 1 MiB is True, expected a finite number"),
     (bandwidth(0.8, 0.0, 47.5, 47.8), "bandwidth at 4 KiB is 0 MB/s, expected more than 0"),
     (bandwidth(-0.1, 2.5, 47.5, 47.8), "bandwidth at 1 B is -0.1 MB/s, expected more than 0"),
+    (
+        bandwidth(measured=Measured("MB/s", (1, 8, 4 << 20), (0.8, 0.0, 47.8))),
+        "bandwidth at 8 B is 0 MB/s, expected more than 0",
+    ),
 ]
 
 
@@ -439,6 +443,8 @@ def test_rule_2_lets_a_rate_that_is_only_reported_be_printed_as_zero() -> None:
 
 def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
     assert judge(with_metric(bandwidth(0.0, 2.5, 47.5, 47.8))).rules[1].state == "pass"
+    slow = Measured("MB/s", (1, 2, 4 << 20), (0.01, 0.0, 47.8))
+    assert judge(with_metric(bandwidth(measured=slow))).rules[1].state == "pass"
 
 
 @pytest.mark.parametrize(("metric", "sentence"), RULE_2)

@@ -374,11 +374,13 @@ def why_unusable(declared: Declared, measured: Measured | None, problem: str | N
         return f"{declared.name} has sizes that are not in rising order"
     if _all_above_0(measured.values):
         return None
+    largest = 0.0  # of the smaller sizes
     for size, value in zip(measured.sizes, measured.values, strict=True):
         if value is None or isinstance(value, bool) or not math.isfinite(value):
             return f"{declared.name}{declared.at(size)} is {_format_value(value)}, expected a finite number"
-        if value < 0 or (value == 0 and not _rounds_to_zero(declared, size)):
+        if value < 0 or (value == 0 and not _rounds_to_zero(declared, size, largest)):
             return f"{declared.name}{declared.at(size)} is {value:g} {declared.unit}, expected more than 0"
+        largest = max(largest, value)
     return None
 
 
@@ -419,14 +421,20 @@ def cited(band: BandLike) -> str:
     return f"{band.entry_id} ({band.kind}: {band.source})"
 
 
-def _rounds_to_zero(declared: Declared, size: int) -> bool:
+# Twenty times the 0.005 MB/s that two decimals show as 0.00.
+_SURELY_PRINTED_MB_S = 0.1
+
+
+def _rounds_to_zero(declared: Declared, size: int, largest: float) -> bool:
+    """Return whether a tool may have rounded a figure to the 0 that it prints; ``largest``: that of smaller sizes."""
     # IMB prints a rate as a whole number: 0 if a message takes over 2 s. Allowed only if nothing is asserted about it.
     if declared.quantity == "rate" and declared.reported_only is not None:
         return True
     # NPB prints seconds with two decimals, and its smallest problem may take less than half of 0.01 s.
     if declared.coarse and declared.reported_only is not None:
         return True
-    return declared.quantity == "bandwidth" and size < PRINTED_ZERO_BELOW.value
+    # A larger message has no lower bandwidth, so behind a figure that is printed well a 0 is none.
+    return declared.quantity == "bandwidth" and size < PRINTED_ZERO_BELOW.value and largest < _SURELY_PRINTED_MB_S
 
 
 def _format_value(value: float | None) -> str:
