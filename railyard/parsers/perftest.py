@@ -228,6 +228,9 @@ class _Reader:
             self.waiting = line.number
         elif text[0] in "LR" and text.startswith(("Local results:", "Remote results:")):
             self.again = text.partition(" ")[0].lower()
+        elif text.startswith("****"):
+            figures = text.split()[1:]
+            return not figures or None in map(number, figures)  # else a row whose size is too long for its column
         elif text[0] in "DW" and text.startswith(formats.BEGINNINGS):
             self.beginning = True
         return text.startswith(formats.OWN) or self.device.said(text)

@@ -138,7 +138,7 @@ _FLAGS = frozenset({"dual_port", "rdma_cm", "use_rocm"})
 
 # Perftest's own lines without a figure or an error; compared with the text without its indent
 OWN = (
-    *("local address", "remote address", "GID:", "local:", "remote:", "Mcast ", "****", "* Waiting for client"),
+    *("local address", "remote address", "GID:", "local:", "remote:", "Mcast ", "* Waiting for client"),
     *("Waiting for client rdma_cm", "Please run the same command", "Local results:", "Remote results:"),
     *("Inline data is used up to", "Connected:", "Completed:", "Total run time", "===", "MultiCast runs on UD!"),
     *("Test with events.", "#, usec", "#, cycles"),

@@ -113,6 +113,7 @@ def without_lost_rows(parsed: Parsed) -> Parsed:
     Such a line begins with a size that the table lacks, and has a word for each column; one is no number, or more
     words follow. Or its size is none, such as "-4194304".
     """
+    parsed = _with_first_rows(parsed)
     tables = sorted((table for table in parsed.tables if "size" in table.columns), key=lambda table: table.line)
     lost = list(_lost_rows(tables, parsed.remarks)) if tables else []
     if not lost:
@@ -127,6 +128,46 @@ def without_lost_rows(parsed: Parsed) -> Parsed:
     )
 
 
+def _with_first_rows(parsed: Parsed) -> Parsed:
+    """Return what was read; a heading whose only rows have no size fails with the line of the first of them."""
+    headings = [failure for failure in parsed.failures if NO_ROW.match(failure.text)]
+    rows = [(line, words) for line, text in parsed.remarks if _has_no_size(words := text[:_LONGEST].split())]
+    if not (headings and rows):
+        return parsed
+    begins = sorted(each.line for each in (*parsed.tables, *parsed.failures))
+    found = dict[Remark, Remark]()
+    for heading in headings:
+        end = next((line for line in begins if line > heading.line), rows[-1][0] + 1)
+        below = [row for row in rows if heading.line < row[0] < end]
+        if below:
+            line, words = below[0]
+            found[heading] = _unread_row(line, words, _expected_size(words[0]))
+    lines = {failure.line for failure in found.values()}
+    return replace(
+        parsed,
+        failures=tuple(found.get(failure, failure) for failure in parsed.failures),
+        remarks=tuple(remark for remark in parsed.remarks if remark.line not in lines),
+    )
+
+
+def _has_no_size(words: Sequence[str], place: int = 0) -> bool:
+    """Return whether a line is a row with something else in place of its size, which is the word at ``place``."""
+    if len(words) < 2 or _NO_SIZE.fullmatch(words[place]) is None:
+        return False
+    others = [word for word in (*words[:place], *words[place + 1 :]) if not _CHECKED.fullmatch(word)]
+    return any("." in word for word in others) and all(number(word) is not None for word in others)
+
+
+def _expected_size(found: str) -> str:
+    return f'a size, such as 65536, in place of "{one_line(found)[:_MOST_SHOWN]}"'
+
+
+def _unread_row(line: int, words: Sequence[str], what: str) -> Remark:
+    shown = one_line(" ".join(words))
+    shown = shown if len(shown) <= _LONGEST_ROW else f"{shown[: _LONGEST_ROW - 3]}..."
+    return Remark(line, f'a row that cannot be read: found "{shown}", expected {what}')
+
+
 def _lost_rows(tables: Sequence[Table], remarks: Sequence[Remark]) -> Iterator[tuple[Table, Remark]]:
     """Yield each remark that is a row of the table above it, with that table and a sentence; tables by their lines."""
     rows = [remark for remark in remarks if remark.text[:1] in _ROW_BEGINS and len(remark.text) <= _LONGEST_LOST]
@@ -138,20 +179,20 @@ def _lost_rows(tables: Sequence[Table], remarks: Sequence[Remark]) -> Iterator[t
         if _LISTED.match(text):
             continue
         place = bisect_left(begins, line) - 1
-        what = _wrong_word(text.split(), tables[place], sizes[place]) if place >= 0 else None
+        words = text.split()
+        what = _wrong_word(words, tables[place], sizes[place]) if place >= 0 else None
         if what is not None:
-            shown = one_line(" ".join(text.split()))
-            shown = shown if len(shown) <= _LONGEST_ROW else f"{shown[: _LONGEST_ROW - 3]}..."
-            yield tables[place], Remark(line, f'a row that cannot be read: found "{shown}", expected {what}')
+            yield tables[place], _unread_row(line, words, what)
 
 
 def _wrong_word(words: Sequence[str], table: Table, sizes: frozenset[int]) -> str | None:
     """Return what was expected in place of the first word that is no figure; None for a line that is no row."""
     marked = len(words) > 1 and _MARK.fullmatch(words[0]) is not None
     row, width = words[marked:], len(table.columns)
-    if _lacks_size(words, table):
-        return f'a size, such as 65536, in place of "{one_line(words[table.columns.index("size")])[:_MOST_SHOWN]}"'
-    if len(row) < max(width, 2) or not _is_next(row[table.columns.index("size")], sizes):
+    place = table.columns.index("size")
+    if len(words) == width and _has_no_size(words, place):
+        return _expected_size(words[place])
+    if len(row) < max(width, 2) or not _is_next(row[place], sizes):
         return None
     is_checked = "validation" in table.columns
     wrong = [word for word in row[:width] if number(word) is None and not (is_checked and _CHECKED.fullmatch(word))]
@@ -164,15 +205,6 @@ def _wrong_word(words: Sequence[str], table: Table, sizes: frozenset[int]) -> st
     if wrong:
         return f'plain numbers, such as 1234.56, in place of "{one_line(wrong[0])[:_MOST_SHOWN]}"'
     return None if beside is None else f'{counted(width, "word")} without "{one_line(beside)[:_MOST_SHOWN]}"'
-
-
-def _lacks_size(words: Sequence[str], table: Table) -> bool:
-    """Return whether a line is a row of a table with something else in place of its size."""
-    place = table.columns.index("size")
-    if len(words) != len(table.columns) or _NO_SIZE.fullmatch(words[place]) is None:
-        return False
-    others = [word for word in (*words[:place], *words[place + 1 :]) if not _CHECKED.fullmatch(word)]
-    return any("." in word for word in others) and all(number(word) is not None for word in others)
 
 
 def _is_next(word: str, sizes: frozenset[int]) -> bool:

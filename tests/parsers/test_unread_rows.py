@@ -152,6 +152,19 @@ def test_a_last_row_without_a_size_fails_its_table(tool: str, size: str) -> None
     assert not parsed.tables[0].complete
 
 
+@pytest.mark.parametrize("size", ["-65536", "********", "0x10000"])
+@pytest.mark.parametrize("tool", TABLES)
+def test_an_only_row_without_a_size_fails_with_its_line(tool: str, size: str) -> None:
+    table, row = TABLES[tool]
+    heading = "".join(line for line in table.splitlines(keepends=True) if not line.strip().startswith(("16384", "327")))
+    text = f"{heading}{row.replace('FIGURE', '2807.12').replace('65536', size)}\n{RULE}\n"
+    parsed = with_wrong_lines(detect.parse(text), text)
+    (failure,) = parsed.failures
+    assert failure.line == text.count("\n") - 1
+    assert failure.text.endswith(f'expected a size, such as 65536, in place of "{size}"')
+    assert not parsed.tables
+
+
 @pytest.mark.parametrize(
     "text",
     [
