@@ -25,7 +25,14 @@ from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
 from railyard.parsers.lost_signs import with_lost_signs
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, ParseError, Remark
-from railyard.parsers.pasted import begins_with_prefix, two_sources, undecorated, without_prefixes
+from railyard.parsers.pasted import (
+    begins_with_prefix,
+    forms_with_blanks,
+    markdown_rule,
+    two_sources,
+    undecorated,
+    without_prefixes,
+)
 
 # What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
 # failure, since here no line of a benchmark is beside it: any prose may have the words "aborted" and "unreachable".
@@ -38,8 +45,7 @@ _LAUNCHER = re.compile(
     r"|\S{1,300}: error while loading shared libraries: |\S{1,300}:(?: line [0-9]+:)? \S{1,300}: command not found)"
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "
 )
-# |---|---:|  below the heading of a table in Markdown
-_MARKDOWN_RULE = re.compile(r"^\s{0,8}\|?(?:\s{0,8}:?-{3,40}:?\s{0,8}\|)+(?:\s{0,8}:?-{3,40}:?\s{0,8})?$")
+_NO_MARKDOWN = "not a table in Markdown: paste its own lines, without pipes, between lines of ```"
 # What a fabric tool prints if it finds no device, or no error. A page that only names the tool has none of it.
 _NO_PORT = re.compile(
     r"^\s*(?:\S{1,60}: )?(?:ib(?:panic|warn|error): |Fatal error: |-E- |No IB devices found|Failed to (?:get|open) )"
@@ -76,8 +82,46 @@ def parse(text: str, tool: str | None = None) -> Parsed:
 
 
 def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
-    """Return what is in a text, or a failure if its lines were broken. Raises ParseError."""
+    """Return what is in a text, or in its form with blanks between columns in which more is read. Raises ParseError."""
     text = cleaned(text)  # here once, or each check below would do it again
+    error = None
+    try:
+        parsed = _checked(text, read)
+    except ParseError as caught:
+        parsed, error = Parsed(), caught
+    if parsed.fabric or parsed.hardware or (parsed.tables and not _leaves_columns(parsed, text)):
+        return parsed
+    count = count_cells(rows_of(parsed))
+    for form in forms_with_blanks(text):
+        try:
+            other = _checked(cleaned(with_lost_signs(form)), read)
+        except ParseError:
+            continue
+        if (cells := count_cells(rows_of(other))) > count or other.fabric:
+            parsed, count, error = other, cells, None
+    if error is not None:
+        raise error
+    return _with_markdown(parsed, text)
+
+
+def _leaves_columns(parsed: Parsed, text: str) -> bool:
+    """Return whether rows may be left over: lines with a tab, since a parser reads its tool's own tabs; or Markdown."""
+    if parsed.failures and markdown_rule(text):
+        return True
+    return "\t" in text and any("\t" in note.text for note in (*parsed.failures, *parsed.remarks))
+
+
+def _with_markdown(parsed: Parsed, text: str) -> Parsed:
+    """Return what was read; if that is no table, and the text has one in Markdown, with a failure that says so."""
+    rule = 0 if parsed.tables or parsed.fabric or parsed.hardware else markdown_rule(text)
+    if not rule:
+        return parsed
+    failure = Remark(rule, f"found a table in Markdown, expected the output as its tool prints it, {_NO_MARKDOWN}")
+    return replace(parsed, failures=(failure, *(each for each in parsed.failures if each.line != rule)))
+
+
+def _checked(text: str, read: Callable[[str], Parsed]) -> Parsed:
+    """Return what is in a text, or a failure if its lines were broken. Raises ParseError."""
     try:
         parsed = read(text)
     except ParseError as error:
@@ -200,8 +244,8 @@ def _launcher_text(text: str) -> Parsed:
     failures = tuple(_remark(line) for line in lines if _says_why(line.text))
     if not any(_LAUNCHER.search(failure.text) for failure in failures):
         first = next((line for line in lines if line.text.strip()), Line(0, "", True))
-        if any(_MARKDOWN_RULE.match(line.text[:500]) for line in lines):
-            raise ParseError(first.number, first.text, "an output as its tool prints it, not a table in Markdown")
+        if rule := markdown_rule(text):
+            raise ParseError(rule, lines[rule - 1].text, f"an output as its tool prints it, {_NO_MARKDOWN}")
         tools = ", ".join([*PARSERS, *FABRIC_PARSERS])
         raise ParseError(first.number, first.text, f"the output of one of {tools}")
     said = {failure.line for failure in failures}

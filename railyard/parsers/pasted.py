@@ -44,6 +44,15 @@ _SOFT_BREAK = re.compile(r"=[ \t]{0,9}$")
 #: "n=21" is no code: an encoded "=", or a long line that goes on, shows that the text has codes.
 _IS_ENCODED = re.compile(r"=3D|^[^\n]{60,75}=$", re.MULTILINE)
 _BARE_SIGN = re.compile(r"=(?![0-9A-F]{2}|[ \t]{0,9}(?:\n|\Z))")
+# |---|---:|  below the heading of a table in Markdown
+_MARKDOWN_RULE = re.compile(
+    r"^[ \t]{0,8}(?:\|[ \t]{0,8}:?-{3,200}:?[ \t]{0,8})(?:\|[ \t]{0,8}:?-{3,200}:?[ \t]{0,8}){0,40}\|?[ \t]{0,9}$"
+    r"|^[ \t]{0,8}:?-{3,200}:?[ \t]{0,8}(?:\|[ \t]{0,8}:?-{3,200}:?[ \t]{0,8}){1,40}\|?[ \t]{0,9}$",
+    re.MULTILINE,
+)
+_EMPTY_CELL = re.compile(r"(?<=\|)[ \t]{0,200}(?=\|)")
+_TAB = 8  # columns
+_LONGEST_LINE = 2000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 _CLOCK = r"[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?"
@@ -117,6 +126,38 @@ def undecorated(text: str) -> str:
         if quoted >= _LEAST_LINES and 2 * quoted > len(lines):
             text = _QUOTED.sub("", text)
     return _without_line_ends(text)
+
+
+def markdown_rule(text: str) -> int:
+    """Return the number of the first line that is the rule of a table in Markdown; 0 if there is none."""
+    found = _MARKDOWN_RULE.search(text) if "---" in text and "|" in text else None
+    return text.count("\n", 0, found.start()) + 1 if found else 0
+
+
+def forms_with_blanks(text: str) -> Iterator[str]:
+    """Yield a text with blanks in place of what is between its columns: the pipes of Markdown, and tabs.
+
+    Yield nothing if it has neither. Lines keep their numbers. A tab goes on to the next column of 8, as `unexpand`
+    has it, or is one blank, as where a spreadsheet had a cell for each word.
+    """
+    if markdown_rule(text):
+        text = "\n".join(map(_without_pipes, text.split("\n")))
+        yield text
+    if "\t" in text:
+        lines = text.split("\n")
+        yield "\n".join([line.expandtabs(_TAB) if len(line) <= _LONGEST_LINE else line for line in lines])
+        yield text.replace("\t", " ")
+
+
+def _without_pipes(line: str) -> str:
+    """Return a row of Markdown as a row of blanks, with "-" in an empty cell of it; a rule as an empty line."""
+    if "|" not in line or len(line) > _LONGEST_LINE:
+        return line
+    if _MARKDOWN_RULE.fullmatch(line):
+        return ""
+    if line.lstrip(" \t|")[:1].isdigit():
+        line = _EMPTY_CELL.sub(" - ", line)
+    return line.replace("|", " ").rstrip()
 
 
 def _without_tags(text: str) -> str:

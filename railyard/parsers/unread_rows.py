@@ -134,7 +134,7 @@ def _with_first_rows(parsed: Parsed) -> Parsed:
     rows = [(line, words) for line, text in parsed.remarks if _has_no_size(words := text[:_LONGEST].split())]
     if not (headings and rows):
         return parsed
-    begins = sorted(each.line for each in (*parsed.tables, *parsed.failures))
+    begins = sorted([*(table.line for table in parsed.tables), *(failure.line for failure in parsed.failures)])
     found = dict[Remark, Remark]()
     for heading in headings:
         end = next((line for line in begins if line > heading.line), rows[-1][0] + 1)

@@ -1,16 +1,18 @@
 """Outputs out of pages, mails and logs give the figures that they give alone, in the same lines."""
 
 import quopri
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.parsed import Parsed, ParseError
 from railyard.parsers.pasted import undecorated, without_prefixes
+from railyard.parsers.wrong_lines import with_wrong_lines
+from tests.parsers.samples import MADE, samples
 
-MADE = Path(__file__).parent / "made"
 #: One of each form: a heading, blocks, a report, boxes, rows in prose, and what begins with "|", "[" or a number.
 NAMES = (
     *("osu-mbw_mr-and-latency", "perftest-write_bw", "imb-exchange-4-ranks", "hpcg-3.1-valid", "sockperf-throughput"),
@@ -169,3 +171,100 @@ def test_lines_keep_their_numbers() -> None:
 def test_other_texts_stay_as_they_are(text: str) -> None:
     assert undecorated(text) == text
     assert without_prefixes(text) is None
+
+
+def with_tabs(line: str) -> str:
+    """Return a line as `unexpand -a` gives it."""
+    wide = line.expandtabs(8)
+    parts = [wide[at : at + 8] for at in range(0, len(wide), 8)]
+    return "".join(f"{part.rstrip(' ')}\t" if len(part) == 8 and part.endswith("  ") else part for part in parts)
+
+
+TABS: dict[str, Callable[[str], str]] = {
+    "unexpand": lambda text: "\n".join(map(with_tabs, text.split("\n"))),
+    "a tab for each run of blanks": lambda text: re.sub(" {2,}", "\t", text),
+}
+
+
+def figures(parsed: Parsed) -> object:
+    return [(table.benchmark, table.columns, table.rows) for table in parsed.tables], parsed.fabric, parsed.hardware
+
+
+@pytest.mark.parametrize("way", TABS)
+@pytest.mark.parametrize(("tool", "name", "text"), samples(), ids=lambda value: value if len(value) < 80 else "")
+def test_tabs_in_place_of_blanks_give_the_same_figures_or_an_error_with_its_line(
+    tool: str, name: str, text: str, way: str
+) -> None:
+    try:
+        alone = parse(text)
+    except ParseError:
+        pytest.skip("no output of a tool by itself")
+    tabbed = parse(TABS[way](text))
+    if figures(tabbed) != figures(alone):
+        assert [failure.line for failure in tabbed.failures if failure.line], (tool, name)
+        assert cells(tabbed) <= cells(alone)
+
+
+def cells(parsed: Parsed) -> set[object]:
+    """Return each figure of the tables with its column."""
+    return {
+        (table.benchmark, column, cell)
+        for table in parsed.tables
+        for row in table.rows
+        for column, cell in zip(table.columns, row, strict=True)
+    }
+
+
+def in_markdown(text: str) -> str:
+    """Return an output whose rows, and the heading above them, are a table in Markdown."""
+    lines, made = text.split("\n"), list[str]()
+    rows = [re.fullmatch(r"\s*[0-9]+(?:\s+[0-9.]+)+\s*", line) is not None for line in lines]
+    for at, line in enumerate(lines):
+        if rows[at]:
+            made.append(f"| {' | '.join(line.split())} |")
+        elif any(rows[at + 1 : at + 2]):
+            cells = re.split(r"\s{2,}", line.strip())
+            made += [f"| {' | '.join(cells)} |", f"|{'---|' * len(cells)}"]
+        else:
+            made.append(line)
+    return "\n".join(made)
+
+
+MARKDOWN = ("osu-mbw_mr-and-latency", "imb-exchange-4-ranks", "perftest-write_bw", "perftest-send_lat")
+
+
+@pytest.mark.parametrize("name", MARKDOWN)
+def test_a_table_in_markdown_is_read(name: str) -> None:
+    text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
+    assert "|---|" in in_markdown(text)
+    assert figures(parse(in_markdown(text))) == figures(parse(text))
+
+
+def test_an_empty_cell_of_markdown_moves_no_figure() -> None:
+    text = (
+        "# OSU MPI Multiple Bandwidth / Message Rate Test v5.9\n| # Size | MB/s | Messages/s |\n|---|---:|---:|\n"
+        "| 1 | 2.5 | 2500000.00 |\n| 2 | | 2400000.00 |\n"
+    )
+    parsed = with_wrong_lines(parse(text), text)
+    assert [table.rows for table in parsed.tables] == [((1, 2.5, 2500000.0),)]
+    assert [failure.line for failure in parsed.failures] == [5]
+    assert 'in place of "-"' in parsed.failures[0].text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        in_markdown((MADE / "pairs-four-nodes.txt").read_text(encoding="utf-8")),
+        in_markdown((MADE / "ucx_perftest-1.8-batch.txt").read_text(encoding="utf-8")),
+    ],
+    ids=["pairs", "ucx_perftest"],
+)
+def test_a_table_in_markdown_that_is_not_read_is_named_with_its_line(text: str) -> None:
+    failure = max(parse(text).failures, key=lambda each: each.line)
+    assert text.split("\n")[failure.line - 1].startswith("|---|")
+    assert failure.text.endswith("not a table in Markdown: paste its own lines, without pipes, between lines of ```")
+
+
+def test_a_table_in_markdown_of_no_tool_is_named_with_its_line() -> None:
+    with pytest.raises(ParseError, match=r"^line 2: found .*not a table in Markdown: paste its own lines"):
+        parse("| nodes | time |\n|---|---|\n| 2 | 1.25 |\n")
