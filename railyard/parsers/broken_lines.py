@@ -28,7 +28,8 @@ _MOST_LONGER, _MOST_COLUMNS = 3, 3
 _LONGEST = 300_000
 #: In longer ones only breaks inside of numbers are looked for, since each way to join lines reads the text again.
 _LONGEST_PASTED = 30_000
-_WHAT = "lines that are broken at column {}, so that figures may be halves (paste it without line breaks): {}"
+_BROKEN = "broken at column"
+_WHAT = _BROKEN.join(("lines that are ", " {}, so that figures may be halves (paste it without line breaks): {}"))
 # "458", ".87", "e+02", "5.64 Pass": what may be the rest of a number, at the beginning of a line
 _REST = re.compile(r"\A(?P<rest>\.?[0-9]{1,24}(?:\.[0-9]{0,24})?(?:[eE][+-]?[0-9]{1,3})?|[eE][+-]?[0-9]{1,3})(?=\s|\Z)")
 # "… 0.000", "1.7e+": what may be the first part of it, at the end of a line
@@ -70,6 +71,11 @@ def without_broken_lines(parsed: Parsed, text: str, read: Callable[[str], Parsed
     return Parsed((), tuple(sorted((failure, *rest), key=lambda each: each.line)), parsed.remarks)
 
 
+def says_broken(failure: str) -> bool:
+    """Return whether a failure, or what an error expected, is that of broken lines."""
+    return _BROKEN in failure[:40]
+
+
 def refuse_broken_lines(error: ParseError, text: str, read: Callable[[str], Parsed]) -> ParseError:
     """Return the error of a text that no parser knows: a better one if it can be read with its lines joined.
 
@@ -79,7 +85,7 @@ def refuse_broken_lines(error: ParseError, text: str, read: Callable[[str], Pars
     if found is None:
         return error
     column, number, line = found
-    return ParseError(number, line, f"whole lines: they are broken at column {column}; paste it without line breaks")
+    return ParseError(number, line, f"whole lines: they are {_BROKEN} {column}; paste it without line breaks")
 
 
 def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple[int, int, str] | None:

@@ -14,19 +14,20 @@ from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
-from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, without_broken_lines
+from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, says_broken, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import together
 from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.joined_lines import without_joined_lines
-from railyard.parsers.lines import Line, cleaned, is_failure, lines_of
+from railyard.parsers.lines import Line, cleaned, first_line, is_failure, lines_of
 from railyard.parsers.lost_signs import with_lost_signs
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.pasted import (
     begins_with_prefix,
+    comment_mark,
     forms_with_blanks,
     markdown_rule,
     two_sources,
@@ -46,6 +47,8 @@ _LAUNCHER = re.compile(
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "
 )
 _NO_MARKDOWN = "not a table in Markdown: paste its own lines, without pipes, between lines of ```"
+_COMMENTED_ROW = re.compile(r"^[#/%; \t]{1,40}[0-9]{1,18}[ \t][^\n]{0,200}[ \t][0-9]{1,15}\.[0-9]", re.MULTILINE)
+_NO_MARK = 'without the "{}" that each line begins with'
 # What a fabric tool prints if it finds no device, or no error. A page that only names the tool has none of it.
 _NO_PORT = re.compile(
     r"^\s*(?:\S{1,60}: )?(?:ib(?:panic|warn|error): |Fatal error: |-E- |No IB devices found|Failed to (?:get|open) )"
@@ -91,8 +94,10 @@ def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
         parsed, error = Parsed(), caught
     if parsed.fabric or parsed.hardware or (parsed.tables and not _leaves_columns(parsed, text)):
         return parsed
+    # blanks in place of tabs would move the column at which lines were broken
+    is_broken = says_broken(error.expected) if error else any(says_broken(each.text) for each in parsed.failures)
     count = count_cells(rows_of(parsed))
-    for form in forms_with_blanks(text):
+    for form in () if is_broken else forms_with_blanks(text):
         try:
             other = _checked(cleaned(with_lost_signs(form)), read)
         except ParseError:
@@ -100,8 +105,8 @@ def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
         if (cells := count_cells(rows_of(other))) > count or other.fabric:
             parsed, count, error = other, cells, None
     if error is not None:
-        raise error
-    return _with_markdown(parsed, text)
+        raise _without_mark(error, text)
+    return _with_form(parsed, text)
 
 
 def _leaves_columns(parsed: Parsed, text: str) -> bool:
@@ -111,13 +116,27 @@ def _leaves_columns(parsed: Parsed, text: str) -> bool:
     return "\t" in text and any("\t" in note.text for note in (*parsed.failures, *parsed.remarks))
 
 
-def _with_markdown(parsed: Parsed, text: str) -> Parsed:
-    """Return what was read; if that is no table, and the text has one in Markdown, with a failure that says so."""
-    rule = 0 if parsed.tables or parsed.fabric or parsed.hardware else markdown_rule(text)
-    if not rule:
+def _without_mark(error: ParseError, text: str) -> ParseError:
+    """Return an error that also names the comment mark before each line; the same one if there is none."""
+    mark = comment_mark(text)
+    return ParseError(error.line_number, error.line, f"{error.expected}, {_NO_MARK.format(mark)}") if mark else error
+
+
+def _with_form(parsed: Parsed, text: str) -> Parsed:
+    """Return what was read; if that is no table, and the text is in a form that nobody reads, with a failure that says
+    so: a table in Markdown, or lines that are all commented out.
+    """
+    if parsed.tables or parsed.fabric or parsed.hardware:
         return parsed
-    failure = Remark(rule, f"found a table in Markdown, expected the output as its tool prints it, {_NO_MARKDOWN}")
-    return replace(parsed, failures=(failure, *(each for each in parsed.failures if each.line != rule)))
+    if rule := markdown_rule(text):
+        what = f"found a table in Markdown, expected the output as its tool prints it, {_NO_MARKDOWN}"
+        return replace(parsed, failures=(Remark(rule, what), *(each for each in parsed.failures if each.line != rule)))
+    mark = comment_mark(text)
+    # without a row, they may be a tool's own: "## Summary: 5 nodes checked" of ibqueryerrors
+    if mark and not parsed.failures and _COMMENTED_ROW.search(text):
+        what = f"found no table, expected the output as its tool prints it, {_NO_MARK.format(mark)}"
+        return replace(parsed, failures=(Remark(first_line(text).number, what),))
+    return parsed
 
 
 def _checked(text: str, read: Callable[[str], Parsed]) -> Parsed:

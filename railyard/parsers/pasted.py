@@ -134,6 +134,13 @@ def markdown_rule(text: str) -> int:
     return text.count("\n", 0, found.start()) + 1 if found else 0
 
 
+def comment_mark(text: str) -> str:
+    """Return the comment mark that all lines but blank ones begin with; "" if one has none, or for fewer than three."""
+    filled = [line.lstrip() for line in text.split("\n") if line.strip()]
+    marks = ("#", "//", "%", ";") if len(filled) >= _LEAST_LINES else ()
+    return next((mark for mark in marks if all(line.startswith(mark) for line in filled)), "")
+
+
 def forms_with_blanks(text: str) -> Iterator[str]:
     """Yield a text with blanks in place of what is between its columns: the pipes of Markdown, and tabs.
 

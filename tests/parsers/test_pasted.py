@@ -9,7 +9,7 @@ import pytest
 
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, ParseError
-from railyard.parsers.pasted import undecorated, without_prefixes
+from railyard.parsers.pasted import comment_mark, undecorated, without_prefixes
 from railyard.parsers.wrong_lines import with_wrong_lines
 from tests.parsers.samples import MADE, samples
 
@@ -268,3 +268,18 @@ def test_a_table_in_markdown_that_is_not_read_is_named_with_its_line(text: str) 
 def test_a_table_in_markdown_of_no_tool_is_named_with_its_line() -> None:
     with pytest.raises(ParseError, match=r"^line 2: found .*not a table in Markdown: paste its own lines"):
         parse("| nodes | time |\n|---|---|\n| 2 | 1.25 |\n")
+
+
+@pytest.mark.parametrize("mark", ["# ", "#", "// "])
+@pytest.mark.parametrize("path", sorted(MADE.glob("*.txt")), ids=lambda path: path.stem)
+def test_an_output_behind_comment_marks_gives_its_own_figures_or_an_error(path: Path, mark: str) -> None:
+    text = path.read_text(encoding="utf-8")
+    commented = before(mark)(text)
+    try:
+        parsed = with_wrong_lines(parse(commented), commented)
+    except ParseError as error:
+        if comment_mark(commented):
+            assert str(error).endswith(f'without the "{mark.strip()}" that each line begins with')
+        return
+    assert cells(parsed) <= cells(parse(text))
+    assert parsed.failures or cells(parsed) == cells(parse(text)) or parsed.fabric or parsed.hardware
