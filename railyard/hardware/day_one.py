@@ -83,7 +83,8 @@ class LinkClass:
     ``start_us``: half a round trip of an empty message. ``late_us`` is added from ``late_from_bytes`` on. ``shares``:
     of the limit, one message at a time, by directions (1, and 2 if both are loaded). ``cost_us``: from one message of a
     window to the next, through a library; ``long_cost_us`` from 32 KiB on, where a library copies no more (None: the
-    same); ``verbs_cost_us`` without a library. ``verbs_start_us``: the start without one (None: the same).
+    same); ``verbs_cost_us`` without a library. Without one, ``verbs_start_us`` is the start of one message at a time,
+    and ``verbs_wait_us`` half a round trip that a window waits for (None: as ``start_us``).
     ``stream_shares``: of the limit, with a window of messages. ``flow_mb_s``: the most that is asked of one flow, which
     a processor handles; None if a card does. ``least``: half a round trip through a library never takes less.
     """
@@ -100,6 +101,7 @@ class LinkClass:
     flow_mb_s: float | None = None
     long_cost_us: float | None = None
     verbs_start_us: float | None = None
+    verbs_wait_us: float | None = None
     least: JudgingBound = LEAST_LATENCY
 
     def cost_of(self, size_bytes: int) -> float:
@@ -118,7 +120,11 @@ class LinkClass:
 
     def window_start_us(self, verbs: bool) -> float:
         """Return half a round trip that a window waits for, us; ``verbs``: without a library."""
-        return self.verbs_start_us if verbs and self.verbs_start_us is not None else self.start_us
+        return self.verbs_wait_us if verbs and self.verbs_wait_us is not None else self.start_us
+
+    def without_library(self) -> "LinkClass":
+        """Return the class for one message at a time between two cards, without a library."""
+        return self if self.verbs_start_us is None else replace(self, start_us=self.verbs_start_us)
 
     def start_of(self, size_bytes: int) -> float:
         """Return the start of a message of a size, us, with the further step if there is one."""
@@ -134,7 +140,11 @@ def _shares(one_way: float, both_ways: float) -> Mapping[int, float]:
     return MappingProxyType({1: one_way, 2: both_ways})
 
 
-#: InfiniBand from FDR on, Omni-Path, Slingshot, RoCE.
+#: InfiniBand from FDR on. ``verbs_start_us``: the highest healthy start of two cards that was posted is 2.66 us, by
+#: ib_send_lat between virtual machines with EDR (Azure HC44, SR-IOV); back to back, NDR takes 1.27 us, and ib_read_lat
+#: 1.99 us there and back (QDR). Half as much again leaves 1.3 us for further switches and cables; twice the highest
+#: fails. UCX and libfabric keep the start of MPI: no healthy run of ucx_perftest or fi_pingpong over InfiniBand is
+#: known that would set another.
 RDMA = LinkClass(
     "RDMA",
     start_us=6.0,
@@ -150,8 +160,19 @@ RDMA = LinkClass(
         "a round trip without MPI at most 2.7 us (EDR)"
     ),
     long_cost_us=1.5,
-    verbs_start_us=3.0,
+    verbs_start_us=4.0,
+    verbs_wait_us=3.0,
     least=LEAST_OF_RDMA,
+)
+#: RoCE, Omni-Path and Slingshot. Without a library a message may start as late as through MPI: with RoCE, ib_send_lat
+#: took 5.84 us over a bond in a data centre (openucx/ucx, issue 6242, whose author takes it for the network's own
+#: figure), and ib_read_lat 7.04 us there and back between containers (spidernet-io/spiderpool, rdma-roce-zh_CN.md), but
+#: 1.68 and 2.69 us elsewhere. Omni-Path's verbs run in the driver.
+RDMA_NOT_INFINIBAND = replace(
+    RDMA,
+    name="RDMA of RoCE, Omni-Path, Slingshot",
+    verbs_start_us=None,
+    evidence="as RDMA; half a round trip without MPI takes at most 5.84 us (RoCE over a bond)",
 )
 #: InfiniBand QDR: many of its cards sit in a slot of PCIe Gen2 x8, which carries 92 % of what the link does. A card in
 #: PCIe Gen3 does more; only a run that names its slot is bounded by the slot itself.
@@ -177,6 +198,7 @@ RDMA_OF_2003 = replace(
     ),
     long_cost_us=None,
     verbs_start_us=None,
+    verbs_wait_us=None,
 )
 #: Elastic Fabric Adapter: reliable datagrams of the cloud, in libfabric.
 EFA = LinkClass(
@@ -312,7 +334,9 @@ def class_of(link: Link, where: Where = "host", over_tcp: bool = False, flows: i
         lane = (link.data_rate_gbit_s or 0.0) / (link.lanes or 1)
         if where == "device":
             return RDMA_OF_GPUS
-        if link.family != "infiniband" or lane > _QDR_UP_TO_GBIT_S_PER_LANE:
+        if link.family != "infiniband":
+            return RDMA_NOT_INFINIBAND
+        if lane > _QDR_UP_TO_GBIT_S_PER_LANE:
             return RDMA
         return RDMA_OF_2003 if lane <= _OLDER_UP_TO_GBIT_S_PER_LANE else RDMA_OF_QDR
     if link.family == "efa":

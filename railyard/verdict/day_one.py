@@ -147,7 +147,7 @@ def bands(
             f"not judged: {facts.ranks} ranks took part, and it is not known how many share a node: say it with "
             "--ranks-per-node"
         )
-    return _of_turn(metric, turn, rail, facts, sizes)
+    return _of_turn(metric, turn, _with_start_of(benchmark, rail), facts, sizes)
 
 
 def share_asked(references: Sequence[Band], of_class: Sequence[Band], sizes: Sequence[int]) -> float:
@@ -183,6 +183,11 @@ def ends_by_class(metric: MetricInput) -> bool:
     """Return whether only the link's class bounds the largest size of a metric."""
     found = points(metric)
     return bool(found) and bounded_by_class(metric.bands, found[-1][0])
+
+
+def _with_start_of(benchmark: Benchmark, rail: Rail) -> Rail:
+    """Return a rail with the start of a message that cards have alone, if the benchmark has no library in between."""
+    return replace(rail, of=rail.of.without_library()) if micro.tool(benchmark.tool).between_nics else rail
 
 
 def _of_turn(metric: Metric, turn: Turn, rail: Rail, facts: Facts, sizes: Sequence[int]) -> tuple[Band, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from railyard.benchmarks import own_shape
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.benchmarks.table import micro
-from railyard.hardware.day_one import RDMA, RDMA_OF_QDR, UNNAMED, class_of
+from railyard.hardware.day_one import RDMA, RDMA_NOT_INFINIBAND, RDMA_OF_QDR, UNNAMED, class_of
 from railyard.verdict.inputs import Run
 from railyard.verdict.rules.model import MetricInput, points
 
@@ -41,7 +41,7 @@ def _shares(run: Run, metric: Metric, judged: Sequence[MetricInput]) -> own_shap
     if run.facts.from_device:
         return own_shape.FROM_GPUS
     link = run.target.fabric.link
-    if class_of(link, over_tcp=run.benchmark.over_tcp) in (RDMA, RDMA_OF_QDR):
+    if class_of(link, over_tcp=run.benchmark.over_tcp) in (RDMA, RDMA_NOT_INFINIBAND, RDMA_OF_QDR):
         return own_shape.OVER_RDMA
     is_one_way = metric.directions == 1 and metric.shape != "one-of-two" and run.facts.pairs == 1
     if link.family != UNNAMED:

@@ -7,6 +7,7 @@ from railyard.hardware.day_one import (
     EXCHANGE_OF_2,
     HALF_ROUND_TRIP,
     RDMA,
+    RDMA_NOT_INFINIBAND,
     RDMA_OF_2003,
     RDMA_OF_GPUS,
     RDMA_OF_QDR,
@@ -43,9 +44,9 @@ def rail(link: str, slot: str | None = None, of: LinkClass = RDMA) -> Rail:
         ("ib-qdr", RDMA_OF_QDR),
         ("ib-fdr10", RDMA),
         ("ib-xdr", RDMA),
-        ("opa-100", RDMA),
-        ("slingshot-11", RDMA),
-        ("roce-400", RDMA),
+        ("opa-100", RDMA_NOT_INFINIBAND),
+        ("slingshot-11", RDMA_NOT_INFINIBAND),
+        ("roce-400", RDMA_NOT_INFINIBAND),
         ("efa-200", EFA),
         ("eth-1", TCP_1G),
         ("eth-10", TCP),
@@ -91,6 +92,23 @@ def test_half_a_round_trip_of_a_healthy_link_is_below_its_bound_and_a_slow_one_a
     link: str, of: LinkClass, size: int, healthy_us: float, slow_us: float
 ) -> None:
     assert healthy_us < longest_us(rail(link, of=of), HALF_ROUND_TRIP, size) < slow_us
+
+
+@pytest.mark.parametrize(
+    ("link", "healthy_us"),
+    [
+        ("ib-edr", 2.66),  # ib_send_lat between virtual machines (Azure HC44)
+        ("ib-qdr", 2.66),
+        ("roce-100", 5.84),  # ib_send_lat over a bond (openucx/ucx, issue 6242)
+    ],
+)
+def test_a_card_without_a_library_starts_earlier_and_at_twice_the_highest_healthy_time_fails(
+    link: str, healthy_us: float
+) -> None:
+    found = class_of(LINKS[link])
+    assert isinstance(found, LinkClass)
+    bound = longest_us(rail(link, of=found.without_library()), HALF_ROUND_TRIP, 2)
+    assert healthy_us < bound < 2 * healthy_us
 
 
 def test_the_bound_of_a_ping_pong_is_its_terms_added_up() -> None:
