@@ -263,8 +263,8 @@ def _shape_lines() -> Iterator[str]:
 def _class_lines() -> Iterator[str]:
     yield ""
     yield (
-        "| class | start, us (without MPI; in a window without MPI) | one at a time | each of a window, us (from 32 KiB "
-        "on; without MPI) | window | later steps | evidence |"
+        "| class | start, us (without MPI; in a window without MPI) | one at a time | each of a window, us (from 32 "
+        "KiB on; without MPI) | window | later steps | evidence |"
     )
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     classes = (

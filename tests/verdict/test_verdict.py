@@ -760,8 +760,8 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
     low = replace(both, measured=Measured("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
-        "bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s (99.9 %), the bound of class:ib-edr (class: EDR "
-        "unidirectional), over hsn0 of vn1 and vn2"
+        "Railyard's own condition is missed by 10.0 MB/s (0.1 %): bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s "
+        "(99.9 %), the bound of class:ib-edr (class: EDR unidirectional), over hsn0 of vn1 and vn2"
     )
 
 

@@ -37,18 +37,28 @@ _RATE_FROM_SHARE = 1 / 4
 #: From here on, people say a ratio as a number of times, and not in per cent.
 _SHOWN_AS_TIMES = 2.0
 
+#: A run that misses the project's own condition for EDR or FDR (``limits.class_floors``) by no more still holds what
+#: any healthy link must: 85 % of its limit (``hardware.day_one``), which is 88 and 96 % of the condition.
+_OWN_ALONE = 0.04
+_ASK_FIRST = (
+    "whether your system should give as much: a class entry in the references of your system (--system) sets another "
+    "bound; if it should, "
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Violation:
     """Why a metric does not hold its references; ``unjudged``: because one of them could not be compared with it.
 
-    ``better``: the value is better than the reference allows. ``metric`` and ``size_bytes``: where it is worst.
+    ``better``: the value is better than the reference allows. ``own_alone``: only the project's own condition for a
+    class of links is missed, by little. ``metric`` and ``size_bytes``: where it is worst.
     ``brief`` and ``measured``: as in ``RuleResult``.
     """
 
     sentence: str
     unjudged: bool = False
     better: bool = False
+    own_alone: bool = False
     metric: str = ""
     size_bytes: int = 0
     brief: str = ""
@@ -274,11 +284,17 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
             at = f"{declared.at(size)}{_best_words(metric, band)}"
             shown = f"{declared.name} {number(value)} {declared.unit}{at} is {side} "
             of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
-            sentence = f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
+            own = band.entry_id.startswith("class:") and broken <= _OWN_ALONE
+            by = f"{number(abs(edge - value), 3)} {declared.unit} ({percent(broken)})"
+            first = f"Railyard's own condition is missed by {by}: " if own else ""
+            sentence = (
+                f"{first}{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
+            )
             if worst is None or broken > worst[0]:
                 found = Violation(
                     sentence,
                     better=(side == "above") == declared.higher_is_better,
+                    own_alone=own,
                     metric=declared.name,
                     size_bytes=size,
                     brief=_brief(metric, size, value, edge),
@@ -350,7 +366,8 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     these, between = f" ({rails})" if rails else "", f" between {nodes} and good partners" if nodes else ""
     barrier = any(metric.declared.of_all and not metric.declared.sized for metric in inputs.metrics)
     noise = "how the ranks are bound and what else ran on their cores, then " if barrier else ""
-    look = f"{noise}each rail alone{these}{between}, then link state and error counters"
+    first = _ASK_FIRST if violation.own_alone else ""
+    look = f"{first}{noise}each rail alone{these}{between}, then link state and error counters"
     return fails(where, "fabric", look)
 
 

@@ -116,6 +116,17 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
     )
 
 
+def test_a_curve_just_below_the_projects_own_condition_is_sent_to_that_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, osu_bw(rates(11905)))
+    assert main(["judge", file, "--link", "ib-edr"]) == 1
+    line = capsys.readouterr().out.splitlines()[3]
+    assert line.startswith("  FAIL  rule 5 (reference): Railyard's own condition is missed by 135 MB/s (1.1 %): bandwidth ")
+    assert "; look at whether your system should give as much: a class entry in the references of your system" in line
+    assert "if it should, each rail alone" in line
+
+
 def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = written(tmp_path, osu_bw(rates(6300)))
     assert main(["judge", file, "--system", "dell-c6320", "--fabric", "edr", "--stack", "hpcx", "--json"]) == 1
