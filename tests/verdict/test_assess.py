@@ -509,8 +509,9 @@ def test_a_report_only_system_is_held_to_the_day_one_floor_of_its_links(assessed
         5,
         "fabric",
         "Railyard's own condition is missed by 10.0 MB/s (0.1 %): bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s "
-        "(99.9 %), the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the limit of one "
-        "rail; a class entry in a system's references sets another), over hsn0 of vn1 and vn2",
+        "(99.9 %), the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams "
+        "at least 12 GB/s one way, 96.6 % of the limit of one rail; a class entry in a system's references sets "
+        "another), over hsn0 of vn1 and vn2",
     )
 
 

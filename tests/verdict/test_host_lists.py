@@ -33,6 +33,15 @@ ONE_NODE = [
     "$ echo $SLURM_JOB_NODELIST\nnode1\n$ srun -n 2 ./osu_latency",
     "$ scontrol show hostnames\nnode1\n$ srun -n 2 ./osu_latency",
     "SLURM_JOB_NODELIST: node1",
+    "$ cat hosts\nnode1\n$ export I_MPI_HYDRA_HOST_FILE=hosts\n$ mpirun -np 2 ./osu_latency",
+    "$ export I_MPI_HYDRA_HOST_FILE=$PWD/hosts\n$ cat hosts\nnode1:2\n$ mpiexec.hydra -n 2 ./osu_latency",
+    "$ cat hosts\nnode1\n$ I_MPI_HYDRA_HOST_FILE=hosts mpirun -np 2 ./osu_latency",
+    "$ cat hosts\nnode1\n$ mpirun -genv I_MPI_HYDRA_HOST_FILE hosts -np 2 ./osu_latency",
+    "$ cat hosts\nnode1\n$ setenv HYDRA_HOST_FILE hosts\n$ mpiexec -n 2 ./osu_latency",
+    "$ cat hosts\nnode1 slots=2\n$ export OMPI_MCA_orte_default_hostfile='hosts'\n$ mpirun -np 2 ./osu_latency",
+    "$ cat hosts\nnode1 slots=2\n$ export PRTE_MCA_prte_default_hostfile=~/hosts\n$ mpirun -np 2 ./osu_latency",
+    "$ cat hosts\nnode1 slots=2\n$ mpirun --mca orte_default_hostfile hosts -np 2 ./osu_latency",
+    "$ cat hosts\nnode1 slots=2\n$ mpirun --default-hostfile hosts -np 2 ./osu_latency",
 ]
 SAYS_NOTHING = [
     f"$ cat hosts\nnode1 slots=1\nnode2 slots=1\n{RUN}",
@@ -53,6 +62,12 @@ SAYS_NOTHING = [
     "$ echo $SLURM_JOB_NODELIST\nnode[1-2]\n$ srun -n 2 ./osu_latency",
     "$ scontrol show hostnames\nnode1\nnode2\n$ srun -n 2 ./osu_latency",
     "SLURM_JOB_NODELIST: node1,node2",
+    "$ cat hosts\nnode1\nnode2\n$ export I_MPI_HYDRA_HOST_FILE=hosts\n$ mpirun -np 2 ./osu_latency",
+    "$ cat hosts\nnode1\n$ export I_MPI_HYDRA_HOST_FILE=others\n$ mpirun -np 2 ./osu_latency",
+    "$ cat hosts\nnode1\n$ export I_MPI_HYDRA_HOST_FILE=hosts\n$ mpirun -np 2 -f others ./osu_latency",
+    "$ cat hosts\nnode1\n$ export I_MPI_HYDRA_HOST_FILE=hosts\n$ mpirun -np 2 -hosts node1,node2 ./osu_latency",
+    "$ cat hosts\nnode1\nexport HYDRA_HOST_FILE=hosts\nunset HYDRA_HOST_FILE\n$ mpirun -np 2 ./osu_latency",
+    "$ cat hosts\nnode1\nHYDRA_HOST_FILE=hosts mpirun -np 1 hostname\n$ mpirun -np 2 ./osu_latency",
 ]
 
 

@@ -36,6 +36,11 @@ _HERE = re.compile(
     rf"{_BEGINS}cat\s{{0,9}}(?:>\s{{0,9}}{_FILE}\s{{0,9}}<<-?\s?[\"']?\w{{1,20}}[\"']?"
     rf"|<<-?\s?[\"']?\w{{1,20}}[\"']?\s{{0,9}}>\s{{0,9}}[\"']?(?P<after>[\w./~${{}}-]{{1,200}})[\"']?)\s{{0,9}}$"
 )
+#: What names the host file of launches that name none themselves: Intel MPI's Developer Reference (Hydra Environment
+#: Variables), pmodels/mpich (hydra, HYDRA_HOST_FILE), and "default_hostfile" of Open MPI's orte and of openpmix/prrte.
+_DEFAULT_NAME = r"\b(?:(?:I_MPI_)?HYDRA_HOST_FILE|(?:(?:OMPI|PRTE)_MCA_)?(?:orte|prte)_default_hostfile)\b"
+_SETS_DEFAULT = re.compile(rf"{_DEFAULT_NAME}(?:\s{{0,9}}=\s{{0,9}}|\s{{1,9}}){_FILE}")
+_REMOVES_DEFAULT = re.compile(rf"\bunset(?:env)?\s[^\n;&|]{{0,200}}{_DEFAULT_NAME}")
 #: A name without a digit may be a command of a script ("date"), unless it is followed by slots.
 _ENTRY = re.compile(
     rf"^\s{{0,9}}{NO_HOST}(?P<host>localhost|(?=[\w.-]{{0,80}}[0-9]|[\w.-]{{1,80}}\s{{1,9}}slots)[A-Za-z0-9][\w.-]{{0,80}})"
@@ -70,6 +75,13 @@ def host_lists(text: str) -> tuple[HostList, ...]:
     if not any(root in text for root in _ROOTS):
         return ()
     return tuple(_lists_in(text.split("\n")))
+
+
+def default_host_file(line: str) -> str | None:
+    """Return the host file that a line sets for launches that name none; empty if it removes it, None if neither."""
+    if found := _SETS_DEFAULT.search(line):
+        return found["file"]
+    return "" if _REMOVES_DEFAULT.search(line) else None
 
 
 def name_of(file: str) -> str:

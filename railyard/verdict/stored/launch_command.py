@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from railyard.benchmarks.model import Tool
-from railyard.verdict.stored.host_lists import is_one_host
+from railyard.verdict.stored.host_lists import default_host_file, is_one_host
 
 _SLURM = ("srun", "salloc", "sbatch", "yhrun", "lrun", "flux")
 _MPIRUN = (
@@ -20,7 +20,9 @@ _LAUNCHER = re.compile("|".join(map(re.escape, (*_SLURM, *_MPIRUN, _JSRUN))))
 _BENCHMARK = re.compile(r"(?:osu_|IMB-|NP[a-z]|network_test)\w*\Z")
 _ENDS_COMMAND = re.compile(r"\s(?:&&|\|\|?|;|&|\d?>{1,2}&?\d?)(?:\s|$)|;\s")
 _HOSTS = ("-H", "-host", "--host", "-hosts", "--hosts")
-_HOST_FILES = ("-hostfile", "--hostfile", "-f", "-machinefile", "--machinefile")
+_HOST_FILES = (
+    *("-hostfile", "--hostfile", "-f", "-machinefile", "--machinefile", "-default-hostfile", "--default-hostfile"),
+)
 _RANKS = ("-n", "-np", "--np", "--n", "-c")
 _PER_NODE = ("-ppn", "--ppn", "-perhost", "--perhost", "-npernode", "--npernode", "-N")
 _PER_OBJECT = re.compile(r"ppr:(?P<ranks>[0-9]{1,6}):(?P<object>\w{1,20})")
@@ -75,9 +77,17 @@ def launch(line: str, listed: Sequence[str] = ()) -> Command | None:
     return _of_mpirun(launcher, options, listed)
 
 
-def host_file(line: str) -> str:
-    """Return the host file that a launcher's command names; empty if it names none."""
-    return next(iter(_values(_words(line), _HOST_FILES)), "") if _LAUNCHER.search(line) else ""
+def host_file(line: str, default: str = "") -> str:
+    """Return the host file of a launcher's command: the one that it names, or the ``default`` one unless it names
+    hosts; empty if it has none.
+    """
+    if not _LAUNCHER.search(line):
+        return ""
+    words = _words(line)
+    named = next(iter(_values(words, _HOST_FILES)), "")
+    if named or _values(words, _HOSTS):
+        return named
+    return default_host_file(line) or default
 
 
 def server(line: str, tool: Tool) -> Command | None:

@@ -14,7 +14,7 @@ from railyard.parsers.parsed import Table
 from railyard.verdict.hints.branches import branches, possible
 from railyard.verdict.hints.fallback import FAMILIES
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.host_lists import HostList, host_lists, is_one_host, name_of
+from railyard.verdict.stored.host_lists import HostList, default_host_file, host_lists, is_one_host, name_of
 from railyard.verdict.stored.launch_command import Command, host_file, launch, server
 from railyard.verdict.stored.one_node_words import (
     MAP,
@@ -161,7 +161,11 @@ def _ranks(text: str) -> tuple[_Sign, ...]:
 def _launches(text: str) -> tuple[_Sign, ...]:
     """Return each launch of a text; of one with a host file that the text shows above it, what its hosts say, too."""
     found, lists = tuple(_commands(text, launch)), _host_lists(text)
-    return tuple(_with_hosts(sign, lists) for sign in found) if lists else found
+    if not lists:
+        return found
+    defaults, lines = _default_host_files(text), {sign.line for sign in found}
+    above = [(line, file) for line, file in defaults if line not in lines]  # a launch sets it for itself alone
+    return tuple(_with_hosts(sign, lists, above) for sign in found)
 
 
 @lru_cache(maxsize=1)
@@ -169,9 +173,16 @@ def _host_lists(text: str) -> tuple[HostList, ...]:
     return host_lists(text)
 
 
-def _with_hosts(sign: _Sign, lists: Sequence[HostList]) -> _Sign:
+def _default_host_files(text: str) -> tuple[tuple[int, str], ...]:
+    """Return each line that sets the host file of later launches, with the file; empty if it removes it."""
+    found = ((number, default_host_file(line[:LONGEST_NOTE])) for number, line in _worded_lines(text))
+    return tuple((number, file) for number, file in found if file is not None)
+
+
+def _with_hosts(sign: _Sign, lists: Sequence[HostList], defaults: Sequence[tuple[int, str]]) -> _Sign:
     """Return a launch with what the last list of its host file says that is above it."""
-    name = name_of(host_file(sign.quoted))
+    default = next((file for line, file in reversed(defaults) if line < sign.line), "")
+    name = name_of(host_file(sign.quoted, default))
     listed = next((each for each in reversed(lists) if each.line < sign.line and each.name == name), None)
     command = launch(sign.quoted, listed.hosts) if listed is not None else None
     if command is None or listed is None:

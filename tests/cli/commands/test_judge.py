@@ -122,7 +122,7 @@ def test_a_curve_just_below_the_projects_own_condition_is_sent_to_that_first(
     file = written(tmp_path, osu_bw(rates(11905)))
     assert main(["judge", file, "--link", "ib-edr"]) == 1
     line = capsys.readouterr().out.splitlines()[3]
-    assert line.startswith("  FAIL  rule 5 (reference): Railyard's own condition is missed by 135 MB/s (1.1 %): bandwidth ")
+    assert line.startswith("  FAIL  rule 5 (reference): Railyard's own condition is missed by 135 MB/s (1.1 %): band")
     assert "; look at whether your system should give as much: a class entry in the references of your system" in line
     assert "if it should, each rail alone" in line
 
