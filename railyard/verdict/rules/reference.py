@@ -286,10 +286,8 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
             of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
             own = band.entry_id.startswith("class:") and broken <= _OWN_ALONE
             by = f"{number(abs(edge - value), 3)} {declared.unit} ({percent(broken)})"
-            first = f"Railyard's own condition is missed by {by}: " if own else ""
-            sentence = (
-                f"{first}{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
-            )
+            first = f"Railyard's own condition is missed by {by}" if own else ""
+            sentence = f"{first}{': ' if own else ''}{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
             if worst is None or broken > worst[0]:
                 found = Violation(
                     sentence,
@@ -297,7 +295,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                     own_alone=own,
                     metric=declared.name,
                     size_bytes=size,
-                    brief=_brief(metric, size, value, edge),
+                    brief=first or _brief(metric, size, value, edge),
                     measured=f"{shown}its bound of {number(edge)} {declared.unit} ({percent(value / edge)}); that "
                     f"bound ({band.kind}): {band.source}",
                 )
