@@ -287,7 +287,8 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
             own = band.entry_id.startswith("class:") and broken <= _OWN_ALONE
             by = f"{number(abs(edge - value), 3)} {declared.unit} ({percent(broken)})"
             first = f"Railyard's own condition is missed by {by}" if own else ""
-            sentence = f"{first}{': ' if own else ''}{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
+            begins = f"{first}: {shown}" if own else shown
+            sentence = f"{begins}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
             if worst is None or broken > worst[0]:
                 found = Violation(
                     sentence,
