@@ -148,7 +148,7 @@ def judged(row: Row) -> Verdict:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{row.id}.log")
         file.write_text(log(row), encoding="utf-8")
-        words = [str(file), "--nodes-have", row.nodes_have, *(["--class", row.class_] if row.class_ else [])]
+        words = [str(file), "--why", "--nodes-have", row.nodes_have, *(["--class", row.class_] if row.class_ else [])]
         text = CliRunner().invoke(command, words, standalone_mode=False, catch_exceptions=False)
         values = CliRunner().invoke(command, [*words, "--json"], standalone_mode=False, catch_exceptions=False)
     return Verdict(json.loads(values.output)["state"], text.output, text.return_value)

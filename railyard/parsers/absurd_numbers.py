@@ -58,6 +58,7 @@ def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
         return parsed
     remarks = tuple(remark for remark in parsed.remarks if remark.line not in found)
     new = tuple(found.values()) or (Remark(doubtful[0].line, "a figure that no measurement gives"),)
+    new = tuple(failure for failure in new if failure not in parsed.failures)
     return replace(
         parsed,
         tables=tuple(map(_without, parsed.tables)),

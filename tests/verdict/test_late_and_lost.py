@@ -29,7 +29,7 @@ def test_a_mean_far_above_the_typical_latency_is_not_judged() -> None:
     (late,) = judged(some_late, "ib-edr")
     assert late.state == "not-judged"
     assert late.sentence.startswith(
-        "not judged: the typical latency holds its bound of 6.001 us at 2 B, but the mean of all messages (t_avg) is "
+        "not judged: the typical latency holds its bound of 4.001 us at 2 B, but the mean of all messages (t_avg) is "
         "95.09 us: some were very late"
     )
     (slow,) = judged(some_late.replace("1.08 ", "31.08 "), "ib-edr")

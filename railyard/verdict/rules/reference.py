@@ -297,8 +297,8 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                     metric=declared.name,
                     size_bytes=size,
                     brief=first or _brief(metric, size, value, edge),
-                    measured=f"{shown}its bound of {number(edge)} {declared.unit} ({percent(value / edge)}); that "
-                    f"bound ({band.kind}): {band.source}",
+                    measured=f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), its bound "
+                    f"({band.kind}): {band.source}",
                 )
                 worst = (broken, found)
     if not judged:
@@ -341,9 +341,10 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
 
 
 def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
-    fails = partial(failed, 5, brief=violation.brief, measured=violation.measured)
     own = inputs.own_fault
     beside = f"; {own}" if own is not None and own != violation.sentence else ""
+    measured = f"{violation.measured}{beside}" if violation.measured else ""
+    fails = partial(failed, 5, brief=violation.brief, measured=measured)
     where = f"{violation.sentence}{_over(inputs)}{beside}"
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         look = "unit and sizes of that reference, and the sizes that the check measures"
@@ -351,7 +352,7 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     if inputs.path.disturbance is not None:
         look = "who else used the rails during the run; run it again on exclusive nodes"
         brief = f"disturbed: {inputs.path.disturbance}"
-        return failed(5, f"{where}; {brief}", "disturbed", look, brief=brief, measured=violation.measured)
+        return failed(5, f"{where}; {brief}", "disturbed", look, brief=brief, measured=measured)
     if violation.better:
         look = (
             "the unit, and whether nodes, card and benchmark are those of the reference; if the system did improve, "

@@ -38,11 +38,13 @@ def _verdict(judgement: Judgement, why: bool) -> list[str]:
     if judgement.state != "fail" or failure is None:
         return [f"{word}  {judgement.sentence}"]
     found = without_names(failure.sentence)
-    lines = [f"{word}  {judgement.headline}"]
-    if failure.measured:
-        lines.append(f"measured: {failure.measured}")
-    elif found.lower() != judgement.headline.lower():
-        lines.append(f"found: {found}")
+    if found.lower() == judgement.headline.lower():
+        lines = [f"{word}  {found}"]
+    else:
+        lines = [
+            f"{word}  {judgement.headline}",
+            f"measured: {failure.measured}" if failure.measured else f"found: {found}",
+        ]
     lines += [f"look at: {failure.look_at}"] if failure.look_at else []
     return [*lines, *([f"why: {judgement.sentence}"] if why else [])]
 

@@ -103,7 +103,7 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
     lines = capsys.readouterr().out.splitlines()
     assert lines[3:5] == [
         "  FAIL  Bandwidth is 52.4 % of its bound at 1 MiB, like a link of InfiniBand FDR 4X",
-        "  measured: bandwidth 6289 MB/s at 1 MiB is below its bound of 12000 MB/s (52.4 %); that bound (class): "
+        "  measured: bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), its bound (class): "
         "Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the "
         "limit of one rail; a class entry in a system's references sets another",
     ]
@@ -123,7 +123,9 @@ def test_a_curve_just_below_the_projects_own_condition_is_sent_to_that_first(
     assert main(["judge", file, "--link", "ib-edr"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[3] == "  FAIL  Railyard's own condition is missed by 135 MB/s (1.1 %)"
-    assert lines[4].startswith("  measured: bandwidth 11865 MB/s at 1 MiB is below its bound of 12000 MB/s")
+    assert lines[4].startswith(
+        "  measured: bandwidth 11865 MB/s at 1 MiB is below 12000 MB/s (98.9 %), its bound (class): "
+    )
     assert lines[5].startswith(
         "  look at: whether your system should give as much: a class entry in the references of your system"
     )
