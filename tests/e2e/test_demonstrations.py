@@ -54,7 +54,7 @@ def shown(ran: Ran) -> Record:
     assert (ran.code, ran.err) == (1, "")
     assert "Traceback" not in ran.out
     assert "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in ran.said
-    assert " ".join(ran.record.verdict.text.split()) in ran.said
+    assert ran.record.verdict.headline in ran.said
     return ran.record
 
 
