@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from railyard.base.bounds import without_names
 from railyard.base.clean_text import one_line
-from railyard.base.wording import few, listing
+from railyard.base.wording import few, places
 from railyard.results.record.form import FaultClass, Suspect, VerdictRecord
 
 #: The most characters of a headline.
@@ -36,9 +36,15 @@ def brief_of(sentence: str, remarks: Sequence[str]) -> str:
     return next((remark for remark in remarks if remark.startswith(_DISTURBED)), sentence)
 
 
-def is_headline(verdict: VerdictRecord) -> bool:
-    """Return whether the sentence says no more than the headline."""
-    return one_line(verdict.sentence).lower() == headline(verdict).lower()
+def describe_finding(first: str, sentence: str, measured: str) -> str:
+    """Return the line below the headline ``first``: what was measured or found, without names of references and bounds.
+
+    Empty if the sentence says no more than the headline.
+    """
+    if measured:
+        return f"measured: {one_line(measured)}"
+    sentence = one_line(sentence)
+    return "" if sentence.lower() == first.lower() else f"found: {without_names(sentence)}"
 
 
 def make_headline(suspects: Sequence[Suspect], brief: str, fault: FaultClass | None) -> str:
@@ -56,8 +62,8 @@ def _of_parts(suspects: Sequence[Suspect]) -> str:
     names = list(dict.fromkeys(suspect_name(one) for one in suspects))
     if len(names) > 1:
         does = (first.brief or first.reason).removeprefix("is ")
-        shown = (f"{_some(names, most)}: {does}" for most in range(_MOST_NAMES, 0, -1))
-        return next((text for text in shown if len(text) <= MOST), f"{_some(names, 1)}: {does}")
+        shown = (f"{places(names, most)}: {does}" for most in range(_MOST_NAMES, 0, -1))
+        return next((text for text in shown if len(text) <= MOST), f"{places(names, 1)}: {does}")
     (name,) = names
     if first.brief:
         return f"{name} {first.brief}"
@@ -66,12 +72,6 @@ def _of_parts(suspects: Sequence[Suspect]) -> str:
     if begins is None:
         return f"{name}: {first.reason}"
     return first.reason if begins == name else f"{kind} {first.reason}"
-
-
-def _some(names: Sequence[str], most: int) -> str:
-    """Return so many names, and how many more there are."""
-    more = len(names) - most
-    return listing([*names[:most], *([f"{more} more"] if more > 0 else [])])
 
 
 def repeats(headline: str, text: str) -> bool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted, listing
+from railyard.base.wording import counted, listing, places
 from railyard.results.record.form import FaultClass, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
 from railyard.results.report.summary import suspect_part
@@ -120,6 +120,5 @@ def _heading(record: Record) -> str:
     if not names:
         kind = "disturbed" if record.state == "disturbed" else record.verdict.class_
         return _UNNAMED[kind]
-    more = len(names) - _MOST_NAMES
-    told = listing(names) if more <= 0 else listing([*names[:_MOST_NAMES], f"{more} more"])
+    told = places(names, _MOST_NAMES)
     return told[:1].upper() + told[1:]

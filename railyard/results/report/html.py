@@ -17,7 +17,7 @@ from railyard.base.wording import message_size
 from railyard.benchmarks.figure import Figure
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, Record
-from railyard.results.record.headline import headline, is_headline
+from railyard.results.record.headline import describe_finding, headline
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.causes import causes
 from railyard.results.report.evidence import Basis, bases, holes, hosts, not_run, untested
@@ -205,7 +205,7 @@ def _template() -> Any:
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
     environment.filters |= {"named_policy": named_policy, "computed_words": computed_words}
     environment.filters |= {"headings": _headings, "node_names": node_names, "by_source": _by_source}
-    environment.filters |= {"ranges": folded, "headline": headline, "is_headline": is_headline}
+    environment.filters |= {"ranges": folded, "headline": headline, "finding": describe_finding}
     environment.filters |= {"without_names": without_names}
     environment.tests |= {"single": lambda found: len(found) == 1}
     return environment.from_string(packaged_text("results/report/report.html.j2"))

@@ -6,7 +6,7 @@ from railyard.base.bounds import without_names
 from railyard.base.clean_text import one_line
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
-from railyard.results.record.headline import headline, is_headline
+from railyard.results.record.headline import describe_finding, headline
 from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import holes
 from railyard.results.report.matrix import Matrix, cell_words, matrices
@@ -70,11 +70,10 @@ def _failures(records: Sequence[Record], state: State) -> Iterator[str]:
     for record in records:
         if record.state == state:
             verdict = record.verdict
-            yield f"- **{_text(record.case)}**: {_text(headline(verdict))}"
-            if verdict.measured:
-                yield f"  - measured: {_text(verdict.measured)}"
-            elif not is_headline(verdict):
-                yield f"  - found: {_text(without_names(verdict.sentence))}"
+            first = headline(verdict)
+            yield f"- **{_text(record.case)}**: {_text(first)}"
+            if found := describe_finding(first, verdict.sentence, verdict.measured):
+                yield f"  - {_text(found)}"
             suspects = verdict.suspects
             shown = (without_names(suspect_words(suspect)) for suspect in suspects[:_MOST_SUSPECTS])
             yield from (f"  - suspect: {_text(words)}" for words in shown)

@@ -10,7 +10,7 @@ from railyard.base.text_table import table
 from railyard.base.wording import counted, earlier_attempts
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
-from railyard.results.record.headline import headline, is_headline
+from railyard.results.record.headline import describe_finding, headline
 from railyard.results.report.beside import cost_lines, relation_lines
 from railyard.results.report.causes import blamed, commands
 from railyard.results.report.matrix import cell_words
@@ -131,12 +131,8 @@ def failures(records: Sequence[Record], heading: str = "Failures", *, width: int
 def _failure(record: Record, why: bool) -> list[str]:
     """Return the lines about one failure, its headline first."""
     verdict = record.verdict
-    first, sentence = headline(verdict), one_line(verdict.sentence)
-    lines = [first]
-    if verdict.measured:
-        lines.append(f"measured: {one_line(verdict.measured)}")
-    elif not is_headline(verdict):
-        lines.append(f"found: {without_names(sentence)}")
+    first = headline(verdict)
+    lines = [first, *filter(None, [describe_finding(first, verdict.sentence, verdict.measured)])]
     reasons = [(suspect_part(one), one_line(one.reason)) for one in verdict.suspects]
     lines += [f"suspect: {part}: {without_names(reason)}" for part, reason in reasons if reason not in first]
     said = {first.lower(), *(reason.lower() for _, reason in reasons)}

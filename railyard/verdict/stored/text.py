@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from railyard.base.bounds import without_names
 from railyard.base.wording import counted, message_size, number
+from railyard.results.record.headline import describe_finding
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement, State
 
@@ -37,14 +38,10 @@ def _verdict(judgement: Judgement, why: bool) -> list[str]:
     word, failure = WORDS.get(judgement.state, judgement.state).upper(), judgement.failure
     if judgement.state != "fail" or failure is None:
         return [f"{word}  {judgement.sentence}"]
-    found = without_names(failure.sentence)
-    if found.lower() == judgement.headline.lower():
-        lines = [f"{word}  {found}"]
-    else:
-        lines = [
-            f"{word}  {judgement.headline}",
-            f"measured: {failure.measured}" if failure.measured else f"found: {found}",
-        ]
+    found = describe_finding(judgement.headline, failure.sentence, failure.measured)
+    # A sentence that is its own headline stays as it is, so that a search for its words finds them.
+    first = judgement.headline if found else without_names(failure.sentence)
+    lines = [f"{word}  {first}", *([found] if found else [])]
     lines += [f"look at: {failure.look_at}"] if failure.look_at else []
     return [*lines, *([f"why: {judgement.sentence}"] if why else [])]
 

@@ -106,7 +106,7 @@ def test_references_of_the_system_decide_before_any_floor(
     assert "bandwidth holds accepted" in capsys.readouterr().out
     assert judge(tmp_path, output("all_reduce", curve(340)), "--system", "gpusys") == 1
     said = capsys.readouterr().out
-    assert "that bound (published): the acceptance" in said and "bound of accepted" not in said
+    assert "its bound (published): the acceptance" in said and "bound of accepted" not in said
     assert judge(tmp_path, output("all_reduce", curve(340)), "--system", "gpusys", "--why") == 1
     said = capsys.readouterr().out
     assert "rule 5 (reference): bandwidth " in said and "the bound of accepted (published: the acceptance" in said
