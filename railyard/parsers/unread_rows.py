@@ -192,7 +192,7 @@ def _wrong_word(words: Sequence[str], table: Table, sizes: frozenset[int]) -> st
     place = table.columns.index("size")
     if len(words) == width and _has_no_size(words, place):
         return _expected_size(words[place])
-    if len(row) < max(width, 2) or not _is_next(row[place], sizes):
+    if len(row) < max(width, 2) or not _is_lacking(row[place], sizes):
         return None
     is_checked = "validation" in table.columns
     wrong = [word for word in row[:width] if number(word) is None and not (is_checked and _CHECKED.fullmatch(word))]
@@ -202,15 +202,31 @@ def _wrong_word(words: Sequence[str], table: Table, sizes: frozenset[int]) -> st
     has_figure = any("." in word for word in row[1:width] if word not in strange)
     if len(strange) > (beside is None) or ((strange or (beside and not wrong)) and not has_figure):
         return None
+    others = [*wrong, *([beside] if beside else [])]
+    if _size(row[place]) < min(sizes) and not _is_above(row[place], others):
+        return None
     if wrong:
         return f'plain numbers, such as 1234.56, in place of "{one_line(wrong[0])[:_MOST_SHOWN]}"'
     return None if beside is None else f'{counted(width, "word")} without "{one_line(beside)[:_MOST_SHOWN]}"'
 
 
-def _is_next(word: str, sizes: frozenset[int]) -> bool:
-    """Return whether a word is a size that a table of these sizes lacks, and above its smallest one."""
+def _is_above(size: str, others: Sequence[str]) -> bool:
+    """Return whether a line above a table's smallest size is a row of it, though a text has prose of any kind there.
+
+    Its words that are no figures must be marks ("***", "N/A", "<--") or begin as a number does ("1.3O"). "[0]" is no
+    size but a rank.
+    """
+    is_size = size[-1] not in ")]"
+    return is_size and all(
+        _NO_FIGURE.fullmatch(word) or not (word[0].isalpha() or number(word) is not None) for word in others
+    )
+
+
+def _is_lacking(word: str, sizes: frozenset[int]) -> bool:
+    """Return whether a word is a size that a table of these sizes lacks."""
+    return bool(sizes) and _SIZE.fullmatch(word) is not None and _size(word) not in sizes
+
+
+def _size(word: str) -> int:
     found = _SIZE.fullmatch(word)
-    if found is None or not sizes:
-        return False
-    size = int(re.sub(r"[,'_]", "", found["digits"])) * PREFIX_BYTES[found["prefix"].lower()]
-    return size not in sizes and size > min(sizes)
+    return int(re.sub(r"[,'_]", "", found["digits"])) * PREFIX_BYTES[found["prefix"].lower()] if found else -1

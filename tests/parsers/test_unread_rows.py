@@ -129,6 +129,42 @@ def test_a_last_row_whose_figure_cannot_be_read_fails_its_table(tool: str, figur
     assert all(remark.line != line for remark in parsed.remarks)
 
 
+@pytest.mark.parametrize("figure", MARKED)
+@pytest.mark.parametrize("tool", TABLES)
+def test_a_first_row_whose_figure_cannot_be_read_fails_its_table(tool: str, figure: str) -> None:
+    """A latency is decided at its smallest size: a table must not pass because that row is marked or missing."""
+    table, row = TABLES[tool]
+    marked = row.replace("65536", "8192").replace("FIGURE", figure)
+    text = "".join(
+        f"{marked}\n{line}" if line.split()[:1] == ["16384"] else line for line in table.splitlines(keepends=True)
+    )
+    parsed = with_wrong_lines(detect.parse(text), text)
+    line = text.split("\n").index(marked) + 1
+    said = next(failure.text for failure in parsed.failures if failure.line == line)
+    assert said.startswith('a row that cannot be read: found "8192 ')
+    assert not parsed.tables[0].complete
+
+
+@pytest.mark.parametrize("whole", ["**{}**", "<b>{}</b>", "> {}", "* {}", "| {} |", "{}   <-- slow", "{} (slow)"])
+@pytest.mark.parametrize("tool", TABLES)
+def test_a_first_row_that_is_marked_as_a_whole_fails_its_table(tool: str, whole: str) -> None:
+    table, row = TABLES[tool]
+    marked = whole.format(row.replace("65536", "8192").replace("FIGURE", "2807.12").strip())
+    text = "".join(
+        f"{marked}\n{line}" if line.split()[:1] == ["16384"] else line for line in table.splitlines(keepends=True)
+    )
+    parsed = with_wrong_lines(detect.parse(text), text)
+    assert [failure.line for failure in parsed.failures] == [text.split("\n").index(marked) + 1]
+
+
+@pytest.mark.parametrize("text", ["0 node01", "2 2.40 GHz", "[0] ***", "8 12.5 13.5", "4 8.5", "1 mlx5_0", "2 ranks"])
+@pytest.mark.parametrize("tool", ["osu", "imb"])
+def test_prose_above_the_first_row_is_no_lost_row(tool: str, text: str) -> None:
+    parsed = detect.parse(TABLES[tool][0])
+    parsed = Parsed(parsed.tables, parsed.failures, (Remark(20, text),))
+    assert without_lost_rows(parsed) is parsed
+
+
 @pytest.mark.parametrize(
     "whole", ["**{}**", "<b>{}</b>", "({})", "> {}", "* {}", "--> {}", "| {} |", "{}   <-- slow", "{} (slow)"]
 )
