@@ -23,7 +23,9 @@ _FENCE = re.compile(
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,5}|#[xX][0-9a-fA-F]{1,5});")
 _MOST_ESCAPED = 2  # times: "&amp;nbsp;"
 _BREAK = re.compile(r"<br ?/?>(?P<end>[ \t]{0,40}(?=\n))?", re.IGNORECASE)
-_TAG = re.compile(r"</?(?:pre|code|samp|tt)(?: [^<>\n]{0,100})?/?>|\[/?code\]", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:!doctype|html|head|body|blockquote|pre|code|samp|tt)(?: [^<>\n]{0,100})?/?>|\[/?code\]", re.IGNORECASE
+)
 # In a page's source each line may have tags of its own; a cell of a table is a column.
 _LINES_TAG = re.compile(
     r"</?(?P<name>p|div|span|li|ul|ol|font|b|i|em|strong|a|tr|t[dh]|table|t(?:head|body))(?: [^<>\n]{0,200})?/?>",
@@ -168,8 +170,9 @@ def _without_pipes(line: str) -> str:
 
 
 def _without_tags(text: str) -> str:
-    text = _TAG.sub("", _BREAK.sub(lambda found: "\n" if found["end"] is None else "", text))
-    if len(_CLOSING_TAG.findall(text)) < _LEAST_LINES:
+    text, breaks = _BREAK.subn(lambda found: "\n" if found["end"] is None else "", text)
+    text = _TAG.sub("", text)
+    if max(len(_CLOSING_TAG.findall(text)), breaks) < _LEAST_LINES:
         return text  # words of a usage: "<b>"
     return _LINES_TAG.sub(lambda found: "  " if found["name"].lower() in ("td", "th") else "", text)
 
