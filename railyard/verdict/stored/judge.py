@@ -302,7 +302,10 @@ def _judged_passes(
     passes: Passes,
 ) -> Judgement:
     if key is None:
-        return Judgement(None, tuple(table.line for table in tables), "not-judged", unknown(tables[0]))
+        lines = tuple(table.line for table in tables)
+        if failures:  # a crash or a fallback is said, whatever the table is of
+            return replace(without_table(failures, has="no table of a known benchmark"), lines=lines)
+        return Judgement(None, lines, "not-judged", unknown(tables[0]))
     measured, median = _judged(failures, key, tables, target, nodes, sizes)
     if len(tables) < 2:
         return median

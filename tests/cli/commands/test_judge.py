@@ -1130,3 +1130,24 @@ def test_a_weak_bound_of_one_message_at_a_time_is_said_with_what_asks_for_more()
         "bandwidth at 4 MiB, its largest size, has a bound of 34.0 % of the limit of 2 rails: one message at a time "
         "may leave rails idle; a window of messages (osu_bw) asks for more",
     )
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("[n1:77] Signal: Segmentation fault (11)", "Signal: Segmentation fault (11)"),
+        ("[0] MPI startup(): libfabric provider: tcp;ofi_rxm", "Intel MPI chose the provider tcp;ofi_rxm"),
+    ],
+)
+def test_a_crash_or_a_fallback_is_said_although_the_table_names_no_benchmark(
+    line: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "osu.out"
+    file.write_text(f"# Size      Bandwidth (MB/s)\n1  3.33\n1048576  12010.11\n{line}\n", encoding="utf-8")
+    assert main(["judge", str(file), "--link", "ib-edr"]) == 1
+    shown = capsys.readouterr().out
+    assert "FAIL  " in shown
+    assert said in shown
+    assert "the output has no table of a known benchmark and reports 1 failure, line 4" in shown
+    assert main(["judge", str(file), "--link", "ib-edr", "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["state"] == "fail"
