@@ -96,22 +96,32 @@ def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
         return parsed
     # blanks in place of tabs would move the column at which lines were broken
     is_broken = says_broken(error.expected) if error else any(says_broken(each.text) for each in parsed.failures)
-    count = count_cells(rows_of(parsed))
+    most = _count(parsed)
     for form in () if is_broken else forms_with_blanks(text):
         try:
             other = _checked(cleaned(with_lost_signs(form)), read)
         except ParseError:
             continue
-        if (cells := count_cells(rows_of(other))) > count or other.fabric:
-            parsed, count, error = other, cells, None
+        if (count := _count(other)) > most or other.fabric or other.hardware:
+            parsed, most, error = other, count, None
     if error is not None:
         raise _without_mark(error, text)
     return _with_form(parsed, text)
 
 
+def _count(parsed: Parsed) -> tuple[int, int]:
+    """Return how many cells were read, and how many tables with the name of their benchmark."""
+    return count_cells(rows_of(parsed)), sum(table.benchmark is not None for table in parsed.tables)
+
+
 def _leaves_columns(parsed: Parsed, text: str) -> bool:
-    """Return whether rows may be left over: lines with a tab, since a parser reads its tool's own tabs; or Markdown."""
+    """Return whether rows or titles may be left over: lines with a tab, or a table in Markdown.
+
+    A parser reads its tool's own tabs; but no tool prints tabs alone, without a blank.
+    """
     if parsed.failures and markdown_rule(text):
+        return True
+    if "\t" in text and " " not in text:
         return True
     return "\t" in text and any("\t" in note.text for note in (*parsed.failures, *parsed.remarks))
 

@@ -184,9 +184,18 @@ def with_tabs(line: str) -> str:
     return "".join(f"{part.rstrip(' ')}\t" if len(part) == 8 and part.endswith("  ") else part for part in parts)
 
 
-TABS: dict[str, Callable[[str], str]] = {
+#: What a page, a mail or a spreadsheet makes of the blanks between words and around lines.
+BLANKS: dict[str, Callable[[str], str]] = {
     "unexpand": lambda text: "\n".join(map(with_tabs, text.split("\n"))),
     "a tab for each run of blanks": lambda text: re.sub(" {2,}", "\t", text),
+    "a tab for each blank": lambda text: text.replace(" ", "\t"),
+    "a tab for one blank or more": lambda text: re.sub(" +", "\t", text),
+    "one blank for each tab": lambda text: text.replace("\t", " "),
+    "one blank for each run": lambda text: re.sub(r"(?<=\S)[ \t]+", " ", text),
+    "no indentation": lambda text: re.sub("^[ \t]+", "", text, flags=re.MULTILINE),
+    "blanks at the end of lines": lambda text: text.replace("\n", "  \t\n"),
+    "lines that end as in DOS": lambda text: text.replace("\n", "\r\n"),
+    "a mark of a mail before each line": before(">"),
 }
 
 
@@ -194,19 +203,23 @@ def figures(parsed: Parsed) -> object:
     return [(table.benchmark, table.columns, table.rows) for table in parsed.tables], parsed.fabric, parsed.hardware
 
 
-@pytest.mark.parametrize("way", TABS)
+@pytest.mark.parametrize("way", BLANKS)
 @pytest.mark.parametrize(("tool", "name", "text"), samples(), ids=lambda value: value if len(value) < 80 else "")
-def test_tabs_in_place_of_blanks_give_the_same_figures_or_an_error_with_its_line(
+def test_other_blanks_give_the_same_figures_or_an_error_with_its_line(
     tool: str, name: str, text: str, way: str
 ) -> None:
     try:
         alone = parse(text)
     except ParseError:
         pytest.skip("no output of a tool by itself")
-    tabbed = parse(TABS[way](text))
-    if figures(tabbed) != figures(alone):
-        assert [failure.line for failure in tabbed.failures if failure.line], (tool, name)
-        assert cells(tabbed) <= cells(alone)
+    try:
+        changed = parse(BLANKS[way](text))
+    except ParseError as error:
+        assert error.line_number, (tool, name)
+        return
+    if figures(changed) != figures(alone):
+        assert {failure.line for failure in changed.failures} - {failure.line for failure in alone.failures}
+        assert cells(changed) <= cells(alone)
 
 
 def cells(parsed: Parsed) -> set[object]:

@@ -25,6 +25,8 @@ _LEFT = re.compile(
     r'^\s*(?:(?P<guid>0x[0-9a-fA-F]{1,16})\s+)?(?:"(?P<node>[^\n]*)"\s+)?'
     r"(?P<lid>[0-9]{1,6})\s+(?P<port>[0-9]{1,4})\[\s*[0-9]{0,4}\s*\]\s*$"
 )
+# the beginning of a heading that has another form
+_NODE_BEGUN = re.compile(r"^\s{0,40}(?:Switch|CA|Router|RT):?\s{1,40}0x[0-9a-fA-F]{8}")
 _EXPECTED = 'a port as "5 1[  ] ==( 4X 25.78125 Gbps Active/ ..."'
 
 
@@ -63,6 +65,9 @@ def parse(text: str) -> Parsed:
             elif number != cut and (found := _NODE.match(line)):
                 kind, guid, old, name = found.groups()
                 node = _node(kind, guid or old, name)
+                continue
+            if number != cut and ("==(" in line or "==>" in line or _NODE_BEGUN.match(line)):
+                notes.unread(number, line, _EXPECTED)
                 continue
         notes.foreign(number, line)
     return finish("iblinkinfo", ports, bool(ports), notes, lines, _EXPECTED)

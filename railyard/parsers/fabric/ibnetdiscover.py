@@ -40,6 +40,11 @@ _REPORT = re.compile(
     r"-\s+(?P<peer_kind>CA|SW|RT|\?\?)\s+(?P<peer_lid>[0-9]{1,6})\s+(?P<peer_port>[0-9]{1,4})\s+"
     r"(?P<peer_guid>0x[0-9a-f]{1,16})\s+\( '(?P<node>.{0,300})' - '(?P<peer>.{0,300})' \)|'(?P<alone>.{0,300})')\s*$"
 )
+# the beginning of a node or a port that has another form
+_BEGUN = re.compile(
+    r'[SHR?]-[0-9a-f]{12}|^\[[0-9]{1,4}\].{0,80}"|^\s{0,40}(?:Switch|Ca|Rt)\s{1,40}[0-9]{1,4}\s{1,40}"'
+    r"|^\s{0,40}(?:CA|SW|RT)\b.{0,40}0x[0-9a-f]{8}"
+)
 # vendid=0x2c9   |   switchguid=0x...   |   # Topology file: generated on ...   |   Chassis 1 (guid 0x...)
 _OWN = re.compile(
     r"^(?:vendid=|devid=|sysimgguid=|switchguid=|caguid=|rtguid=|#$|# (?:Topology file|Reported max hops|Total MADs"
@@ -89,10 +94,18 @@ def parse(text: str) -> Parsed:
                 continue
             elif _OWN.match(line):
                 continue
-        notes.foreign(number, line)
+        _note(notes, number, line, number == cut)
     notes.no_port(None if ports else header)
     known = bool(ports or node)
     return finish("ibnetdiscover", ports, known, notes, lines, _EXPECTED)
+
+
+def _note(notes: Notes, number: int, line: str, cut: bool) -> None:
+    """Note a line that is not read; it is a failure if it looks like a node or a port."""
+    if len(line) <= LONGEST and not cut and _BEGUN.search(line):
+        notes.unread(number, line, f"{_EXPECTED}, and a port below its node")
+    else:
+        notes.foreign(number, line)
 
 
 def _node(found: re.Match[str]) -> _Node:

@@ -20,6 +20,7 @@ from railyard.parsers.parsed import Parsed
 
 # # Port info: Lid 12 port 2   |   # MLNX ext Port info: Lid 12 port 2   |   # Port info: DR path slid 0; 0,1 port 1
 _BLOCK = re.compile(r"^\s*# (?P<ext>MLNX ext )?Port info: .{0,200}?\bport (?P<port>[0-9]{1,4})\s*$")
+_BLOCK_BEGUN = re.compile(r"^\s{0,40}#.{0,40}Port info:")
 # CA/RT PortInfo:   |   Switch PortInfo:   |   Peer PortInfo:
 _HEADING = re.compile(r"^\s*(?P<whose>CA/RT|CA|RT|Switch|Peer) PortInfo:\s*$")
 _LANE = re.compile(r"(?P<gbit>[0-9]{1,4}(?:\.[0-9]{1,5})?) Gbps")
@@ -57,6 +58,7 @@ def parse(text: str) -> Parsed:
     kind = None
     for number, line in enumerate(lines, 1):
         name, colon, value = line.partition(":")
+        name = name.strip()
         if colon and fields is not None and name.isalnum():
             if number != cut:
                 fields[name] = value.lstrip(".").strip()
@@ -75,6 +77,8 @@ def parse(text: str) -> Parsed:
         elif blocks and line[:1].isspace():
             # the capabilities below CapMask are indented words
             blocks[-1].extended |= line.strip() == "IsExtendedSpeedsSupported"
+        elif number != cut and _BLOCK_BEGUN.match(line[:_LONGEST]):
+            notes.unread(number, line, _EXPECTED)
         else:
             notes.foreign(number, line)
     ports = [_port(block) for block in blocks]

@@ -37,6 +37,7 @@ _SUMMARY = re.compile(
 )
 # ## Thresholds: [SymbolErrorCounter = 10][VL15Dropped = 100]
 _THRESHOLD = re.compile(r"\[(?P<name>[A-Za-z0-9]{1,60}) = (?P<value>[0-9]{1,20})\]")
+_BEGUN = re.compile(r"^\s{0,40}(?:(?:Errors|Data Counters) for\b|GUID\s{0,40}0x|Link info:)")
 _DATA = frozenset({"PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"})
 _NO_LINK = Link()
 _LONGEST = 4000  # the tool's own buffer for one port's counters has 2048 characters
@@ -52,7 +53,10 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for number, line in enumerate(lines, 1):
         if line and (len(line) > _LONGEST or not reader.read(number, line, number == cut)):
-            reader.notes.foreign(number, line)
+            if number != cut and _BEGUN.match(line):
+                reader.notes.unread(number, line, f"{_EXPECTED}, with ports below it")
+            else:
+                reader.notes.foreign(number, line)
     reader.notes.no_port(reader.header)
     return finish("ibqueryerrors", reader.states(), reader.known, reader.notes, lines, _EXPECTED)
 
@@ -120,6 +124,8 @@ class _Reader:
         elif first == "G" and (found := _PORT.match(line)):
             self.known, self.header = True, None
             self.ports.append(_port(self.node, number, line, found))
+            if not cut and line.count("==") > len(_COUNTER.findall(line, found.end())):
+                self.notes.unread(number, line, 'each counter as "[SymbolErrorCounter == 12]"')
         elif first in ("E", "D") and (node := _NODE.match(line)) and not cut:
             self.notes.no_port(self.header)
             self.known, self.header = True, (number, line)

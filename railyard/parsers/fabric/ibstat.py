@@ -21,6 +21,7 @@ from railyard.parsers.parsed import Parsed
 _DEVICE = re.compile(r"^\s*(?P<kind>CA|Switch|Router|iWARP RNIC|\?\?\?):? '(?P<device>[^']{1,100})'\s*$")
 # 	Port 1:
 _PORT = re.compile(r"^\s*Port (?P<port>[0-9]{1,4}):\s*$")
+_BEGUN = re.compile(r"^\s{0,40}(?:(?:CA|Switch|Router|iWARP RNIC)\b.{0,4}'|Port\s{0,40}[0-9]{1,4}\s{0,40}(?::|$))")
 # 200   |   2.5   |   40 (FDR10)
 _RATE = re.compile(r"^(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,3})?)(?: \((?P<speed>[A-Za-z0-9]{1,8})\))?$")
 # 0x0002c9030008ca17: a whole line of `ibstat -p`; a script that asks many hosts prints their names between
@@ -85,6 +86,8 @@ class _Reader:
         elif port and self.known:
             self.close_port()
             self.port = {"port": int(port["port"]), "line": number}
+        elif not cut and _BEGUN.match(line):
+            self.notes.unread(number, line, 'a device as "CA \'mlx5_0\'", with its ports as "Port 1:" below it')
         else:
             self.notes.foreign(number, line)
 

@@ -18,6 +18,7 @@ from railyard.parsers.parsed import Parsed
 
 # Infiniband device 'mlx5_0' port 1 status:
 _PORT = re.compile(r"^\s*Infiniband device '(?P<device>[^']{1,100})' port (?P<port>[0-9]{1,4}) status:\s*$")
+_PORT_BEGUN = re.compile(r"^\s{0,40}Infiniband\s{0,40}device\b")
 # 100 Gb/sec (4X EDR)   |   10 Gb/sec (4X)   |   2.5 Gb/sec (1X SDR)
 _RATE = re.compile(
     r"^(?P<rate>[0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec(?: \((?P<width>[0-9]{1,2}X)(?: (?P<speed>[A-Za-z0-9]{1,8}))?\))?$"
@@ -54,6 +55,8 @@ def parse(text: str) -> Parsed:
         if found:
             fields = {"device": found["device"], "port": int(found["port"]), "line": number}
             blocks.append(fields)
+        elif number != cut and (name or _PORT_BEGUN.match(line)):
+            notes.unread(number, line, f"{_EXPECTED} above its lines")
         else:
             known |= _NO_DEVICES.match(line[:200]) is not None
             notes.foreign(number, line)

@@ -19,6 +19,7 @@ from railyard.parsers.parsed import Parsed
 # PORT_ACTIVE (4)   |   25.0 Gbps (32)   |   invalid MTU (0)
 _CODED = re.compile(r"^(?P<word>.{1,40}?) \((?P<code>[0-9]{1,10})\)$")
 _LANE = re.compile(r"^(?P<gbit>[0-9]{1,4}(?:\.[0-9]{1,5})?) Gbps$")
+_PORT_BEGUN = re.compile(r"^port(?:\s{1,40}[0-9]{1,5})?$")
 # 2 HCAs found:  of -l
 _LIST = re.compile(r"^\s*[0-9]{1,4} HCAs? found:\s*$")
 _FDR10 = "8"
@@ -49,7 +50,9 @@ def parse(text: str) -> Parsed:
         elif key == "port" and known and value.isdigit() and len(value) <= 5:
             ports += [_port(device, port)] if port else []
             port, header = (None, header) if number == cut else ({"port": int(value), "line": number}, None)
-        elif known and colon and line[:1].isspace():
+        elif known and number != cut and _PORT_BEGUN.match(key):
+            notes.unread(number, line, 'a port as "port: 1"')
+        elif known and colon and (line[:1].isspace() or key in _OWN):
             _field(device, port, key, value, whole=number != cut or value.endswith(")"))
         elif not known or not line[:1].isspace():
             known |= len(line) < 100 and _LIST.match(line) is not None
@@ -115,3 +118,4 @@ _PORT: _Read = {
     "active_speed": _speed,
     **{key: lambda value, key=key: {key: integer(value)} for key in _BAD_KEYS},  # type: ignore[misc]
 }
+_OWN = frozenset((*_DEVICE, *_PORT, "link_layer"))  # also without their indentation

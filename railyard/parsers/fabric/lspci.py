@@ -14,13 +14,16 @@ from railyard.parsers.parsed import Parsed
 
 # 81:00.0 Infiniband controller: Mellanox Technologies MT27800 Family [ConnectX-5]   |   0000:81:00.0 …
 _DEVICE = re.compile(
-    r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z][^:\n]{2,60}?)"
-    r"(?: \[[0-9a-f]{4}\])?: (?P<name>[^\n]{1,300})$"
+    r"^(?P<address>(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]) (?P<kind>[A-Z0-9][^:\n]{2,60}?)"
+    r"(?: \[[0-9a-f]{4}\])?: (?P<name>[^\n]{0,299}\S)\s{0,40}$"
 )
 # LnkSta:	Speed 8GT/s (downgraded), Width x8 (ok)   |   LnkCap:	Port #0, Speed 16GT/s, Width x16, ASPM not supported
 _LINK = re.compile(
     r"^\s+(?P<what>LnkCap|LnkSta):\s+(?:Port #[0-9]{1,3}, )?Speed (?P<speed>[0-9]{1,3}(?:\.[0-9])?|unknown)(?:GT/s)?"
     r"(?: \([a-z]{1,12}\))?, Width x(?P<width>[0-9]{1,2})(?: \([a-z]{1,12}\))?(?=,|\s|$)"
+)
+_BEGUN = re.compile(
+    r"^(?:\s{0,40}Lnk(?:Cap|Sta)\b|[0-9a-f]{2,8}[:.][0-9a-f:.]{2,12}\s?[A-Z0-9].{0,40}\b(?:controller|bridge)\b)"
 )
 # MaxPayload 256 bytes, MaxReadReq 512 bytes   (the second line below DevCtl)
 _SIZES = re.compile(r"^\s+MaxPayload (?P<payload>[0-9]{3,4}) bytes, MaxReadReq (?P<request>[0-9]{3,4}) bytes\s*$")
@@ -46,11 +49,15 @@ def parse(text: str) -> Parsed:
         if found:
             devices.append({**found.groupdict(), "line": number})
             is_open = True
+        elif devices and line[0].isspace() and _take(devices[-1], line, number):
+            continue
+        elif _BEGUN.match(line):
+            notes.unread(number, line, _EXPECTED)
         elif not line[0].isspace() or not devices:
             notes.foreign(number, line)
         elif _DENIED.match(line):
             notes.remark(number, f"{devices[-1]['address']}: capabilities are not readable: run lspci as root")
-        elif not _take(devices[-1], line, number) and not is_open and line[0] != "\t":
+        elif not is_open and line[0] != "\t":
             notes.foreign(number, line)
     slots = tuple(PciSlot(**device) for device in devices if "width" in device)
     done = finish("lspci", [], bool(slots), notes, lines, _EXPECTED)

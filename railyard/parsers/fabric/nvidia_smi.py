@@ -18,6 +18,7 @@ _HEADING = re.compile(rf"^\s+(?P<names>{_NAME}(?:\s+{_NAME}){{0,200}})(?P<rest>\
 _ROW = re.compile(rf"^(?P<name>{_NAME})\s+(?P<cells>\S.{{0,1900}})$")
 _WORD = re.compile(r"X|NV[0-9]{1,2}|PIX|PXB|PHB|NODE|SYS|SOC|PSB")
 _AFFINITY = re.compile(r"[0-9]{1,5}(?:[,-][0-9]{1,5}){0,40}")  # N/A is not printed as a value
+_BEGUN = re.compile(r"^\s{0,40}(?:GPU|NIC)[0-9]{1,3}.{0,80}\s(?:X|NV[0-9]{1,2}|PIX|PXB|PHB|NODE|SYS|SOC)\s")
 #   NIC0: mlx5_0
 _LEGEND = re.compile(r"^\s*(?P<nic>NIC[0-9]{1,3}): (?P<device>[A-Za-z][\w.-]{0,60})\s*$")
 _OWN = re.compile(r"^\s*(?:(?:NIC )?Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC|PSB)\s+= .{3,200}|NVIDIA Topology:)\s*$")
@@ -46,6 +47,8 @@ def parse(text: str) -> Parsed:
                 notes.failed(number, f"{has}: {shown.strip()[:200]}")
             else:
                 rows.append(row)
+        elif names and number != cut and _BEGUN.match(shown):
+            notes.unread(number, line, f"a row of one of the columns {names[0]} to {names[-1]}")
         elif (legend := _LEGEND.match(shown)) and number != cut:
             devices[legend["nic"]] = legend["device"]
         elif not _OWN.match(shown):

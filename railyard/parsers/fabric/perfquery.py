@@ -21,6 +21,7 @@ _BLOCK = re.compile(
     r".{0,200}?\bport (?P<port>[0-9]{1,4})"
     r"(?: \(CapMask: 0x[0-9a-fA-F]+(?: CapMask2: 0x[0-9a-fA-F]+)?\))?\s*$"
 )
+_BLOCK_BEGUN = re.compile(r"counters:?.{0,80}\bport [0-9]|^\s{0,40}# Port.{0,40}counters")
 _SELECTORS = frozenset({"PortSelect", "CounterSelect", "CounterSelect2"})
 _EXTENDED = "Port extended"
 _EXPECTED = 'a heading as "# Port counters: Lid 1 port 1"'
@@ -38,8 +39,10 @@ def parse(text: str) -> Parsed:
     counters: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         name, colon, value = line.partition(":")
+        name = name.strip()
+        is_own = bool(colon) and number != cut and (value[:1] == "." and name.isalnum())
         if colon and block is not None and name.isalnum():
-            value = value.lstrip(".").rstrip()
+            value = value.lstrip(". \t").rstrip()
             if value.isdecimal() and value.isascii() and len(value) <= 20:
                 if name not in _SELECTORS and number != cut:
                     counters[standard_name(name)] = int(value)
@@ -50,6 +53,8 @@ def parse(text: str) -> Parsed:
         if found:
             ports += [_port(*block, counters)] if block else []
             block, counters = (number, found), {}
+        elif (is_own or _BLOCK_BEGUN.search(line[:400])) and number != cut:
+            notes.unread(number, line, f'{_EXPECTED}, with counters as "SymbolErrorCounter:....0" below it')
         else:
             notes.foreign(number, line)
     ports += [_port(*block, counters)] if block else []

@@ -19,6 +19,10 @@ _PORT = re.compile(
     r"^(?:link (?P<device>[^\s/]{1,100})/(?P<port>[0-9]{1,5})(?=\s)"
     r"|[0-9]{1,5}/[0-9]{1,5}: (?P<old>[^\s/]{1,100})/(?P<old_port>[0-9]{1,5}):)(?P<rest>.*)$"
 )
+# the beginning of a port that has another form; `rdma statistic` begins its lines with "link", too
+_BEGUN = re.compile(
+    r"^\s{0,40}link.{1,200}\b(?:ACTIVE|DOWN|INIT|ARMED|physical_state|netdev)\b|^[0-9].{1,200}\bphysical_state\s"
+)
 _CAPABILITIES = re.compile(r"^\s*(?:caps: )?<.*$")
 _EXPECTED = 'a port as "link mlx5_0/1 state ACTIVE ...", or the same as JSON'
 
@@ -41,6 +45,8 @@ def parse(text: str) -> Parsed:
         if found and "state" in said:
             device, port, old, old_port, _ = found.groups()
             ports.append(_port(device or old, int(port or old_port), said, number))
+        elif number != cut and _BEGUN.search(line[:LONGEST]):
+            notes.unread(number, line, _EXPECTED)
         elif not (ports and _CAPABILITIES.match(line[:LONGEST])):
             notes.foreign(number, line)
     return finish("rdma link", ports, bool(ports), notes, lines, _EXPECTED)

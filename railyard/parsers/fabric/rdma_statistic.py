@@ -19,6 +19,7 @@ from railyard.parsers.parsed import Parsed, ParseError
 
 # link mlx5_0/1 rx_write_requests 0 rx_read_requests 0 ...
 _PORT = re.compile(r"^link (?P<device>[^\s/]{1,100})/(?P<port>[0-9]{1,5})(?=\s|$)")
+_BEGUN = re.compile(r"^\s{0,40}link\s{0,40}\S{1,100}(?:/[0-9]|\s{0,40}$|\s\w{1,60}_\w{1,60}\s[0-9])")
 _NAME = re.compile(r"\A[A-Za-z][A-Za-z0-9_.\[\]-]{0,60}\Z")
 _NO_COUNTERS = frozenset({"ifindex", "ifname", "port"})
 _DIGITS = 20  # of 2^64 - 1
@@ -81,18 +82,25 @@ def parse(text: str) -> Parsed:
             bound = "cntn" in words[:2]
             if bound or not port.take(words, number == cut):
                 port = None
-                notes.foreign(number, line)
+                is_lost = not (bound or "state" in words or number == cut)
+                notes.unread(number, line, _EXPECTED) if is_lost else notes.foreign(number, line)
             else:
                 ports.append(port)
         elif port is None or not _goes_on(port, line, lines[number - 2]) or not port.take(words, number == cut):
-            notes.foreign(number, line)
+            if number != cut and _BEGUN.match(line):
+                notes.unread(number, line, _EXPECTED)
+            else:
+                notes.foreign(number, line)
+    for port in ports:
+        if not port.counters and port.line != cut:
+            notes.unread(port.line, lines[port.line - 1], _EXPECTED)
     states = [port.state() for port in ports if port.counters]
     return finish("rdma statistic", states, bool(states) or bound, notes, lines, _EXPECTED)
 
 
 def _goes_on(port: _Port, line: str, before: str) -> bool:
     """Return whether a line can belong to the port above: indented (-p, -d), or wrapped by a mailer."""
-    return port.waiting is not None or line[:1].isspace() or len(before) >= _WRAPPED
+    return port.waiting is not None or line[:1].isspace() or "_" in line or len(before) >= _WRAPPED
 
 
 def _port(device: str, port: int, counters: dict[str, int], line: int) -> PortState:

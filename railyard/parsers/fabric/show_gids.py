@@ -20,6 +20,7 @@ _ROW = re.compile(
     rf"(?P<gid>[0-9a-f]{{4}}(?::[0-9a-f]{{4}}){{7}})(?:{_GAP}(?P<ipv4>[0-9]{{1,3}}(?:\.[0-9]{{1,3}}){{3}}))?"
     rf"(?:{_GAP}(?P<version>v[12]))?(?:{_GAP}(?P<netdev>[A-Za-z][\w.@-]{{0,30}}))?$"
 )
+_BEGUN = re.compile(r"(?::[0-9a-f]{4}){3}", re.I)
 _OWN = re.compile(r"^\s{0,40}(?:[-\s]{10,200}|n_gids_found=[0-9]{1,6})$")
 _EXPECTED = 'the heading "DEV PORT INDEX GID IPv4 VER DEV"'
 
@@ -41,6 +42,8 @@ def parse(text: str) -> Parsed:
             said = found.groupdict()
             port, index = int(said.pop("port")), int(said.pop("index"))
             gids.append(GidEntry(port=port, gid_index=index, line=number, **said))
+        elif number != cut and _BEGUN.search(shown):
+            notes.unread(number, line, "device, port, index, GID, IPv4, version and interface")
         elif not known or not _OWN.match(shown):
             notes.foreign(number, line)
     done = finish("show_gids", [], known, notes, lines, _EXPECTED)

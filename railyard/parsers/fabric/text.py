@@ -14,7 +14,10 @@ LONGEST = 2000
 """In characters: no tool with one item per line prints a longer line. A longer one is foreign, and no pattern sees it.
 """
 
+_LONGEST_SHOWN = 200  # characters of a row that is not read
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}[mK]")
+# Between words. Some tools print a tab there, and where a paste has one for each blank, their patterns expect blanks.
+_TABS = re.compile(r"(?<=\S) *\t[ \t]*")
 # a mail's quotation
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
 # ibpanic: [1400444] main: stat of IB device 'mlx5_8' failed: No such file or directory
@@ -39,11 +42,16 @@ def tools_text(text: str, tool: str, expected: str) -> str:
 
 
 def without_marks(text: str) -> str:
-    """Return a text without colours and the marks of a mail's quotation; the same text if it has none."""
+    """Return a text without colours, the marks of a mail's quotation, and tabs between words; the same if it has none.
+
+    Tabs at the beginning of a line stay.
+    """
     if "\x1b" in text:
         text = _COLOUR.sub("", text)
     if ">" in text and (text[0] == ">" or "\n>" in text):
         text = _QUOTED.sub("", text)
+    if "\t" in text:
+        text = _TABS.sub(" ", text)
     return text
 
 
@@ -77,6 +85,11 @@ class Notes:
     def failed(self, number: int, line: str) -> None:
         """Take a line in which the tool itself says what is wrong."""
         self.failures.append(Remark(number, line[:LONGEST].strip()))
+
+    def unread(self, number: int, line: str, expected: str) -> None:
+        """Take a line that looks like one of the tool's own rows but has another form: what it says is missing."""
+        shown = " ".join(line[:LONGEST].split())[:_LONGEST_SHOWN]
+        self.failed(number, f'a row that cannot be read: found "{shown}", expected {expected}')
 
     def remark(self, number: int, line: str) -> None:
         """Take a line that is worth quoting but not a failure."""

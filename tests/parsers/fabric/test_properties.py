@@ -92,6 +92,23 @@ def test_carriage_returns_and_a_mails_marks_change_no_value(name: str, change: s
     assert FABRIC_PARSERS[tool](changed).fabric == FABRIC_PARSERS[tool](text).fabric
 
 
+@pytest.mark.parametrize("name", [name for name in TEXTS if "json" not in name])
+def test_a_row_that_lost_one_sign_or_blank_is_read_or_named(name: str) -> None:
+    """No port, slot or GID is lost in silence: what looks like a row of the tool is a failure with its line."""
+    tool, text = TEXTS[name][0], TEXTS[name][1][:3000].rpartition("\n")[0] + "\n"
+    whole, lines = FABRIC_PARSERS[tool](text), text.split("\n")
+    for place, line in enumerate(lines[:40]):
+        for sign in {found.start() for found in re.finditer(r"[^\w\s/]|\s", line)}:
+            changed = line[:sign] + line[sign + 1 :]
+            found = parsed(tool, "\n".join([*lines[:place], changed, *lines[place + 1 :]]))
+            if found and _rows(found) < _rows(whole):
+                assert len(found.failures) > len(whole.failures), f"line {place + 1}: {changed}"
+
+
+def _rows(parsed: Parsed) -> int:
+    return len(parsed.fabric) + sum(map(len, parsed.hardware.as_json().values()))
+
+
 @pytest.mark.parametrize("tool", FABRIC_TOOLS)
 @given(text=st.one_of(st.text(), st.lists(st.sampled_from(PIECES) | st.text(max_size=20)).map("\n".join)))
 def test_any_text_gives_ports_or_a_parse_error(tool: str, text: str) -> None:

@@ -217,7 +217,7 @@ def test_the_lines_of_a_port_whose_first_line_is_lost_change_nothing_of_the_port
     first = "Infiniband device 'mlx5_0' port 1 status:\n\trate:\t\t 200 Gb/sec (4X HDR)\n\tlink_layer:\t InfiniBand\n"
     found = FABRIC_PARSERS["ibstatus"](f"{first}\trate:\t\t 40 Gb/sec (4X QDR)\n\tlink_layer:\t Ethernet\n")
     assert [(port.rate, port.speed, port.link_layer) for port in found.fabric] == [(200, "HDR", "InfiniBand")]
-    assert [remark.line for remark in found.remarks] == [4, 5]
+    assert [failure.line for failure in found.failures] == [4, 5]
 
 
 @pytest.mark.parametrize(
@@ -232,7 +232,8 @@ def test_the_lines_of_a_port_whose_first_line_is_lost_change_nothing_of_the_port
 )
 def test_a_device_or_node_without_a_port_is_a_remark(tool: str, text: str, line: int, header: str) -> None:
     # found by benchmarks/fuzz.py: a text that was taken for the tool's without any message
-    assert FABRIC_PARSERS[tool](text).remarks == (Remark(line, f"no port is printed: {header}"),)
+    shown = " ".join(header.split())  # a tab between words is read as a blank
+    assert FABRIC_PARSERS[tool](text).remarks == (Remark(line, f"no port is printed: {shown}"),)
 
 
 @pytest.mark.parametrize(
@@ -263,3 +264,33 @@ def test_what_a_fabric_tool_says_of_a_failure_is_one(line: str) -> None:
     notes.foreign(3, line)
     notes.foreign(4, "an error counter of the port")
     assert (notes.failures, notes.remarks) == ([(3, line.strip())], [(4, "an error counter of the port")])
+
+
+def test_iblinkinfo_and_ibnetdiscover_are_read_whole_with_a_tab_for_each_blank() -> None:
+    for name, count in (("iblinkinfo", 6), ("ibnetdiscover-p", 4)):
+        text = (HERE / "samples" / f"{name}.txt").read_text(encoding="utf-8").replace(" ", "\t")
+        tool = name.partition("-")[0]
+        assert [(port.port, port.rate) for port in FABRIC_PARSERS[tool](text).fabric] == [
+            (port.port, port.rate) for port in read(name).fabric
+        ]
+        assert len(read(name).fabric) == count
+
+
+def test_a_port_of_iblinkinfo_in_another_form_is_a_failure_with_its_line() -> None:
+    text = (HERE / "samples" / "iblinkinfo.txt").read_text(encoding="utf-8").replace("==( 2X", "==[ 2X", 1)
+    (failure,) = FABRIC_PARSERS["iblinkinfo"](text).failures
+    assert failure.line == 2
+    assert failure.text == (
+        'a row that cannot be read: found "0x0011223344550001 17 1[ ] ==[ 2X 53.125 Gbps Active/ LinkUp)==> 2 7[ ] '
+        '"leaf1" (Could be 4X )", expected a port as "5 1[  ] ==( 4X 25.78125 Gbps Active/ ..."'
+    )
+
+
+def test_lspci_reads_a_3d_controller_as_a_device_of_its_own() -> None:
+    link = "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n\t\tLnkSta:\tSpeed 16GT/s, Width x{}\n"
+    text = f"17:00.0 3D controller: NVIDIA A100\n{link.format(8)}\n81:00.0 Ethernet controller: X\n{link.format(16)}"
+    slots = FABRIC_PARSERS["lspci"](text).hardware.slots
+    assert [(slot.address, slot.kind, slot.width) for slot in slots] == [
+        ("17:00.0", "3D controller", 8),
+        ("81:00.0", "Ethernet controller", 16),
+    ]
