@@ -164,6 +164,8 @@ class _Reader:
             return True
         self.block = Block(line.number, title.benchmark, title.version, {**self.crowd})
         self.crowd = {}
+        if title.remark:
+            self.remarks.append(Remark(line.number, title.remark))
         if title.device:
             self.block.context["device"] = title.device
         return True

@@ -75,6 +75,8 @@ _TITLE = re.compile(
     r"(?:v\.?(?P<v>[0-9]\S{0,40})|\(Version (?P<version>[^)\s]{1,40})\))?$",
     re.IGNORECASE,
 )
+# MPI Latency Test   of mpi4py's demo/osu_latency.py
+_DEMO_TITLE = re.compile(r"^#\s{0,20}MPI (?P<name>Latency|Bandwidth|Bi-Directional Bandwidth) Test$")
 _TITLE_BEGUN = re.compile(r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) .{0,200}$", re.IGNORECASE)
 _HEADING_BEGUN = re.compile(r"^#\s{0,20}Size\b.{0,300}$", re.IGNORECASE)
 # # Size      Bandwidth (MiB/s)
@@ -82,6 +84,10 @@ _SIZE_AND_MORE = re.compile(
     r"^#\s{0,20}Size(?:\s?\(B\))?\s{1,40}(?=\S.{0,120}\(\S{1,20}\)|\S{1,20}/s\b)", re.IGNORECASE
 )
 _NO_HEADING = "#0123456789"  # no heading begins with one of these
+#: OSU multiplies by two: size / 1e6 * iterations * window * 2; mpi4py's demo has no factor.
+_COUNT_ONE_DIRECTION = {
+    "osu_bibw": "osu_bibw.py of mpi4py counts the bytes of one direction, OSU's osu_bibw those of both: do not compare"
+}
 _DEVICE = re.compile(r"-(CUDA|ROCM|OPENACC|SYCL|MANAGED)\b", re.IGNORECASE)
 
 _CONTEXT = re.compile(
@@ -111,6 +117,7 @@ class Title:
     benchmark: str
     version: str | None
     device: str | None
+    remark: str | None = None  # what a reader has to know of the figures
 
 
 @lru_cache(maxsize=256)  # a long output repeats few different lines
@@ -118,10 +125,22 @@ def title_of(text: str) -> Title | None:
     """Return what this line says as a banner, None if it is not a banner."""
     found = _TITLE.match(text)
     if not found:
-        return None
+        return _demo_title_of(text)
     name, version = found["name"] + (found["persistent"] or ""), found["v"] or found["version"]
     device = _DEVICE.search(name)
     return Title(benchmark_of(name, version), version, device[1].upper() if device else None)
+
+
+def _demo_title_of(text: str) -> Title | None:
+    """Return the title of one of mpi4py's three demos that measure as OSU's programs of the same name do.
+
+    Its collectives take the time of the root alone, and are no OSU benchmark. Source: demo/osu_*.py of mpi4py 4.
+    """
+    found = _DEMO_TITLE.match(text)
+    benchmark = benchmark_of(found["name"]) if found else ""
+    if benchmark in _COUNT_ONE_DIRECTION:
+        return Title(f"{benchmark}_of_one_direction", None, None, f"{text}: {_COUNT_ONE_DIRECTION[benchmark]}")
+    return Title(benchmark, None, None) if found else None
 
 
 @lru_cache(maxsize=256)

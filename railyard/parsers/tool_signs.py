@@ -75,6 +75,7 @@ SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
         # a banner or an executable's name, the unit of a heading, what osu_init prints, and words of each refusal
         "osu": (
             *("osu", "omb-py", "omb python", "(us)", "[us]", "messages/s", "ops/s", "nprocs:"),
+            *("# mpi latency test", "# mpi bandwidth test", "# mpi bi-directional bandwidth test"),
             # libcxi prints BW[MB/s], ucx_perftest "bandwidth (MB/s)  |"
             Form("mb/s", r"(?<!bw)\[mb/s\]|\(mb/s\)(?! {0,8}\|)"),
             *("test requires", "support not enabled", "than 1 node", "benchmarks expect", "failed: "),

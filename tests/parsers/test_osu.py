@@ -488,3 +488,25 @@ def test_a_text_that_is_no_output_of_osu_is_an_error(text: str) -> None:
         parse(text)
     where = f"line 1: found {text.strip()!r}" if text else "found ''"
     assert str(caught.value) == f'{where}, expected output of OSU: a banner "# OSU … Test v…" or a heading "# Size …"'
+
+
+@pytest.mark.parametrize(
+    ("name", "heading", "benchmark", "column"),
+    [
+        ("Latency", "Latency [us]", "osu_latency", "latency"),
+        ("Bandwidth", "Bandwidth [MB/s]", "osu_bw", "bandwidth"),
+        ("Bi-Directional Bandwidth", "Bandwidth [MB/s]", "osu_bibw_of_one_direction", "bandwidth"),
+    ],
+)
+def test_the_demos_of_mpi4py_name_their_benchmark(name: str, heading: str, benchmark: str, column: str) -> None:
+    parsed = parse(f"# MPI {name} Test\n# Size [B]{heading:>20}\n1{1.5:>29.2f}\n2{2.5:>29.2f}\n")
+    (table,) = parsed.tables
+    assert (table.benchmark, table.version, table.line) == (benchmark, None, 1)
+    assert (table.columns, table.rows, table.complete) == (("size", column), ((1, 1.5), (2, 2.5)), True)
+    assert [remark.line for remark in parsed.remarks] == ([1] if "one_direction" in benchmark else [])
+
+
+def test_a_collective_of_mpi4pys_demos_is_no_osu_benchmark() -> None:
+    # its figure is the time of the root alone
+    (table,) = parse("# MPI Broadcast Latency Test\n# Size [B]        Latency [us]\n1    1.50\n2    1.60\n").tables
+    assert table.benchmark is None
