@@ -14,6 +14,7 @@ from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
+from railyard.parsers.bare_rows import refuse_bare_rows
 from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, says_broken, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.commented_rows import without_commented_rows
@@ -29,6 +30,7 @@ from railyard.parsers.pasted import (
     begins_with_prefix,
     comment_mark,
     forms_with_blanks,
+    has_boxes_in_cells,
     markdown_rule,
     two_sources,
     undecorated,
@@ -65,6 +67,9 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     """
     read = _whichever if tool is None else _parser(tool)
     text = undecorated(text)
+    if has_boxes_in_cells(text):
+        rule = markdown_rule(text)
+        raise ParseError(rule, text.split("\n")[rule - 1], f"the output as its tool prints it, {_NO_MARKDOWN}")
     signed = with_lost_signs(text)
     try:
         parsed = _whole(signed, read)
@@ -273,6 +278,7 @@ def _launcher_text(text: str) -> Parsed:
     failures = tuple(_remark(line) for line in lines if _says_why(line.text))
     if not any(_LAUNCHER.search(failure.text) for failure in failures):
         first = next((line for line in lines if line.text.strip()), Line(0, "", True))
+        refuse_bare_rows(text)
         if rule := markdown_rule(text):
             raise ParseError(rule, lines[rule - 1].text, f"an output as its tool prints it, {_NO_MARKDOWN}")
         tools = ", ".join([*PARSERS, *FABRIC_PARSERS])

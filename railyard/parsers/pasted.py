@@ -52,7 +52,21 @@ _MARKDOWN_RULE = re.compile(
     r"|^[ \t]{0,8}:?-{3,200}:?[ \t]{0,8}(?:\|[ \t]{0,8}:?-{3,200}:?[ \t]{0,8}){1,40}\|?[ \t]{0,9}$",
     re.MULTILINE,
 )
+# "- ", "* ", "1. " of a list; "**", "__" and "`" around a line
+_MARKED = tuple(
+    re.compile(form)
+    for form in (
+        r"^[ \t]{0,8}[-*+] |^[ \t]{0,8}[0-9]{1,4}\. (?=[*_`])",
+        r"^(?P<mark>\*\*|__|``?)(?=.{0,2000}(?P=mark)[ \t]{0,9}\\?$)|(?:\*\*|__|``?)[ \t]{0,9}\\?$",
+    )
+)
 _EMPTY_CELL = re.compile(r"(?<=\|)[ \t]{0,200}(?=\|)")
+# a tool's own box in a cell: its borders are no cells
+_BOX_IN_CELL = re.compile(r"^[ \t]{0,8}\|[ \t]{0,8}\+-{5}", re.MULTILINE)
+_FIRST_PIPE = re.compile(r"^[ \t]{0,8}\|[ ]?")
+# "||Ax-b||" of HPL is no cell
+_PIPE = re.compile(r"(?<!\|)\|(?!\|)")
+_BETWEEN_CELLS = re.compile(r"(?<![ \t|])[ \t]{0,200}\|(?!\|)[ \t]{0,200}")
 _TAB = 8  # columns
 _LONGEST_LINE = 2000
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -122,6 +136,7 @@ def undecorated(text: str) -> str:
     if "[" in text or "^M" in text:
         text = _WRITTEN_CODE.sub("", text)
         text = _BARE_CODE.sub("", text) if "[0m" in text else text
+    text = _without_marks_of_lines(text)
     if ">" in text:
         lines = [line for line in text.split("\n") if line.strip()]
         quoted = sum(_QUOTED.match(line) is not None for line in lines)
@@ -134,6 +149,11 @@ def markdown_rule(text: str) -> int:
     """Return the number of the first line that is the rule of a table in Markdown; 0 if there is none."""
     found = _MARKDOWN_RULE.search(text) if "---" in text and "|" in text else None
     return text.count("\n", 0, found.start()) + 1 if found else 0
+
+
+def has_boxes_in_cells(text: str) -> bool:
+    """Return whether a table in Markdown has a tool's own boxes in its cells: no one can tell their borders apart."""
+    return markdown_rule(text) > 0 and _BOX_IN_CELL.search(text) is not None
 
 
 def comment_mark(text: str) -> str:
@@ -150,8 +170,10 @@ def forms_with_blanks(text: str) -> Iterator[str]:
     has it, or is one blank, as where a spreadsheet had a cell for each word.
     """
     if markdown_rule(text):
+        joined = "\n".join([_BETWEEN_CELLS.sub(" ", line).strip() for line in map(_with_cells, text.split("\n"))])
         text = "\n".join(map(_without_pipes, text.split("\n")))
         yield text
+        yield joined  # where each word had a cell
     if "\t" in text:
         lines = text.split("\n")
         yield "\n".join([line.expandtabs(_TAB) if len(line) <= _LONGEST_LINE else line for line in lines])
@@ -159,14 +181,32 @@ def forms_with_blanks(text: str) -> Iterator[str]:
 
 
 def _without_pipes(line: str) -> str:
-    """Return a row of Markdown as a row of blanks, with "-" in an empty cell of it; a rule as an empty line."""
+    """Return a row of Markdown as a row of blanks."""
+    line = _with_cells(line)
+    return _PIPE.sub(" ", _FIRST_PIPE.sub("", line)).rstrip() if len(line) <= _LONGEST_LINE else line
+
+
+def _with_cells(line: str) -> str:
+    """Return a row of Markdown with "-" in its empty cells if it is a row of figures; a rule as an empty line."""
     if "|" not in line or len(line) > _LONGEST_LINE:
         return line
     if _MARKDOWN_RULE.fullmatch(line):
         return ""
     if line.lstrip(" \t|")[:1].isdigit():
         line = _EMPTY_CELL.sub(" - ", line)
-    return line.replace("|", " ").rstrip()
+    return line
+
+
+def _without_marks_of_lines(text: str) -> str:
+    """Return a text without the marks of a list, and of bold or code, that all of its lines but blank ones have."""
+    for form in _MARKED:
+        lines = text.split("\n")
+        first = list(islice(filter(str.strip, lines), _FIRST_LINES))
+        if len(first) < _LEAST_LINES or not all(map(form.match, first)):
+            continue
+        if all(form.match(line) for line in lines if line.strip()):
+            text = "\n".join([form.sub("", line) for line in lines])
+    return text
 
 
 def _without_tags(text: str) -> str:

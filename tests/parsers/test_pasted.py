@@ -196,11 +196,32 @@ BLANKS: dict[str, Callable[[str], str]] = {
     "blanks at the end of lines": lambda text: text.replace("\n", "  \t\n"),
     "lines that end as in DOS": lambda text: text.replace("\n", "\r\n"),
     "a mark of a mail before each line": before(">"),
+    "a list in Markdown": lambda text: re.sub("^(?=.*\\S)", "- ", text, flags=re.MULTILINE),
+    "bold lines": lambda text: re.sub("^(.*\\S.*)$", r"**\1**", text, flags=re.MULTILINE),
+    "a list of lines of code": lambda text: re.sub("^(.*\\S.*)$", r"* `\1`", text, flags=re.MULTILINE),
+    "a cell of Markdown for each line": lambda text: cells_of(text, lambda line: [line]),
+    "a cell of Markdown for each word": lambda text: cells_of(text, str.split),
 }
 
 
-def figures(parsed: Parsed) -> object:
-    return [(table.benchmark, table.columns, table.rows) for table in parsed.tables], parsed.fabric, parsed.hardware
+IN_CELLS = ("a cell of Markdown for each word", "a cell of Markdown for each line")
+
+
+def rows_in(parsed: Parsed) -> int:
+    return sum(len(table.rows) for table in parsed.tables)
+
+
+def cells_of(text: str, words: Callable[[str], list[str]]) -> str:
+    """Return an output as one table in Markdown; the first line is its heading."""
+    lines = [f"| {' | '.join(words(line))} |" for line in text.split("\n") if line.strip()]
+    return "\n".join([lines[0], "|---|---|", *lines[1:]]) + "\n"
+
+
+def figures(parsed: Parsed) -> tuple[object, object, object]:
+    """Return all that was read but for the lines, since a table in Markdown has one more."""
+    ports = [{**port.as_json(), "line": 0} for port in parsed.fabric]
+    hardware = [{**one, "line": 0} for entries in parsed.hardware.as_json().values() for one in entries]
+    return [(table.benchmark, table.columns, table.rows) for table in parsed.tables], ports, hardware
 
 
 @pytest.mark.parametrize("way", BLANKS)
@@ -218,7 +239,10 @@ def test_other_blanks_give_the_same_figures_or_an_error_with_its_line(
         assert error.line_number, (tool, name)
         return
     if figures(changed) != figures(alone):
-        assert {failure.line for failure in changed.failures} - {failure.line for failure in alone.failures}
+        new = {failure.line for failure in changed.failures} - {failure.line for failure in alone.failures}
+        is_whole = all(table.complete for table in changed.tables)
+        # a figure behind a pipe of its own line ("max(|x-x0|)" of HPCC) or of a processor (qperf) is lost, but no row
+        assert new or not is_whole or (way in IN_CELLS and rows_in(changed) == rows_in(alone) > 0)
         assert cells(changed) <= cells(alone)
 
 
@@ -247,6 +271,42 @@ def in_markdown(text: str) -> str:
     return "\n".join(made)
 
 
+WHOLE = ("netperf-tcp_stream", "netperf-tcp_rr", "milc-two-runs", "iperf3-one-stream")
+
+
+@pytest.mark.parametrize("way", [way for way in BLANKS if way not in ("unexpand", "no indentation")])
+@pytest.mark.parametrize("name", WHOLE)
+def test_an_output_whose_lines_all_have_the_same_marks_is_read(name: str, way: str) -> None:
+    text = (MADE / f"{name}.txt").read_text(encoding="utf-8")
+    changed = parse(BLANKS[way](text))
+    assert [(table.benchmark, table.columns, table.rows) for table in changed.tables] == figures(parse(text))[0] != []
+
+
+def test_json_of_iperf3_is_read_out_of_marks_of_markdown() -> None:
+    sums = '"sum_sent": {"seconds": 1, "bytes": 125000000, "bits_per_second": 1e9}'
+    start = '"start": {"version": "iperf 3.9", "test_start": {"protocol": "TCP", "num_streams": 1}}'
+    text = f'{{\n  {start},\n  "intervals": [],\n  "end": {{\n    {sums}\n  }}\n}}\n'
+    alone = figures(parse(text))[0]
+    assert alone
+    for way in ("a list in Markdown", "bold lines", "a list of lines of code", "a cell of Markdown for each line"):
+        assert figures(parse(BLANKS[way](text)))[0] == alone
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        " 87380  16384  16384    10.00    9414.42",
+        "16384  87380  1        1       10.00    21435.12\n16384  87380",
+        "212992   65507   10.00      181372      0     9504.12\n212992           10.00      181300            9500.35",
+    ],
+)
+def test_rows_of_netperf_without_a_title_say_so(row: str) -> None:
+    with pytest.raises(
+        ParseError, match=r"^line 1: .*rows of netperf without them \(-P 0\).* run netperf without -P 0"
+    ):
+        parse(f"{row}\n")
+
+
 MARKDOWN = ("osu-mbw_mr-and-latency", "imb-exchange-4-ranks", "perftest-write_bw", "perftest-send_lat")
 
 
@@ -271,10 +331,9 @@ def test_an_empty_cell_of_markdown_moves_no_figure() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        in_markdown((MADE / "pairs-four-nodes.txt").read_text(encoding="utf-8")),
         in_markdown((MADE / "ucx_perftest-1.8-batch.txt").read_text(encoding="utf-8")),
     ],
-    ids=["pairs", "ucx_perftest"],
+    ids=["ucx_perftest"],
 )
 def test_a_table_in_markdown_that_is_not_read_is_named_with_its_line(text: str) -> None:
     failure = max(parse(text).failures, key=lambda each: each.line)
