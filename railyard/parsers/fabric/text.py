@@ -6,6 +6,7 @@ thousands of lines.
 
 import re
 
+from railyard.parsers.fabric.joined_rows import first_joined
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.lines import is_failure, own_text
 from railyard.parsers.parsed import Parsed, ParseError, Remark
@@ -109,5 +110,7 @@ def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: 
     if not known and not (notes.failures and re.search(rf"\b{tool}\b", "\n".join(line[:LONGEST] for line in lines))):
         found = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (0, ""))
         raise ParseError(found[0], found[1], f"output of {tool}: {expected}")
+    if known and (number := first_joined(tool, lines)):
+        notes.unread(number, lines[number - 1], "one line of the tool in each line: two are joined, as fmt does")
     remarks = sorted(notes.remarks, key=lambda note: note.line)
     return Parsed(failures=tuple(notes.failures), remarks=tuple(remarks), fabric=tuple(ports))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from railyard.parsers.fabric import FABRIC_PARSERS, FABRIC_TOOLS
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.parsed import Parsed, ParseError
+from tests.parsers.test_joined_lines import filled
 
 HERE = Path(__file__).parent
 RECORDINGS = sorted((HERE / "recordings").glob("*.out"))
@@ -103,6 +104,18 @@ def test_a_row_that_lost_one_sign_or_blank_is_read_or_named(name: str) -> None:
             found = parsed(tool, "\n".join([*lines[:place], changed, *lines[place + 1 :]]))
             if found and _rows(found) < _rows(whole):
                 assert len(found.failures) > len(whole.failures), f"line {place + 1}: {changed}"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["iblinkinfo", "iblinkinfo-old", "ibstat-two", "lspci", "ibv_devinfo", "nvidia_smi-topo", "rdma_statistic-rxe"],
+)
+@pytest.mark.parametrize("width", range(60, 121, 12))
+def test_lines_that_fmt_joined_lose_no_port_in_silence(name: str, width: int) -> None:
+    tool, text = TEXTS[name]
+    found, whole = parsed(tool, filled(text, width)), FABRIC_PARSERS[tool](text)
+    if found and _rows(found) < _rows(whole):
+        assert len(found.failures) > len(whole.failures)
 
 
 def _rows(parsed: Parsed) -> int:
