@@ -155,14 +155,15 @@ def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessme
 def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]") -> Assessment:
     """Return the assessment of a run whose printed figures and counters say different times: its path is not proven.
 
-    ``readings`` are the counters of its nodes while it measured. A run whose rails somebody else used too is left as it
-    is.
+    ``readings`` are the counters of its nodes while it measured, and perhaps while its job then measured each rail
+    alone. A run whose rails somebody else used too is left as it is.
     """
     path, launch = assessment.path, assessment.case.launch
     if path.state != "proven" or path.disturbance is not None:
         return assessment
     took = [read.elapsed_s for read in assessment.readings.values() if read.elapsed_s is not None]
-    why = pace.why_unlike(assessment.printed, readings, launch.meant, launch.nodes) or pace.why_too_long(
+    of_run = pace.readings_of_run(readings, assessment.readings, launch.meant)
+    why = pace.why_unlike(assessment.printed, of_run, launch.meant, launch.nodes) or pace.why_too_long(
         assessment.printed, max(took, default=None)
     )
     if why is None:

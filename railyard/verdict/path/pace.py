@@ -22,6 +22,7 @@ from railyard.parsers.parsed import Table
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
+    from railyard.job.counters.node import NodeCounters
     from railyard.provision.testbed.rail_traffic import Reading
 
 #: Between these shares of the bytes the times are compared.
@@ -85,6 +86,36 @@ def _is_both_ways(key: str) -> bool:
     return any(each.directions == 2 for each in find(key).metrics)
 
 
+def readings_of_run(
+    readings: "Mapping[str, Sequence[Reading]]", counters: "Mapping[str, NodeCounters]", rails: Sequence[str]
+) -> "dict[str, list[Reading]]":
+    """Return each node's readings from the begin of the run to its end, by its counters of the rails before and after.
+
+    A job may measure each rail alone after the run, so a node's readings may go on. Where its counters are not known,
+    all of its readings are returned.
+    """
+    found = {}
+    for node, all_readings in readings.items():
+        span = _span_bytes(counters.get(node), rails)
+        inside = (each for each in all_readings if span is None or span[0] <= _moved_bytes(each, rails) <= span[1])
+        found[node] = list(inside)
+    return found
+
+
+def _span_bytes(counters: "NodeCounters | None", rails: Sequence[str]) -> tuple[int, int] | None:
+    """Return what the rails had moved before the run and after it, both ways together; None if not known."""
+    devices = [] if counters is None else [one for one in counters.devices if one.device in rails]
+    ways = [way for one in devices for way in (one.tx, one.rx)]
+    before = [way.before_bytes for way in ways if way.before_bytes is not None]
+    after = [way.after_bytes for way in ways if way.after_bytes is not None]
+    is_known = len(devices) == len(rails) and len(before) == len(after) == len(ways)
+    return (sum(before), sum(after)) if is_known else None
+
+
+def _moved_bytes(reading: "Reading", rails: Sequence[str]) -> int:
+    return sum(reading.moved.get(rail, 0) for rail in rails)
+
+
 def why_unlike(
     rows: Sequence[PrintedRow], readings: "Mapping[str, Sequence[Reading]]", rails: Sequence[str], nodes: Sequence[str]
 ) -> str | None:
@@ -97,7 +128,7 @@ def why_unlike(
         return None
     ends = list(accumulate((row.seconds for row in rows), initial=0.0))
     printed = _middle_mb_s(ends, list(accumulate((row.moved_bytes for row in rows), initial=0)))
-    moved = [sum(one.moved.get(rail, 0) for rail in rails) for one in readings[node]]
+    moved = [_moved_bytes(one, rails) for one in readings[node]]
     counted = _middle_mb_s([one.at_s for one in readings[node]], [each - moved[0] for each in moved])
     if printed is None or counted is None:
         return None

@@ -2,8 +2,9 @@
 
 import pytest
 
+from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.provision.testbed.rail_traffic import Reading
-from railyard.verdict.path.pace import PrintedRow, why_too_long, why_unlike
+from railyard.verdict.path.pace import PrintedRow, readings_of_run, why_too_long, why_unlike
 
 #: 1 MB at 10 MB/s, then 9 MB at 15 MB/s.
 ROWS = (PrintedRow(1_000_000, 0.1), PrintedRow(9_000_000, 0.6))
@@ -45,6 +46,30 @@ def test_a_run_that_took_longer_than_its_figures_say_is_named_with_both_rates() 
 def test_a_run_that_was_faster_than_its_figures_say_is_named_too() -> None:
     slow = tuple(PrintedRow(row.moved_bytes, 3 * row.seconds) for row in ROWS)
     assert "passed at 5.000 MB/s" in (why(readings(0.7), slow) or "")
+
+
+def counters(before: int, moved: int) -> dict[str, NodeCounters]:
+    """Return the counters of a run of vn1: half of its bytes were sent and half received."""
+    way = Direction(before // 2, (before + moved) // 2)
+    return {"vn1": NodeCounters("vn1", (DeviceCounters("hsn0", True, way, way, True, True, {}),), 0)}
+
+
+def test_what_a_job_measures_after_its_run_is_not_compared_with_the_figures_of_the_run() -> None:
+    (run,) = readings(0.7).values()
+    after = [Reading(run[-1].at_s + tenth / 10, {"hsn0": 10_000_500 + 200_000 * tenth}) for tenth in range(1, 31)]
+    read = {"vn1": (*run, *after)}
+    assert why(read) is not None
+    ended = readings_of_run(read, counters(500, 10_000_000), ("hsn0",))
+    assert ended["vn1"][-1] == run[-1]
+    assert why_unlike(ROWS, ended, ("hsn0",), ("vn1", "vn2")) is None
+
+
+def test_without_counters_of_the_run_all_readings_are_compared() -> None:
+    read = readings(1.4)
+    assert readings_of_run(read, {}, ("hsn0",)) == {"vn1": list(read["vn1"])}
+    assert (
+        why_unlike(ROWS, readings_of_run(read, counters(500, 10_000_000), ("hsn0",)), ("hsn0",), ("vn1",)) is not None
+    )
 
 
 @pytest.mark.parametrize(
