@@ -1,10 +1,10 @@
 """Output of libfabric's tests, fi_pingpong (its own) and fabtests (fi_rdm_tagged_bw …), as typed tables.
 
 ``parse`` returns one table per heading: size (B; printed in units of 1024, "1.5k"), iterations (in units of 1000),
-bandwidth (MB/s, 10^6 B/s), time (us, one transfer: half a round trip of a ping-pong) and message_rate (1/s). The
-columns ``total`` and ``time`` in seconds are products of these and are left out. fi_pingpong is known by its heading
-(``#sent``). All others print the same heading, so their benchmark is null, unless a row begins with its name, or the
-command's line is above the heading.
+bandwidth (MB/s, 10^6 B/s; where 0.00 is printed, from size and time), time (us, one transfer: half a round trip of a
+ping-pong) and message_rate (1/s). The columns ``total`` and ``time`` in seconds are products of these and are left out.
+fi_pingpong is known by its heading (``#sent``). All others print the same heading, so their benchmark is null, unless a
+row begins with its name, or the command's line is above the heading.
 
 A table is complete unless a row is cut, or an error or an ellipsis is between its rows or after them. A missing
 acknowledgement (``-3`` in place of ``=10``) is a failure.
@@ -50,6 +50,7 @@ _CALL = re.compile(
     r"(?=\s|\Z)"
 )
 _DECIMALS = 2  # of every figure of a row
+_ROUNDED_TO_ZERO_MB_S = 0.0051  # with two decimals, and a time that is rounded too
 # Rows without a name that need no second look, by whether they say what was acknowledged.
 _BEFORE, _AFTER = r"[0-9]{1,15}(?:\.[0-9]{1,3})?[kmg]?", ("[0-9.]{1,20}[kmgtb]?", "[0-9.]{1,20}s", *[DECIMAL] * 3)
 _ROWS = {
@@ -73,9 +74,10 @@ class _Run:
     def take(self, run: Run) -> None:
         """Add rows of ``_ROWS``."""
         words, width = run.text.split(), 7 + self.acknowledged
-        rates, times, transfers = (map(float, words[place::width]) for place in range(width - 3, width))
-        sizes, counts = map(_size, words[::width]), map(_count, words[1::width])
-        self.rows.extend(zip(sizes, counts, rates, times, [rate * 1e6 for rate in transfers], strict=True))
+        rates, times, transfers = (list(map(float, words[place::width])) for place in range(width - 3, width))
+        sizes, counts = list(map(_size, words[::width])), map(_count, words[1::width])
+        exact = map(_exact_rate, rates, sizes, times)
+        self.rows.extend(zip(sizes, counts, exact, times, [rate * 1e6 for rate in transfers], strict=True))
 
 
 def parse(text: str) -> Parsed:
@@ -142,8 +144,20 @@ def _row(run: _Run, line: Line, words: list[str], failures: list[Remark]) -> boo
             failures.append(Remark(line.number, line.text.strip()[:2000]))
     if run.before and run.benchmark is None:
         run.benchmark = words[0]
-    run.rows.append((size, count, float(rate), float(time), float(transfers) * 1e6))
+    exact = _exact_rate(float(rate), size, float(time))
+    run.rows.append((size, count, exact, float(time), float(transfers) * 1e6))
     return True
+
+
+def _exact_rate(rate: float, size: int | None, time_us: float) -> float:
+    """Return a row's rate, MB/s: where its two decimals are 0.00, size over time, if that is so little.
+
+    8 B in 1.7 ms, over a busy host's TCP, are 0.0047 MB/s.
+    """
+    if rate or not size or time_us <= 0:
+        return rate
+    exact = size / time_us
+    return exact if exact < _ROUNDED_TO_ZERO_MB_S else rate
 
 
 @lru_cache(maxsize=1024)  # an output repeats few different ones of both

@@ -107,3 +107,12 @@ def test_a_warning_is_a_remark() -> None:
 def test_another_text_is_refused(text: str) -> None:
     with pytest.raises(ParseError, match=r'expected output of libfabric\'s tests: a heading "bytes … usec/xfer"$'):
         parse(text)
+
+
+def test_a_rate_too_low_for_its_two_decimals_is_size_over_time() -> None:
+    rows = "6       10      =10     120         0.02s      0.01     811.00       0.00\n" + (
+        "8       10      =10     160         0.03s      0.00    1700.00       0.00\n"
+        "64      10      =10     1.2k        0.00s      0.00       5.12       0.20\n"
+    )
+    (table,) = parse(PINGPONG + rows).tables
+    assert table.column("bandwidth") == (0.01, 8 / 1700, 0.0)  # 64 B in 5.12 us are no 0.00: the row is wrong
