@@ -19,7 +19,9 @@ _PATTERNS = {
         rf"{_WITHIN}(?:Port [0-9]{{1,4}}:|(?:State|Physical state|Rate|Base lid|SM lid|CA type|Port GUID|Link layer):"
         r"|CA ')"
     ),
-    "ibstatus": rf"{_WITHIN}(?:(?:base lid|sm lid|state|phys state|rate|link_layer|default gid):|Infiniband device ')",
+    "ibstatus": (
+        rf"{_WITHIN}(?:(?:base lid|sm lid|(?<!phys )state|phys state|rate|link_layer|default gid):|Infiniband device ')"
+    ),
     "ibv_devinfo": (
         rf"{_WITHIN}(?:port|state|phys_state|max_mtu|active_mtu|sm_lid|port_lid|link_layer|active_width|hca_id|fw_ver"
         r"|node_guid):"
