@@ -73,6 +73,18 @@ def deciding_sizes(rising: Sequence[int], at_largest: bool) -> list[int]:
     return list(rising[-1:] if at_largest else rising[: 2 if rising and rising[0] == 0 else 1])
 
 
+#: From here on a bandwidth is the link's, not that of the start of a message: tables are quoted at 1 MiB and above.
+_RATE_FROM_BYTES = 1 << 20
+#: Sizes from this share of the largest on show the link's rate, whatever the tool: collectives between GPUs reach it at
+#: 1 GiB, and one step of IMB's sizes is a factor of 4.
+_RATE_FROM_SHARE = 1 / 4
+
+
+def rate_sizes(measured: Sequence[int]) -> list[int]:
+    """Return the message sizes, bytes, at which a bandwidth shows a link's rate: each must have a bound."""
+    return [size for size in measured if size >= max(_RATE_FROM_BYTES, _RATE_FROM_SHARE * max(measured))]
+
+
 def bandwidth(shape: Shape, directions: int = 1) -> Metric:
     """Return the bandwidth from a table's column of that name, in MB/s."""
     return Metric(BANDWIDTH, ("bandwidth",), "MB/s", shape, "higher", directions)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import counted, listing, message_size, size_ranges
-from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, deciding_sizes
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, deciding_sizes, rate_sizes
 from railyard.benchmarks.table.micro import BENCHMARKS, tool
 from railyard.hardware.day_one import class_of
 from railyard.hardware.links import Link
@@ -80,7 +80,7 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
         if not one.bounds or not one.open:
             continue
         above = one.metric == BANDWIDTH and one.open[-1] > min(one.bounds)
-        if (above or _decides(references, one)) and system.provider != "replay":
+        if (above or _decides(references, one) or _is_open_rate(references, one)) and system.provider != "replay":
             lost.setdefault((one.metric, size_ranges(one.open, one.measured)), []).append(one.test)
             continue
         said = [each.sizes for each in references.unbounded if each.covers(one.test)]
@@ -107,6 +107,15 @@ def _decides(references: References, one: Asked) -> bool:
     deciding = deciding_sizes(one.measured, metric.shape == "collective")
     said = any(each.covers(one.test) and each.sizes.covers(deciding[0]) for each in references.unbounded)
     return not said and not any(size in one.bounds for size in deciding)
+
+
+def _is_open_rate(references: References, one: Asked) -> bool:
+    """Return whether a bandwidth has no bound at a size that shows the link's rate: then no run passes."""
+    benchmark = BENCHMARKS[one.test.benchmark]
+    metric, link = benchmark.metrics[0], references.system.fabrics[one.test.fabric].link
+    if not metric.is_bandwidth or has_day_one_band(benchmark, metric, link):
+        return False
+    return any(size in one.open for size in rate_sizes(one.measured))
 
 
 def _words(tests: Sequence[TestId]) -> str:

@@ -11,7 +11,7 @@ from functools import partial
 
 from railyard.base.hostlist import named
 from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, deciding_sizes
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, deciding_sizes, rate_sizes
 from railyard.site.references.band import Band
 from railyard.verdict.rules.model import (
     RULE_NAMES,
@@ -29,11 +29,6 @@ from railyard.verdict.rules.model import (
 
 #: Below it, the time of a message is mostly its start: libraries copy shorter ones (``hardware.day_one``).
 _RATE_DECIDES_FROM_BYTES = 16 << 10
-#: From here on a bandwidth is the link's, not that of the start of a message: tables are quoted at 1 MiB and above.
-_RATE_FROM_BYTES = 1 << 20
-#: Sizes from this share of the largest on show the link's rate too, whatever the tool: collectives between GPUs reach
-#: it at 1 GiB, and one step of IMB's sizes is a factor of 4.
-_RATE_FROM_SHARE = 1 / 4
 #: From here on, people say a ratio as a number of times, and not in per cent.
 _SHOWN_AS_TIMES = 2.0
 
@@ -181,9 +176,11 @@ def worst_ratio(metric: MetricInput) -> WorstRatio | None:
 def open_end(metric: MetricInput) -> str | None:
     """Return in words which size decides and has no bound; None if it has one, or if the metric has no sizes.
 
-    The system's file may say why nothing bounds it (``unbounded``): then the sentence of the pass repeats that reason.
+    The smallest size decides about a message rate: at large ones it is the bandwidth, which has its own bounds. The
+    system's file may say why nothing bounds a size (``unbounded``): then the sentence of the pass repeats that reason.
     """
-    higher, at_largest = metric.declared.higher_is_better, metric.declared.higher_is_better or metric.declared.of_all
+    higher = metric.declared.higher_is_better
+    at_largest = metric.declared.of_all or (higher and metric.declared.quantity != "rate")
     measured = [size for size, _ in points(metric)]
     deciding = deciding_sizes(measured, at_largest)
     if not metric.declared.sized or not deciding or metric.open_because is not None:
@@ -199,8 +196,7 @@ def _open_rates(metric: MetricInput) -> str | None:
     measured = [size for size, _ in points(metric)]
     if metric.declared.unit != "MB/s" or not metric.declared.sized or not measured:
         return None
-    rates = [size for size in measured if size >= max(_RATE_FROM_BYTES, _RATE_FROM_SHARE * measured[-1])]
-    left = [size for size in rates if not any(_is_bounded(band, size, True) for band in metric.bands)]
+    left = [size for size in rate_sizes(measured) if not any(_is_bounded(band, size, True) for band in metric.bands)]
     where = size_ranges(left, measured)
     return f"nothing bounds {metric.declared.name} at {where}, where a link shows its rate" if left else None
 
