@@ -561,6 +561,15 @@ def test_a_bandwidth_that_is_bounded_from_above_alone_does_not_pass() -> None:
     )
 
 
+@pytest.mark.parametrize(("bounded", "state"), [((None, 64), "pass"), ((None, None), "pass"), ((M, None), "fail")])
+def test_the_smallest_size_decides_about_a_message_rate(bounded: tuple[int | None, int | None], state: str) -> None:
+    band = scalar_band("rate", "class", "message_rate", "1/s", "s", Bound(1000.0, None, None), bounded)
+    rate = MetricInput(Declared("message_rate", "1/s", "rate"), Measured("1/s", SIZES, (2000.0,) * 4), bands=(band,))
+    verdict = judge(replace(HEALTHY, metrics=(*HEALTHY.metrics, rate)))
+    assert verdict.state == state
+    assert ("nothing bounds message_rate at 1 B, its smallest size" in verdict.line) == (state == "fail")
+
+
 @pytest.mark.parametrize(("latency_us", "state"), [(0.39, "fail"), (0.4, "pass"), (0.61, "pass")])
 def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) -> None:
     metrics = (bandwidth(), replace(LATENCY, measured=Measured("us", (0,), (latency_us,))))

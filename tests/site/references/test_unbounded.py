@@ -185,3 +185,14 @@ def test_a_latency_that_the_class_of_its_link_bounds_is_only_remarked() -> None:
     one = Asked(test, "latency", (1, 64, 4096), {4096: "edr-latency-4k"})
     (found,) = gaps(replace(site.references, unbounded=()), [one])
     assert found.weight == "remark"
+
+
+@pytest.mark.parametrize(("bounded_from", "weight"), [(1 << 28, "remark"), (1 << 29, "problem")])
+def test_a_bandwidth_with_a_gap_where_its_link_shows_its_rate_is_a_problem_before_the_run(
+    virtual: Site, bounded_from: int, weight: str
+) -> None:
+    test = TestId("hsn", "mpich", 1, "nccl/all_reduce_perf", "NcclAllReduce")
+    measured = (1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30)
+    one = Asked(test, "bandwidth", measured, dict.fromkeys((size for size in measured if size >= bounded_from), "gpus"))
+    (found,) = (each for each in gaps(virtual.references, [one]) if "nccl" in each.what)
+    assert found.weight == weight
