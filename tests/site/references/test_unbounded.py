@@ -168,6 +168,16 @@ def test_the_sheet_of_references_has_them_with_the_reason(tmp_path: Path) -> Non
     assert lines(loaded(tmp_path, TABLE))[-1].startswith("  nothing bounds osu/osu_bw up to 512 KiB: ")
 
 
+REHEARSED = CLONE / "tests/sites/rehearsed"
+
+
+@pytest.mark.parametrize("name", sorted(file.stem for file in (REHEARSED / "references").glob("*.yaml")))
+def test_the_references_of_a_rehearsed_system_leave_no_deciding_size_open(name: str) -> None:
+    """A healthy rehearsal would fail by them, and takes minutes."""
+    found = findings(site_at(REHEARSED, name).references, needs(CLONE / "checks"), TODAY)
+    assert [each.what for each in found if each.weight == "problem"] == []
+
+
 @pytest.mark.parametrize(("stated", "weight"), [(False, "problem"), (True, None)])
 def test_a_latency_whose_smallest_sizes_nothing_bounds_is_a_problem_before_the_run(
     virtual: Site, stated: bool, weight: str | None
