@@ -134,6 +134,8 @@ class _Reader:
             self.node = _Node(name, device, "Switch" if name == description and guid else None)
         elif first == "L" and self.ports and (link := _LINK.match(line)):
             self.ports[-1].take(line, link, cut)
+        elif first == "[" and self.ports and not cut and _COUNTER.search(line):
+            self.notes.unread(number, line, "each counter in the line of its port")
         else:
             return not line.strip()
         return True

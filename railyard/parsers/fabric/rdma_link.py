@@ -23,6 +23,8 @@ _PORT = re.compile(
 _BEGUN = re.compile(
     r"^\s{0,40}link.{1,200}\b(?:ACTIVE|DOWN|INIT|ARMED|physical_state|netdev)\b|^[0-9].{1,200}\bphysical_state\s"
 )
+# what only `rdma link` prints of a port, in case its state is on another line
+_OWN_KEYS = frozenset({"subnet_prefix", "lid", "sm_lid", "lmc", "physical_state", "netdev"})
 _CAPABILITIES = re.compile(r"^\s*(?:caps: )?<.*$")
 _EXPECTED = 'a port as "link mlx5_0/1 state ACTIVE ...", or the same as JSON'
 
@@ -45,7 +47,10 @@ def parse(text: str) -> Parsed:
         if found and "state" in said:
             device, port, old, old_port, _ = found.groups()
             ports.append(_port(device or old, int(port or old_port), said, number))
-        elif number != cut and _BEGUN.search(line[:LONGEST]):
+            is_broken = "physical_state" not in said or len(found["rest"].split()) % 2
+            if is_broken and number != cut:
+                notes.unread(number, line, _EXPECTED)
+        elif number != cut and (_OWN_KEYS & said.keys() or _BEGUN.search(line[:LONGEST])):
             notes.unread(number, line, _EXPECTED)
         elif not (ports and _CAPABILITIES.match(line[:LONGEST])):
             notes.foreign(number, line)

@@ -87,7 +87,8 @@ def parse(text: str) -> Parsed:
             else:
                 ports.append(port)
         elif port is None or not _goes_on(port, line, lines[number - 2]) or not port.take(words, number == cut):
-            if number != cut and _BEGUN.match(line):
+            has_no_value = port is not None and port.waiting is not None and line.strip() and port.line != number
+            if number != cut and (has_no_value or _BEGUN.match(line)):
                 notes.unread(number, line, _EXPECTED)
             else:
                 notes.foreign(number, line)

@@ -108,7 +108,10 @@ def test_a_row_that_lost_one_sign_or_blank_is_read_or_named(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["iblinkinfo", "iblinkinfo-old", "ibstat-two", "lspci", "ibv_devinfo", "nvidia_smi-topo", "rdma_statistic-rxe"],
+    [
+        *("iblinkinfo", "iblinkinfo-old", "ibqueryerrors-counters", "ibstat-two", "ibstatus", "ibv_devinfo", "lspci"),
+        *("nvidia_smi-topo", "rdma_link", "rdma_link-old", "rdma_statistic", "rdma_statistic-rxe"),
+    ],
 )
 @pytest.mark.parametrize("width", range(60, 121, 12))
 def test_lines_that_fmt_joined_lose_no_port_in_silence(name: str, width: int) -> None:
