@@ -12,6 +12,7 @@ from railyard.site.sizes import PROBE_DELAY_BYTES
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.hints.causes import GUESS
 from railyard.verdict.path import pace
 from railyard.verdict.path.ports import look_at
 from railyard.verdict.path.traffic import SHORT
@@ -34,12 +35,22 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     said = replace(
         judged,
         suspects=verdict.suspects_of(inputs),
-        remarks=(findings.sentence, *judged.remarks),
+        remarks=(findings.sentence, *_without_guesses(judged.remarks, assessment, findings)),
         # A run that hung counts as a set-up fault only until a rail is found that passes nothing when measured alone.
         fault=findings.fault or ("fabric" if findings.suspects else judged.fault),
         look_at=findings.look_at or _next(findings) or judged.look_at,
     )
     return replace(assessment, inputs=inputs, path=path, verdict=said)
+
+
+def _without_guesses(remarks: tuple[str, ...], assessment: Assessment, findings: Findings) -> tuple[str, ...]:
+    """Return the remarks without what a curve over several rails looks like, once one of these is known to be slow.
+
+    The curve is of all rails together, so one slow rail of two looks like an idle one, or like fewer lanes of each.
+    """
+    if not findings.suspects or len(assessment.case.launch.meant) < 2:
+        return remarks
+    return tuple(one for one in remarks if not one.startswith(GUESS))
 
 
 def _next(findings: Findings) -> str | None:

@@ -84,6 +84,17 @@ def test_what_several_found_out_is_said_once_and_in_order(assessed: Assess) -> N
     assert found.verdict.text == f"{slow.verdict.sentence}; nobody is blamed; looks like TCP; nobody loses"
 
 
+@pytest.mark.parametrize(("rails", "is_kept"), [(("hsn0",), True), (("hsn0", "hsn1"), False)])
+def test_what_a_curve_of_several_rails_looks_like_is_not_said_once_the_slow_rail_is_known(
+    assessed: Assess, rails: tuple[str, ...], is_kept: bool
+) -> None:
+    slow = with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), "looks like 1 rail of 2")
+    slow = replace(slow, case=replace(slow.case, launch=replace(slow.case.launch, meant=rails)))
+    nobody = with_suspects(slow, Findings((), "nobody is blamed"))
+    known = with_suspects(slow, Findings((Suspect("rail", REASON, "vn2", "hsn0"),), REASON))
+    assert ["looks like" in found.verdict.text for found in (nobody, known)] == [True, is_kept]
+
+
 @pytest.mark.parametrize(("resent", "is_named"), [(11, True), (10, False)])
 def test_the_nodes_that_sent_too_much_again_are_known(
     assessed: Assess, counters_text: Callable[..., str], resent: int, is_named: bool

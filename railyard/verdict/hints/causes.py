@@ -46,6 +46,9 @@ RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
 ROCE_SMALL_MTU = 1024
 ROCE_SHARES = (0.97, 1.005)
 
+#: How each sentence of a cause begins.
+GUESS = "looks like "
+
 SWITCH_HOLDS, SWITCH_BREAKS = 0.95, 0.85
 SWITCH_MOST_SIZES = 4
 SWITCH_LEAST_TARGETS = 5
@@ -87,7 +90,7 @@ def likely(seen: Seen) -> tuple[Likeness, ...]:
             continue
         said = cause.match(seen)
         if said is not None:
-            found.append(Likeness(cause.name, f"looks like {said}"))
+            found.append(Likeness(cause.name, f"{GUESS}{said}"))
     return tuple(found)
 
 

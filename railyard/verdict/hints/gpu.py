@@ -15,7 +15,7 @@ from railyard.hardware.gpu_links import over_slot
 from railyard.hardware.gpu_nodes import GpuNode, Shape, network_of
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.parsers.nccl_words import GB
-from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.hints.causes import GUESS, Likeness
 
 #: Share of what fewer or slower parts can reach: healthy runs reach 79 % or more of it (``bounds.GPU_FLOOR_SHARE``).
 _LIKE = (0.79, IMPOSSIBLE_FACTOR.value)
@@ -87,7 +87,7 @@ def likely(seen: GpuSeen) -> tuple[Likeness, ...]:
     if seen.collective not in COLLECTIVES or seen.shape.ranks < 2:
         return ()
     found = ((cause.name, cause.match(seen)) for cause in CAUSES)
-    return tuple(Likeness(name, f"looks like {said}") for name, said in found if said is not None)
+    return tuple(Likeness(name, f"{GUESS}{said}") for name, said in found if said is not None)
 
 
 def document() -> str:
