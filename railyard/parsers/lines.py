@@ -287,7 +287,8 @@ def own_text(text: str, tool: str, expected: str) -> CleanText:
     """Return the text, ``cleaned``, if it has a sign of the tool (``tool_signs``); even then it may be another tool's.
 
     Raises ParseError, which says what was expected, for a text without any sign: none of its lines can be the tool's.
-    It also does for a web page: even if it shows an output, lines may be left out or changed there.
+    It also does for a whole web page, with its doctype: even if it shows an output, lines may be left out or changed
+    there. (``pasted`` takes away the tags of a piece of one.)
     """
     plain = cleaned(text)
     if _WEB_PAGE.match(plain):
