@@ -23,9 +23,7 @@ _FENCE = re.compile(
 _ENTITY = re.compile(r"&(?:[A-Za-z]{2,8}|#[0-9]{1,5}|#[xX][0-9a-fA-F]{1,5});")
 _MOST_ESCAPED = 2  # times: "&amp;nbsp;"
 _BREAK = re.compile(r"<br ?/?>(?P<end>[ \t]{0,40}(?=\n))?", re.IGNORECASE)
-_TAG = re.compile(
-    r"</?(?:html|head|body|blockquote|pre|code|samp|tt)(?: [^<>\n]{0,100})?/?>|\[/?code\]", re.IGNORECASE
-)
+_TAG = re.compile(r"</?(?:html|head|body|blockquote|pre|code|samp|tt)(?: [^<>\n]{0,100})?/?>|\[/?code\]", re.IGNORECASE)
 # In a page's source each line may have tags of its own; a cell of a table is a column.
 _LINES_TAG = re.compile(
     r"</?(?P<name>p|div|span|li|ul|ol|font|b|i|em|strong|a|tr|t[dh]|table|t(?:head|body))(?: [^<>\n]{0,200})?/?>",

@@ -46,9 +46,7 @@ WAYS: dict[str, Callable[[str], str]] = {
     "entities in entities": lambda text: text.replace(">", "&amp;gt;").replace(" ", "&amp;nbsp;"),
     "entities with numbers": lambda text: text.replace(">", "&#x3e;").replace(" ", "&#xa0;"),
     "entities of narrow blanks": lambda text: text.replace(" ", "&thinsp;"),
-    "page of HTML": lambda text: (
-        f"<html><head></head><body><blockquote><pre>{text}</pre></blockquote></body></html>"
-    ),
+    "page of HTML": lambda text: f"<html><head></head><body><blockquote><pre>{text}</pre></blockquote></body></html>",
     "paragraph of HTML": lambda text: "<p>" + text.replace("\n", "<br>\n") + "</p>",
     "breaks in place of newlines": lambda text: text.replace("\n", "<br/>"),
     "tags around each line": numbered('<li id="{}"><span>{}</span></li>\n'),
