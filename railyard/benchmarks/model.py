@@ -82,7 +82,8 @@ _RATE_FROM_SHARE = 1 / 4
 
 def rate_sizes(measured: Sequence[int]) -> list[int]:
     """Return the message sizes, bytes, at which a bandwidth shows a link's rate: each must have a bound."""
-    return [size for size in measured if size >= max(_RATE_FROM_BYTES, _RATE_FROM_SHARE * max(measured))]
+    least = max(_RATE_FROM_BYTES, _RATE_FROM_SHARE * max(measured, default=0))
+    return [size for size in measured if size >= least]
 
 
 def bandwidth(shape: Shape, directions: int = 1) -> Metric:

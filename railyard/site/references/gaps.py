@@ -80,7 +80,7 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
         if not one.bounds or not one.open:
             continue
         above = one.metric == BANDWIDTH and one.open[-1] > min(one.bounds)
-        if (above or _decides(references, one) or _is_open_rate(references, one)) and system.provider != "replay":
+        if (above or _decides(references, one)) and system.provider != "replay":
             lost.setdefault((one.metric, size_ranges(one.open, one.measured)), []).append(one.test)
             continue
         said = [each.sizes for each in references.unbounded if each.covers(one.test)]
@@ -96,26 +96,20 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
 
 
 def _decides(references: References, one: Asked) -> bool:
-    """Return whether a time has no bound at the sizes that decide it, and the file does not say why.
+    """Return whether a metric has no bound at sizes that decide about it: then no run passes.
 
-    Then no run passes. A collective's largest size decides, else the smallest.
+    Of a bandwidth, all that show the link's rate; of a time, a collective's largest size, else the smallest, unless the
+    file says why.
     """
     benchmark = BENCHMARKS[one.test.benchmark]
     metric, link = benchmark.metrics[0], references.system.fabrics[one.test.fabric].link
-    if metric.is_bandwidth or has_day_one_band(benchmark, metric, link):
+    if has_day_one_band(benchmark, metric, link):
         return False
+    if metric.is_bandwidth:
+        return any(size in one.open for size in rate_sizes(one.measured))
     deciding = deciding_sizes(one.measured, metric.shape == "collective")
     said = any(each.covers(one.test) and each.sizes.covers(deciding[0]) for each in references.unbounded)
     return not said and not any(size in one.bounds for size in deciding)
-
-
-def _is_open_rate(references: References, one: Asked) -> bool:
-    """Return whether a bandwidth has no bound at a size that shows the link's rate: then no run passes."""
-    benchmark = BENCHMARKS[one.test.benchmark]
-    metric, link = benchmark.metrics[0], references.system.fabrics[one.test.fabric].link
-    if not metric.is_bandwidth or has_day_one_band(benchmark, metric, link):
-        return False
-    return any(size in one.open for size in rate_sizes(one.measured))
 
 
 def _words(tests: Sequence[TestId]) -> str:

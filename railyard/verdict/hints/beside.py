@@ -14,7 +14,7 @@ from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.port_remarks import has_small_mtu, place
 from railyard.parsers.parsed import Parsed
 from railyard.results.report.hardware_text import below_words
-from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.hints.causes import GUESS, Likeness
 
 #: Some tools sum signalled rates (4 x 25.78125 is printed as 104), and ibstat prints 40 for QDR's 32.
 _NEARLY = 0.98
@@ -33,7 +33,7 @@ def causes_beside(parsed: Parsed, link: Link) -> tuple[Likeness, ...]:
 def _slot(slot: PciSlot, link: Link) -> Likeness:
     most = _most(slot, link)
     words = f"{slot.address} ({slot.name[:80]}), line {slot.line}: {below_words(slot)}{most}"
-    return Likeness("slot-beside", f"looks like the slot of {words}")
+    return Likeness("slot-beside", f"{GUESS}the slot of {words}")
 
 
 def _most(slot: PciSlot, link: Link) -> str:
@@ -53,11 +53,11 @@ def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
         if rate is not None and port.rate is not None and port.rate < _NEARLY * rate:
             words = " ".join(word for word in (port.width, port.speed) if word)
             shown = f"{port.rate:g} Gbit/s{f' ({words})' if words else ''}"
-            sentence = f"looks like {place(port)}, line {port.line}: {shown}, below the {rate:g} Gbit/s of {link.name}"
+            sentence = f"{GUESS}{place(port)}, line {port.line}: {shown}, below the {rate:g} Gbit/s of {link.name}"
             yield Likeness("port-beside", sentence)
         elif has_small_mtu(port):
             sentence = (
-                f"looks like {place(port)}, line {port.line}: active_mtu {port.mtu_bytes} below max_mtu "
+                f"{GUESS}{place(port)}, line {port.line}: active_mtu {port.mtu_bytes} below max_mtu "
                 f"{port.max_mtu_bytes}"
             )
             yield Likeness("mtu-beside", sentence)

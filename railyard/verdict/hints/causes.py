@@ -75,6 +75,11 @@ class Likeness:
     cause: str
     sentence: str
 
+    @property
+    def description(self) -> str:
+        """What the curve looks like, as in "2 of the 4 lanes of InfiniBand EDR 4X (98.0 % of 12421 MB/s)"."""
+        return self.sentence.removeprefix(GUESS)
+
 
 def likely(seen: Seen) -> tuple[Likeness, ...]:
     """Return the causes that a failed curve looks like, in the table's order; () if nothing matches.

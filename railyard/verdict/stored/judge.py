@@ -135,7 +135,7 @@ def _with_likeness(brief: str, causes: Sequence[Likeness]) -> str:
     """Return a low value with the first cause that it looks like, without figures; empty if that is no headline."""
     if not causes:
         return ""
-    cause = causes[0].sentence.removeprefix("looks like ").partition(" (")[0].partition(": ")[0]
+    cause = causes[0].description.partition(" (")[0].partition(": ")[0]
     text = f"{brief.partition(': ')[0]}, like {cause}"
     return text if len(text) <= MOST else ""
 
@@ -206,7 +206,7 @@ def _with_beside(judgement: Judgement, beside: tuple[Likeness, ...]) -> Judgemen
         judgement,
         remarks=(
             *judgement.remarks,
-            *(f"in the same text: {each.sentence.removeprefix('looks like ')}" for each in beside),
+            *(f"in the same text: {each.description}" for each in beside),
         ),
     )
 
@@ -247,9 +247,7 @@ def _of_the_fabric(parsed: Parsed, target: Target) -> str | None:
         return None
     lines = [port.line for port in parsed.fabric] + [slot.line for slot in parsed.hardware.slots]
     shown = "ports, slots or the nearness of GPUs" if not lines else f"line {min(lines)} is of a port or a slot"
-    beside = "".join(
-        f"; {each.sentence.removeprefix('looks like ')}" for each in causes_beside(parsed, target.fabric.link)
-    )
+    beside = "".join(f"; {each.description}" for each in causes_beside(parsed, target.fabric.link))
     return f"{shown}{beside}; `railyard parse` shows it, and `railyard fabric --from FOLDER` compares it with a system"
 
 
