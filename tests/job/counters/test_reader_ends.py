@@ -164,10 +164,13 @@ def test_a_node_that_is_killed_has_said_its_own_addresses(tree: Tree) -> None:
 
 
 def unmoved(tree: Tree, state: str, where: str) -> str:
-    """Return a command that writes its own state as the kernel would show it, then a line, and does not end."""
+    """Return a command that writes its own state as the kernel would show it, then a line, and does not end.
+
+    The file ``begun`` says that it ignores the signal to end: sent earlier, the signal would end it.
+    """
     own = tree.root / "proc/$$"
     stat = f'mkdir {own}; echo {where} >{own}/wchan; echo "$$ (IMB (x) y) {state} 1 1" >{own}/stat'
-    return f"trap '' TERM; {stat}; echo; while :; do sleep 0.05; done"
+    return f"trap '' TERM; {stat}; : > {tree.root}/begun; echo; while :; do sleep 0.05; done"
 
 
 @pytest.mark.parametrize(
@@ -196,7 +199,8 @@ def test_a_signal_that_comes_while_the_command_starts_has_its_state_said_too(tre
     reader = tree.root / "reader.sh"
     text = reader.read_text()
     assert text.count("\nchild=$!") == 1
-    reader.write_text(text.replace("\nchild=$!", "\nkill -TERM $$\nchild=$!"))
+    sent = f"until [ -e {tree.root}/begun ]; do :; done; kill -TERM $$"
+    reader.write_text(text.replace("\nchild=$!", f"\n{sent}\nchild=$!"))
     write(tree.root / "proc/99999999", {"stat": f"99999999 (IMB) T {os.getpid()} 1"})
     with started(tree, "sh", "-c", unmoved(tree, "T", "do_signal_stop")) as process:
         assert process.stdout is not None
