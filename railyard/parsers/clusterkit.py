@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.pair_matrix import PairMatrix, figures
-from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+from railyard.parsers.parsed import Caution, ContextValue, Parsed, Remark, Table
 
 TOOL = "clusterkit"
 
@@ -98,7 +98,8 @@ def _judge(report: _Report, failures: list[Remark], remarks: list[Remark]) -> No
     if matrix is None or least is None:
         return
     if not matrix.is_whole:
-        remarks.append(Remark(matrix.line, "the matrix of all pairs is not read: a row has not a figure for each node"))
+        not_read = "the matrix of all pairs is not read: a row has not a figure for each node"
+        remarks.append(Caution(matrix.line, not_read))
     elif matrix.has_minimum(least[0], 0.1) and (slow := matrix.slow_node("MB/s")):
         failures.append(Remark(matrix.line, slow))
 
