@@ -74,6 +74,8 @@ IMPURE = {
     "railyard.rfm.spack_build": "a fixture of ReFrame",
     "railyard.rfm.current": "asks ReFrame for its current system",
     "railyard.rfm.deprecated": "what ReFrame says of a deprecated variable",
+    "railyard.rfm.drop_reasons": "asks ReFrame for its current system",
+    "railyard.rfm.empty_runs": "replaces functions of ReFrame that let an empty run pass",
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.launchers": "launchers that ReFrame lacks",
     "railyard.rfm.scheduler": "a scheduler that ReFrame lacks",
