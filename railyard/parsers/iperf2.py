@@ -41,12 +41,14 @@ _REPORT = re.compile(
     r" {0,3}(?P<end>[0-9]{1,9}\.[0-9]{1,4}) sec {1,6}(?P<moved>[0-9]{1,9}(?:\.[0-9]{1,3})?) (?P<size>[KMGT]?)Bytes"
     r" {1,6}(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,4})?) (?P<prefix>[KMGT]?)(?P<kind>bits|Bytes)/sec(?P<rest>(?:\s.{0,200})?)$"
 )
+# One of another form, such as "[  3]  0.0-10.0 sec  10,9 GBytes  9,40 Gbits/sec"; sums of both directions are not read
+_UNREAD = re.compile(r"^\[ {0,3}(?!FD|SUM-)[^]]{0,8}\] .{0,200}[KMGT]?(?:bits|Bytes)/sec(?:\s|$)")
 # 0.010 ms    0/  893 (0%)
 _DATAGRAMS = re.compile(r"^\s{1,6}[0-9.]{1,12} ms {1,6}(?P<lost>[0-9]{1,18})/ {0,8}(?P<sent>[0-9]{1,18}) \(")
 # [  3] local 10.0.0.1 port 40000 connected with 10.0.0.2 port 5001 (icwnd/mss/irtt=14/1448/97)
 _CONNECTED = re.compile(
-    r"^\[ {0,3}(?P<id>\*?[0-9]{1,5})\] local \S{1,200} port (?P<port>[0-9]{1,5}) connected with \S{1,200} port"
-    r" [0-9]{1,5}(?P<rest>(?: [^][]{0,300})?)$"  # and not a further line of the kind, joined with this one
+    r"\[ {0,3}(?P<id>\*?[0-9]{1,5})\] local \S{1,200} port (?P<port>[0-9]{1,5}) connected with \S{1,200} port [0-9]"
+    r"(?P<rest>[^[]{0,300})"
 )
 # Client connecting to 10.0.0.2, TCP port 5001   |   Server listening on UDP port 5001
 _BEGINS = re.compile(
@@ -82,7 +84,7 @@ class _Run:
     """One run: ``reports`` are the last ones that begin at 0 s, by stream and whether the server made them.
 
     ``streams``: whether what a stream moves comes back. ``intervals``: where the others end. ``taken``: all in their
-    order. ``is_servers``: the next report is the server's.
+    order. ``is_servers``: the next report is the server's. ``has_unread``: a report cannot be read.
     """
 
     line: int
@@ -95,6 +97,7 @@ class _Run:
     taken: dict[tuple[str, bool], list[_Report]] = field(default_factory=dict)
     is_servers: bool = False
     spoiled: bool = False
+    has_unread: bool = False
 
     @property
     def both_ways(self) -> bool:
@@ -232,19 +235,20 @@ class _Reader:
             self.failures.extend(run.wrong_intervals())
             if rows:
                 tables.append(_table(run, rows))
-            else:
+            elif not run.has_unread:
                 what = "the sum of its streams" if len(run.streams) > 1 and run.is_over() else "its report"
                 what = f"{what}, both ways at once" if run.both_ways else what
                 self.failures.append(Remark(run.line, f"a run without {what}"))
         return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
 
     def _report(self, line: Line, text: str) -> bool:
-        if connected := _CONNECTED.match(text[:700]):
-            self._connect(line, text, connected)
+        if _CONNECTED.match(text[:700]):
+            for connected in _CONNECTED.finditer(text[:2000]):  # several, if lines were joined
+                self._connect(line, text, connected)
             return True
         found = _REPORT.match(text) if len(text) <= 400 else None
         if found is None:
-            return text.startswith("[ ID]")
+            return text.startswith("[ ID]") or (line.ended and self._unread(line, text))
         if "nan%)" in found["rest"]:  # of no datagram at all
             self.failures.append(Remark(line.number, f"not finite: {text[:300]}"))
         report = _of(line.number, found)
@@ -257,10 +261,18 @@ class _Reader:
             return True
         if not self.runs or (report.start == 0 and self._is_next(report)):
             self._begin(line)
-        elif self.runs[-1].is_of_another(report):
+        elif not self.runs[-1].has_unread and self.runs[-1].is_of_another(report):
             self._mixed(line, text)
         self.runs[-1].take(report)
         return True
+
+    def _unread(self, line: Line, text: str) -> bool:
+        """Take a report of another form, whose figures are missing; return whether it is one."""
+        is_report = bool(self.runs) and bool(_UNREAD.match(text[:400]))
+        if is_report:
+            self.failures.append(Remark(line.number, f"a report that cannot be read: {text[:300]}"))
+            self.runs[-1].spoiled = self.runs[-1].has_unread = True
+        return is_report
 
     def _mixed(self, line: Line, text: str) -> None:
         self.mixed = self.mixed or Remark(line.number, f"found {text[:200]!r} before the run above has ended: {MIXED}")

@@ -152,3 +152,33 @@ def test_whole_lines_of_connections_are_no_broken_ones() -> None:
     streams = "".join(ONE.replace("[  3]", f"[  {number}]") for number in (3, 4, 5, 6))
     reports = "".join(BACK_REPORT.replace("[  4]", f"[  {number}]") for number in (3, 4, 5, 6))
     assert detect.parse(streams + reports).failures == (Remark(1, "a run without the sum of its streams"),)
+
+
+@pytest.mark.parametrize(
+    ("cell", "instead"),
+    [
+        *(("[  3]", found) for found in ("[nan]", "[ -3]", "[***]")),
+        *(("0.0-10.0", found) for found in ("0.0-nan", "0.0--10.0", "0,0-10,0", "0.0-")),
+        *(("10.9 G", found) for found in ("inf G", "-10.9 G", "10,9 G", "1e308 G", " G")),
+        *(("9.36", found) for found in ("nan", "-9.36", "9,36", "1e-320", "9,360.0", "********", "")),
+    ],
+)
+def test_a_report_that_cannot_be_read_is_a_failure_with_its_line(cell: str, instead: str) -> None:
+    report = BACK_REPORT.replace("[  4]", "[  3]")
+    assert parse(ONE + report).failures == ()
+    wrong = report.replace(cell, instead)
+    assert wrong != report
+    assert detect.parse(ONE + wrong).failures == (Remark(2, f"a report that cannot be read: {wrong.strip()}"),)
+
+
+def test_an_interval_that_cannot_be_read_is_the_only_failure() -> None:
+    wrong = "[  3]  0.0- 1.0 sec  inf GBytes  9.41 Gbits/sec"
+    parsed = detect.parse(INTERVALS.replace("[  3]  0.0- 1.0 sec  1.10 GBytes  9.41 Gbits/sec", wrong))
+    assert parsed.failures == (Remark(7, f"a report that cannot be read: {wrong}"),)
+    assert [table.complete for table in parsed.tables] == [False]
+
+
+def test_a_report_after_one_that_cannot_be_read_is_of_an_incomplete_run() -> None:
+    report = BACK_REPORT.replace("[  4]", "[  3]")
+    (table,) = parse(ONE + report.replace("9.36", "nan") + report).tables
+    assert not table.complete
