@@ -33,6 +33,7 @@ _OWN = re.compile(
     r"|HPL_pdgesv\(\) |\|\||(?:\S{1,80}\s+:\s+)?Column=|Prog=|(?:\+ )*Max aggregated|(?:Time\s+)?Gflops$)"
 )
 _is_own = remembering(_OWN)
+_UNREAD = "a row that cannot be read: "
 
 
 class HplReader:
@@ -51,6 +52,7 @@ class HplReader:
         self._context: dict[str, ContextValue] = {}
         self._line = 0  # of the banner before the first row, else of the first heading
         self._heading = 0
+        self._row_line = 0
         self._row: list[str] = []  # words of a row that is not yet judged or not yet whole
         self._residual = ""  # the first half of a residual that a mailer wrapped
         self._residual_line = 0
@@ -119,10 +121,12 @@ class HplReader:
         if not self._heading or not _CODE.match(text):
             return False
         words = text[:400].split()
-        if not _shape(words):
-            return False
         self._settle()
-        self._row = words
+        if not _shape(words):
+            if line.ended:
+                self.failures.append(Remark(line.number, f"{_UNREAD}{text[:300]}"))
+            return line.ended
+        self._row, self._row_line = words, line.number
         return True
 
     def _rest(self, line: Line, text: str) -> bool:
@@ -182,6 +186,8 @@ class HplReader:
     def _settle(self) -> None:
         """Close the open row: what follows shows that no further residual belongs to it."""
         cells = _cells(self._row)
+        if self._row and not cells:
+            self.failures.append(Remark(self._row_line, f"{_UNREAD}{' '.join(self._row)}"))
         if cells:
             if self._residual and not self._verdicts:
                 self.failures.append(
