@@ -28,6 +28,7 @@ _FIGURE = re.compile(
     r"(?P<unit>MB/s(?:ec)?|us(?:ec)?)(?P<rest>(?:\s.{0,300})?)$"
 )
 _NOT_FINITE = re.compile(r"^(?:Minimum|Maximum|Average) (?:bandwidth|latency): {1,8}[+-]?(?:nan|inf)(?:\s|$)")
+_BEGUN = re.compile(r"^(?:Minimum|Maximum|Average) (?:bandwidth|latency):")  # of another form
 _WHICH = {"Minimum": "min", "Maximum": "max", "Average": "avg"}
 _UNITS = {"bandwidth": ("MB/s", "MB/sec"), "latency": ("us", "usec")}
 _NAMES = re.compile(r"\A[\s(]*(?P<names>[\w.-]{1,100}(?:, ?[\w.-]{1,100})?)(?=\s|\Z)")
@@ -67,8 +68,10 @@ def parse(text: str) -> Parsed:
         found = _FIGURE.match(stripped) if len(stripped) <= 500 else None
         if found is None or found["unit"] not in _UNITS[found["what"]]:
             is_wrong = bool(_NOT_FINITE.match(stripped[:100]))
-            failed = is_wrong or is_failure(stripped)
-            stripped = f"not finite: {stripped}" if is_wrong else stripped
+            is_unread = line.ended and bool(_BEGUN.match(stripped))
+            failed = is_wrong or is_unread or is_failure(stripped)
+            what = "not finite: " if is_wrong else "a figure that cannot be read: " if is_unread else ""
+            stripped = what + stripped
             (failures if failed else remarks).append(Remark(line.number, stripped[:2000]))
             for report in reports[-1:] if failed or line.dots else ():
                 report.spoiled = True

@@ -49,6 +49,7 @@ _LAUNCHER = re.compile(
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "
 )
 _NO_MARKDOWN = "not a table in Markdown: paste its own lines, without pipes, between lines of ```"
+_TITLE_LINES = 3  # at most, above a heading that two tools print alike
 _COMMENTED_ROW = re.compile(r"^[#/%; \t]{1,40}[0-9]{1,18}[ \t][^\n]{0,200}[ \t][0-9]{1,15}\.[0-9]", re.MULTILINE)
 _NO_MARK = 'without the "{}" that each line begins with'
 # What a fabric tool prints if it finds no device, or no error. A page that only names the tool has none of it.
@@ -314,14 +315,15 @@ def _remark(line: Line) -> Remark:
 def _claimed_twice(printed: Mapping[str, Parsed], text: str) -> ParseError | None:
     """Return the error of a heading that two tools print alike; None if each tool's rows are its own.
 
-    A tool knows a row if it does not remark on it. Comments do not count, since many parsers skip them.
+    A tool knows a row if it does not remark on it. Comments do not count, since many parsers skip them; nor does a text
+    in which the second tool begins further below: some parsers also skip other lines without a remark.
     """
     whole = {line.number: line.text for line in lines_of(text) if line.text.strip()}
     plain = {number for number, said in whole.items() if not said.lstrip().startswith("#")}
     known = {tool: plain - {note.line for note in (*each.failures, *each.remarks)} for tool, each in printed.items()}
     for one, other in combinations(printed, 2):
-        line = max(_own_lines(printed[one])[0], _own_lines(printed[other])[0])
-        if any(number >= line for number in known[one] & known[other]):
+        begins, line = sorted((_own_lines(printed[one])[0], _own_lines(printed[other])[0]))
+        if line - begins <= _TITLE_LINES and any(number >= line for number in known[one] & known[other]):
             expected = (
                 f"a heading of one tool: {one} and {other} both print it; say whose output it is with --tool {one} or "
                 f"--tool {other}"

@@ -37,6 +37,7 @@ _OWN = re.compile(
 _is_own = remembering(_OWN)
 _HALF_A_DIGIT_S = 0.005  # HPL prints its time with two decimals
 _TOLD_BY = 0.25  # a time that lost a larger share by rounding says nothing
+_UNREAD = "a row that cannot be read: "
 
 
 class HplReader:
@@ -124,9 +125,11 @@ class HplReader:
         if not self._heading or not _CODE.match(text):
             return False
         words = text[:400].split()
-        if not _shape(words):
-            return False
         self._settle()
+        if not _shape(words):
+            if line.ended:
+                self.failures.append(Remark(line.number, f"{_UNREAD}{text[:300]}"))
+            return line.ended
         self._row, self._row_line = words, line.number
         return True
 
@@ -187,6 +190,8 @@ class HplReader:
     def _settle(self) -> None:
         """Close the open row: what follows shows that no further residual belongs to it."""
         cells = _cells(self._row)
+        if self._row and not cells:
+            self.failures.append(Remark(self._row_line, f"{_UNREAD}{' '.join(self._row)}"))
         if cells:
             if self._residual and not self._verdicts:
                 self.failures.append(

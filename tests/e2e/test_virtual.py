@@ -63,6 +63,16 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
     assert "the virtual cluster is already up: it is used as it is and stays up" in front.lines
 
 
+# --- a host without a virtual cluster
+
+
+def test_two_ranks_on_one_host_are_a_sound_run(site: VirtualSite) -> None:
+    ran = site.run("--system", "local", "-p", "mpich", "-n", "ImbPingPong|ImbBiband")
+    assert [(record.state, record.verdict.sentence[:16]) for record in ran.records] == [
+        ("not-tested", "the run is sound")
+    ] * 2
+
+
 # --- each stack
 
 
