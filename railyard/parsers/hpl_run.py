@@ -250,7 +250,7 @@ def _contradiction(cells: Sequence[Cell]) -> str | None:
     if not (isinstance(size, int) and took and rate) or _HALF_A_DIGIT_S > _TOLD_BY * took:
         return None
     due = (2 / 3 * size + 3 / 2) * size**2 / took / 1e9
-    if abs(rate / due - 1) <= AGREEMENT_SHARE.value + 2 * _HALF_A_DIGIT_S / took:
+    if abs(rate - due) <= due * (AGREEMENT_SHARE.value + 2 * _HALF_A_DIGIT_S / took):
         return None
     return (
         f"{shown(rate)} Gflop/s contradict N {size} and time {shown(took)} s, which are {shown(due)} Gflop/s: was the "

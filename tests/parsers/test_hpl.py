@@ -155,6 +155,10 @@ def test_a_row_without_any_heading_is_no_row() -> None:
             ROW.replace("3054.87", "305.48"),
             [(4, "16091 Gflop/s contradict N 419329 and time 305.5 s, which are 160914 Gflop/s: was the row changed?")],
         ),
+        (
+            ROW.replace("419329", "     0"),
+            [(4, "16091 Gflop/s contradict N 0 and time 3055 s, which are 0 Gflop/s: was the row changed?")],
+        ),
         # a time of two digits behind the point says little of a short run
         ("WR11C2R4         256    64     1     2               0.02             7.0930e-01\n", []),
         ("WR11C2R4          64    64     1     2               0.00             7.0930e-01\n", []),
