@@ -159,7 +159,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -191,12 +191,12 @@ class _Reader:
         elif server := _SERVERS.match(text[:100]):
             for run in self.runs[-1:]:
                 if run.protocol == "TCP" or (server["id"], True) in run.reports:
-                    self._mixed(line, text)
+                    self._report_mixed(line, text)
                 run.is_servers = True
         elif not (text.startswith(("-----", *_OWN)) or text.endswith("datagrams")):
             self._foreign(line, text)
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         if not self.runs and self.begun:
             self.failures.append(Remark(self.begun, "a client without a connection"))
@@ -235,18 +235,18 @@ class _Reader:
         if not self.runs or (report.start == 0 and self._is_next(report)):
             self._begin(line)
         elif self.runs[-1].is_of_another(report):
-            self._mixed(line, text)
+            self._report_mixed(line, text)
         self.runs[-1].take(report)
         return True
 
-    def _mixed(self, line: Line, text: str) -> None:
+    def _report_mixed(self, line: Line, text: str) -> None:
         self.mixed = self.mixed or Remark(line.number, f"found {text[:200]!r} before the run above has ended: {MIXED}")
 
     def _connect(self, line: Line, text: str, stream: str) -> None:
         if not self.runs or self.clients or self.runs[-1].is_over():
             self._begin(line)
         elif stream in self.runs[-1].streams:
-            self._mixed(line, text)
+            self._report_mixed(line, text)
         self.runs[-1].streams.add(stream)
 
     def _is_next(self, report: _Report) -> bool:

@@ -6,12 +6,12 @@ from railyard.parsers.parsed import Table
 STREAMS = (2, 4, 8, 16)  # beside one
 
 
-def _said(table: Table) -> str | None:
+def _printed_name(table: Table) -> str | None:
     named, streams = printed_benchmark(table), table.context.get("streams")
     return f"{named}/{streams}-streams" if named and streams in STREAMS else named
 
 
-TOOL = Tool("iperf3", client=r"iperf3", said=_said)
+TOOL = Tool("iperf3", client=r"iperf3", said=_printed_name)
 # iperf3's sender counts what its socket took; its receiver, in the last row, counts what came over the network. Streams
 # share a rail. Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
 ENTRIES = tuple(

@@ -52,12 +52,12 @@ def _classes(checks: Path) -> Iterator[type["InterconnectCheck"]]:
 def _tests(checks: Path) -> tuple[type, ...]:
     """Return the class of each ReFrame test below a folder, in the order of file and class."""
     states = ((file, file.stat()) for file in sorted(checks.rglob("*.py")))
-    return _imported(checks, tuple((file, state.st_mtime_ns, state.st_size) for file, state in states))
+    return _import_classes(checks, tuple((file, state.st_mtime_ns, state.st_size) for file, state in states))
 
 
 # A command asks for names, tags and needs in turn; to import all checks each time would take half a second.
 @lru_cache(maxsize=2)
-def _imported(checks: Path, files: tuple[tuple[Path, int, int], ...]) -> tuple[type, ...]:
+def _import_classes(checks: Path, files: tuple[tuple[Path, int, int], ...]) -> tuple[type, ...]:
     """Return the classes of these files of a folder, each given with its time of change in ns and its size in bytes."""
     found: list[type] = []
     for file, _, _ in files:
