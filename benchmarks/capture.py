@@ -53,7 +53,7 @@ def main() -> None:
                 print(f"made: spread {100 * share:g} %, of its variance {100 * common:.0f} % in common")
                 _simulations([_make_source(share, common)], asked)
         return
-    groups, _ = choose_records(query.records(asked.home, query.TestFilter(system=asked.system)).records, replace=True)
+    groups, _ = choose_records(query.records(asked.home, query.RecordFilter(system=asked.system)).records, replace=True)
     tests = [_columns(group, metric) for group in groups if len(group.records) >= 5 for metric in _metrics(group)]
     print(f"{len(tests)} curves of {len(groups)} tests, {max(len(next(iter(c.values()))) for _, c in tests)} runs each")
     _simulations([(metric, *_factors(columns)) for metric, columns in tests], asked)

@@ -91,7 +91,7 @@ def main() -> int:
 
 def _repeats(homes: Sequence[Path], system: str) -> Figures:
     """Return the values of each figure with ten or more repeats, as shares of their median."""
-    wanted = query.TestFilter(system=system, state="pass")
+    wanted = query.RecordFilter(system=system, state="pass")
     found = {}
     for each in series_of([record for home in homes for record in query.records(home, wanted).records]):
         middle = statistics.median(each.values)

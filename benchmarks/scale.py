@@ -159,7 +159,7 @@ def store_run(folder: Path, nodes: int) -> Sizes:
     from railyard.results.store.verify import verify
 
     assert len(query.runs(folder)) == 1
-    found = query.records(folder, query.TestFilter(where="state = 'fail'"))
+    found = query.records(folder, query.RecordFilter(where="state = 'fail'"))
     assert len(found.records) == 1 and not found.problems
     assert verify(folder / ".railyard" / "runs" / RUN, ("large",), datetime.now(timezone.utc)).records == 1
     return {"index": (folder / ".railyard" / "index.sqlite").stat().st_size}

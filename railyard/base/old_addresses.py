@@ -12,6 +12,8 @@ from typing import Any, NoReturn, cast
 
 from railyard.base.wording import listing
 
+#: Names that a site's own checks import, and what they are called now at the new address.
+RENAMED: Mapping[str, str] = {"installed": "find_stack", "parted": "split_threshold", "tuned": "tuned_name"}
 #: Below ``railyard``: each old module, and where its names are now. For an old package, its modules are listed too.
 MOVED: Mapping[str, str] = {
     "afterwards": "verdict.findings",
@@ -301,6 +303,7 @@ class OldAddresses:
         for name in reversed(new):
             found = vars(import_module(name))
             vars(module).update({each: value for each, value in found.items() if not each.startswith("__")})
+            vars(module).update({before: found[now] for before, now in RENAMED.items() if now in found})
         if not hasattr(module, "__path__"):
             vars(module)["__getattr__"] = lambda name: _refuse_name(old, new, name)
 
@@ -310,7 +313,7 @@ def former(package: str, name: str) -> Any:
     for module, names in NAMES[package.removeprefix("railyard.")].items():
         if name in names.split():
             _say(f"{name} from {package}, which is in {package}.{module} now")
-            return getattr(import_module(f"{package}.{module}"), name)
+            return getattr(import_module(f"{package}.{module}"), RENAMED.get(name, name))
     raise AttributeError(f"module {package!r} has no attribute {name!r}")
 
 

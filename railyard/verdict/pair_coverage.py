@@ -73,10 +73,10 @@ def nights_of(records: Iterable[Record], stored: Path) -> tuple[tuple[Night, ...
 
 def recent_nights(home: Path, system: str, fabric: str | None, days: int) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     """Return a system's stored runs of pairs from the last days, and a sentence for each that cannot be read."""
-    from railyard.results.store.query import TestFilter, records
+    from railyard.results.store.query import RecordFilter, records
 
     since = f"{datetime.now(timezone.utc) - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
-    found = records(home, TestFilter(system=system, fabric=fabric, benchmark=PAIRS, since=since))
+    found = records(home, RecordFilter(system=system, fabric=fabric, benchmark=PAIRS, since=since))
     return nights_of(found.records, runs_folder(home))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from railyard.base.terminal import fold_words, line_width, track, wrap_lines
 
-TAKES = "from railyard.base.terminal import tracked; print(sum(tracked(range({count}), 'judging figures')))"
+TAKES = "from railyard.base.terminal import track; print(sum(track(range({count}), 'judging figures')))"
 
 
 def on_a_terminal(count: int, term: str) -> tuple[str, str]:

@@ -66,7 +66,7 @@ def command(**options: Any) -> int:
     """
     given = _Options(**options)
     from railyard.results.capture.plan import CaptureRequest, plan
-    from railyard.results.store.query import TestFilter
+    from railyard.results.store.query import RecordFilter
     from railyard.site.references.load import References, load_references
     from railyard.site.systems.load import find_system
     from railyard.site.topology import hops_of_run
@@ -75,7 +75,7 @@ def command(**options: Any) -> int:
     system = find_system(home / "systems", given.name)
     path = home / "references" / f"{system.system}.yaml"
     references = load_references(path, system) if path.exists() else References(system)
-    wanted = TestFilter(
+    wanted = RecordFilter(
         system=given.stored_as or system.system,
         fabric=given.fabric,
         stack=given.stack,
@@ -130,7 +130,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     from railyard.results.store import query
     from railyard.results.store.names import folders
 
-    assert isinstance(wanted, query.TestFilter)
+    assert isinstance(wanted, query.RecordFilter)
     stored = runs_folder(home)
     named = tuple(folder.name for word in runs for folder in folders(word, stored))
     excluded = {folder.name for word in without for folder in folders(word, stored)}

@@ -53,7 +53,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
 
     home = find_home()
     refuse_unknown(home, {"system": system})
-    found = query.records(home, query.TestFilter(system=system or None), slim=True)
+    found = query.records(home, query.RecordFilter(system=system or None), slim=True)
     for problem in found.problems:
         say(f"railyard: {problem}", err=True)
     now = datetime.now(timezone.utc)
@@ -155,7 +155,7 @@ def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | Non
     systems = system if one is None else tuple(sorted({record.system for record in one.records}))
     if one is not None and system:
         raise click.UsageError("--system: found it with a run, expected one of the two")
-    stored = query.records(home, query.TestFilter(system=systems or None))
+    stored = query.records(home, query.RecordFilter(system=systems or None))
     for problem in (*stored.problems, *(() if one is None else one.problems)):
         say(f"railyard: {problem}", err=True)
     there = {(record.run, record.case, record.time) for record in stored.records}

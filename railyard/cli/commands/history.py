@@ -70,7 +70,9 @@ def command(
         raise RailyardError(f'-o: found "{output}", expected a name that ends in .html')
     home = find_home()
     refuse_unknown(home, chosen)
-    found = query.records(home, query.TestFilter(**{name: value or None for name, value in chosen.items()}), slim=True)
+    found = query.records(
+        home, query.RecordFilter(**{name: value or None for name, value in chosen.items()}), slim=True
+    )
     for problem in found.problems:
         say(f"railyard: {problem}", err=True)
     if not found.records:

@@ -22,7 +22,7 @@ from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
-    from railyard.results.store.query import TestFilter
+    from railyard.results.store.query import RecordFilter
 
 _FORMS = {".json": "json", ".csv": "csv"}
 _STATES = ("pass", "fail", "disturbed", "report-only", "xfail", "not-tested")
@@ -244,7 +244,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     return 1 if problems(findings) else 0
 
 
-def _build_query(home: Path, **chosen: Any) -> "TestFilter":
+def _build_query(home: Path, **chosen: Any) -> "RecordFilter":
     from railyard.results.store import query
     from railyard.results.store.names import folders
     from railyard.results.store.nothing import refuse_unknown
@@ -253,7 +253,7 @@ def _build_query(home: Path, **chosen: Any) -> "TestFilter":
     runs = chosen.pop("run")
     named = tuple(folder.name for word in runs for folder in folders(word, runs_folder(home)))
     asked: dict[str, Any] = {name: value if value != () else None for name, value in chosen.items()}
-    return query.TestFilter(run=named or None, **asked)
+    return query.RecordFilter(run=named or None, **asked)
 
 
 def _values(records: "Sequence[Record]", scrub: bool) -> tuple[dict[str, Any], ...]:

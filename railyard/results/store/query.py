@@ -24,7 +24,7 @@ Words = str | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class TestFilter:
+class RecordFilter:
     """Which tests; None allows any value. A tuple allows any of its words.
 
     ``since`` (included) and ``until`` (excluded) are the beginning of a UTC time, such as 2026-11. ``where`` is a
@@ -81,7 +81,7 @@ class Run:
     problems: tuple[str, ...] = ()
 
 
-def runs(home: Path, wanted: TestFilter = TestFilter(), newest: int | None = None) -> tuple[RunSummary, ...]:
+def runs(home: Path, wanted: RecordFilter = RecordFilter(), newest: int | None = None) -> tuple[RunSummary, ...]:
     """Return the runs with a wanted test, the oldest first; of these only the ``newest`` ones."""
     index = _index(home)
     condition, values = _condition(wanted)
@@ -111,7 +111,7 @@ def runs(home: Path, wanted: TestFilter = TestFilter(), newest: int | None = Non
                 read_promised(Path(path).parent),
             )
         )
-    if wanted == TestFilter():
+    if wanted == RecordFilter():
         found += _without_a_record(home, {one.folder for one in found}, problems)
     found.sort(key=lambda one: (one.began, one.run))
     return tuple(found if newest is None else found[max(0, len(found) - newest) :])
@@ -134,7 +134,7 @@ def _without_a_record(
 
 
 def records(
-    home: Path, wanted: TestFilter = TestFilter(), newest: int | None = None, *, slim: bool = False
+    home: Path, wanted: RecordFilter = RecordFilter(), newest: int | None = None, *, slim: bool = False
 ) -> FoundRecords:
     """Return the wanted final records, the oldest first; of these only the ``newest`` ones.
 
@@ -241,7 +241,7 @@ def _index(home: Path) -> sqlite3.Connection:
     return open_index(files, state_folder(home) / INDEX_FILE if folder.is_dir() else None)
 
 
-def _condition(wanted: TestFilter) -> tuple[str, list[object]]:
+def _condition(wanted: RecordFilter) -> tuple[str, list[object]]:
     """Return the condition in SQL, and the values of its marks."""
     parts, values = ["1"], list[object]()
     for field in fields(wanted):
@@ -261,7 +261,9 @@ def _condition(wanted: TestFilter) -> tuple[str, list[object]]:
     return " AND ".join(parts), values
 
 
-def _fetch_rows(index: sqlite3.Connection, sql: str, values: list[object], wanted: TestFilter) -> list[tuple[str, ...]]:
+def _fetch_rows(
+    index: sqlite3.Connection, sql: str, values: list[object], wanted: RecordFilter
+) -> list[tuple[str, ...]]:
     """Return the rows of a read-only question. Raises RailyardError if the caller's condition is wrong."""
     index.set_authorizer(_only_reading)
     try:

@@ -31,8 +31,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def killed(folder: Path) -> None:
     """Let a process promise the tests, and kill it."""
     program = (
-        "import sys; from pathlib import Path; from railyard.results.record.run_promise import promised\n"
-        f"with promised(Path({str(folder)!r}), 'virtual', {BEGAN!r}, {TESTS!r}):\n"
+        "import sys; from pathlib import Path; from railyard.results.record.run_promise import hold_promise\n"
+        f"with hold_promise(Path({str(folder)!r}), 'virtual', {BEGAN!r}, {TESTS!r}):\n"
         "    print('promised', flush=True); input()"
     )
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as running:

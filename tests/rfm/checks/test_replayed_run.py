@@ -64,7 +64,7 @@ def test_nothing_of_the_machine_is_asked(there: Site) -> None:
         raise AssertionError("a replay measures nothing")
 
     runner.start(refuse)
-    assert (runner.watch(), runner.again, runner.node_states(), runner.node_names(2)) == (None, (0, 0), (), ())
+    assert (runner.watch(), runner.repeat_limits, runner.node_states(), runner.node_names(2)) == (None, (0, 0), (), ())
     assert (runner.files(MadeCheck(files={"a": "b"}), ProcessPlacement("near")), runner.after(MadeCheck())) == ({}, [])
     assert not runner.knows(MadeCheck(), "validation-warmup")
 
