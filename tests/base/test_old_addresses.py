@@ -69,8 +69,10 @@ def test_the_sentence_names_the_line_and_the_new_address(tmp_path: Path) -> None
 
 
 def test_there_is_one_class_at_both_addresses(tmp_path: Path) -> None:
-    text = "from railyard.store.query import FoundRecords as found\nfrom railyard.results.store import query\n"
+    text = (
+        "from railyard.store.query import FoundRecords as found\nfrom railyard.results.store import query\n"
         "assert found is query.FoundRecords"
+    )
     assert imported(tmp_path, text)[0] == 0
 
 

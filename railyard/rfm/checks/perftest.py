@@ -40,7 +40,7 @@ class PerftestCheck(RepeatedCheck):
 
     def fit_amounts(self, pace: Pace | None, window: int) -> Amounts:
         # For a recording, or a link of unknown rate: perftest's own number is too much only for slow links.
-        return self.own if pace is None else super().fitting(pace, window)
+        return self.own if pace is None else super().fit_amounts(pace, window)
 
     def _timeout(self) -> list[str]:
         rails = self.site.system.fabrics[self.current_partition.name].rails

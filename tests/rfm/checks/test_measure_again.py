@@ -98,7 +98,7 @@ class Host:
     is_watched = True
 
     def __init__(self, *shares: float, times: int = 2, within_s: int = 60) -> None:
-        self.again, self._shares, self.quiet = (times, within_s), list(shares), 0
+        self.repeat_limits, self._shares, self.quiet = (times, within_s), list(shares), 0
         self.replayed: str | None = None
 
     def watch(self) -> "Host":
