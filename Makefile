@@ -50,11 +50,12 @@ test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks checks $(wildcard ci/*.sh ci/*.yml) railyard
 PROSE += reframe_settings.py references spack_envs systems
 
-lint: venv ## ruff: mistakes and format; codespell: spelling, and plain English
+lint: venv ## ruff: mistakes and format; codespell: spelling, and plain English; names that say nothing
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@sh ci/prose.sh spelling $(PROSE)
 	@sh ci/prose.sh plain $(PROSE)
+	@$(BIN)/python ci/names.py railyard checks benchmarks
 
 types: venv ## mypy, strict
 	@$(BIN)/mypy
@@ -89,7 +90,7 @@ docs: venv ## write the generated pages of docs/ again, and all pages as a site 
 	@$(BIN)/railyard references --write >/dev/null
 	@$(BIN)/python -m railyard.stacks.document > docs/reference/stacks.md
 	@$(BIN)/python -m tests.faults > docs/reference/faults.md
-	@$(BIN)/python -m railyard.cli.published > docs/reference/published.md
+	@$(BIN)/python -m railyard.cli.published_sources > docs/reference/published.md
 	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/python -m tests.scoreboard.page
 	@$(BIN)/python -m tests.slowed_curves > docs/reference/day-one.md

@@ -68,7 +68,7 @@ def bursts(draws: random.Random, long_s: float, quiet_s: float) -> Load:
     """Return a load that comes and goes; a probe gives the mean over its time."""
     ends, left = [0.0], [1.0]
 
-    def at(start: float) -> float:
+    def rate_at(start: float) -> float:
         while ends[-1] < start + PROBE_S:
             is_burst = left[-1] == 1.0
             left.append(draws.uniform(0.3, 0.9) if is_burst else 1.0)
@@ -81,16 +81,16 @@ def bursts(draws: random.Random, long_s: float, quiet_s: float) -> Load:
                 break
         return given / PROBE_S * draws.gauss(1, 0.005)
 
-    return at
+    return rate_at
 
 
-def recorded(draws: random.Random, values: tuple[float, ...]) -> Load:
+def make_load(draws: random.Random, values: tuple[float, ...]) -> Load:
     """Return a load that leaves measured values in random order; between neighbours any value is equally likely."""
     rising = sorted(values)
     return lambda _: quantile(rising, draws.random())
 
 
-def drawn(seed: int, kind: str, make: Callable[[random.Random], Load], share: float) -> Draw:
+def make_draw(seed: int, kind: str, make: Callable[[random.Random], Load], share: float) -> Draw:
     """Return one draw; the seed, the load and the share determine the place of the slow rail and the noise."""
     draws = random.Random(f"{seed} {kind} {share}")
     slow = (draws.choice(NODES), draws.choice(RAILS))
@@ -148,7 +148,7 @@ def main() -> None:
     asked = parser.parse_args()
     loads: dict[str, Callable[[random.Random], Load]] = {
         "quiet": quiet,
-        **{name: partial(recorded, values=values) for name, values in spreads(SPREADS, asked.probes).items()},
+        **{name: partial(make_load, values=values) for name, values in spreads(SPREADS, asked.probes).items()},
         "bursts": partial(bursts, long_s=3.0, quiet_s=4.0),
         "shorts": partial(bursts, long_s=0.5, quiet_s=1.0),
         "steady": steady,
@@ -160,7 +160,7 @@ def main() -> None:
     with ProcessPoolExecutor(asked.jobs) as pool:
         for kind, make in loads.items():
             for share in SHARES:
-                draws = list(pool.map(partial(drawn, kind=kind, make=make, share=share), seeds, chunksize=50))
+                draws = list(pool.map(partial(make_draw, kind=kind, make=make, share=share), seeds, chunksize=50))
                 named, shown = row(kind, share, draws)
                 print(shown, flush=True)
                 if share < 1 and named >= NAMED:

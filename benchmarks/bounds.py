@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from steadiness import CLONE, RAILYARD, run_folders, under
+from steadiness import CLONE, RAILYARD, run_folders, run_under
 
 from railyard.base.wording import message_size, number
 from railyard.benchmarks.model import Metric
@@ -66,7 +66,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class BoundedBand:
     """A band of a curve at the size where it is tightest; ``values``: what the runs of each load gave there."""
 
     entry_id: str
@@ -132,14 +132,14 @@ def line_of(load: str, folder: Path, seconds: float | None) -> dict[str, Any]:
 def one_run(load: str) -> dict[str, Any]:
     """Return what is kept of a run that is made now. Raises SystemExit if it did not begin."""
     known = set(run_folders())
-    done, seconds, _ = under(load, [*RAILYARD, "run", "--system", "virtual"])
+    done, seconds, _ = run_under(load, [*RAILYARD, "run", "--system", "virtual"])
     made = [folder for folder in run_folders() if folder not in known]
     if not made:
         sys.exit(f"the run did not begin:\n{done.stdout.decode()}{done.stderr.decode()}")
     return line_of(load, made[-1], round(seconds, 1))
 
 
-def grouped(lines: Iterable[dict[str, Any]]) -> dict[Key, list[tuple[str, dict[int, float]]]]:
+def group_runs(lines: Iterable[dict[str, Any]]) -> dict[Key, list[tuple[str, dict[int, float]]]]:
     """Return for each curve of each test what each run gave: its load, and the value at each size."""
     found: dict[Key, list[tuple[str, dict[int, float]]]] = {}
     for line in lines:
@@ -149,7 +149,7 @@ def grouped(lines: Iterable[dict[str, Any]]) -> dict[Key, list[tuple[str, dict[i
     return found
 
 
-def bounds_of(references: References, key: Key, runs: list[tuple[str, dict[int, float]]]) -> list[Bounded]:
+def bounds_of(references: References, key: Key, runs: list[tuple[str, dict[int, float]]]) -> list[BoundedBand]:
     """Return the tightest band that the references have for a curve now, compared with what the runs gave, and each
     band of small messages.
     """
@@ -157,30 +157,30 @@ def bounds_of(references: References, key: Key, runs: list[tuple[str, dict[int, 
     test = TestId(key.fabric, key.stack, key.rails, key.benchmark, policy=key.policy)
     limit = references.system.fabrics[key.fabric].limit(key.rails, own.directions, policy=key.policy)
     bands = references.bands(test, own, limit.value_mb_s if limit and own.is_bandwidth else None)
-    found = [one for band in bands if (one := _compared(band, own, runs)) is not None]
+    found = [one for band in bands if (one := _compare_runs(band, own, runs)) is not None]
     of_all = sorted((one for one in found if not one.is_of_small), key=lambda one: one.passes_at)
     return [*of_all[-1:], *(one for one in found if one.is_of_small)]
 
 
-def _compared(band: Band, own: Metric, runs: list[tuple[str, dict[int, float]]]) -> Bounded | None:
+def _compare_runs(band: Band, own: Metric, runs: list[tuple[str, dict[int, float]]]) -> BoundedBand | None:
     higher = own.better == "higher"
     sizes = [size for size in runs[0][1] if band.bounds(size)]
     if not sizes:
         return None
     if band.best_of_sizes:  # any of them may be the best one of a run
         values = [(load, (max if higher else min)(curve[size] for size in sizes)) for load, curve in runs]
-        return _bounded(band, sizes[0], values, higher)
-    of_sizes = [_bounded(band, size, [(load, curve[size]) for load, curve in runs], higher) for size in sizes]
+        return _bound_band(band, sizes[0], values, higher)
+    of_sizes = [_bound_band(band, size, [(load, curve[size]) for load, curve in runs], higher) for size in sizes]
     return max(of_sizes, key=lambda one: one.passes_at)
 
 
-def _bounded(band: Band, size: int, values: list[tuple[str, float]], higher: bool) -> Bounded:
+def _bound_band(band: Band, size: int, values: list[tuple[str, float]], higher: bool) -> BoundedBand:
     bound = band.bound_at(size)
     assert bound is not None
     edge = bound.low if higher else bound.high
     assert edge is not None
     of_load = {load: tuple(v for at, v in values if at == load) for load in dict.fromkeys(at for at, _ in values)}
-    return Bounded(band.entry_id, size, edge, of_load, higher, band.best_of_sizes)
+    return BoundedBand(band.entry_id, size, edge, of_load, higher, band.best_of_sizes)
 
 
 def page(lines: list[dict[str, Any]], references: References) -> str:
@@ -192,7 +192,7 @@ def page(lines: list[dict[str, Any]], references: References) -> str:
     ]
     found = [
         (key, one)
-        for key, runs in sorted(grouped(lines).items(), key=lambda one: str(one[0]))
+        for key, runs in sorted(group_runs(lines).items(), key=lambda one: str(one[0]))
         for one in bounds_of(references, key, runs)
     ]
     large, small = ([_row(*one, loads) for one in found if one[1].is_of_small is way] for way in (False, True))
@@ -205,7 +205,7 @@ def page(lines: list[dict[str, Any]], references: References) -> str:
     return "\n".join([_HEAD, recorded, *head, *large, *why, _SMALL, *head, *small])
 
 
-def _row(key: Key, one: Bounded, loads: list[str]) -> str:
+def _row(key: Key, one: BoundedBand, loads: list[str]) -> str:
     unit = metric(key.benchmark, key.metric).unit
     side = "from" if one.higher_is_better else "to"
     at = f"{'the best size from ' if one.best_of_sizes else ''}{message_size(one.size_bytes)}"
@@ -239,13 +239,13 @@ def main() -> None:
         parser.error("--load: found none, expected the load under which the runs are, or were, made")
     lines = [json.loads(line) for line in asked.file.read_text().splitlines()] if asked.file.exists() else []
     for folder in asked.stored:
-        lines.append(_kept(asked.file, line_of(asked.load, folder, None)))
+        lines.append(_read_kept(asked.file, line_of(asked.load, folder, None)))
     while sum(line["load"] == asked.load for line in lines) < asked.runs:
-        lines.append(_kept(asked.file, one_run(asked.load)))
+        lines.append(_read_kept(asked.file, one_run(asked.load)))
     print(page(lines, references_of(CLONE / "references", load_system(CLONE / "systems/virtual.yaml"))))
 
 
-def _kept(file: Path, line: dict[str, Any]) -> dict[str, Any]:
+def _read_kept(file: Path, line: dict[str, Any]) -> dict[str, Any]:
     with file.open("a", encoding="utf-8") as opened:
         opened.write(f"{json.dumps(line, separators=(',', ':'))}\n")
     return line

@@ -22,8 +22,8 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from railyard.results.capture.chosen import Group, choose_records
 from railyard.results.capture.spread import Spread, spread
+from railyard.results.capture.suitable_records import Group, choose_records
 from railyard.results.store import query
 from railyard.site.references.model import HIGHER_IS_BETTER
 
@@ -51,9 +51,9 @@ def main() -> None:
         for common in MADE_COMMON:
             for share in MADE_SPREADS:
                 print(f"made: spread {100 * share:g} %, of its variance {100 * common:.0f} % in common")
-                _simulations([_made(share, common)], asked)
+                _simulations([_make_source(share, common)], asked)
         return
-    groups, _ = choose_records(query.records(asked.home, query.Wanted(system=asked.system)).records, replace=True)
+    groups, _ = choose_records(query.records(asked.home, query.RecordFilter(system=asked.system)).records, replace=True)
     tests = [_columns(group, metric) for group in groups if len(group.records) >= 5 for metric in _metrics(group)]
     print(f"{len(tests)} curves of {len(groups)} tests, {max(len(next(iter(c.values()))) for _, c in tests)} runs each")
     _simulations([(metric, *_factors(columns)) for metric, columns in tests], asked)
@@ -66,7 +66,7 @@ def _simulations(sources: Sequence[_Source], asked: argparse.Namespace) -> None:
             _simulate(sources, kind, repeats, asked.captures, asked.runs, random.Random(asked.seed))
 
 
-def _made(share: float, common: float) -> _Source:
+def _make_source(share: float, common: float) -> _Source:
     own = share * math.sqrt(1 - common)
     vectors = [[own if at == place else 0.0 for at in range(len(MADE_SIZES))] for place in range(len(MADE_SIZES))]
     return "bandwidth", dict.fromkeys(MADE_SIZES, MADE_MB_S), [*vectors, [share * math.sqrt(common)] * len(MADE_SIZES)]
@@ -96,7 +96,7 @@ def _factors(columns: dict[int, list[float]]) -> tuple[dict[int, float], list[li
     return medians, vectors
 
 
-def _drawn(vectors: Sequence[Sequence[float]], kind: str, chance: random.Random) -> list[float]:
+def _draw_factors(vectors: Sequence[Sequence[float]], kind: str, chance: random.Random) -> list[float]:
     """Return the factor by which one run differs from the median, at each size."""
     weights = [chance.gauss(0, 1) for _ in vectors]
     scale = 1.0
@@ -119,7 +119,7 @@ def _simulate(
     for metric, medians, vectors in sources:
         alarms = held = 0
         for _ in range(captures):
-            drawn = [_drawn(vectors, kind, chance) for _ in range(repeats)]
+            drawn = [_draw_factors(vectors, kind, chance) for _ in range(repeats)]
             repeated = {size: [round(medians[size] * one[at], 2) for one in drawn] for at, size in enumerate(medians)}
             found = spread(repeated, [str(n) for n in range(repeats)], metric)
             asserted, sizes = asserted + len(found.curve), sizes + len(medians)
@@ -127,7 +127,7 @@ def _simulate(
                 continue
             tolerances.append(max(found.tolerance.values()))
             for _ in range(runs):
-                factors = _drawn(vectors, kind, chance)
+                factors = _draw_factors(vectors, kind, chance)
                 new = {size: round(medians[size] * factor, 2) for size, factor in zip(medians, factors, strict=True)}
                 alarms += _alarms(found, new, metric)
                 held += 1

@@ -13,8 +13,8 @@ finding too. If it only got a noise line, any change is. Each kind of finding is
 its kind.
 
 ``--judge`` judges each input as `railyard judge --sizes` does, against a link that the whole output passes. The rule
-is: never a pass that the whole output does not have (fuzzing/judging.py). It makes only mutations that cannot turn one
-plausible value into another (``mutations.SEEN``).
+is: never a pass that the whole output does not have (fuzzing/passing_outputs.py). It makes only mutations that cannot
+turn one plausible value into another (``mutations.SEEN``).
 
 ``--samples`` adds those files of a folder that the parser of a known tool reads. The same seed gives the same inputs.
 ``--resume FILE`` keeps each finished share of 1,000 inputs and skips it the next time; with ``--inputs 0`` it shows
@@ -35,9 +35,9 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from fuzzing.judging import Judged, judged_of
 from fuzzing.mutations import FEW
-from fuzzing.reading import mutated, whole_way, wrong
+from fuzzing.passing_outputs import PassingOutputs, judged_of
+from fuzzing.reading import mutate, whole_way, wrong
 from fuzzing.samples import Sample, Samples, load
 from fuzzing.tally import FORMAT, Tally, digest_of_code, digest_of_samples, done_in, keep
 
@@ -51,7 +51,7 @@ _STATE: dict[str, Any] = {"said": {}}
 _FEW = frozenset(mutation.__name__ for mutation in FEW)
 
 
-def _start(seed: int, samples: Samples | Judged, code: str) -> None:
+def _start(seed: int, samples: Samples | PassingOutputs, code: str) -> None:
     _STATE.update(seed=seed, samples=samples, code=code, said={})
     gc.freeze()
     gc.disable()  # collected after each share: the parsers make no cycles
@@ -62,7 +62,7 @@ def share(number: int) -> tuple[int, Tally]:
     samples = _STATE["samples"]
     dice, tally, start = random.Random(f"{_STATE['seed']}/{number}"), Tally(), time.process_time()
     for place in range(SHARE):
-        if isinstance(samples, Judged):
+        if isinstance(samples, PassingOutputs):
             _judge_one(dice, samples, tally)
         else:
             _read_one(dice, samples, tally, place % ALL_TOOLS_ONE_IN == 0)
@@ -73,14 +73,14 @@ def share(number: int) -> tuple[int, Tally]:
 
 
 def _read_one(dice: random.Random, samples: Samples, tally: Tally, by_all_tools: bool) -> None:
-    sample, text, how = mutated(dice, samples)
+    sample, text, how = mutate(dice, samples)
     tally.count(sample.tool, text, how)
     try:
         said = _asked_once(wrong, sample, text, how, tally)
         if by_all_tools:
             whole_way(text)
     except Exception as error:  # the purpose of a fuzzer: anything that a parser raises is a finding
-        said = _raised(error)
+        said = _format_error(error)
     if said == "refused":
         tally.refused += 1
     elif said:
@@ -88,8 +88,8 @@ def _read_one(dice: random.Random, samples: Samples, tally: Tally, by_all_tools:
         tally.note((sample.tool, kind), f"{said[:300]} ({' + '.join(how)} of {sample.name})", text)
 
 
-def _judge_one(dice: random.Random, samples: Judged, tally: Tally) -> None:
-    sample, text, how = samples.mutated(dice)
+def _judge_one(dice: random.Random, samples: PassingOutputs, tally: Tally) -> None:
+    sample, text, how = samples.mutate(dice)
     tally.count(sample.tool, text, how)
     said = _asked_once(samples.wrong, sample, text, how, tally)
     if said:
@@ -119,12 +119,14 @@ def _asked_once(
     return answer
 
 
-def _raised(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} at {Path(frame.filename).name}:{frame.lineno}: {error}"
 
 
-def shares(numbers: list[int], processes: int, state: tuple[int, Samples | Judged, str]) -> Iterator[tuple[int, Tally]]:
+def shares(
+    numbers: list[int], processes: int, state: tuple[int, Samples | PassingOutputs, str]
+) -> Iterator[tuple[int, Tally]]:
     """Yield each share with its number when it is done, from this many processes."""
     with ExitStack() as stack:
         if processes == 1:

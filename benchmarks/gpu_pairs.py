@@ -14,7 +14,7 @@ import random
 from collections.abc import Sequence
 
 from railyard.verdict.blame import gpu_pairs
-from railyard.verdict.blame.search.explained import Blamed
+from railyard.verdict.blame.search.explanations import BlamedPart
 from tests.made.nccl_pair_logs import BUSES, End, Rate, healthy, logs, names, node, slow
 
 KINDS = ("node", "gpu", "dead GPU", "pair", "rail", "leaf")
@@ -23,7 +23,7 @@ LAYERS = ((8,), (8, 4), (8, 4, 1), (4, 1), (4,), (1,), (8, 1))
 Fault = tuple[frozenset[End], frozenset[str]]
 
 
-def planted(chance: random.Random, nodes: Sequence[str]) -> tuple[Rate, Fault]:
+def plant_fault(chance: random.Random, nodes: Sequence[str]) -> tuple[Rate, Fault]:
     """Return one fault: what each path gives, and what is at fault."""
     kind, share = chance.choice(KINDS), chance.choice((0.1, 0.5, 0.7, 0.85))
     if kind == "pair":
@@ -43,7 +43,7 @@ def planted(chance: random.Random, nodes: Sequence[str]) -> tuple[Rate, Fault]:
     return rate, (frozenset(ends), frozenset())
 
 
-def is_true(one: Blamed, faults: Sequence[Fault], nodes: Sequence[str]) -> bool:
+def is_true(one: BlamedPart, faults: Sequence[Fault], nodes: Sequence[str]) -> bool:
     """Return whether each named group has a GPU at fault on every one of its nodes; a named pair must be a planted one.
 
     The nodes on the other side of a planted leaf have the same border; logs cannot always tell the two sides.
@@ -61,7 +61,7 @@ def draw(seed: int) -> tuple[dict[str, bool], str]:
     """Return which statements are true for a draw, and in words what was named falsely."""
     chance = random.Random(seed)
     nodes, gpus = names(chance.choice((5, 7, 9, 12))), chance.choice(LAYERS)
-    made = [planted(chance, nodes) for _ in range(chance.choice((0, 1, 1, 1, 2, 3)))]
+    made = [plant_fault(chance, nodes) for _ in range(chance.choice((0, 1, 1, 1, 2, 3)))]
     faults = [fault for _, fault in made]
     rates = [rate for rate, _ in made] or [healthy]
 
@@ -70,7 +70,7 @@ def draw(seed: int) -> tuple[dict[str, bool], str]:
         return None if None in shares else min(share for share in shares if share is not None)
 
     kept = [one for one in logs(nodes, all_, gpus, seed) if chance.random() > chance.choice((0, 0, 0.1))]
-    found = gpu_pairs.judge(gpu_pairs.recorded((one.name, one.text) for one in kept))
+    found = gpu_pairs.judge(gpu_pairs.read_tests((one.name, one.text) for one in kept))
     sick = any(state in ("slow", "none") for state in found.states.values())
     false = [one for one in found.named if not is_true(one, faults, nodes)]
     words = "; ".join(f"{one.kind} {', '.join(one.nodes)} {one.gpus} {one.sure}" for one in false)

@@ -82,14 +82,16 @@ def main() -> int:
         for group, members in groups.items():
             values = list(members.values())
             for share in STEPS:
-                print(f"{name:<20} {group:<8} {_found(way, values, share, count, random.Random(asked.seed))}")
+                print(
+                    f"{name:<20} {group:<8} {_describe_detection(way, values, share, count, random.Random(asked.seed))}"
+                )
             print(f"{name:<20} {group:<8} {_false(way, values, 10 * count, random.Random(asked.seed))}", flush=True)
     return 0
 
 
 def _repeats(homes: Sequence[Path], system: str) -> Figures:
     """Return the values of each figure with ten or more repeats, as shares of their median."""
-    wanted = query.Wanted(system=system, state="pass")
+    wanted = query.RecordFilter(system=system, state="pass")
     found = {}
     for each in series_of([record for home in homes for record in query.records(home, wanted).records]):
         middle = statistics.median(each.values)
@@ -112,15 +114,17 @@ def _by_scatter(repeats: Figures) -> dict[str, Figures]:
     return {word: {name: repeats[name] for name in names} for word, names in parts.items() if names}
 
 
-def _drawn(values: Sequence[float], count: int, chance: random.Random) -> list[float]:
+def _draw_series(values: Sequence[float], count: int, chance: random.Random) -> list[float]:
     return [chance.choice(values) for _ in range(count)]
 
 
-def _found(way: Way, members: Sequence[Sequence[float]], share: float, count: int, chance: random.Random) -> str:
+def _describe_detection(
+    way: Way, members: Sequence[Sequence[float]], share: float, count: int, chance: random.Random
+) -> str:
     """Return in words how often and how late a drop by this share is reported."""
     found, late, others, looks, begun = dict.fromkeys(AFTER, 0), list[float](), 0, 0, time.process_time()
     for _ in range(count):
-        row = _drawn(chance.choice(members), BEFORE + AFTER[-1], chance)
+        row = _draw_series(chance.choice(members), BEFORE + AFTER[-1], chance)
         row[BEFORE:] = [value * (1 - share) for value in row[BEFORE:]]
         first = math.inf
         for after in LOOKS:
@@ -142,7 +146,7 @@ def _found(way: Way, members: Sequence[Sequence[float]], share: float, count: in
 def _false(way: Way, members: Sequence[Sequence[float]], count: int, chance: random.Random) -> str:
     """Return in words how often a change is reported although there is none."""
     told = {
-        length: sum(bool(way(_drawn(chance.choice(members), length, chance))) for _ in range(count))
+        length: sum(bool(way(_draw_series(chance.choice(members), length, chance))) for _ in range(count))
         for length in (35, 60)
     }
     shares = ", ".join(f"{alarms} of {count} histories of {length} runs" for length, alarms in told.items())
@@ -176,10 +180,10 @@ def _per_cent(drop: float) -> str:
 def _least_drop(values: Sequence[float], before: int, runs: int, count: int, chance: random.Random) -> float:
     """Return the smallest drop that is reported five points after it; a point is the median of ``runs`` runs."""
     rows = [
-        [statistics.median(_drawn(values, runs, chance)) for _ in range(before + AFTER[0])] for _ in range(count)
+        [statistics.median(_draw_series(values, runs, chance)) for _ in range(before + AFTER[0])] for _ in range(count)
     ]  # fmt: skip
 
-    def told(drop: float) -> bool:
+    def is_told(drop: float) -> bool:
         missed = 0
         for row in rows:
             planted = [*row[:before], *(value * (1 - drop) for value in row[before:])]
@@ -191,7 +195,7 @@ def _least_drop(values: Sequence[float], before: int, runs: int, count: int, cha
     low, high = -1, len(DROPS)  # the smallest that is reported is above low, and at high or below
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if told(DROPS[middle]) else (middle, high)
+        low, high = (low, middle) if is_told(DROPS[middle]) else (middle, high)
     return DROPS[high] if high < len(DROPS) else math.inf
 
 
@@ -234,7 +238,7 @@ def _ruptures() -> dict[str, Way]:
     import ruptures
 
     def way(factor: float, bounded: bool) -> Way:
-        def found(values: Sequence[float]) -> list[int]:
+        def find_changes(values: Sequence[float]) -> list[int]:
             logs = numpy.log(numpy.asarray(values))
             one, other = numpy.triu_indices(len(logs), 1)
             scores = logs / (2.2219 * numpy.quantile(numpy.abs(logs[one] - logs[other]), 0.25) or 1.0)
@@ -243,7 +247,7 @@ def _ruptures() -> dict[str, Way]:
             search = ruptures.KernelCPD(kernel="linear", min_size=5).fit(scores[:, None])
             return [int(at) for at in search.predict(pen=factor * math.log(len(values)))[:-1]]
 
-        return found
+        return find_changes
 
     return {
         f"ruptures {'bounded ' if bounded else ''}{factor}": way(factor, bounded)

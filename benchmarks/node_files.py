@@ -41,7 +41,7 @@ def doctor_text(number: int, rails: int) -> str:
 
 def gate_text(number: int, rails: int) -> str:
     """Return what a gate prints for a node with --json."""
-    from railyard.cluster.gate.model import Fault, Gap, Look, decided
+    from railyard.cluster.gate.model import Fault, Gap, Look, decide_answer
 
     faults = (Fault(f"mlx5_{rails - 1} slot: found 8 lanes, expected 16", "reseat the card"),)
     gaps = tuple(Gap(f"counters of mlx5_{rail}:1", "no gate of this boot to compare with") for rail in range(rails))
@@ -51,7 +51,7 @@ def gate_text(number: int, rails: int) -> str:
         Look("counters", gaps=gaps),
         *(Look(part, gaps=(Gap(part, "no --traffic"),)) for part in ("loopback", "memory", "pair")),
     ]
-    return json.dumps(decided(f"n{number:05}", looks).as_json(), ensure_ascii=False) + "\n"
+    return json.dumps(decide_answer(f"n{number:05}", looks).as_json(), ensure_ascii=False) + "\n"
 
 
 def fabric_text(number: int, rails: int) -> str:
@@ -100,7 +100,7 @@ TEXTS: Mapping[str, Callable[[int, int], str]] = {
 
 def generate(what: str, folder: Path, nodes: int, rails: int) -> tuple[int, int]:
     """Write the files of all nodes; return how many lines a launcher would print, and how many of them srun cuts."""
-    asking = node_files.prepared(folder, "made", nodes)
+    asking = node_files.prepare_folder(folder, "made", nodes)
     if what == "soak":
         from railyard.cluster.soak.job import READINGS, READINGS_FOLDER
 
@@ -132,7 +132,7 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
     text = HDR.replace("count: 8", f"count: {nodes}").replace("stacks:", f"{more}stacks:")
     file.write_text(text, encoding="utf-8")
     system = load_system(file)
-    asking = node_files.Asking(folder, "made", nodes)
+    asking = node_files.AnswerFolder(folder, "made", nodes)
     if what == "doctor":
         from railyard.cluster.doctor.judge import of_nodes
         from railyard.cluster.doctor.node_block import parse
@@ -147,14 +147,14 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
         return f"{len(told.answers)} answers, exit code {worst([one for one in told.values if one is not None])}"
     if what == "soak":
         from railyard.cluster.soak.job import SoakJob
-        from railyard.cluster.soak.under_scheduler import _Written
+        from railyard.cluster.soak.under_scheduler import _WrittenLines
 
         drivers = {f"mlx5_{rail}:1": "mlx5" for rail in range(rails)}
         names = tuple(f"n{rank:05}" for rank in range(nodes))
-        written = _Written(folder, SoakJob(system, names, drivers, (), (), 60, 10, (), {}))
+        written = _WrittenLines(folder, SoakJob(system, names, drivers, (), (), 60, 10, (), {}))
         return f"{sum(1 for _ in written.look(is_over=False))} readings of {nodes} nodes"
     from railyard.cluster.fabric.answers import own_of, readings_of
-    from railyard.cluster.fabric.expected import expected_of
+    from railyard.cluster.fabric.expected_fabric import expected_of
     from railyard.cluster.fabric.judge import judge
     from railyard.cluster.fabric.model import Readings
 
@@ -163,7 +163,7 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
     return f"{report.nodes} nodes, {len(report.problems)} problems"
 
 
-def _measured(what: str, folder: Path, nodes: int, rails: int) -> tuple[float, float, str]:
+def _measure_reader(what: str, folder: Path, nodes: int, rails: int) -> tuple[float, float, str]:
     """Return the seconds, the MiB and the result of a process that reads."""
     words = [sys.executable, __file__, "--read", what, "--nodes", str(nodes), "--rails", str(rails)]
     done = subprocess.run([*words, "--folder", str(folder)], capture_output=True, text=True, check=True)
@@ -194,7 +194,7 @@ def main() -> None:
                 folder = Path(name) / "answers"
                 lines, cut = generate(what, folder, nodes, given.rails)
                 size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
-                seconds, mebibytes, said = _measured(what, folder, nodes, given.rails)
+                seconds, mebibytes, said = _measure_reader(what, folder, nodes, given.rails)
             growth = "" if before is None else f"{seconds / before:.1f} x"
             before = seconds
             told = f"{lines:,} ({cut:,})"

@@ -39,15 +39,15 @@ def main() -> None:
     for cards in map(int, asked.cards.split(",")):
         for lifespan in (0, 10):
             with tempfile.TemporaryDirectory() as folder:
-                costs = measured(Path(folder), cards, lifespan, asked.repeats, asked.shell)
+                costs = measure_reader(Path(folder), cards, lifespan, asked.repeats, asked.shell)
             wall, processor = zip(*costs, strict=True)
             shown = (statistics.median(wall), max(wall), statistics.median(processor))
             print(f"{cards:5}  {lifespan:5} ms  {' '.join(f'{cost:6.1f}' for cost in shown)}")
 
 
-def measured(root: Path, cards: int, lifespan: int, repeats: int, shell: str) -> list[tuple[float, float]]:
+def measure_reader(root: Path, cards: int, lifespan: int, repeats: int, shell: str) -> list[tuple[float, float]]:
     """Return the reader's milliseconds above the command alone: wall and processor time of each repeat."""
-    made(root, cards, lifespan)
+    make_tree(root, cards, lifespan)
     meant = ",".join(f"mlx5_{card}:1" for card in range(cards))
     words = [shell, str(root / "reader.sh"), str(root / "out"), "tag", meant, "eth0", "--", "true"]
     environment = {
@@ -75,22 +75,22 @@ def seconds(words: list[str], environment: dict[str, str]) -> tuple[float, float
     return elapsed, then.ru_utime + then.ru_stime - used.ru_utime - used.ru_stime
 
 
-def made(root: Path, cards: int, lifespan: int) -> None:
+def make_tree(root: Path, cards: int, lifespan: int) -> None:
     """Make the tree of a node, with the reader beside its output."""
     for card in range(cards):
         port = root / f"sys/class/infiniband/mlx5_{card}/ports/1"
         names = ["port_xmit_data", "port_rcv_data", *(f"counter_{n}" for n in range(PORT_COUNTERS - 2))]
-        written(port / "counters", dict.fromkeys(names, 1234567890))
+        write_values(port / "counters", dict.fromkeys(names, 1234567890))
         hardware = dict.fromkeys((f"hardware_{n}" for n in range(HARDWARE_COUNTERS)), 1234567890)
-        written(port / "hw_counters", {**hardware, "lifespan": lifespan})
-        written(port, {"state": "4: ACTIVE", "link_layer": "InfiniBand"})
+        write_values(port / "hw_counters", {**hardware, "lifespan": lifespan})
+        write_values(port, {"state": "4: ACTIVE", "link_layer": "InfiniBand"})
         interface(root, f"ib{card}")
         slot = root / f"sys/devices/card{card}"
         (slot / "net").mkdir(parents=True)
         (slot / "net" / f"ib{card}").symlink_to(root / f"sys/class/net/ib{card}")
         (port.parents[1] / "device").symlink_to(slot)
     interface(root, "eth0")
-    written(root / "proc/sys/kernel", {"hostname": "node1"})
+    write_values(root / "proc/sys/kernel", {"hostname": "node1"})
     (root / "proc/uptime").symlink_to("/proc/uptime")
     (root / "out").mkdir()
     (root / "reader.sh").write_text(reader_script(), encoding="utf-8")
@@ -100,11 +100,11 @@ def interface(root: Path, name: str) -> None:
     """Add a network interface."""
     folder = root / "sys/class/net" / name
     names = ["tx_bytes", "rx_bytes", *(f"statistic_{n}" for n in range(STATISTICS - 2))]
-    written(folder / "statistics", dict.fromkeys(names, 1234567890))
-    written(folder, {"carrier": 1, "mtu": 2044, "dev_port": 0})
+    write_values(folder / "statistics", dict.fromkeys(names, 1234567890))
+    write_values(folder, {"carrier": 1, "mtu": 2044, "dev_port": 0})
 
 
-def written(folder: Path, values: Mapping[str, int | str]) -> None:
+def write_values(folder: Path, values: Mapping[str, int | str]) -> None:
     """Write one file per value."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, value in values.items():

@@ -38,7 +38,7 @@ SIZES = tuple(4**n for n in range(12))
 DAYS, CASES = 303, 33
 
 
-def made(run: str, test: int, drift: float = 1.0) -> Record:
+def make_record(run: str, test: int, drift: float = 1.0) -> Record:
     """Return one record of usual length."""
     values = tuple(
         round(47.8 * drift * size / (size + 1500) * (1 + (test * 7 + size) % 11 / 1000), 2) for size in SIZES
@@ -91,11 +91,11 @@ def made(run: str, test: int, drift: float = 1.0) -> Record:
 def write_run(folder: Path, run: str, tests: int, drift: float = 1.0) -> None:
     """Write a run folder with this many records."""
     (folder / run).mkdir(parents=True)
-    lines = (json.dumps(made(run, test, drift).to_json()) for test in range(tests))
+    lines = (json.dumps(make_record(run, test, drift).to_json()) for test in range(tests))
     (folder / run / "records.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def reported(runs: list[Path], page: Path) -> tuple[float, float, float]:
+def measure_report(runs: list[Path], page: Path) -> tuple[float, float, float]:
     """Return seconds of processor and of wall time, and the peak of memory in MB, of one `railyard report`."""
     words = [sys.executable, "-m", "railyard", "report", *map(str, runs), "-o", str(page)]
     begin = time.perf_counter()
@@ -106,13 +106,13 @@ def reported(runs: list[Path], page: Path) -> tuple[float, float, float]:
     return usage.ru_utime + usage.ru_stime, time.perf_counter() - begin, usage.ru_maxrss / 1000
 
 
-def measured(name: str, folder: Path, runs: int, tests: int, repeats: int) -> None:
+def print_costs(name: str, folder: Path, runs: int, tests: int, repeats: int) -> None:
     """Print one line: seconds, size and memory of a page of this many runs."""
     for index in range(runs):
         day = time.strftime("%Y%m%d", time.gmtime(1767225600 + 86400 * index))
         write_run(folder, f"{day}T060000Z-{index:04x}", tests, 1 - 0.02 * (index % 5) / 5)
     page = folder.with_suffix(".html")
-    taken = [reported(sorted(folder.iterdir()), page) for _ in range(repeats)]
+    taken = [measure_report(sorted(folder.iterdir()), page) for _ in range(repeats)]
     cpu, wall = (statistics.median(each[column] for each in taken) for column in (0, 1))
     size = page.stat().st_size
     print(
@@ -122,11 +122,11 @@ def measured(name: str, folder: Path, runs: int, tests: int, repeats: int) -> No
     )
 
 
-def plotted(folder: Path) -> None:
+def measure_plots(folder: Path) -> None:
     """Print what a curve costs as a picture by matplotlib."""
     from railyard.results.report.plots import write_plots
 
-    records = [dataclasses.replace(made("20260101", test), case=f"case{test}") for test in range(21)]
+    records = [dataclasses.replace(make_record("20260101", test), case=f"case{test}") for test in range(21)]
     write_plots(records[:1], folder, "png")
     begin = time.perf_counter()
     drawn = write_plots(records[1:], folder, "png")
@@ -143,11 +143,11 @@ def main() -> None:
     asked = reader.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        measured("a run of 1,000 tests", folder / "large", 1, 1000, asked.repeats)
-        measured("half a year of runs", folder / "half", DAYS // 2, CASES, asked.repeats)
-        measured("a year of runs", folder / "year", DAYS, CASES, asked.repeats)
+        print_costs("a run of 1,000 tests", folder / "large", 1, 1000, asked.repeats)
+        print_costs("half a year of runs", folder / "half", DAYS // 2, CASES, asked.repeats)
+        print_costs("a year of runs", folder / "year", DAYS, CASES, asked.repeats)
         if asked.plots:
-            plotted(folder / "plots")
+            measure_plots(folder / "plots")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from railyard.job.counters import node as counters
-from railyard.job.kept import kept_of
+from railyard.job.kept_facts import kept_of
 from railyard.job.launch import counter_drivers
 from railyard.job.node_facts import group_nodes
 from railyard.job.node_facts import parse as facts_of
@@ -68,7 +68,7 @@ TIMED = """<script>addEventListener('load', () => requestAnimationFrame(() => se
 document.body.setAttribute('data-timed', performance.now()))))</script>"""
 
 
-def left(folder: Path, nodes: int) -> None:
+def write_outputs(folder: Path, nodes: int) -> None:
     """Write what a run leaves: a counters file and a file of facts for each node, and the output."""
     shape = Shape(nodes)
     rounds = sampled(shape, ROUNDS)
@@ -95,7 +95,7 @@ def reading(folder: Path, nodes: int) -> Sizes:
     return {"counters": sum(file.stat().st_size for file in (folder / "counters").iterdir())}
 
 
-def judged(folder: Path, nodes: int) -> Sizes:
+def judge_files(folder: Path, nodes: int) -> Sizes:
     """Reach the verdict from the files, and write the record, the rows of pairs and what is kept beside the output."""
     from railyard.job.case import Evidence
 
@@ -148,18 +148,18 @@ def all_pairs(folder: Path, nodes: int) -> Sizes:
 
 
 def the_record(folder: Path) -> Record:
-    """Return the record that ``judged`` wrote."""
+    """Return the record that ``judge_files`` wrote."""
     (record,) = read_records(folder / ".railyard" / "runs" / RUN).records
     return record
 
 
-def stored(folder: Path, nodes: int) -> Sizes:
+def store_run(folder: Path, nodes: int) -> Sizes:
     """Index the run, list it, and read its record by a query."""
     from railyard.results.store import query
     from railyard.results.store.verify import verify
 
     assert len(query.runs(folder)) == 1
-    found = query.records(folder, query.Wanted(where="state = 'fail'"))
+    found = query.records(folder, query.RecordFilter(where="state = 'fail'"))
     assert len(found.records) == 1 and not found.problems
     assert verify(folder / ".railyard" / "runs" / RUN, ("large",), datetime.now(timezone.utc)).records == 1
     return {"index": (folder / ".railyard" / "index.sqlite").stat().st_size}
@@ -167,9 +167,9 @@ def stored(folder: Path, nodes: int) -> Sizes:
 
 def page(folder: Path, nodes: int) -> Sizes:
     """Make the page of the run."""
-    from railyard.results.report.files import read_results, write_report, written
+    from railyard.results.report.files import read_results, write_format, write_report
 
-    write_report(folder / "page.html", written(read_results(folder / ".railyard" / "runs" / RUN), "html"))
+    write_report(folder / "page.html", write_format(read_results(folder / ".railyard" / "runs" / RUN), "html"))
     return {"page": (folder / "page.html").stat().st_size}
 
 
@@ -194,7 +194,7 @@ def prometheus(folder: Path, nodes: int) -> Sizes:
     }
 
 
-def scrubbed(folder: Path, nodes: int) -> Sizes:
+def scrub_record(folder: Path, nodes: int) -> Sizes:
     """Export the record without names."""
     from railyard.results.store.export import as_json, files_of
     from railyard.results.store.scrub import scrubbed_records
@@ -247,12 +247,12 @@ def history(folder: Path, nodes: int) -> Sizes:
 
 STEPS: Mapping[str, tuple[str, Callable[[Path, int], Sizes]]] = {
     "reading": ("read and parse all counters", reading),
-    "judged": ("read, judge and record the run", judged),
-    "stored": ("index, list, query and verify it", stored),
+    "judged": ("read, judge and record the run", judge_files),
+    "stored": ("index, list, query and verify it", store_run),
     "page": ("make its page", page),
     "junit": ("make JUnit's XML", junit),
     "prometheus": ("make Prometheus's samples", prometheus),
-    "scrubbed": ("export it without names", scrubbed),
+    "scrubbed": ("export it without names", scrub_record),
     "history": ("history of a year of such runs", history),
     "all_pairs": ("judge, record and draw all pairs", all_pairs),
 }
@@ -266,7 +266,7 @@ def step(name: str, folder: Path, nodes: int) -> dict[str, float]:
     return found
 
 
-def browsed(file: Path) -> float | None:
+def measure_browser(file: Path) -> float | None:
     """Return the seconds until Chromium has drawn the page; None if there is no Chromium."""
     if shutil.which(BROWSER[0]) is None:
         return None
@@ -279,9 +279,9 @@ def browsed(file: Path) -> float | None:
     return None if told is None else float(told[1]) / 1000
 
 
-def measured(folder: Path, nodes: int, days: int) -> dict[str, float]:
+def measure_size(folder: Path, nodes: int, days: int) -> dict[str, float]:
     """Return the figures of one size, by their names."""
-    left(folder, nodes)
+    write_outputs(folder, nodes)
     found: dict[str, float] = {}
     for name, (words, _) in STEPS.items():
         if name == "all_pairs" and nodes > MOST_DENSE:
@@ -292,7 +292,7 @@ def measured(folder: Path, nodes: int, days: int) -> dict[str, float]:
         found |= {f"{words}: s of CPU": taken.pop("cpu_s"), f"{words}: MB of memory": taken.pop("peak_mb")}
         found |= {f"{size}: kB": bytes_ / 1000 for size, bytes_ in taken.items()}
         print(f"  {nodes} nodes, {words}: {found[f'{words}: s of CPU']:.2f} s of CPU", file=sys.stderr, flush=True)
-    opened = browsed(folder / "page.html")
+    opened = measure_browser(folder / "page.html")
     return found if opened is None else found | {"page open in a browser: s": opened}
 
 
@@ -334,7 +334,7 @@ def main() -> None:
         for size in sizes:
             folder = (asked.keep or Path(place)) / str(size)
             folder.mkdir(parents=True)
-            found[size] = measured(folder, size, asked.days)
+            found[size] = measure_size(folder, size, asked.days)
     print("\n".join(table(found)))
 
 

@@ -65,7 +65,7 @@ class Draw:
     peers: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
-def wanted(nodes: int, leaves: int, rate: float, rails: int) -> Wanted:
+def plan_faults(nodes: int, leaves: int, rate: float, rails: int) -> Wanted:
     """Return what is planted if this share of the nodes is sick: all classes at once, and some nodes absent."""
     absent = nodes // 256
     if rate == 0:
@@ -94,12 +94,12 @@ def draw(seed: int, nodes: int, minutes: float) -> Draw:
     noise: Noise = HEAVY if noise_name == "heavy" else recorded_noise()
     tree = Tree(nodes, min(32, max(8, nodes // 16)), routes="random" if routes == "random" else "destination")
     built = Nodes(rails, rails > 1, rails > 1)
-    planted = wanted(nodes, nodes // tree.leaf, rate, rails)
+    planted = plan_faults(nodes, nodes // tree.leaf, rate, rails)
     network, faults = simulated(tree, built, planted, seed, noise)
     start = time.process_time()
     outcome = play(network.network(), network, faults, Budget(60 * minutes, ROUND_S, LAUNCH_S))
     found = Draw(seed, f"{routes}, {noise_name}, {100 * rate:g} %, {rails} rails", cpu_s=time.process_time() - start)
-    _counted(found, outcome)
+    _count_outcome(found, outcome)
     sick = sum(one.kind in ("node", "rail", "gpu path") for one in faults)
     for name, bound in PEERS:
         again, _ = simulated(tree, built, planted, seed, noise)
@@ -123,7 +123,7 @@ def _label(name: str, bound: float) -> str:
     return f"{name}, {100 * bound:.0f} %"
 
 
-def _counted(found: Draw, outcome: Outcome) -> None:
+def _count_outcome(found: Draw, outcome: Outcome) -> None:
     verdict = outcome.verdict
     found.planted, found.found, found.named = (
         _by_class(each) for each in (outcome.planted, outcome.found, outcome.named)
@@ -233,7 +233,7 @@ def main() -> None:
     if asked.nodes < 512 or asked.nodes % 512:
         reader.error(f"--nodes: {asked.nodes}: a multiple of 512")
     seeds = range(asked.first, asked.first + asked.draws)
-    found = {each.seed: each for each in _kept(asked.keep) if each.seed in seeds}
+    found = {each.seed: each for each in _read_draws(asked.keep) if each.seed in seeds}
     with ProcessPoolExecutor(asked.jobs) as pool:
         make = partial(draw, nodes=asked.nodes, minutes=asked.minutes)
         for each in pool.map(make, [seed for seed in seeds if seed not in found]):
@@ -246,7 +246,7 @@ def main() -> None:
     print(tables([found[seed] for seed in seeds]))
 
 
-def _kept(file: Path | None) -> list[Draw]:
+def _read_draws(file: Path | None) -> list[Draw]:
     if file is None or not file.exists():
         return []
     return [Draw(**json.loads(line)) for line in file.read_text(encoding="utf-8").splitlines()]

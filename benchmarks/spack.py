@@ -24,8 +24,8 @@ import yaml
 from sidebyside import CLONE, spread
 
 from railyard.provision.spack import build, calls, compose
+from railyard.provision.spack.build_requests import requests
 from railyard.provision.spack.request import Request
-from railyard.provision.spack.wanted import requests
 
 OSU = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n" + "".join(
     f"{2**n:<10}{2**n / 100:20.2f}\n" for n in range(23)

@@ -69,7 +69,7 @@ def commands(load: str) -> list[list[str]]:
 
 
 @contextmanager
-def loaded(load: str) -> Iterator[None]:
+def load_machine(load: str) -> Iterator[None]:
     """Keep the machine busy for the time of a block."""
     running = [
         subprocess.Popen(words, cwd=CLONE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
@@ -90,7 +90,7 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
         subprocess.run([*RAILYARD, "testbed", "degrade", *fault.split()], cwd=CLONE, check=True, capture_output=True)
     known = set(run_folders())
     try:
-        done, elapsed_s, steal = under(load, [*RAILYARD, "run", "--system", "virtual", *options])
+        done, elapsed_s, steal = run_under(load, [*RAILYARD, "run", "--system", "virtual", *options])
     finally:
         if fault:
             subprocess.run([*RAILYARD, "testbed", "down"], cwd=CLONE, check=True, capture_output=True)
@@ -114,12 +114,12 @@ def priority() -> str:
     return "raised" if front() else "as it is"
 
 
-def under(load: str, words: list[str]) -> "tuple[subprocess.CompletedProcess[bytes], float, float | None]":
+def run_under(load: str, words: list[str]) -> "tuple[subprocess.CompletedProcess[bytes], float, float | None]":
     """Return a finished command that ran under a load, its seconds, and the share that the hypervisor took meanwhile.
 
     The share is of all processors' time; None if the kernel does not say.
     """
-    with loaded(load):
+    with load_machine(load):
         begun, stolen = time.monotonic(), stolen_s()
         done = subprocess.run(words, cwd=CLONE, capture_output=True)
         elapsed_s, now = time.monotonic() - begun, stolen_s()
@@ -132,7 +132,7 @@ def demonstrations(load: str) -> list[dict[str, Any]]:
     """Return how each demonstration of a fault ended under a load. Raises SystemExit if the tests did not run."""
     with tempfile.NamedTemporaryFile(suffix=".xml") as file:
         tests = [f"tests/e2e/{test}" for test in DEMONSTRATIONS]
-        done, _, steal = under(load, [sys.executable, "-m", "pytest", "-q", f"--junit-xml={file.name}", *tests])
+        done, _, steal = run_under(load, [sys.executable, "-m", "pytest", "-q", f"--junit-xml={file.name}", *tests])
         if done.returncode not in (0, 1):  # pytest's codes for "all passed" and "some failed"
             sys.exit(f"the demonstrations did not run:\n{done.stdout.decode()}{done.stderr.decode()}")
         cases = list(ElementTree.parse(file.name).iter("testcase"))
@@ -177,14 +177,14 @@ def summary(lines: list[dict[str, Any]]) -> str:
         "| load | fault | priority | runs | exit 0 | fail | disturbed | measured again | blamed | seconds | stolen |",
         f"|{' --- |' * 11}",
     ]
-    for same in alike(lines, "load", "fault", "priority"):
+    for same in group_alike(lines, "load", "fault", "priority"):
         blamed = [name for line in same for name in line["blamed"]]
         counted = ", ".join(f"{name} ({blamed.count(name)})" for name in dict.fromkeys(blamed)) or "nobody"
         cells = (
             same[0]["load"], same[0]["fault"] or "none", same[0]["priority"], len(same),
             sum(line["exit"] == 0 for line in same),
             *(sum(line["states"].get(key, 0) for line in same) for key in ("fail", "disturbed")),
-            sum(line["again"] for line in same), counted, *taken(same),
+            sum(line["again"] for line in same), counted, *format_times(same),
         )  # fmt: skip
         rows.append(f"| {' | '.join(str(cell) for cell in cells)} |")
     return "\n".join(rows)
@@ -194,14 +194,19 @@ def summary_of_demonstrations(lines: list[dict[str, Any]]) -> str:
     """Return a table with one row per load and demonstration: how often the fault was named."""
     ends = ("named", "disturbed", "failed", "skipped")
     rows = [f"| load | demonstration | priority | runs | {' | '.join(ends)} | seconds | stolen |", f"|{' --- |' * 10}"]
-    for same in alike(lines, "load", "demonstration", "priority"):
+    for same in group_alike(lines, "load", "demonstration", "priority"):
         counts = [sum(line["end"] == end for line in same) for end in ends]
-        cells = (*(same[0][name] for name in ("load", "demonstration", "priority")), len(same), *counts, *taken(same))
+        cells = (
+            *(same[0][name] for name in ("load", "demonstration", "priority")),
+            len(same),
+            *counts,
+            *format_times(same),
+        )
         rows.append(f"| {' | '.join(str(cell) for cell in cells)} |")
     return "\n".join(rows)
 
 
-def alike(lines: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:
+def group_alike(lines: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]]:
     """Return the lines in groups that agree in some fields, in the order of each group's first line."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for line in lines:
@@ -209,7 +214,7 @@ def alike(lines: list[dict[str, Any]], *names: str) -> list[list[dict[str, Any]]
     return list(groups.values())
 
 
-def taken(lines: list[dict[str, Any]]) -> tuple[str, str]:
+def format_times(lines: list[dict[str, Any]]) -> tuple[str, str]:
     """Return the range of the runs' times, and of the processor time stolen from them."""
     times, steal = [line["seconds"] for line in lines], [100 * (line["steal"] or 0.0) for line in lines]
     return span(times), f"{span(steal)} %"
@@ -250,7 +255,9 @@ def runs_made(lines: list[dict[str, Any]], asked: argparse.Namespace) -> int:
     """Return how many runs of the requested kind the file has so far; with demonstrations, how many of each."""
     mine = [line for line in lines if (line["load"], line["priority"]) == (asked.load, priority())]
     if asked.demonstrations:
-        return min(map(len, alike([line for line in mine if "demonstration" in line], "demonstration")), default=0)
+        return min(
+            map(len, group_alike([line for line in mine if "demonstration" in line], "demonstration")), default=0
+        )
     return sum(line.get("fault") == asked.fault for line in mine)
 
 

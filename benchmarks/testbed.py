@@ -2,7 +2,7 @@
 
     .venv/bin/python benchmarks/testbed.py [--repeats 7]
 
-Wall-clock seconds of `Testbed.up()` and `Testbed.down()` for the default cluster (4 nodes, management network, two
+Wall-clock seconds of `Testbed.bring_up()` and `take_down()` for the default cluster (4 nodes, management network, two
 rails), and of the two commands (each a process of its own), in turns. Goal: about 1 s up, about 0.5 s down.
 """
 
@@ -31,8 +31,8 @@ def main() -> None:
         (home / "systems").mkdir()
         bed = Testbed(home)
         for _ in range(asked.repeats):
-            seen.setdefault("Testbed.up()", []).append(_seconds(bed.up))
-            seen.setdefault("Testbed.down()", []).append(_seconds(bed.down))
+            seen.setdefault("Testbed.bring_up()", []).append(_seconds(bed.bring_up))
+            seen.setdefault("Testbed.take_down()", []).append(_seconds(bed.take_down))
             seen.setdefault("railyard testbed up", []).append(_seconds(lambda: _command(home, "up")))
             seen.setdefault("railyard testbed down", []).append(_seconds(lambda: _command(home, "down")))
     for name, values in seen.items():

@@ -2,7 +2,7 @@
 
 import sys
 
-from railyard.base.moved import OldAddresses
+from railyard.base.old_addresses import OldAddresses
 
 __version__ = "0.1.0"
 

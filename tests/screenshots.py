@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.results.record.file import FILE_NAME, append_record
-from railyard.results.report.files import PROBLEMS_FILE_NAME, Results, read_results, written
+from railyard.results.report.files import PROBLEMS_FILE_NAME, Results, read_results, write_format
 from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.run_files import COSTS_FILE_NAME, RELATIONS_FILE_NAME
 from railyard.results.scrub import without_paths
@@ -70,7 +70,7 @@ def kept(run: str) -> Results:
 
 def page(run: str) -> str:
     """Return the page of a kept run, as `railyard report` writes it."""
-    return written(kept(run), "html")
+    return write_format(kept(run), "html")
 
 
 def digest(data: bytes) -> str:

@@ -84,13 +84,13 @@ def splice(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
     return "\n".join(lines)
 
 
-def doubled(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
+def double_lines(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
     """Print all of it twice, or all after some line."""
     lines = text.split("\n")
     return "\n".join([*lines, *lines[dice.choice((0, dice.randrange(len(lines)))) :]])
 
 
-def shifted(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
+def shift_numbers(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
     """Multiply or divide the first number of each row: the message size in most tools."""
     factor = dice.choice((2, 4, 0.5, 0.25))
 
@@ -100,7 +100,7 @@ def shifted(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
     return _SIZE.sub(other, text)
 
 
-def mixed(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
+def mix_outputs(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
     """Mix in the lines of another output of the same or any tool, as if two jobs write to one file."""
     own, theirs = text.split("\n"), dice.choice(samples).text.split("\n")
     lines: list[str] = []
@@ -143,9 +143,9 @@ def order(text: str, dice: random.Random, samples: Sequence[Sample]) -> str:
 
 MUTATIONS: tuple[Mutation, ...] = (
     *(cut, noise, change_character, change_number, change_lines, splice),
-    *(doubled, shifted, mixed, unit, sign, order),
+    *(double_lines, shift_numbers, mix_outputs, unit, sign, order),
 )
 #: These give few texts per output, so a long run makes the same text again and again.
-FEW: tuple[Mutation, ...] = (cut, noise, doubled, shifted, unit, sign, order)
+FEW: tuple[Mutation, ...] = (cut, noise, double_lines, shift_numbers, unit, sign, order)
 #: For judging: these do not change a number into another that a run might have given.
-SEEN: tuple[Mutation, ...] = (cut, noise, doubled, shifted, mixed, splice, unit, sign, order)
+SEEN: tuple[Mutation, ...] = (cut, noise, double_lines, shift_numbers, mix_outputs, splice, unit, sign, order)

@@ -7,7 +7,7 @@ from fuzzing.mutations import MUTATIONS
 from fuzzing.samples import EVERY, Sample, Samples, properties, read
 from railyard.parsers import detect
 from railyard.parsers.as_json import to_json
-from railyard.results.report.parsed import parsed_text
+from railyard.results.report.output_text import parsed_text
 
 LONG_ONE_IN = 50
 
@@ -17,7 +17,7 @@ def sample_of(dice: random.Random, samples: Samples) -> Sample:
     return dice.choice(samples.long if samples.long and dice.randrange(LONG_ONE_IN) == 0 else samples.small)
 
 
-def mutated(dice: random.Random, samples: Samples) -> tuple[Sample, str, tuple[str, ...]]:
+def mutate(dice: random.Random, samples: Samples) -> tuple[Sample, str, tuple[str, ...]]:
     """Return a sample, the text made from it, and the names of the mutations."""
     sample = sample_of(dice, samples)
     text = sample.text
@@ -38,7 +38,7 @@ def wrong(sample: Sample, text: str, how: tuple[str, ...]) -> str | None:
     if how == ("cut",):
         told: str | None = properties.invented(part, sample.values)
         return told or properties.wrongly_complete(part, sample.whole, text)
-    if how == ("noise",) and sample.takes_noise and properties.judged(part) != sample.judged:
+    if how == ("noise",) and sample.takes_noise and properties.judged(part) != sample.verdict_facts:
         return "a noise line changes what is read"
     return None
 

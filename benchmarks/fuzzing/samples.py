@@ -59,7 +59,7 @@ class Sample:
         return found
 
     @cached_property
-    def judged(self) -> list[Any]:
+    def verdict_facts(self) -> list[Any]:
         """Return all that a verdict depends on."""
         found: list[Any] = properties.judged(self.whole)
         return found
@@ -129,19 +129,19 @@ def _small(sample: Sample, seen: Counter[str]) -> Iterator[Sample]:
 
     ``seen``: how many parts of the tool's outputs have each form of line.
     """
-    for number, part in enumerate(_parts(_shorter(sample, [shortened(sample.text)]))):
+    for number, part in enumerate(_parts(_shorter(sample, [shorten(sample.text)]))):
         if len(part.text) > SMALL:
-            part = _shorter(part, (thinned(part.text, most) for most in _ANYWHERE))
+            part = _shorter(part, (thin(part.text, most) for most in _ANYWHERE))
         forms = set(_forms(part.text.split("\n")))
         if number and forms <= seen.keys():
             continue
         if len(part.text) > SMALL // 2:
-            part = _without(part, [form for form in forms if seen[form] >= _KNOWN])
+            part = _drop_known(part, [form for form in forms if seen[form] >= _KNOWN])
         seen.update(set(_forms(part.text.split("\n"))))
         yield part
 
 
-def _without(sample: Sample, known: list[str]) -> Sample:
+def _drop_known(sample: Sample, known: list[str]) -> Sample:
     """Return an output without those lines of known forms that can go while its tables stay the same."""
     lines = sample.text.split("\n")
     forms = _forms(lines)
@@ -171,10 +171,10 @@ def _shorter(sample: Sample, texts: Iterable[str]) -> Sample:
 
 
 def _is_same(part: Parsed, whole: Parsed) -> bool:
-    return _said(part) == _said(whole) and _has_ports(part, whole)
+    return _reading_facts(part) == _reading_facts(whole) and _has_ports(part, whole)
 
 
-def _said(parsed: Parsed) -> list[Any]:
+def _reading_facts(parsed: Parsed) -> list[Any]:
     """Return what stays the same in a reading if rows in the middle are left out."""
     tables = [(table.benchmark, table.version, table.columns, table.complete, table.ended) for table in parsed.tables]
     return [tables, bool(parsed.fabric), bool(parsed.hardware), bool(parsed.failures)]
@@ -191,7 +191,7 @@ def _forms(lines: list[str]) -> list[str]:
     return [" ".join(_NUMBERED.sub("0", line).split()) for line in lines]
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text with only the first and last of lines, or blocks of lines, that differ only in digits."""
     lines = text.split("\n")
     forms, kept, at = _forms(lines), [], 0
@@ -207,7 +207,7 @@ def shortened(text: str) -> str:
     return "\n".join(kept)
 
 
-def thinned(text: str, most: int) -> str:
+def thin(text: str, most: int) -> str:
     """Return a text with only the first few and the last of lines that differ only in numbers."""
     lines = text.split("\n")
     forms = _forms(lines)
@@ -252,5 +252,5 @@ def _parts(sample: Sample) -> list[Sample]:
             return [sample]
         found.append(part)
         start = end
-    tables = [table for part in found for table in _said(part.whole)[0]]
-    return found if tables == _said(sample.whole)[0] else [sample]
+    tables = [table for part in found for table in _reading_facts(part.whole)[0]]
+    return found if tables == _reading_facts(sample.whole)[0] else [sample]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
     """Return a system's nodes and the seconds that a solution may take: 0 is an eighth of the system's time limit."""
-    hardware = hpl_problem.stated(system.nodes.hardware, system.system)
+    hardware = hpl_problem.stated_hardware(system.nodes.hardware, system.system)
     return hardware, budget_s or hpl_problem.SHARE_OF_LIMIT * system.limit_s("app")
 
 

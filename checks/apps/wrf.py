@@ -42,7 +42,7 @@ class WrfCheck(ApplicationCheck):
         self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
 
     def before(self, program: str) -> list[str]:
-        return wrf_cases.before(self._inputs, program)
+        return wrf_cases.copy_lines(self._inputs, program)
 
 
 @rfm.simple_test

@@ -10,7 +10,7 @@ import reframe as rfm
 from railyard.benchmarks.repetitions import Amounts
 from railyard.benchmarks.table.cxi import BIDIRECTIONAL
 from railyard.parsers import cxi
-from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.repeated_check import RepeatedCheck
 
 
 @rfm.simple_test

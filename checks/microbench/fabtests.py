@@ -13,7 +13,7 @@ import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import fabtests
-from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.repeated_check import RepeatedCheck
 
 
 class FabtestsCheck(RepeatedCheck):

@@ -9,7 +9,7 @@ from reframe.core.builtins import variable
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import netpipe
-from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.site.sizes import doubled
 
 

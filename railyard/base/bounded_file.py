@@ -11,7 +11,7 @@ END_BYTES = 2**19
 
 
 @dataclass(frozen=True, slots=True)
-class Bounded:
+class FileEnds:
     """The content of a file, or both of its ends. ``size`` is the size of the whole file, in bytes.
 
     ``excess`` says in words what the file has too much of. It is empty if the whole file was read.
@@ -32,7 +32,7 @@ class Bounded:
         return self.content.decode("utf-8", errors="replace")
 
 
-def read_bounded(path: Path) -> Bounded:
+def read_bounded(path: Path) -> FileEnds:
     """Return a file's content. If it is too long, return both ends, with a line between them that says so.
 
     The ends consist of whole lines, unless a line is longer than an end. Raises OSError (FileNotFoundError if there is
@@ -46,14 +46,14 @@ def read_bounded(path: Path) -> Bounded:
         elif lines > MOST_LINES:
             excess = f"{lines:,} lines, at most {MOST_LINES:,}"
         else:
-            return Bounded(content, len(content))
+            return FileEnds(content, len(content))
         head = content[:END_BYTES]
         handle.seek(-END_BYTES, os.SEEK_END)
         tail = handle.read(END_BYTES)
     head = head[: head.rfind(b"\n") + 1] or head + b"\n"
     tail = tail[tail.find(b"\n") + 1 :] or tail
     left_out = f"# railyard: {size - len(head) - len(tail)} bytes are left out here\n".encode()
-    return Bounded(head + left_out + tail, size, excess)
+    return FileEnds(head + left_out + tail, size, excess)
 
 
 def too_long(path: Path, name: str) -> str | None:

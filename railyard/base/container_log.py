@@ -17,7 +17,7 @@ def container_lines(text: str) -> str:
     lines: list[str] = []
     open_line: dict[str, str] = {}  # by stream
     for each in text.removesuffix("\n").split("\n"):
-        said = _said(each) if each.strip() else ("", "\n")
+        said = _log_text(each) if each.strip() else ("", "\n")
         if said is None:
             return text
         stream, printed = said
@@ -31,7 +31,7 @@ def container_lines(text: str) -> str:
     return "\n".join(lines) + ("" if open_line else "\n")
 
 
-def _said(line: str) -> tuple[str, str] | None:
+def _log_text(line: str) -> tuple[str, str] | None:
     """Return the stream of one object and what was printed; None for any other line, and for one of several lines."""
     try:
         found = json.loads(line)

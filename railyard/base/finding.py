@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 
 #: A ``problem`` makes runs fail or figures wrong, and sets the exit code to 1. A ``remark`` may cost some performance,
 #: or says what could not be seen.
@@ -29,7 +29,7 @@ class Finding:
         return f"{self.where}: {self.what}{f'; {self.fix}' if self.fix else ''}"
 
 
-class Weighed(Protocol):
+class HasWeight(Protocol):
     """Anything that has a weight."""
 
     @property
@@ -47,12 +47,12 @@ def remark(where: str, what: str, fix: str = "") -> Finding:
     return Finding("remark", where, what, fix)
 
 
-def problems(found: Collection[Weighed]) -> int:
+def problems(found: Collection[HasWeight]) -> int:
     """Return how many of the findings are problems."""
     return sum(one.weight == "problem" for one in found)
 
 
-def tally(found: Collection[Weighed]) -> str:
+def tally(found: Collection[HasWeight]) -> str:
     """Return ``1 problem, 2 remarks``."""
     grave = problems(found)
-    return f"{counted(grave, 'problem')}, {counted(len(found) - grave, 'remark')}"
+    return f"{count_of(grave, 'problem')}, {count_of(len(found) - grave, 'remark')}"

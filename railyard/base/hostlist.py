@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 
 #: More names than this in one pair of brackets are a typing mistake.
 MOST_NAMES = 10_000
@@ -19,7 +19,7 @@ MOST_IN_WORDS = 16
 _LONGEST_RANGES, _FIRST_FEW = 120, 4
 
 
-def expanded(text: str) -> Iterator[str]:
+def expand_names(text: str) -> Iterator[str]:
     """Yield the names that a text stands for, in its order. Numbers keep their leading zeros.
 
     Raises ValueError for brackets without ranges, or with more names than MOST_NAMES.
@@ -30,7 +30,7 @@ def expanded(text: str) -> Iterator[str]:
 
 def join_names(names: Sequence[str]) -> str:
     """Return names as one word of a command, with commas; many names as ranges, since a word has at most 128 KiB."""
-    return ",".join(names) if len(names) <= _LONG else folded(names)
+    return ",".join(names) if len(names) <= _LONG else fold_names(names)
 
 
 def label(node: str) -> str:
@@ -38,8 +38,8 @@ def label(node: str) -> str:
     return node.split(".")[0].lower()
 
 
-def folded(names: Iterable[str]) -> str:
-    """Return names as Slurm writes them, each once. ``expanded`` turns this into the same names, in another order.
+def fold_names(names: Iterable[str]) -> str:
+    """Return names as Slurm writes them, each once. ``expand_names`` turns this into the same names, in another order.
 
     Names with the same beginning and the same number of digits share brackets, with rising numbers: all numbers in
     ``n[001-003,007]`` have one width. Beginnings keep the order in which they first come.
@@ -52,17 +52,17 @@ def folded(names: Iterable[str]) -> str:
     return ",".join(_brackets(before, width, sorted(numbers)) for (before, width), numbers in found.items())
 
 
-def named(nodes: Sequence[str]) -> str:
+def list_nodes(nodes: Sequence[str]) -> str:
     """Return nodes for a sentence: up to 16 by name; of more, how many and their ranges: ``5120 nodes (n[0001-5120])``.
 
     If the ranges are long, the first few nodes replace them: ``37 nodes (n01, n07, n12, n13 and 33 more)``.
     """
     if len(nodes) <= MOST_IN_WORDS:
         return listing(nodes)
-    ranges = folded(nodes)
+    ranges = fold_names(nodes)
     if len(ranges) > _LONGEST_RANGES:
         ranges = f"{', '.join(nodes[:_FIRST_FEW])} and {len(nodes) - _FIRST_FEW} more"
-    return f"{counted(len(nodes), 'node')} ({ranges})"
+    return f"{count_of(len(nodes), 'node')} ({ranges})"
 
 
 def _brackets(before: str, width: int, numbers: Sequence[int]) -> str:

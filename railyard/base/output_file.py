@@ -61,7 +61,7 @@ def read_output(name: str, standard_input: BinaryIO) -> str:
         # gzip.BadGzipFile is an OSError too, but is handled where it is raised
         found, action = _WHY.get(type(error), (f"no readable file ({error.strerror})", "check the name"))
         raise _refusal(shown, found, action) from error
-    text = _decoded(content, shown)
+    text = _decode(content, shown)
     if not text.strip():
         raise _refusal(shown, "nothing but white space" if content else "an empty file", "was the job's output kept?")
     return text
@@ -122,7 +122,7 @@ def _too_large(shown: str, found: str, most: int = 0) -> InputError:
     )
 
 
-def _decoded(content: bytes, shown: str) -> str:
+def _decode(content: bytes, shown: str) -> str:
     """Return the text of these bytes, made harmless. Raises InputError if they are not text."""
     text = _utf_16(content)
     at = content.find(b"\x00") if text is None else -1

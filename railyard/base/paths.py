@@ -65,7 +65,7 @@ PACKAGED = "_shipped"
 CHECKS = "checks"
 
 
-def shipped(package: Path = _PACKAGE) -> Path:
+def find_shipped(package: Path = _PACKAGE) -> Path:
     """Return the folder with the files that come with Railyard: the wheel's, else the clone's."""
     packaged = package / PACKAGED
     return packaged if packaged.is_dir() else package.parent
@@ -74,4 +74,4 @@ def shipped(package: Path = _PACKAGE) -> Path:
 def part(home: Path, name: str) -> Path:
     """Return the site's own folder or file of that name, or Railyard's if the site has none."""
     own = home / name
-    return own if own.exists() else shipped() / name
+    return own if own.exists() else find_shipped() / name

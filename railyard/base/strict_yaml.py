@@ -69,9 +69,9 @@ class Document:
 
     def error(self, path: Path_, found: str, expected: str, action: str | None = None) -> InputError:
         """Return an error about the value at ``path``, with its line and dotted field."""
-        return InputError(self.file, found, expected, self.line(path), self._dotted(path) or None, action or None)
+        return InputError(self.file, found, expected, self.line(path), self._format_path(path) or None, action or None)
 
-    def _dotted(self, path: Path_) -> str:
+    def _format_path(self, path: Path_) -> str:
         """Return ``fabrics.hsn.rails[1].device``. A number that is a key of a mapping follows a dot too."""
         data: Any = self.data
         parts: list[str | int] = []
@@ -79,7 +79,7 @@ class Document:
             is_list = isinstance(data, list)
             parts.append(part if is_list else str(part))
             data = data[part] if is_list else data.get(part) if isinstance(data, Mapping) else None
-        return _dotted(tuple(parts))
+        return _join_path(tuple(parts))
 
 
 def load(path: Path, shown_as: str | None = None) -> Document:
@@ -169,7 +169,7 @@ class _Reader:
         self.seen: set[int] = set()
 
     def fail(self, node: yaml.Node, path: Path_, found: str, expected: str, action: str | None = None) -> InputError:
-        return InputError(self.file, found, expected, _line(node), _dotted(path) or None, action)
+        return InputError(self.file, found, expected, _line(node), _join_path(path) or None, action)
 
     def value(self, node: yaml.Node, path: Path_) -> Any:
         if isinstance(node, yaml.ScalarNode):
@@ -282,7 +282,7 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str, file: str) -> InputErr
     return InputError(file, f"text that is not YAML: {problem}{context}", "YAML", line)
 
 
-def _dotted(path: Path_) -> str:
+def _join_path(path: Path_) -> str:
     text = ""
     for part in path:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part

@@ -72,7 +72,7 @@ def colour() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def tracked(items: Sequence[_Item], words: str) -> Iterable[_Item]:
+def track(items: Sequence[_Item], words: str) -> Iterable[_Item]:
     """Return the items, with a progress bar on stderr while they are taken. There is no bar if that is no terminal."""
     if len(items) < _FEWEST_TRACKED or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         return items

@@ -48,7 +48,7 @@ def table(
                 words=[place for place, column in enumerate(kept) if column in words],
                 styles=styles,
             )
-        lines = _narrowed(lines, width - gap * (len(widths) - 1), words)
+        lines = _fold_columns(lines, width - gap * (len(widths) - 1), words)
         widths = _widths(lines)
     row_styles = (None, *(styles or [None] * len(rows)))
     head, *body = (_laid_out(cells, widths, gap, right, style) for cells, style in zip(lines, row_styles, strict=True))
@@ -60,7 +60,7 @@ def _widths(rows: _Rows) -> list[int]:
     return [max(len(text) for cells in rows for text in cells[column]) for column in range(len(rows[0]))]
 
 
-def _narrowed(rows: _Rows, room: int, words: Collection[int]) -> _Rows:
+def _fold_columns(rows: _Rows, room: int, words: Collection[int]) -> _Rows:
     """Return rows with columns of words folded until all columns together fit into ``room``, as far as possible."""
     whole = {column: ["".join(cells[column]) for cells in rows[1:]] for column in words}
     for breaks in (_BREAKS, _MORE_BREAKS):

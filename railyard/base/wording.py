@@ -58,7 +58,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def counted(number_: int, noun: str, form: str = "") -> str:
+def count_of(number_: int, noun: str, form: str = "") -> str:
     """Return ``1 port`` or ``3 ports``. ``form`` is the number's format: ``,`` gives ``12,000 rows``."""
     return f"{number_:{form}} {noun}{'' if number_ == 1 else 's'}"
 

@@ -50,7 +50,7 @@ def contradiction(table: Table, key: str) -> str | None:
     """
     if micro.find(key).rows != "sizes" or "size" not in table.columns or table.context.get("rails"):
         return None
-    disordered = next(_disordered(table), None)
+    disordered = next(_find_disorder(table), None)
     if disordered is not None or "bandwidth" not in table.columns:
         return disordered
     if table.units[table.columns.index("bandwidth")] != "MB/s":
@@ -58,7 +58,7 @@ def contradiction(table: Table, key: str) -> str | None:
     return next(_contradictions(table, key), None)
 
 
-def _disordered(table: Table) -> Iterator[str]:
+def _find_disorder(table: Table) -> Iterator[str]:
     """Yield a sentence for each row that was never measured, or whose mean is not between minimum and maximum."""
     known = [tuple(name for name in names if name in table.columns) for names in _RISING]
     ordered = [pair for names in known for pair in pairwise(names)]

@@ -31,7 +31,7 @@ class Curve:
             if not math.isfinite(value):
                 raise ValueError(f"{self.metric}: the value at {size} B is {value}, not a finite number")
 
-    def at(self, size_bytes: int) -> float:
+    def value_at(self, size_bytes: int) -> float:
         """Return the value at exactly this size. Raises KeyError if the curve lacks it: nothing is interpolated."""
         try:
             return self.values[self.sizes.index(size_bytes)]

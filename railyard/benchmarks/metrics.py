@@ -146,7 +146,7 @@ def _other_benchmark(table: Table, key: str) -> str | None:
 
 def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:
     if find(key).rows != "sizes":
-        return Curve(each.name, each.unit, (0,), (_reduced(table, key, each, column),))
+        return Curve(each.name, each.unit, (0,), (_reduce_rows(table, key, each, column),))
     sizes = table.column("size") if "size" in table.columns else (0,) * len(table.rows)
     smallest = 0 if each.name == LATENCY else 1
     doubled = find(key).doubled_in
@@ -163,7 +163,7 @@ def _curve(table: Table, key: str, each: Metric, column: str) -> Curve:
     return Curve(each.name, each.unit, tuple(size for size, _ in points), tuple(value for _, value in points))
 
 
-def _reduced(table: Table, key: str, each: Metric, column: str) -> float:
+def _reduce_rows(table: Table, key: str, each: Metric, column: str) -> float:
     """Return the one figure of a table whose rows are repetitions. Raises ValueError if a row has no number."""
     rows = find(key).rows
     values: list[float] = []

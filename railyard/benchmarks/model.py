@@ -160,7 +160,7 @@ def printed_benchmark(table: Table) -> str | None:
     return None if table.benchmark is None else table.benchmark.removeprefix("Multi-")
 
 
-def _never(table: Table) -> bool:
+def _accept_none(table: Table) -> bool:
     return False
 
 
@@ -204,8 +204,8 @@ class Tool:
     package: Package | None = None
     said: Callable[[Table], str | None] = printed_benchmark
     unsaid: str | None = None
-    is_part: Callable[[Table], bool] = _never
-    from_device: Callable[[Table], bool] = _never
+    is_part: Callable[[Table], bool] = _accept_none
+    from_device: Callable[[Table], bool] = _accept_none
     repetitions: RepetitionsFrom = "printed"
     at_most: Callable[[int, int | None, str | None], int | None] = _not_known
     at_least: Callable[[int, int | None, str | None], int] = as_printed

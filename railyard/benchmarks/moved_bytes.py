@@ -10,14 +10,14 @@ from railyard.parsers.parsed import Table
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class MovedBytes:
     """Payload bytes that leave and reach the FIRST node. The second node has the same, exchanged."""
 
     tx: int
     rx: int
 
-    def __add__(self, other: "Moved") -> "Moved":
-        return Moved(self.tx + other.tx, self.rx + other.rx)
+    def __add__(self, other: "MovedBytes") -> "MovedBytes":
+        return MovedBytes(self.tx + other.tx, self.rx + other.rx)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ def rails_of(table: Table) -> int:
     return rails if isinstance(rails, int) else 1
 
 
-def _both_ways(traffic: Traffic, count: int) -> Moved:
-    return Moved(count * traffic.forward, count * traffic.backward)
+def _both_ways(traffic: Traffic, count: int) -> MovedBytes:
+    return MovedBytes(count * traffic.forward, count * traffic.backward)
 
 
-def moved_bytes(key: str, size: int, repetitions: int, window: int | None = None, pairs: int = 1) -> Moved | None:
+def moved_bytes(key: str, size: int, repetitions: int, window: int | None = None, pairs: int = 1) -> MovedBytes | None:
     """Return the payload bytes of one printed row without warm-ups, a lower bound; None if there is no closed form.
 
     There is one rank per node, or ``pairs`` of them, the first ranks on the first node. ``window`` None is the tool's
@@ -60,7 +60,7 @@ def moved_bytes(key: str, size: int, repetitions: int, window: int | None = None
     messages = repetitions * traffic.trials * pairs
     if traffic.window is not None:
         messages *= traffic.window if window is None else window
-    return Moved(size * messages * traffic.forward, size * messages * traffic.backward)
+    return MovedBytes(size * messages * traffic.forward, size * messages * traffic.backward)
 
 
 def moved_at_most(
@@ -71,7 +71,7 @@ def moved_at_most(
     pairs: int = 1,
     warm_up: int | None = None,
     version: str | None = None,
-) -> Moved | None:
+) -> MovedBytes | None:
     """Return the payload bytes of one printed row with all warm-ups; None if these are unknown.
 
     ``warm_up``: how many repetitions the tool was set to make before the measured ones. ``version``: the tool's, which
@@ -99,7 +99,7 @@ def moved_by(
     node_pairs: int = 1,
     *,
     beside: int = 0,
-) -> tuple[Moved, Moved | None] | None:
+) -> tuple[MovedBytes, MovedBytes | None] | None:
     """Return the least and the most payload bytes that a whole table's run moved; None if there is no closed form.
 
     A benchmark with several pairs of ranks had them on ``node_pairs`` disjoint pairs of nodes: the bytes are those of
@@ -116,21 +116,21 @@ def moved_by(
         return None
     rails = rails_of(table)
     pairs = rails * max(1, pairs_of(table, key) // node_pairs)
-    least, most = Moved(0, 0), Moved(0, 0)
+    least, most = MovedBytes(0, 0), MovedBytes(0, 0)
     bounded = True
     tool, warm_up = tool_of(find(key).tool), None if told is None else told.warm_up
     for size, repetitions in zip(table.column("size"), counts, strict=True):
         if not isinstance(size, int):
             return None
         surely = tool.at_least(repetitions, warm_up, table.version)
-        least += moved_bytes(key, size, surely, window, pairs) or Moved(0, 0)
+        least += moved_bytes(key, size, surely, window, pairs) or MovedBytes(0, 0)
         upper = moved_at_most(key, size + beside, repetitions, window, pairs, warm_up, table.version)
         bounded = bounded and upper is not None
-        most += upper or Moved(0, 0)
+        most += upper or MovedBytes(0, 0)
     first = table.rows[0][table.columns.index("size")] if table.rows else 0
     if isinstance(first, int):
         exchanged = rails * tool.first_exchanges * (first + beside)
-        most += Moved(exchanged, exchanged)
+        most += MovedBytes(exchanged, exchanged)
     return least, most if bounded else None
 
 
@@ -141,7 +141,7 @@ def least_moved(
     told: Repetitions | None = None,
     nodes: int = 2,
     ranks_per_node: int = 1,
-) -> Moved:
+) -> MovedBytes:
     """Return the least payload bytes that the first node sent and received in all printed rows.
 
     A benchmark of pairs has the ranks of the first half of the nodes on one side, so its pairs of nodes are disjoint.
@@ -149,19 +149,19 @@ def least_moved(
     """
     if find(key).traffic is not None:
         both = moved_by(table, key, window, told, node_pairs=max(1, nodes // 2))
-        return both[0] if both else Moved(0, 0)
+        return both[0] if both else MovedBytes(0, 0)
     least = find(key).least
     counts: Sequence[object] | None = None if told is None else (told.measured,) * len(table.rows)
     if "repetitions" in table.columns:
         counts = table.column("repetitions")
     if least is None or "size" not in table.columns or counts is None:
-        return Moved(0, 0)
+        return MovedBytes(0, 0)
     total = 0
     for size, repetitions in zip(table.column("size"), counts, strict=True):
         if isinstance(size, int) and isinstance(repetitions, int):
             total += size * repetitions
     sent, received = least.sent(nodes, ranks_per_node), least.received(nodes, ranks_per_node)
-    return Moved(int(sent * total), int(received * total))
+    return MovedBytes(int(sent * total), int(received * total))
 
 
 def is_mirrored(key: str, node: int, nodes: int) -> bool:

@@ -97,7 +97,7 @@ def fault(metric: Metric, points: Sequence[tuple[int, float]], shares: Shares = 
     bandwidths = sized if metric.is_bandwidth else [(size, size / value) for size, value in sized]
     return (
         _dip(metric, bandwidths, shares)
-        or _dip(metric, _apart(bandwidths), shares)
+        or _dip(metric, _merge_close_sizes(bandwidths), shares)
         or (None if metric.is_bandwidth else _step(metric, bandwidths, shares))
         or _fall(metric, sized, bandwidths, shares)
         or _slower(metric, bandwidths, shares)
@@ -140,7 +140,7 @@ def _dips_to(size_before: int, size_behind: int, shares: Shares) -> float:
     return max(shares.dips_to, _CLOSE_DIPS_TO) if size_behind <= _CLOSE * size_before else shares.dips_to
 
 
-def _apart(bandwidths: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
+def _merge_close_sizes(bandwidths: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
     """Return one point for sizes that are nearly the same: the fastest of them."""
     groups: list[list[tuple[int, float]]] = []
     for point in bandwidths:
@@ -176,17 +176,19 @@ def _fall(
     steepest = "" if whole or before[1] <= behind[1] else f", by {percent(1 - behind[1] / before[1])} between {edges}"
     again = max(range(low, len(rates)), key=rates.__getitem__)
     rises = (
-        f", and rises again to {_at(sized[again], metric.unit)}" if rates[again] * shares.falls_to > rates[low] else ""
+        f", and rises again to {_format_point(sized[again], metric.unit)}"
+        if rates[again] * shares.falls_to > rates[low]
+        else ""
     )
     what = f"{metric.name} falls" if metric.is_bandwidth else f"the bandwidth of {metric.name} falls"
     its_peak = ", its peak," if rates[top] == peak else ""
     return (
-        f"{what} by {percent(1 - rates[low] / rates[top])}: from {_at(sized[top], metric.unit)}{its_peak} to "
-        f"{_at(sized[low], metric.unit)}{steepest}{rises}"
+        f"{what} by {percent(1 - rates[low] / rates[top])}: from {_format_point(sized[top], metric.unit)}{its_peak} to "
+        f"{_format_point(sized[low], metric.unit)}{steepest}{rises}"
     )
 
 
-def _at(point: tuple[int, float], unit: str) -> str:
+def _format_point(point: tuple[int, float], unit: str) -> str:
     return f"{number(point[1])} {unit} at {message_size(point[0])}"
 
 

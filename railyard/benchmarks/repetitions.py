@@ -101,7 +101,7 @@ def warm_ups(repetitions: int, fewest: Amounts, own: Amounts) -> int:
     return max(fewest.warm_up, min(own.warm_up, repetitions * own.warm_up // max(1, own.repetitions)))
 
 
-def fitting(work: Work, fewest: Amounts, own: Amounts, pace: Pace) -> Amounts:
+def fit_repetitions(work: Work, fewest: Amounts, own: Amounts, pace: Pace) -> Amounts:
     """Return the most repetitions that fit into the time, from ``fewest`` to the tool's ``own``.
 
     If the fewest repetitions fit with the tool's own window, that window is used. Warm-ups grow with the repetitions;

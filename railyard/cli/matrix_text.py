@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from railyard.base.text_table import blocks
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.site.matrix import Cell
 
 _LEGEND = "numbers: the rails that a check runs with; (in brackets): with --extended only"
@@ -35,7 +35,7 @@ def text(cells: Sequence[Cell], refused: Sequence[Cell] = (), width: int = 80, w
     """
     running = sum(cell.reason is None for cell in cells)
     absent = len(cells) - running
-    total = f"{counted(len(cells), 'cell')}: {running} run, {absent} do not"
+    total = f"{count_of(len(cells), 'cell')}: {running} run, {absent} do not"
     if not why and (absent or refused):
         total += " (--why: the reasons)"
     end = textwrap.wrap(_LEGEND, width)
@@ -76,7 +76,7 @@ def _fabric(fabric: str, cells: Sequence[Cell], width: int) -> list[str]:
         # A check that runs in none of these columns has its line in another block.
         here = [(label, [(marks[place], widths[place]) for place in block]) for label, marks in rows]
         lines += [_line(label, first, fields) for label, fields in here if any(mark != _NOWHERE for mark, _ in fields)]
-    return [*lines, *_below(cells, columns, width)]
+    return [*lines, *_footer_lines(cells, columns, width)]
 
 
 def _column(cell: Cell) -> _Column:
@@ -86,11 +86,11 @@ def _column(cell: Cell) -> _Column:
 def _rows(cells: Sequence[Cell], columns: Sequence[_Column]) -> list[tuple[str, tuple[str, ...]]]:
     """Return each line's label and marks. Variants of a check that run in the same places share a line."""
     marks: dict[str, tuple[str, ...]] = {}
-    for check, members in _by(cells, lambda cell: cell.test.check).items():
+    for check, members in _group_by(cells, lambda cell: cell.test.check).items():
         marks[check] = tuple(_mark([cell for cell in members if _column(cell) == column]) for column in columns)
     rows = []
-    for name, variants in _by(marks, _class_of).items():
-        for shared, same in _by(variants, lambda check: marks[check]).items():
+    for name, variants in _group_by(marks, _class_of).items():
+        for shared, same in _group_by(variants, lambda check: marks[check]).items():
             if set(shared) != {_NOWHERE}:
                 more = f" +{len(same) - 1} more" if len(same) > 1 else ""
                 rows.append((name if len(same) == len(variants) else f"{same[0]}{more}", shared))
@@ -115,25 +115,25 @@ def _line(label: str, first: int, fields: Iterable[tuple[str, int]]) -> str:
     return (shown.ljust(first) + "".join(f"{_GAP}{text}".ljust(size) for text, size in fields)).rstrip()
 
 
-def _below(cells: Sequence[Cell], columns: Sequence[_Column], width: int) -> list[str]:
+def _footer_lines(cells: Sequence[Cell], columns: Sequence[_Column], width: int) -> list[str]:
     """Return what a stack does with several rails, and which stacks and checks run nowhere on this fabric."""
     lines = []
     several = [c for c in cells if c.reason is None and not c.named and c.test.rails > 1 and c.test.policy]
-    for policy, members in _by(several, lambda cell: cell.test.policy).items():
+    for policy, members in _group_by(several, lambda cell: cell.test.policy).items():
         stacks = dict.fromkeys(cell.test.stack for cell in members)
-        lines.append(_shortened(f"{policy} over several rails:", list(stacks), width))
+        lines.append(_shorten_names(f"{policy} over several rails:", list(stacks), width))
     there = {column.stack for column in columns}
     idle = [stack for stack in dict.fromkeys(cell.test.stack for cell in cells) if stack not in there]
     if idle:
-        lines.append(_shortened("no check runs with:", idle, width))
+        lines.append(_shorten_names("no check runs with:", idle, width))
     runs = {_class_of(cell.test.check) for cell in cells if cell.reason is None}
     absent = [name for name in dict.fromkeys(_class_of(cell.test.check) for cell in cells) if name not in runs]
     if absent:
-        lines.append(_shortened(f"{counted(len(absent), 'check')} with no stack:", absent, width))
+        lines.append(_shorten_names(f"{count_of(len(absent), 'check')} with no stack:", absent, width))
     return lines
 
 
-def _shortened(begin: str, names: Sequence[str], width: int) -> str:
+def _shorten_names(begin: str, names: Sequence[str], width: int) -> str:
     """Return as many names as fit into one line, and how many more there are."""
     for kept in range(len(names), 0, -1):
         more = f", +{len(names) - kept} more" if kept < len(names) else ""
@@ -151,8 +151,8 @@ def _reasons(cells: Sequence[Cell], refused: Sequence[Cell], width: int) -> list
     lines: list[str] = []
     absent = [cell for cell in (*cells, *refused) if cell.reason is not None]
     checks = {cell.test.check for cell in cells}
-    for reason, members in sorted(_by(absent, _reason_of).items(), key=lambda each: -len(each[1])):
-        whole = f"{reason} ({counted(len(members), 'cell')})"
+    for reason, members in sorted(_group_by(absent, _reason_of).items(), key=lambda each: -len(each[1])):
+        whole = f"{reason} ({count_of(len(members), 'cell')})"
         for indent, words in (("", whole), ("    ", _places(members)), ("    ", _what(members, checks))):
             wrapped = textwrap.TextWrapper(
                 width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False
@@ -172,14 +172,14 @@ def _reason_of(cell: Cell) -> str:
 def _places(cells: Iterable[Cell]) -> str:
     """Return the places in words: ``hsn: openmpi, mpich (1, 2 rails); eth: mpich (2 rails)``."""
     parts = []
-    for fabric, members in _by(cells, lambda cell: cell.test.fabric).items():
+    for fabric, members in _group_by(cells, lambda cell: cell.test.fabric).items():
         with_rails = [
             (stack, tuple(sorted({cell.test.rails for cell in own})))
-            for stack, own in _by(members, lambda cell: cell.test.stack).items()
+            for stack, own in _group_by(members, lambda cell: cell.test.stack).items()
         ]
         shared = [
             f"{', '.join(stack for stack, _ in alike)} ({_rails(counts)})"
-            for counts, alike in _by(with_rails, lambda each: each[1]).items()
+            for counts, alike in _group_by(with_rails, lambda each: each[1]).items()
         ]
         parts.append(f"{fabric}: {', '.join(shared)}")
     return "; ".join(parts)
@@ -202,12 +202,12 @@ def _what(cells: Sequence[Cell], all_checks: Collection[str]) -> str:
         return "every check"
     named = [
         variants[0] if len(variants) == 1 else f"{name} ({len(variants)} variants)"
-        for name, variants in _by(checks, _class_of).items()
+        for name, variants in _group_by(checks, _class_of).items()
     ]
     return ", ".join(named)
 
 
-def _by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+def _group_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
     """Return the items by key; the keys are in the order of their first items."""
     groups: dict[_Key, list[_Item]] = {}
     for item in items:

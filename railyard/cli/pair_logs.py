@@ -18,7 +18,7 @@ from railyard.site.topology import Leaves
 
 if TYPE_CHECKING:
     from railyard.parsers.parsed import Parsed
-    from railyard.verdict.blame.gpu_pairs import Recorded
+    from railyard.verdict.blame.gpu_pairs import RecordedTests
 
 
 def next_text(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -> str:
@@ -47,7 +47,7 @@ def slow_groups(output: Path, expected_mb_s: float) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class JudgeOptions:
     """The options of ``railyard pairs judge --tool nccl``, as click gives them."""
 
     at_once: Sequence[Path]
@@ -58,7 +58,7 @@ class Asked:
     plot: Path | None
 
 
-def judge(given: Sequence[Path], leaf_of: Leaves, asked: Asked) -> int:
+def judge(given: Sequence[Path], leaf_of: Leaves, asked: JudgeOptions) -> int:
     """Print what logs of two nodes each say; return the exit code. Raises InputError."""
     from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
     from railyard.verdict.blame.gpu_pairs_next import judged_again
@@ -89,7 +89,7 @@ def _read_logs(
     at_once: Sequence[Path],
     name_pattern: str | None,
     kept: "dict[str, Parsed] | None" = None,
-) -> tuple["Recorded", frozenset[str]]:
+) -> tuple["RecordedTests", frozenset[str]]:
     """Return what logs hold, and the names of those that ran at the same time as others.
 
     ``kept`` gets each log's parts by its name. Raises InputError if no log has a test of two nodes.
@@ -111,7 +111,7 @@ def _read_logs(
             kept[shown[Path(file)]] = with_wrong_lines(found, text)
         return found
 
-    recorded = gpu_pairs.recorded(((shown[file], str(file)) for file in files), _pattern(name_pattern), read)
+    recorded = gpu_pairs.read_tests(((shown[file], str(file)) for file in files), _pattern(name_pattern), read)
     if not recorded.tests:
         why = recorded.not_used[0].why if recorded.not_used else "no file"
         raise InputError(

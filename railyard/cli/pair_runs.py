@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError, SetupError
-from railyard.base.wording import counted, percent
+from railyard.base.wording import count_of, percent
 from railyard.cli.pair_sample import duration
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
-    from railyard.cluster.rolling.follow import Seen
-    from railyard.cluster.rolling.kept import KeptRun
+    from railyard.cluster.rolling.follow import RunProgress
+    from railyard.cluster.rolling.kept_run import KeptRun
     from railyard.cluster.rolling.run import Rolling
     from railyard.results.record.form import Record
     from railyard.site.site import Site
-    from railyard.verdict.pair_coverage import Covered, Night
+    from railyard.verdict.pair_coverage import Night, NightCoverage
 
 _DAYS_REMEMBERED = 7
 #: How many partners of other leaves each node has in a night.
@@ -73,7 +73,7 @@ def run_command(name: str, rolling: bool, every: bool, **options: Any) -> int:
 
     Exit code: 0 nobody is slow, 1 somebody is or a group failed, 2 it could not run, 130 Ctrl-C.
     """
-    wanted = _Wanted(name=name, **options)
+    wanted = _Request(name=name, **options)
     if not rolling:
         return _in_one_allocation(wanted, every)
     if every:
@@ -127,16 +127,16 @@ def coverage_command(name: str, days: int, as_json: bool) -> int:
     nights, problems = _nights(site, fabric, days)
     for problem in problems:
         _print(f"railyard: {problem}")
-    found = _covered(site, fabric, nights)
+    found = _find_coverage(site, fabric, nights)
     if as_json:
         click.echo(json.dumps(_coverage_json(found, days), ensure_ascii=False, indent=1))
     else:
         click.echo(_coverage_text(found, days), nl=False)
-    return 1 if found.never or problems else 0
+    return 1 if found.unmeasured_nodes or problems else 0
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Request:
     """The options of `railyard pairs run`, without those that say where it runs."""
 
     name: str
@@ -153,10 +153,10 @@ class _Wanted:
     dry_run: bool
 
 
-def _in_one_allocation(wanted: _Wanted, every: bool) -> int:
+def _in_one_allocation(wanted: _Request, every: bool) -> int:
     """Run the check with ReFrame, as `railyard run` does."""
     from railyard.cli.main import main
-    from railyard.cluster.rolling.plan import Wanted, place_of
+    from railyard.cluster.rolling.plan import PlanRequest, place_of
 
     only = {"--sample": wanted.sample, "--nodes": wanted.asked, "--dry-run": wanted.dry_run or None}
     given = next((option for option, value in only.items() if value is not None), None)
@@ -165,7 +165,7 @@ def _in_one_allocation(wanted: _Wanted, every: bool) -> int:
     if every and (wanted.nightly or wanted.budget_s is not None):
         raise click.UsageError("--all measures every pair: leave out --budget and --nightly")
     site, fabric = _site_of(wanted.name)
-    place = place_of(site, Wanted(fabric=fabric, stack=wanted.stack, rails=wanted.rails))
+    place = place_of(site, PlanRequest(fabric=fabric, stack=wanted.stack, rails=wanted.rails))
     check = "AllPairs" if every else "SampledPairs"
     words = ["--system", f"{site.system.system}:{place.fabric}", "--extended", "-n", f"{check}%rails={place.rails}$"]
     words += ["-p", place.stack, "-P", "policy=default"]
@@ -176,9 +176,9 @@ def _in_one_allocation(wanted: _Wanted, every: bool) -> int:
     return main(["run", *words])
 
 
-def _in_groups(wanted: _Wanted) -> int:
+def _in_groups(wanted: _Request) -> int:
     from railyard.cluster.rolling import plan
-    from railyard.cluster.rolling.kept import SAMPLE, runs_in
+    from railyard.cluster.rolling.kept_run import SAMPLE, runs_in
     from railyard.cluster.rolling.run import rolling
     from railyard.provision.testbed.lifecycle import terminated_as_interrupted
     from railyard.results.run_folder import new_run_id
@@ -189,7 +189,7 @@ def _in_groups(wanted: _Wanted) -> int:
     if why_not is not None:
         raise SetupError(f"pairs --rolling: found that {why_not}, expected Slurm, PBS, LSF or Flux and their nodes")
     now = datetime.now(timezone.utc)
-    asked = plan.Wanted(
+    asked = plan.PlanRequest(
         fabric=fabric, stack=wanted.stack, rails=wanted.rails, nodes=wanted.asked, group=wanted.group,
         at_most=wanted.at_most, sample=wanted.sample, budget_s=wanted.budget_s,
         seed=now.toordinal() if wanted.seed is None else wanted.seed,
@@ -210,19 +210,19 @@ def _in_groups(wanted: _Wanted) -> int:
         _, seconds = plan.write_first_step(site, run, place, wanted.sample)
         folder = runs_in(site.home) / run.id
         made = rolling(site, run, folder, wanted.group, _print)
-        run = made.submitted(run, run.step(SAMPLE), seconds)
+        run = made.submit_step(run, run.step(SAMPLE), seconds)
         groups = run.step(SAMPLE).groups
         _print(
-            f"run {run.id}: {counted(sum(len(one.nodes) for one in groups), 'node')} in "
-            f"{counted(len(groups), 'group')}, at most {run.at_most} at once; files in {folder}"
+            f"run {run.id}: {count_of(sum(len(one.nodes) for one in groups), 'node')} in "
+            f"{count_of(len(groups), 'group')}, at most {run.at_most} at once; files in {folder}"
         )
-        return _finish(made, _followed(made, run, not wanted.no_confirm), _words())
+        return _finish(made, _follow(made, run, not wanted.no_confirm), _words())
 
 
-def _followed(made: "Rolling", run: "KeptRun", confirm: bool) -> "Seen":
+def _follow(made: "Rolling", run: "KeptRun", confirm: bool) -> "RunProgress":
     try:
-        seen = made.followed(run)
-        return made.confirmed(seen) if confirm else seen
+        seen = made.follow_run(run)
+        return made.confirm_suspects(seen) if confirm else seen
     except KeyboardInterrupt:
         _print(f"left: its jobs go on. railyard pairs collect {run.id} merges what they measure; --cancel ends them")
         raise
@@ -231,7 +231,7 @@ def _followed(made: "Rolling", run: "KeptRun", confirm: bool) -> "Seen":
 def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now: bool, as_json: bool) -> int:
     from railyard.base.paths import find_home
     from railyard.cluster.rolling.collect import why_not_together
-    from railyard.cluster.rolling.kept import folder_of, read
+    from railyard.cluster.rolling.kept_run import folder_of, read
     from railyard.cluster.rolling.run import rolling
     from railyard.provision.testbed.lifecycle import terminated_as_interrupted
     from railyard.site.site import site_at
@@ -252,14 +252,14 @@ def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now:
             _print(f"the jobs of {run.id} are ended")
         if len(every) > 1:
             return _judge_as_one(every, kept, as_json)
-        seen = _followed(made, run, confirm) if wait or (confirm and not cancel) else made.looked_at(run)
+        seen = _follow(made, run, confirm) if wait or (confirm and not cancel) else made.looked_at(run)
         open_ = [one for one in seen.parts if not one.is_over]
         if cancel and open_:
             seen = made.looked_at(run)
         elif open_ and not now:
             for one in open_:
                 click.echo(f"{one.name}: {one.words}")
-            click.echo(f"{counted(len(open_), 'group')} of {len(seen.parts)} not over: --wait, --now or --cancel")
+            click.echo(f"{count_of(len(open_), 'group')} of {len(seen.parts)} not over: --wait, --now or --cancel")
             return 1
         return _finish(made, seen, _words(), as_json)
 
@@ -274,12 +274,12 @@ def _judge_as_one(every: Sequence["Rolling"], kept: Sequence["KeptRun"], as_json
     return 1 if sick else 0
 
 
-def _finish(made: "Rolling", seen: "Seen", words: Sequence[str], as_json: bool = False) -> int:
+def _finish(made: "Rolling", seen: "RunProgress", words: Sequence[str], as_json: bool = False) -> int:
     """Store a run that is over, say its verdict, and return the exit code."""
     for one in seen.parts:
         if one.words:
             _print(f"{one.name}: {one.words}")
-    record, _ = made.stored(seen, words)
+    record, _ = made.store_record(seen, words)
     if as_json:
         click.echo(json.dumps(record.to_json(), ensure_ascii=False, indent=1))
     else:
@@ -294,17 +294,17 @@ def _text(record: "Record") -> str:
 
 
 def _nights(site: "Site", fabric: str | None, days: int) -> tuple[tuple["Night", ...], tuple[str, ...]]:
-    from railyard.verdict.pair_coverage import lately
+    from railyard.verdict.pair_coverage import recent_nights
 
-    return lately(site.home, site.system.system, fabric, days)
+    return recent_nights(site.home, site.system.system, fabric, days)
 
 
-def _covered(site: "Site", fabric: str | None, nights: Sequence["Night"]) -> "Covered":
+def _find_coverage(site: "Site", fabric: str | None, nights: Sequence["Night"]) -> "NightCoverage":
     from railyard.cluster.rolling import plan
-    from railyard.verdict.pair_coverage import covered
+    from railyard.verdict.pair_coverage import cover_nights
 
     system = site.system
-    place = plan.place_of(site, plan.Wanted(fabric=fabric))
+    place = plan.place_of(site, plan.PlanRequest(fabric=fabric))
     leaf_of = plan.leaves_of(site, place)
     nodes = tuple(dict.fromkeys((*system.nodes.names, *(node for night in nights for node in night.nodes))))
     if len(nodes) < 2:
@@ -313,33 +313,33 @@ def _covered(site: "Site", fabric: str | None, nights: Sequence["Night"]) -> "Co
             "names of nodes, or a stored run of SampledPairs or AllPairs",
         )  # fmt: skip
     rails = [rail.name for rail in system.fabrics[place.fabric].rails]
-    return covered(nights, nodes, leaf_of, rails, system.fabrics[place.fabric].up_links)
+    return cover_nights(nights, nodes, leaf_of, rails, system.fabrics[place.fabric].up_links)
 
 
-def _coverage_text(found: "Covered", days: int) -> str:
+def _coverage_text(found: "NightCoverage", days: int) -> str:
     lines = [
         f"{night.time[:16]}Z  {night.kind:9}  {len(night.nodes):>6,} nodes  {len(night.pairs):>9,} pairs  {night.run}"
         for night in found.nights
     ]
-    lines.append(f"{counted(len(found.nights), 'run')} in {counted(days, 'day')}, together:")
+    lines.append(f"{count_of(len(found.nights), 'run')} in {count_of(days, 'day')}, together:")
     for of, share in _shares(found):
         if share.share is None:
             lines.append(f"  {of}: not known, {share.basis}")
         else:
             lines.append(f"  {of}: {share.used:,.0f} of {share.all:,} ({percent(share.share)}), {share.basis}")
-    if found.never:
-        from railyard.base.hostlist import named
+    if found.unmeasured_nodes:
+        from railyard.base.hostlist import list_nodes
 
-        lines.append(f"  never measured: {named(found.never)}")
+        lines.append(f"  never measured: {list_nodes(found.unmeasured_nodes)}")
     return "".join(f"{line}\n" for line in lines)
 
 
-def _shares(found: "Covered") -> list[tuple[str, Any]]:
+def _shares(found: "NightCoverage") -> list[tuple[str, Any]]:
     one = found.coverage
     return [("nodes", one.nodes), ("pairs", one.pairs), ("pairs of leaves", one.leaf_pairs), ("up-links", one.up_links)]
 
 
-def _coverage_json(found: "Covered", days: int) -> dict[str, Any]:
+def _coverage_json(found: "NightCoverage", days: int) -> dict[str, Any]:
     return {
         "format": 1,
         "days": days,
@@ -357,7 +357,7 @@ def _coverage_json(found: "Covered", days: int) -> dict[str, Any]:
             {"of": of, "used": share.used, "all": share.all, "basis": share.basis} for of, share in _shares(found)
         ],
         "last": dict(sorted(found.last.items())),
-        "never": list(found.never),
+        "never": list(found.unmeasured_nodes),
     }
 
 
@@ -376,10 +376,10 @@ def _site_of(name: str) -> tuple["Site", str | None]:
 
 def _bed(site: "Site") -> AbstractContextManager[object]:
     """Keep the virtual cluster up if the system is on it."""
-    from railyard.provision.testbed.lifecycle import provided
+    from railyard.provision.testbed.lifecycle import provide_testbed
 
     stack = ExitStack()
-    stack.enter_context(provided(site.home, site.system, _print))
+    stack.enter_context(provide_testbed(site.home, site.system, _print))
     return stack
 
 

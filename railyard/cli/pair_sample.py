@@ -96,13 +96,13 @@ def next_of_sample(
 def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None, leaf_of: Leaves) -> tuple[str, bool]:
     """Return what a sample and its later steps say, and whether all nodes are known to be good. Raises InputError."""
     from railyard.verdict.blame.search.model import PairsError
-    from railyard.verdict.screened_pairs import Sampled, reached
+    from railyard.verdict.screened_pairs import SampleOrigin, screen_tables
 
     rails = tuple(asked.rails.split(",")) if asked.rails else ()
     kind = "nightly" if asked.nightly else "budget"
     try:
-        came = reached(
-            tables, Sampled(kind, _budget(asked), not asked.nightly), leaf_of, expected, rails, asked.up_links
+        came = screen_tables(
+            tables, SampleOrigin(kind, _budget(asked), not asked.nightly), leaf_of, expected, rails, asked.up_links
         )  # fmt: skip
     except (ValueError, PairsError) as error:
         raise InputError("the outputs", str(error), "a sample, then the steps after it") from None

@@ -46,7 +46,7 @@ def site_files() -> dict[str, str]:
     return {".gitignore": IGNORED, "README.md": GUIDE}
 
 
-def copied(source: Path, published: bool) -> list[str]:
+def files_to_copy(source: Path, published: bool) -> list[str]:
     """Return which of Railyard's own files, below ``source``, a new site gets, as sorted relative paths.
 
     With ``published`` also the published systems with their references and recordings, to replay them and to compare

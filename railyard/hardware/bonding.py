@@ -9,6 +9,6 @@ def one_at_a_time(mode: str) -> bool:
     return mode in _ONE_AT_A_TIME
 
 
-def carrying(mode: str, ports: int) -> int:
+def active_ports(mode: str, ports: int) -> int:
     """Return how many of a bond's ports carry its traffic."""
     return 1 if one_at_a_time(mode) else ports

@@ -52,7 +52,7 @@ class Limit:
     from_bytes: int = 0
     burst_bytes: int = 0
 
-    def at(self, size_bytes: int) -> float:
+    def bound_at(self, size_bytes: int) -> float:
         """Return the bound in MB/s for messages of one size; for size 0, the bound of a long stream.
 
         Of a message of n bytes, n - burst bytes wait for the rate. A message that is not longer than the burst has no

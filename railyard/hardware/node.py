@@ -31,7 +31,7 @@ class NodeHardware(Model):
 
     @field_validator("sockets")
     @classmethod
-    def _alike(cls, sockets: int | None, info: ValidationInfo) -> int | None:
+    def _check_sockets(cls, sockets: int | None, info: ValidationInfo) -> int | None:
         cores = info.data.get("cores")
         if sockets is not None and cores is not None and cores % sockets:
             raise refuse(show(sockets), f"a number of sockets that have as many each of the {cores} cores")

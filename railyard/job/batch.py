@@ -23,7 +23,7 @@ from railyard.site.systems.jobs import FAMILIES
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BatchRequest:
     """What a job requests: whole nodes by name, with one process on each, and its time limit in seconds.
 
     ``folder`` is where it runs and leaves ``job.out`` and ``job.err``. ``own`` are the options in the system's file.
@@ -57,7 +57,7 @@ class Array:
     variable with a task's number. ``states`` reads what ``Batch.ask`` prints about all tasks.
     """
 
-    directives: Callable[[Asked, int, int], list[str]]
+    directives: Callable[[BatchRequest, int, int], list[str]]
     variable: str
     task: Callable[[str, int], str]
     give: Callable[[str, Sequence[str]], list[str]]
@@ -76,7 +76,7 @@ class Batch:
     parts of an array cannot each have their own nodes.
     """
 
-    directives: Callable[[Asked], list[str]]
+    directives: Callable[[BatchRequest], list[str]]
     submit: Callable[[str], list[str]]
     number: re.Pattern[str]
     ask: Callable[[str], list[str]]
@@ -90,13 +90,13 @@ def batch_of(scheduler: str) -> Batch:
     return _WAYS.get(scheduler) or _WAYS[FAMILIES[scheduler]]
 
 
-def _slurm(asked: Asked) -> list[str]:
+def _slurm(asked: BatchRequest) -> list[str]:
     nodes = (f"--nodes={len(asked.nodes)}", f"--nodelist={','.join(asked.nodes)}", "--ntasks-per-node=1")
     after = () if asked.after is None else (f"--dependency=afterany:{asked.after}",)
     return _of_slurm(asked, (*nodes, *_SLURM_ALWAYS, *after), "")
 
 
-def _slurm_array(asked: Asked, tasks: int, at_once: int) -> list[str]:
+def _slurm_array(asked: BatchRequest, tasks: int, at_once: int) -> list[str]:
     # The fewest nodes that a task can have: with more nodes, Slurm 22.05 gives a task more processes, never fewer.
     own = (f"--array=1-{tasks}%{at_once}", "--hold", "--nodes=1", "--ntasks-per-node=1")
     return _of_slurm(asked, (*own, *_SLURM_ALWAYS), "-%a")
@@ -106,7 +106,7 @@ def _slurm_array(asked: Asked, tasks: int, at_once: int) -> list[str]:
 _SLURM_ALWAYS = ("--exclusive", "--no-requeue")
 
 
-def _of_slurm(asked: Asked, words: Sequence[str], mark: str) -> list[str]:
+def _of_slurm(asked: BatchRequest, words: Sequence[str], mark: str) -> list[str]:
     options = (
         *(each for each in asked.own if each != "--exclusive"), f"--job-name={asked.name}", *words,
         f"--time={math.ceil(asked.seconds / 60)}", f"--output=job{mark}.out", f"--error=job{mark}.err",
@@ -115,8 +115,8 @@ def _of_slurm(asked: Asked, words: Sequence[str], mark: str) -> list[str]:
     return [f"#SBATCH {option}" for option in options]
 
 
-def _pbs(scheduler: str) -> Callable[[Asked], list[str]]:
-    def directives(asked: Asked) -> list[str]:
+def _pbs(scheduler: str) -> Callable[[BatchRequest], list[str]]:
+    def directives(asked: BatchRequest) -> list[str]:
         minutes, folder = math.ceil(asked.seconds / 60), asked.folder
         time = f"-l walltime={minutes // 60}:{minutes % 60:02}:00"
         kept = [each for each in asked.own if not each.startswith("-l place=")]
@@ -128,14 +128,14 @@ def _pbs(scheduler: str) -> Callable[[Asked], list[str]]:
     return directives
 
 
-def _lsf(asked: Asked) -> list[str]:
+def _lsf(asked: BatchRequest) -> list[str]:
     after = () if asked.after is None else (f'-w "ended({asked.after})"',)
     own = (f"-J {asked.name}", *whole_nodes("lsf", asked.nodes), f"-W {math.ceil(asked.seconds / 60)}", *after)
     outputs = ("-o job.out", "-e job.err", f"-cwd {asked.folder}")
     return [f"#BSUB {option}" for option in (*(each for each in asked.own if each != "-x"), *own, *outputs)]
 
 
-def _flux(asked: Asked) -> list[str]:
+def _flux(asked: BatchRequest) -> list[str]:
     after = () if asked.after is None else (f"--dependency=afterany:{asked.after}",)
     nodes = whole_nodes("flux-batch", asked.nodes)
     words = (f"--job-name={asked.name}", *nodes, f"--time-limit={asked.seconds}s", *after)

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.job.environment import Found as Environment
-from railyard.job.gpu_pair_steps import Ended as EndedStep
+from railyard.job.environment import RankEnvironment as Environment
+from railyard.job.gpu_pair_steps import EndedStep as EndedStep
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
-from railyard.parsers.slurm.jobs import Ended
-from railyard.provision.replay.form import Played
+from railyard.parsers.slurm.jobs import JobEnd
+from railyard.provision.replay.form import PlayedTest
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 
@@ -90,8 +90,8 @@ class Evidence:
     linked: str | None = None
     scheduler_error: str | None = None
     unplaced: str | None = None
-    ended: Ended | None = None
-    played: Played | None = None
+    ended: JobEnd | None = None
+    played: PlayedTest | None = None
     again: tuple[str, ...] = ()
     facts: tuple[NodeFacts, ...] = ()
     job_id: object = None

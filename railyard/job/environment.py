@@ -29,7 +29,7 @@ _KINDS = ("set", "maps", "library")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RankEnvironment:
     """What the first rank's process of a node has: its program, and the variables that were asked for, by name.
 
     ``libraries`` are the paths of the libraries for messages that it loaded; None if the node does not show them.
@@ -70,7 +70,7 @@ def variables_of_stack(stack: str) -> frozenset[str]:
     return frozenset(found | set(KEEPS_WHOLE) if any(name.startswith("UCX_") for name in found) else found)
 
 
-def parse(text: str, tag: str) -> Found | None:
+def parse(text: str, tag: str) -> RankEnvironment | None:
     """Return what a node wrote; None if the file is from another run, was cut, or is not the script's."""
     lines = text.split("\n")
     if len(lines) < 5 or lines[0] != f"railyard-environment {FORMAT} {tag}" or lines[-2:] != ["end", ""]:
@@ -79,7 +79,7 @@ def parse(text: str, tag: str) -> Found | None:
     if (node[0], program[0]) != ("node", "program") or any(kind not in _KINDS for kind, _, _ in said):
         return None
     pairs = (rest.partition(" ") for kind, _, rest in said if kind == "set")
-    return Found(
+    return RankEnvironment(
         node[2],
         one_line(program[2]),
         {name: one_line(value)[:_LONGEST] for name, _, value in pairs},
@@ -87,7 +87,7 @@ def parse(text: str, tag: str) -> Found | None:
     )
 
 
-def why_other(found: Iterable[Found], launch: Launch) -> str | None:
+def why_other(found: Iterable[RankEnvironment], launch: Launch) -> str | None:
     """Return a sentence about the first variable that differs from the plan in a benchmark's process.
 
     For the variable that gives one rail per rank, any name of the planned list is right.
@@ -103,7 +103,7 @@ def why_other(found: Iterable[Found], launch: Launch) -> str | None:
     return None
 
 
-def why_whole(found: Iterable[Found]) -> str | None:
+def why_whole(found: Iterable[RankEnvironment]) -> str | None:
     """Return the sentence about a variable by which a process does not split its messages over rails; None without."""
     for each in found:
         for name, what in KEEPS_WHOLE.items():
@@ -112,13 +112,13 @@ def why_whole(found: Iterable[Found]) -> str | None:
     return None
 
 
-def nodes_without_benchmark(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
+def nodes_without_benchmark(found: Iterable[RankEnvironment], launch: Launch) -> tuple[str, ...]:
     """Return the nodes where the benchmark was not seen: it had ended already, or the node shows no /proc."""
     seen = {label(each.node) for each in found}
     return tuple(node for node in launch.nodes if label(node) not in seen)
 
 
-def unplanned(found: Iterable[Found], launch: Launch) -> tuple[str, ...]:
+def find_unplanned(found: Iterable[RankEnvironment], launch: Launch) -> tuple[str, ...]:
     """Return a remark for each variable of the stack's table that is set and was not planned."""
     told = planned_variables(launch)
     said = [

@@ -22,7 +22,7 @@ def output_of(gpu: int) -> str:
     return f"again-gpu{gpu}.out"
 
 
-def before() -> list[str]:
+def begin_lines() -> list[str]:
     """Return the line before the run: when the job began."""
     return [f"date +%s > {BEGUN}"]
 

@@ -28,7 +28,7 @@ BESIDE_S = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class EndedStep:
     """A step that has run: what it printed, and its nodes' counters, one text per node."""
 
     step: Step
@@ -65,7 +65,7 @@ def lister(scheduler: str, launcher: str, nodes: Sequence[str]) -> str:
     return lists_nodes("slurm" if launcher in SRUN else scheduler)
 
 
-def asking(options: Sequence[str]) -> str:
+def next_command(options: Sequence[str]) -> str:
     """Return the shell command that says what to measure next."""
     logs = f"--at-once '{FOLDER}/rounds-*.log' '{FOLDER}/*.log'"
     return " ".join([f"{shlex.quote(sys.executable)} -m railyard pairs next --tool nccl", *options, logs])
@@ -93,7 +93,7 @@ def template(
     return f"{env_words(job, launch.env)} {words}".strip() + "\n"
 
 
-def counters_of_nodes(steps: Iterable[Ended]) -> tuple[str, ...]:
+def counters_of_nodes(steps: Iterable[EndedStep]) -> tuple[str, ...]:
     """Return a counters file for each node: its counters before its first step and after its last one.
 
     Kernels keep counting from step to step, so the file has all that a node moved in between. ``steps`` are in order.
@@ -103,10 +103,10 @@ def counters_of_nodes(steps: Iterable[Ended]) -> tuple[str, ...]:
         for text in ended.counters:
             node = next((line.split()[1] for line in text.splitlines() if line.startswith("node ")), "")
             of_nodes.setdefault(node, []).append(text)
-    return tuple(_over(texts[0], texts[-1]) for texts in of_nodes.values())
+    return tuple(_join_ends(texts[0], texts[-1]) for texts in of_nodes.values())
 
 
-def _over(first: str, last: str) -> str:
+def _join_ends(first: str, last: str) -> str:
     """Return the first file's lines from before its run, and the last file's lines from after its run.
 
     The processor time is left out: it is of the reader's own children, which differ in each step.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from railyard.job import client_server
-from railyard.job.mpi_identity import Meant
-from railyard.provision.installed import installed, mpi_of
+from railyard.job.mpi_identity import IntendedMpi
+from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.testbed.entry import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
@@ -44,7 +44,7 @@ class Launch:
     watched: tuple[str, ...]
     nodes: tuple[str, ...]
     prefix: str | None = None
-    mpi: Meant | None = None
+    mpi: IntendedMpi | None = None
     library_prefix: str | None = None
 
 
@@ -86,7 +86,7 @@ def plan_launch(
 
     Raises RailyardError if the stack cannot use these devices of this kind of fabric, or is not built.
     """
-    system, there = site.system, installed(site, stack)
+    system, there = site.system, find_stack(site, stack)
     # What starts it: itself, or for a library that is not an MPI (NCCL), the MPI that starts its tests.
     starter = system.starter(stack)
     mpi = there if starter == stack else mpi_of(site, stack)
@@ -142,7 +142,9 @@ def plan_launch(
         watched=watched_devices(site, () if within_node else devices),
         nodes=nodes,
         prefix=mpi.prefix,
-        mpi=None if pair else Meant(starter, mpi.mpi_version, mpi.mpi_standard, mpi.prefix if mpi.built else None),
+        mpi=None
+        if pair
+        else IntendedMpi(starter, mpi.mpi_version, mpi.mpi_standard, mpi.prefix if mpi.built else None),
         library_prefix=there.prefix if starter != stack and there.built is None else None,
     )
 
@@ -205,7 +207,7 @@ def _layout(system: System, told: Settings, per_node: int) -> list[str]:
     return [f"--distribution=block:{'cyclic' if told.rank_variable else 'block'}"]
 
 
-def exported(env: Mapping[str, str]) -> dict[str, str]:
+def escape_exports(env: Mapping[str, str]) -> dict[str, str]:
     """Return values as needed in a script's lines ``export NAME=VALUE``: ReFrame 4.10 quotes nothing there.
 
     A shell would end PSM3_MULTIRAIL_MAP=hsn0:1;hsn1:1 at its semicolon. A trailing ``:$PATH`` keeps its reference.

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.clean_text import one_line
-from railyard.base.hostlist import label, named
+from railyard.base.hostlist import label, list_nodes
 from railyard.base.wording import either, few
-from railyard.job.environment import Found
+from railyard.job.environment import RankEnvironment
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +66,14 @@ class Places:
 
 
 @dataclass(frozen=True, slots=True)
-class _Expected:
+class _ExpectedPlace:
     """Where a family should be. ``is_stated``: prefix or file say so, else a copy elsewhere is only not proven."""
 
     folders: tuple[Path, ...]
     system: bool
     is_stated: bool
 
-    def outside(self, paths: Iterable[str]) -> list[str]:
+    def find_outside(self, paths: Iterable[str]) -> list[str]:
         """Return the libraries that are in none of these folders."""
         return [
             path
@@ -89,12 +89,12 @@ def pattern() -> str:
     return f"/.*/({files})[^/]*$"
 
 
-def why_other(found: Iterable[Found], places: Places) -> str | None:
+def why_other(found: Iterable[RankEnvironment], places: Places) -> str | None:
     """Return a sentence about the first library of a process that is another one than intended; None if none is."""
     for each in found:
         for family, paths in _by_family(each.libraries or ()):
             expected = _expected_places(family, places)
-            outside = expected.outside(paths)
+            outside = expected.find_outside(paths)
             if outside and expected.is_stated:
                 where = [*places.prefixes, *places.named, *(["the operating system"] if expected.system else [])]
                 return (
@@ -105,7 +105,7 @@ def why_other(found: Iterable[Found], places: Places) -> str | None:
     return None
 
 
-def doubts(found: Sequence[Found], places: Places, nodes: Sequence[str]) -> tuple[str, ...]:
+def doubts(found: Sequence[RankEnvironment], places: Places, nodes: Sequence[str]) -> tuple[str, ...]:
     """Return remarks about what is not proven: nodes whose process was not read, libraries that may be from anywhere.
 
     ``nodes`` are those of the run.
@@ -113,13 +113,15 @@ def doubts(found: Sequence[Found], places: Places, nodes: Sequence[str]) -> tupl
     read = {label(each.node) for each in found if _is_read(each, places)}
     unread = [node for node in nodes if label(node) not in read]
     said = (
-        [f"not proven: which libraries the benchmark loaded on {named(unread)} (they were not read)"] if unread else []
+        [f"not proven: which libraries the benchmark loaded on {list_nodes(unread)} (they were not read)"]
+        if unread
+        else []
     )
     anywhere: dict[str, list[str]] = {}
     for each in found:
         for family, paths in _by_family(each.libraries or ()):
             expected = _expected_places(family, places)
-            if not expected.is_stated and (outside := expected.outside(paths)):
+            if not expected.is_stated and (outside := expected.find_outside(paths)):
                 anywhere.setdefault(family.title, outside)
     said += [
         f"not proven: that {few(paths, 2)} is the intended {title}; name its folder under libraries of that stack in "
@@ -129,7 +131,7 @@ def doubts(found: Sequence[Found], places: Places, nodes: Sequence[str]) -> tupl
     return tuple(said)
 
 
-def _is_read(found: Found, places: Places) -> bool:
+def _is_read(found: RankEnvironment, places: Places) -> bool:
     """Return whether a process showed its libraries: of an MPI with a prefix, libmpi must be among them."""
     if found.libraries is None:
         return False
@@ -144,7 +146,7 @@ def _by_family(paths: Iterable[str]) -> Iterator[tuple[Family, list[str]]]:
             yield family, of_it
 
 
-def _expected_places(family: Family, places: Places) -> _Expected:
+def _expected_places(family: Family, places: Places) -> _ExpectedPlace:
     prefixes, is_mpi = [Path(text) for text in places.prefixes], family.title == "MPI"
     own = dict.fromkeys([*prefixes, *(path.resolve() for path in prefixes)])
     # A prefix may consist of links, as that of a distribution's MPI or a view of Spack's.
@@ -154,11 +156,11 @@ def _expected_places(family: Family, places: Places) -> _Expected:
     folders = [*own, *(file.resolve().parent for file in copies), *stores]
     folders += [path for text in places.named for path in (Path(text), Path(text).resolve())]
     if is_mpi:  # without a prefix, a module decides
-        return _Expected(tuple(folders) or (Path("/"),), False, True)
+        return _ExpectedPlace(tuple(folders) or (Path("/"),), False, True)
     if copies:
-        return _Expected(tuple(folders), False, True)
+        return _ExpectedPlace(tuple(folders), False, True)
     is_stated = bool(places.named) or (family.of_system and bool(prefixes))
-    return _Expected(tuple(folders), family.of_system or not places.named, is_stated)
+    return _ExpectedPlace(tuple(folders), family.of_system or not places.named, is_stated)
 
 
 def _copies(folder: Path, names: Sequence[str]) -> list[Path]:

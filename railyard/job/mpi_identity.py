@@ -23,7 +23,7 @@ LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Meant:
+class IntendedMpi:
     """The MPI that a run was intended to use. Unknown parts are None and are not compared.
 
     ``version`` is the library's, ``standard`` the version of the MPI standard in its header, ``compiled_with`` the
@@ -69,7 +69,7 @@ _STANDARD = re.compile(r"#\s{0,20}MPI Version\s{0,30}: {0,9}(?P<standard>[0-9]\.
 _WRAPPER = re.compile(r"MPI(?:F77|FC|CC)\s{1,20}= (?P<path>/\S{1,100})$")
 
 
-def why_other(text: str, meant: Meant) -> str | None:
+def why_other(text: str, meant: IntendedMpi) -> str | None:
     """Return a sentence about the first line that names another MPI than intended; None if none does.
 
     A text that names no MPI proves nothing and contradicts nothing.
@@ -85,7 +85,7 @@ def why_other(text: str, meant: Meant) -> str | None:
     return None
 
 
-def _another_library(said: str, meant: Meant) -> str | None:
+def _another_library(said: str, meant: IntendedMpi) -> str | None:
     for name in _names():
         found = name.pattern.match(said)
         if found is None:
@@ -100,14 +100,14 @@ def _another_library(said: str, meant: Meant) -> str | None:
     return None
 
 
-def _another_standard(said: str, meant: Meant) -> str | None:
+def _another_standard(said: str, meant: IntendedMpi) -> str | None:
     found = _STANDARD.match(said)
     if found is None or meant.standard is None or found["standard"] == meant.standard:
         return None
     return f"the stack's own library did not run: its header states MPI {meant.standard}"
 
 
-def _another_wrapper(said: str, meant: Meant) -> str | None:
+def _another_wrapper(said: str, meant: IntendedMpi) -> str | None:
     found, prefix = _WRAPPER.match(said), meant.compiled_with
     if found is None or prefix is None:
         return None

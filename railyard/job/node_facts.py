@@ -136,7 +136,7 @@ def group_nodes(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
     """
     ones = [replace(one, devices=_without_places(one.devices)) for one in sorted(found, key=lambda one: one.node)]
     said = [_flat(one) for one in ones]
-    varied = _varied(said) if len({frozenset(each.items()) for each in said}) > MOST_GROUPS else ()
+    varied = _find_varied(said) if len({frozenset(each.items()) for each in said}) > MOST_GROUPS else ()
     groups: dict[frozenset[tuple[_Name, str]], list[int]] = {}
     for place, each in enumerate(said):
         groups.setdefault(frozenset(item for item in each.items() if item[0] not in varied), []).append(place)
@@ -156,7 +156,7 @@ def _flat(one: NodeFacts) -> dict[_Name, str]:
     return found
 
 
-def _varied(said: Sequence[Mapping[_Name, str]]) -> tuple[_Name, ...]:
+def _find_varied(said: Sequence[Mapping[_Name, str]]) -> tuple[_Name, ...]:
     """Return the facts with more values than the allowed number of groups."""
     values: dict[_Name, set[str]] = {}
     for each in said:

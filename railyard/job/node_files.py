@@ -23,7 +23,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
-from railyard.base.hostlist import expanded, label
+from railyard.base.hostlist import expand_names, label
 from railyard.base.paths import packaged_text
 
 T = TypeVar("T")
@@ -65,7 +65,7 @@ Kind = Literal["cut", "began", "silent"]
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AnswerFolder:
     """Where so many nodes write their answers: a new folder, and the tag at the start of its files."""
 
     folder: Path
@@ -112,7 +112,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered(Generic[T]):
+class GatheredAnswers(Generic[T]):
     """The result from each whole answer, by node in the order of ranks, and the nodes without a whole answer.
 
     ``count`` is the number of nodes that were asked, 0 if unknown.
@@ -133,9 +133,9 @@ def script_text() -> str:
     return packaged_text(f"job/scripts/{SCRIPT}")
 
 
-def prepared(folder: Path, tag: str, count: int) -> Asking:
+def prepare_folder(folder: Path, tag: str, count: int) -> AnswerFolder:
     """Make a folder in which so many nodes answer, and return it. Raises OSError if it cannot be written."""
-    asking = Asking(folder, tag, count)
+    asking = AnswerFolder(folder, tag, count)
     folder.mkdir(parents=True)
     for number in range(asking.folders):
         (folder / str(number)).mkdir()
@@ -144,7 +144,7 @@ def prepared(folder: Path, tag: str, count: int) -> Asking:
 
 
 @contextmanager
-def ask_nodes(parent: Path, count: int) -> Iterator[Asking]:
+def ask_nodes(parent: Path, count: int) -> Iterator[AnswerFolder]:
     """Yield a new folder in ``parent`` in which so many nodes answer. It is removed, unless ``keep`` was called.
 
     Raises Unwritable if it cannot be made.
@@ -152,7 +152,7 @@ def ask_nodes(parent: Path, count: int) -> Iterator[Asking]:
     _sweep(parent)
     tag = f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}-{os.getpid()}"
     try:
-        asking = prepared(parent / tag, tag, count)
+        asking = prepare_folder(parent / tag, tag, count)
     except OSError as error:
         raise Unwritable(error.errno, error.strerror) from error
     try:
@@ -162,7 +162,7 @@ def ask_nodes(parent: Path, count: int) -> Iterator[Asking]:
             shutil.rmtree(asking.folder, ignore_errors=True)
 
 
-def keep(asking: Asking) -> None:
+def keep(asking: AnswerFolder) -> None:
     """Keep these files for a day, since a sentence names one of them."""
     with suppress(OSError):
         (asking.folder / _KEEP).touch()
@@ -214,14 +214,14 @@ def parse(content: bytes, tag: str | None) -> NodeFile | str:
 
 def _names(text: str) -> tuple[str, ...]:
     try:
-        return () if text == "-" else tuple(expanded(text))
+        return () if text == "-" else tuple(expand_names(text))
     except ValueError:
         return ()
 
 
 def gather(
-    asking: Asking, take: Callable[[NodeFile], T], *, ended_well: bool, elsewhere: Iterable[str] = ()
-) -> Gathered[T]:
+    asking: AnswerFolder, take: Callable[[NodeFile], T], *, ended_well: bool, elsewhere: Iterable[str] = ()
+) -> GatheredAnswers[T]:
     """Return what ``take`` makes from each node's answer, once all are there or the time is over.
 
     ``ended_well``: the launch ended with 0, so each file was written, and this waits as long as a file server may hide
@@ -240,10 +240,10 @@ def gather(
         if not ended_well and not reader.taken and not reader.open:
             break  # nothing was started
         time.sleep(_LOOK_S)
-    return reader.gathered(here, asking.count)
+    return reader.gather(here, asking.count)
 
 
-def read_folder(folder: Path, take: Callable[[NodeFile], T]) -> Gathered[T]:
+def read_folder(folder: Path, take: Callable[[NodeFile], T]) -> GatheredAnswers[T]:
     """Return what ``take`` makes from each answer in a folder, with any tag."""
     try:
         tag, count = (folder / ASKED).read_text(encoding="utf-8").split()
@@ -251,7 +251,7 @@ def read_folder(folder: Path, take: Callable[[NodeFile], T]) -> Gathered[T]:
         tag, count = None, "0"
     reader = _Reader(folder, tag, take)
     reader.look()
-    return reader.gathered(set(), int(count) if count.isdigit() else 0)
+    return reader.gather(set(), int(count) if count.isdigit() else 0)
 
 
 def has_answers(folder: Path) -> bool:
@@ -259,7 +259,7 @@ def has_answers(folder: Path) -> bool:
     return (folder / ASKED).is_file()
 
 
-def _look_again(asking: Asking) -> None:
+def _look_again(asking: AnswerFolder) -> None:
     """Make NFS show files that other hosts made in the folders: it asks its server when a file is made in one."""
     for folder in [asking.folder, *(asking.folder / str(number) for number in range(asking.folders))]:
         with suppress(OSError):
@@ -288,7 +288,7 @@ class _Reader(Generic[T]):
         for entry in files(self.folder):
             name = Path(entry.name)
             if name.suffix == _BEGUN:
-                self.open[entry.path] = _began(_node_of(name.stem), entry)
+                self.open[entry.path] = _begin_fault(_node_of(name.stem), entry)
             elif name.suffix == _DONE and entry.path not in self.taken:
                 self._read(entry.path, _node_of(name.stem))
 
@@ -310,7 +310,7 @@ class _Reader(Generic[T]):
         self.nodes = self.nodes or answer.nodes
         self.taken[path] = (answer.rank, answer.node, self.take(answer))
 
-    def gathered(self, elsewhere: set[str], count: int) -> Gathered[T]:
+    def gather(self, elsewhere: set[str], count: int) -> GatheredAnswers[T]:
         """Return the answers and the nodes without one."""
         last = len(self.taken)
         found = sorted(self.taken.values(), key=lambda each: last if each[0] is None else each[0])
@@ -318,7 +318,7 @@ class _Reader(Generic[T]):
         faults = list(self.open.values())
         fix = "check whether it is up, and whether a job starts there"
         faults += [Fault(node, "silent", "it did not answer", fix) for node in self.nodes if label(node) not in known]
-        return Gathered(tuple((node, value) for _, node, value in found), tuple(faults), count)
+        return GatheredAnswers(tuple((node, value) for _, node, value in found), tuple(faults), count)
 
 
 def files(folder: Path, within: Collection[str] | None = None) -> Iterator["os.DirEntry[str]"]:
@@ -346,7 +346,7 @@ def _node_of(stem: str) -> str:
     return stem.rpartition(".")[0] or stem
 
 
-def _began(node: str, entry: "os.DirEntry[str]") -> Fault:
+def _begin_fault(node: str, entry: "os.DirEntry[str]") -> Fault:
     try:
         size = f"{entry.stat().st_size:,} bytes"
     except OSError:

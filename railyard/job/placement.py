@@ -28,7 +28,7 @@ _SIDES: Mapping[str, Side | None] = {"near": "near", "far": "far", "launcher": N
 
 
 @dataclass(frozen=True, slots=True)
-class Placing:
+class ProcessPlacement:
     """Where a run's processes are put: on one side of its rails, or where launcher and library put them (None).
 
     ``asked`` is the word that replaced what the system's file says; empty if there was none. Each of a rank's
@@ -145,7 +145,7 @@ def remarks(nodes: Iterable[NodeFacts], clocks_khz: Mapping[str, int], rails: Co
     A process that uses a rail at each socket is far from one of them wherever it runs. A sentence needs both values
     from the node: its processes' binding and the rails' processors, or its clock and the highest clock.
     """
-    found = [said for facts in nodes for said in (_far(facts, rails), _slow(facts, clocks_khz.get(facts.node)))]
+    found = [said for facts in nodes for said in (_find_far(facts, rails), _slow(facts, clocks_khz.get(facts.node)))]
     return tuple(sentence for sentence in found if sentence is not None)
 
 
@@ -161,7 +161,7 @@ def processors(text: str) -> frozenset[int]:
     return frozenset(found)
 
 
-def _far(facts: NodeFacts, rails: Iterable[str]) -> str | None:
+def _find_far(facts: NodeFacts, rails: Iterable[str]) -> str | None:
     bound = facts.facts.get("cpus_allowed", "")
     near = {rail: facts.devices.get(rail, {}).get("local_cpulist", "") for rail in rails}
     own, local = processors(bound), [processors(text) for text in near.values()]

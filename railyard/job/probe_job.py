@@ -215,12 +215,12 @@ def step_words(
     if launcher in OWN_LAUNCHERS:
         # Use the name with which the run was started: PALS has an mpiexec and no mpirun.
         program = str(PurePath(launch.program).with_name(launcher))
-        if ask.between(stack) and not shared:
+        if ask.part_separator(stack) and not shared:
             parts = [
                 ask.launch_options(stack, hosts=(node,), ranks=per_node, ranks_per_node=per_node)
                 for node in launch.nodes
             ]
-            each = f" {ask.between(stack)} ".join(f'{shlex.join(part)} "$@"' for part in parts)
+            each = f" {ask.part_separator(stack)} ".join(f'{shlex.join(part)} "$@"' for part in parts)
             return [*timed, "sh", "-c", f"exec {shlex.quote(program)} {each}", launcher, *launch.options]
         hosts = ask.launch_options(stack, hosts=launch.nodes, ranks=ranks, ranks_per_node=per_node, share_cores=shared)
         return [*timed, program, *hosts, *launch.options]

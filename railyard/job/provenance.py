@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from railyard import __version__
 from railyard.job import node_facts
-from railyard.provision.installed import mpi_of
-from railyard.results.record.masking import allowed
+from railyard.provision.installed_stack import mpi_of
+from railyard.results.record.masking import allowed_variables
 from railyard.site.site import Site
 from railyard.stacks import linkage
 from railyard.stacks.table import STACKS
@@ -89,6 +89,6 @@ def circumstances(
         "scheduler": scheduler,
         "job_id": None if job_id is None else str(job_id),
         "linked": tuple(f"{name} => {path or 'not found'}" for name, path in linkage.parse(linked or "").items()),
-        "variables": allowed(variables),
+        "variables": allowed_variables(variables),
         "hardware": node_facts.group_nodes(facts),
     }

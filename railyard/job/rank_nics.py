@@ -8,7 +8,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.hostlist import label
 from railyard.base.wording import listing
 from railyard.job.launch import Launch
-from railyard.job.placement import Placing, Side, processors
+from railyard.job.placement import ProcessPlacement, Side, processors
 
 FORMAT = 1
 SUFFIX = ".nic"
@@ -40,7 +40,7 @@ def parse(text: str, tag: str) -> RankNic | None:
     return RankNic(node, int(rank) if rank.isascii() and rank.isdigit() else None, device, near, allowed)
 
 
-def why_not_own(found: Iterable[RankNic], launch: Launch, placing: Placing) -> str | None:
+def why_not_own(found: Iterable[RankNic], launch: Launch, placing: ProcessPlacement) -> str | None:
     """Return why some rank of a run did not have its own NIC on the side where it was put; None if each had one.
 
     If a node has more ranks than NICs, the ranks share them evenly. What a rank did not say is not known, and fails as

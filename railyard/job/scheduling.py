@@ -100,5 +100,5 @@ def span(asked: int, states: Sequence[NodeState], *, least: int | None = None) -
         remark = slurm_nodes.how_many(nodes, states, asked)
     if fit >= nodes:
         return Span(nodes, remark)
-    why = slurm_nodes.untested(states)
+    why = slurm_nodes.describe_untested(states)
     return Span(nodes, remark, f"it needs {nodes} nodes and {fit} can run a job" + (f": {why}" if why else ""))

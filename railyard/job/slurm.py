@@ -31,7 +31,7 @@ def answer(words: Sequence[str]) -> tuple[str, str]:
     return ("", done) if isinstance(done, str) else (done.stdout, _complaint(done))
 
 
-def refused(words: Sequence[str]) -> str | None:
+def find_refusal(words: Sequence[str]) -> str | None:
     """Return why a client did not do its task, from its own first line; None if it did."""
     done = client_end(words)
     if isinstance(done, str):
@@ -123,7 +123,7 @@ def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:
     return answer([*before, "scontrol", "-o", "show", "job", str(job)])
 
 
-def accounted(job: object) -> JobState | None:
+def accounted_state(job: object) -> JobState | None:
     """Return a job as sacct has it; None if there is no accounting, or none for this job."""
     text, _ = answer(["sacct", "-X", "-n", "-P", "-o", "State,ExitCode,NodeList,Reason", "-j", str(job)])
     return slurm_jobs.parse_accounting(text, str(job))
@@ -155,7 +155,7 @@ def note_nodes(system: System, home: Path, folder: Path, echo: Callable[[str], N
         return None
     kept = [{"node": one.name, "state": one.state, "reason": one.reason, "tested": one.unfit is None} for one in nodes]
     (folder / NODES_FILE).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    unfit = slurm_nodes.untested(nodes)
+    unfit = slurm_nodes.describe_untested(nodes)
     able = sum(one.unfit is None for one in nodes)
     echo(f"{able} of {len(nodes)} nodes can run a job" + (f"; not tested: {unfit}" if unfit else ""))
     return unfit

@@ -8,7 +8,7 @@ import math
 import re
 from dataclasses import replace
 
-from railyard.parsers.lines import cleaned, texts_of
+from railyard.parsers.lines import clean_text, texts_of
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 
 #: No rate, time or count of a benchmark is beyond these, in any unit.
@@ -36,7 +36,7 @@ _NUMBER = re.compile(
 def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
     """Return what was read without figures that no measurement gives, and with a failure for the line of each."""
     doubtful = [table for table in parsed.tables if not table.complete or _has_absurd(table)]
-    lines = texts_of(cleaned(text)) if doubtful or _FAR_EXPONENT.search(text) else []
+    lines = texts_of(clean_text(text)) if doubtful or _FAR_EXPONENT.search(text) else []
     # also rows that no parser took for one: "1e308   1000   57.71"
     found = {
         number: Remark(number, f"{what}: {line.strip()}")
@@ -61,7 +61,7 @@ def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
     new = tuple(failure for failure in new if failure not in parsed.failures)
     return replace(
         parsed,
-        tables=tuple(map(_without, parsed.tables)),
+        tables=tuple(map(_drop_absurd, parsed.tables)),
         failures=tuple(sorted((*new, *parsed.failures), key=lambda failure: failure.line)),
         remarks=remarks,
     )
@@ -116,7 +116,7 @@ def _absurd_in(line: str, negative: bool) -> str | None:
     return None
 
 
-def _without(table: Table) -> Table:
+def _drop_absurd(table: Table) -> Table:
     """Return a table whose absurd cells are empty; it is incomplete if it had one."""
     rows = tuple(
         tuple(None if _is_absurd(cell, unit) else cell for cell, unit in zip(row, table.units, strict=True))

@@ -8,7 +8,7 @@ from typing import Any
 
 from railyard.base.clean_text import clean
 from railyard.base.json_codec import encode
-from railyard.parsers.nccl_said import Job, Log, Spoken
+from railyard.parsers.nccl_said import Job, Log, NcclOutput
 from railyard.parsers.parsed import Parsed, Remark, Table
 
 FORMAT = 1
@@ -26,7 +26,7 @@ def to_json(parsed: Parsed, file: str | None = None) -> dict[str, Any]:
         "tables": [_table(table) for table in parsed.tables],
         **({"fabric": [encode(port.as_json(), "fabric") for port in parsed.fabric]} if parsed.fabric else {}),
         **({"hardware": encode(parsed.hardware.as_json(), "hardware")} if parsed.hardware else {}),
-        **({} if parsed.nccl is None else {"nccl": _spoken(parsed.nccl)}),
+        **({} if parsed.nccl is None else {"nccl": _nccl_json(parsed.nccl)}),
         "failures": _remarks(parsed.failures),
         "remarks": _remarks(parsed.remarks),
     }
@@ -51,12 +51,12 @@ def _remarks(remarks: Sequence[Remark]) -> list[dict[str, Any]]:
     return [{"line": remark.line, "text": clean(remark.text)} for remark in remarks]
 
 
-def _spoken(nccl: Spoken) -> dict[str, Any]:
+def _nccl_json(nccl: NcclOutput) -> dict[str, Any]:
     """Return the jobs of nccl-tests, and the log: for each kind of sentence a list of its values by name."""
     log = nccl.log
     return {
         "jobs": [_job(job) for job in nccl.jobs],
-        "log": None if log is None else {field.name: _said(getattr(log, field.name)) for field in fields(Log)},
+        "log": None if log is None else {field.name: _values_json(getattr(log, field.name)) for field in fields(Log)},
     }
 
 
@@ -70,11 +70,11 @@ def _job(job: Job) -> dict[str, Any]:
         "avg_busbw_gb_s": job.avg_busbw_gb_s,
         "out_of_bounds": job.out_of_bounds,
         "separate_from": job.separate_from,
-        "ranks": _said(job.ranks),
+        "ranks": _values_json(job.ranks),
     }
 
 
-def _said(values: Sequence[Any]) -> list[Any]:
+def _values_json(values: Sequence[Any]) -> list[Any]:
     return [{name: _value(value) for name, value in each._asdict().items()} for each in values]
 
 
@@ -82,5 +82,5 @@ def _value(value: Any) -> Any:
     if isinstance(value, str):
         return clean(value)
     if hasattr(value, "_asdict"):
-        return _said([value])[0]
+        return _values_json([value])[0]
     return list(value) if isinstance(value, tuple) else value

@@ -15,7 +15,7 @@ from itertools import pairwise, starmap
 from operator import and_
 from typing import NamedTuple
 
-from railyard.parsers.lines import cleaned, decimals
+from railyard.parsers.lines import clean_text, decimals
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 #: Narrower columns break every line of every tool. Broader ones break no row.
@@ -94,7 +94,7 @@ def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple
         return None
     lines = text.replace("\r\n", "\n").split("\n")  # with colours and tags: they fill the column, too
     if parsed.tables:
-        plain = cleaned(text).split("\n")
+        plain = clean_text(text).split("\n")
         for number in _rests(parsed, plain):
             if len(plain[number - 1]) >= _NARROWEST_REST:
                 return len(plain[number - 1]), number, plain[number - 1]
@@ -269,7 +269,7 @@ def _ways_to_join(lines: Sequence[str], column: int, suspects: Container[int] | 
         if any(not is_indented or between or following[0].isspace() for _, following in rests):
             ends = ((line, following.lstrip() if is_indented else following) for line, following in rests)
             in_number = goes_on is not before_short and not between and any(starmap(_breaks_a_number, ends))
-            yield _Way(_joined(lines, goes_on, between, is_indented), goes_on.index(True) + 1, in_number)
+            yield _Way(_join(lines, goes_on, between, is_indented), goes_on.index(True) + 1, in_number)
 
 
 def _ways_at_blanks(lines: Sequence[str], suspects: Container[int] | None) -> Iterator[_Way]:
@@ -301,7 +301,7 @@ def _ways_at_blanks(lines: Sequence[str], suspects: Container[int] | None) -> It
         ways.append((tuple(unknown), " "))
     for goes_on, between in dict.fromkeys(ways):
         if any(map(and_, goes_on, unknown)):
-            yield _Way(_joined(lines, goes_on, between, bool(between)), goes_on.index(True) + 1, False)
+            yield _Way(_join(lines, goes_on, between, bool(between)), goes_on.index(True) + 1, False)
 
 
 def _every_second(goes_on: Sequence[bool]) -> list[bool]:
@@ -312,7 +312,7 @@ def _every_second(goes_on: Sequence[bool]) -> list[bool]:
     return found
 
 
-def _joined(lines: Sequence[str], goes_on: Sequence[bool], between: str, is_indented: bool) -> str:
+def _join(lines: Sequence[str], goes_on: Sequence[bool], between: str, is_indented: bool) -> str:
     """Return the text with each line that goes on joined with the next one."""
     made = [lines[0]]
     for is_open, line in zip(goes_on, lines[1:], strict=True):

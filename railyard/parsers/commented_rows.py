@@ -13,7 +13,7 @@ from dataclasses import replace
 from railyard.base.clean_text import one_line
 from railyard.parsers import PARSERS
 from railyard.parsers.broken_lines import count_cells, rows_of
-from railyard.parsers.lines import cleaned, texts_of
+from railyard.parsers.lines import clean_text, texts_of
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 #: Tools whose rows are below a heading: what is above the first one is none of them.
@@ -43,7 +43,7 @@ _CHECKED = re.compile(r"\b(?:pass(?:ed)?|fail(?:ed)?|skipped)\b", re.IGNORECASE)
 
 def without_commented_rows(parsed: Parsed, text: str) -> Parsed:
     """Return what was read, with a failure for each row that is commented out, and the tables above as incomplete."""
-    whole = cleaned(text)
+    whole = clean_text(text)
     has_decimals = _CANDIDATE.search(whole) is not None
     if not parsed.tables or not (has_decimals or _WHOLE_NUMBERS.search(whole)):
         return parsed

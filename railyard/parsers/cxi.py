@@ -58,7 +58,7 @@ def parse(text: str) -> Parsed:
         said = line.text.strip()
         if said == _TITLE:
             runs.append(_Run(line.number))
-        elif said and not (_taken(runs[-1], said, line.ended) if runs else _LINE.match(said)):
+        elif said and not (_take_line(runs[-1], said, line.ended) if runs else _LINE.match(said)):
             if runs and not runs[-1].ended and (line.dots or is_failure(said)):
                 runs[-1].spoiled = True
             failed = bool(_REFUSAL.match(said)) or is_failure(said)
@@ -73,7 +73,7 @@ def parse(text: str) -> Parsed:
     )
 
 
-def _taken(run: _Run, said: str, whole: bool) -> bool:
+def _take_line(run: _Run, said: str, whole: bool) -> bool:
     """Take a line if it is the test's own; return whether it is."""
     if _LINE.match(said):
         run.ended = run.ended or bool(run.headed and whole)

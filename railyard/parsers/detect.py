@@ -18,24 +18,24 @@ from railyard.parsers.bare_rows import refuse_bare_rows
 from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, says_broken, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.commented_rows import without_commented_rows
-from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.fabric.hardware import together
-from railyard.parsers.fabric.text import without_marks
-from railyard.parsers.joined_lines import without_joined_lines
-from railyard.parsers.lines import Line, cleaned, first_line, is_failure, lines_of
-from railyard.parsers.lost_signs import with_lost_signs
-from railyard.parsers.mixed_rows import without_mixed_rows
-from railyard.parsers.parsed import Parsed, ParseError, Remark
-from railyard.parsers.pasted import (
+from railyard.parsers.decorations import (
     begins_with_prefix,
     comment_mark,
     forms_with_blanks,
     has_boxes_in_cells,
     markdown_rule,
+    strip_decorations,
     two_sources,
-    undecorated,
     without_prefixes,
 )
+from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.fabric.hardware import combine
+from railyard.parsers.fabric.text import without_marks
+from railyard.parsers.joined_lines import without_joined_lines
+from railyard.parsers.lines import Line, clean_text, first_line, is_failure, lines_of
+from railyard.parsers.lost_signs import with_lost_signs
+from railyard.parsers.mixed_rows import without_mixed_rows
+from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 # What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
 # failure, since here no line of a benchmark is beside it: any prose may have the words "aborted" and "unreachable".
@@ -67,13 +67,13 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     tool that has no parser.
     """
     read = _whichever if tool is None else _parser(tool)
-    text = undecorated(text)
+    text = strip_decorations(text)
     if has_boxes_in_cells(text):
         rule = markdown_rule(text)
         raise ParseError(rule, text.split("\n")[rule - 1], f"the output as its tool prints it, {_NO_MARKDOWN}")
     signed = with_lost_signs(text)
     try:
-        parsed = _whole(signed, read)
+        parsed = _read_either_form(signed, read)
     except ParseError:
         plain = _without_prefixes(text, read)
         if plain is None:
@@ -90,12 +90,12 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     return parsed if count_cells(rows_of(plain)) < count_cells(rows_of(parsed)) else plain
 
 
-def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
+def _read_either_form(text: str, read: Callable[[str], Parsed]) -> Parsed:
     """Return what is in a text, or in its form with blanks between columns in which more is read. Raises ParseError."""
-    text = cleaned(text)  # here once, or each check below would do it again
+    text = clean_text(text)  # here once, or each check below would do it again
     error = None
     try:
-        parsed = _checked(text, read)
+        parsed = _check_lines(text, read)
     except ParseError as caught:
         parsed, error = Parsed(), caught
     if parsed.fabric or parsed.hardware or (parsed.tables and not _leaves_columns(parsed, text)):
@@ -105,7 +105,7 @@ def _whole(text: str, read: Callable[[str], Parsed]) -> Parsed:
     most = _count(parsed)
     for form in () if is_broken else forms_with_blanks(text):
         try:
-            other = _checked(cleaned(with_lost_signs(form)), read)
+            other = _check_lines(clean_text(with_lost_signs(form)), read)
         except ParseError:
             continue
         if (count := _count(other)) > most or other.fabric or other.hardware:
@@ -155,7 +155,7 @@ def _with_form(parsed: Parsed, text: str) -> Parsed:
     return parsed
 
 
-def _checked(text: str, read: Callable[[str], Parsed]) -> Parsed:
+def _check_lines(text: str, read: Callable[[str], Parsed]) -> Parsed:
     """Return what is in a text, or a failure if its lines were broken. Raises ParseError."""
     try:
         parsed = read(text)
@@ -189,16 +189,16 @@ def _without_prefixes(text: str, read: Callable[[str], Parsed], is_read: bool = 
     A text that was read as it is (``is_read``) has one source: other prefixes are the tool's own ("s2: " of iperf3).
     Raises ParseError if several processes print rows, which would be mixed.
     """
-    found = without_prefixes(cleaned(text))
+    found = without_prefixes(clean_text(text))
     if found is None or (is_read and found[1]):
         return None
     plain, alone = found
     try:
-        parsed = _whole(with_lost_signs(plain), read)
+        parsed = _read_either_form(with_lost_signs(plain), read)
     except ParseError:
         return None
     if len(alone) > 1:
-        known = {who: recognised(with_lost_signs(part), {"": read}) for who, part in alone.items()}
+        known = {who: read_by_tool(with_lost_signs(part), {"": read}) for who, part in alone.items()}
         printing = [who for who, each in known.items() if each and each[""].tables]
         if len(printing) > 1:
             raise two_sources(text, *printing[:2])
@@ -207,14 +207,14 @@ def _without_prefixes(text: str, read: Callable[[str], Parsed], is_read: bool = 
 
 @held_back
 def _whichever(text: str) -> Parsed:
-    text = cleaned(text)  # here once, or each parser would do it again
-    known, states = recognised(text, PARSERS), recognised(text, FABRIC_PARSERS)
+    text = clean_text(text)  # here once, or each parser would do it again
+    known, states = read_by_tool(text, PARSERS), read_by_tool(text, FABRIC_PARSERS)
     printed = {tool: parsed for tool, parsed in known.items() if _own_lines(parsed)}
     if len(printed) > 1:
-        raise _claimed_twice(printed, text) or _mixed(printed, text)
+        raise _claimed_twice(printed, text) or _mixed_error(printed, text)
     ports = [parsed for parsed in states.values() if parsed.fabric or parsed.hardware]
     if printed or ports:
-        return _with_log(_together([*printed.values(), *ports]), known.values())
+        return _with_log(_combine_parts([*printed.values(), *ports]), known.values())
     # without ports, a fabric tool needs a sign of its own: any manual has its name and the word "failed"
     portless = [parsed for parsed in states.values() if any(map(_no_port, (*parsed.failures, *parsed.remarks)))]
     alone = [*known.values(), *portless]
@@ -229,11 +229,11 @@ def _with_log(parsed: Parsed, known: Iterable[Parsed]) -> Parsed:
     return parsed if parsed.nccl or spoken is None else replace(parsed, nccl=spoken)
 
 
-def recognised(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dict[str, Parsed]:
+def read_by_tool(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dict[str, Parsed]:
     """Return what the parsers read in the text, by tool; only those that accept it, none if none does."""
-    text = cleaned(text)
+    text = clean_text(text)
     marked = without_marks(text)  # as a fabric's tools are read
-    forms = {text.folded, cleaned(marked).folded} if marked is not text else {text.folded}
+    forms = {text.folded_text, clean_text(marked).folded_text} if marked is not text else {text.folded_text}
     found = {}
     for tool in parsers:
         if not any(tool_signs.can_be_of(tool, form) for form in forms):
@@ -245,7 +245,7 @@ def recognised(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dic
     return found
 
 
-def _together(parts: Sequence[Parsed]) -> Parsed:
+def _combine_parts(parts: Sequence[Parsed]) -> Parsed:
     """Return the tables of a benchmark and the ports of fabric tools in one text, ports in the order of the text.
 
     A line is a remark or a failure only if no part knows it as its own. If the benchmark's parser takes a line for no
@@ -266,7 +266,7 @@ def _together(parts: Sequence[Parsed]) -> Parsed:
         failures=tuple(failures[line] for line in sorted(failures)),
         remarks=tuple(remarks[line] for line in sorted(remarks)),
         fabric=tuple(sorted((port for part in parts for port in part.fabric), key=lambda port: port.line)),
-        hardware=together([part.hardware for part in parts]),
+        hardware=combine([part.hardware for part in parts]),
     )
 
 
@@ -332,7 +332,7 @@ def _claimed_twice(printed: Mapping[str, Parsed], text: str) -> ParseError | Non
     return None
 
 
-def _mixed(printed: Mapping[str, Parsed], text: str) -> ParseError:
+def _mixed_error(printed: Mapping[str, Parsed], text: str) -> ParseError:
     begins = sorted((_first_line(parsed), tool) for tool, parsed in printed.items())
     second = begins[1][0]
     where = ", ".join(f"{tool} begins in line {line}" for line, tool in begins)

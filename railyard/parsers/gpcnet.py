@@ -78,7 +78,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line in each_line(text):
         reader.read(line)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -109,17 +109,17 @@ class _Reader:
         if text[0] == "|" and self._bars(line):
             return
         if text[0] == "|" and self.box is None:
-            self._untitled(line)
+            self._report_untitled(line)
             return
         if text[0] == "+" and not text.rstrip().strip("+-"):
             # the rule above a title has no "+" below each bar
             if len(text) > 60 and text.count("+") == 2 and self.box and self.box.cells:
                 self._close(followed=True)
             return
-        if not self._named(line.number, text[:200]):
+        if not self._read_heading(line.number, text[:200]):
             self._foreign(line)
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         if self.part is not None:
             self._spoil()
@@ -157,7 +157,7 @@ class _Reader:
             return self._test(line, box, words)
         return True
 
-    def _untitled(self, line: Line) -> None:
+    def _report_untitled(self, line: Line) -> None:
         """Report the first line of a box whose title is missing, or broken: none of its rows can be read."""
         if not self.untitled:
             self.failures.append(
@@ -196,12 +196,12 @@ class _Reader:
             self.failures.append(Remark(line.number, line.text.strip()))
         return True
 
-    def _named(self, line: int, text: str) -> bool:
+    def _read_heading(self, line: int, text: str) -> bool:
         """Read a line above the boxes; a refusal is only there."""
         if " = " in text or "Legend" in text:
             return bool(_LEGEND.match(text))
         if "Test" not in text:
-            return self._refused(line, text)
+            return self._read_refusal(line, text)
         banner, nodes, split = _BANNER.match(text), _NODES.match(text), _SPLIT.match(text)
         if banner:
             self._close(followed=False)
@@ -214,7 +214,7 @@ class _Reader:
             self.context[f"{split['which'].lower()}_nodes"] = int(split["nodes"])
         return bool(banner or nodes or split)
 
-    def _refused(self, line: int, text: str) -> bool:
+    def _read_refusal(self, line: int, text: str) -> bool:
         if "ERROR: " not in text or not _REFUSAL.match(text):
             return False
         self.known = True

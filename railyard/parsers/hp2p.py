@@ -62,7 +62,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -82,7 +82,7 @@ class _Reader:
         """Read one stripped line."""
         if _SUMMARY.match(text[:60]):
             if self.finished or (self._open() and self.begun < self.summaries[-1].line):
-                self._mixed(line, text)
+                self._report_mixed(line, text)
             self.summaries.append(_Summary(line.number, self.size))
         elif not self._of_matrix(line) and not self._own(line, text[:_LONGEST]):
             is_unread = line.ended and bool(_BEGUN.match(text))
@@ -93,7 +93,7 @@ class _Reader:
             for summary in self._open() if failed or line.dots else ():
                 summary.spoiled = True
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         found = [summary for summary in self.summaries if summary.figures]
         if not found and self.begun:
@@ -124,7 +124,7 @@ class _Reader:
         matrix.rows.append(row)
         return True
 
-    def _mixed(self, line: Line, text: str) -> None:
+    def _report_mixed(self, line: Line, text: str) -> None:
         self.mixed = self.mixed or Remark(line.number, f"found {text!r} before the run above has ended: {MIXED}")
 
     def _open(self) -> list[_Summary]:
@@ -136,11 +136,11 @@ class _Reader:
             known = found["unit"] == _UNITS[found["what"]]
             for summary in self._open() if known else ():
                 if name in summary.figures:
-                    self._mixed(line, text)
+                    self._report_mixed(line, text)
                 factor = BINARY_MB if found["unit"] == "MB/s" else 1.0
                 summary.figures[name] = float(found["value"]) * factor, found["unit"]
             if known and self.summaries and not self._open():
-                self._mixed(line, text)
+                self._report_mixed(line, text)
             return known and bool(self._open())
         if size := _SIZE.match(text):
             self.size = int(size["size"]) if line.ended else None

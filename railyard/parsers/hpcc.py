@@ -26,7 +26,7 @@ from types import MappingProxyType
 from railyard.parsers.hpcc_words import (
     Figure,
     begins_figures,
-    converted,
+    convert,
     figures,
     is_prose,
     largest_rates,
@@ -34,7 +34,7 @@ from railyard.parsers.hpcc_words import (
     summary_figure,
 )
 from railyard.parsers.hpl_run import HplReader
-from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, number, own_text, remembering
+from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, number, own_text, remember_matches
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 
 TOOL = "hpcc"
@@ -61,8 +61,8 @@ _OWN = re.compile(
     r"^(?:[#=-]{20,}|Produced by|Innovative Computing|University of|See the source|Compiled on|Hostname:"
     r"|Current time \(|End of HPC Challenge tests\.)"
 )
-_is_own = remembering(_OWN)
-_is_bad = remembering(_BAD)
+_is_own = remember_matches(_OWN)
+_is_bad = remember_matches(_BAD)
 # The tables of LatencyBandwidth -> how many figures a whole row has
 _NETWORK = MappingProxyType({"LatencyBandwidth": 5, "PingPong": 6, "NaturallyOrderedRing": 2, "RandomlyOrderedRing": 2})
 _BY_SIZE = 5
@@ -98,7 +98,7 @@ def parse(text: str) -> Parsed:
         reader.read(line, stripped)
     if not reader.known:
         raise foreign(text, _EXPECTED)
-    return reader.parsed()
+    return reader.result()
 
 
 class _Reader:
@@ -125,7 +125,7 @@ class _Reader:
             if not _is_own(text):
                 self.hpl.read(line, text)
             return
-        if self._inside(self.section, line, text):
+        if self._read_inside(self.section, line, text):
             if text.endswith("(failed).") or text == "Success=0":
                 self.failures.append(Remark(line.number, text))
         elif line.ended and begins_figures(text):
@@ -134,7 +134,7 @@ class _Reader:
             failed = bad or is_failure(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
-    def parsed(self) -> Parsed:
+    def result(self) -> Parsed:
         """Return what was found, after every line was read."""
         self._close(ended=False)
         self._finish()
@@ -161,7 +161,7 @@ class _Reader:
             self.section = _Section(found["name"], line.number)
         return True
 
-    def _inside(self, section: _Section, line: Line, text: str) -> bool:
+    def _read_inside(self, section: _Section, line: Line, text: str) -> bool:
         if not line.ended:
             return False  # its last number may be cut
         if section.name == "PTRANS":
@@ -177,7 +177,7 @@ class _Reader:
         if len(words) != 1 + len(_PTRANS) or words[0] not in ("WALL", "CPU") or words[8] not in ("PASSED", "FAILED"):
             return False
         cells: list[Cell] = [number(word) for word in words[1:]]
-        cells[8] = converted(number(words[9]), 1000)
+        cells[8] = convert(number(words[9]), 1000)
         if any(cell is None for place, cell in enumerate(cells) if place != 7):
             return False
         cells[7] = words[8] == "PASSED"

@@ -6,7 +6,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 
-from railyard.parsers.lines import number, remembering
+from railyard.parsers.lines import number, remember_matches
 from railyard.parsers.parsed import Cell, Table
 
 
@@ -121,7 +121,7 @@ _BEGUN = re.compile(
     r"|On (?:naturally|randomly)|(?:WALL|CPU) +[0-9])"
 )
 
-_matches_prose = remembering(_PROSE)
+_matches_prose = remember_matches(_PROSE)
 
 
 def figures(text: str) -> tuple[Figure, ...]:
@@ -172,10 +172,10 @@ def summary_figure(key: str, value: str) -> Figure | None:
     found = number(value)
     if found is None and value.lstrip("-+").lower() not in ("nan", "inf"):
         return None
-    return Figure(key.lower(), unit, converted(found, factor))
+    return Figure(key.lower(), unit, convert(found, factor))
 
 
-def converted(value: int | float | None, factor: int) -> int | float | None:
+def convert(value: int | float | None, factor: int) -> int | float | None:
     """Return a printed value in the unit after reading; None for None and for what no float can hold."""
     if value is None or factor == 1:
         return value
@@ -207,7 +207,7 @@ def begins_figures(text: str) -> bool:
 
 def _figure(what: str, value: str, printed: str) -> Figure:
     unit, factor = _UNITS[printed]
-    return Figure(_column(what), unit, converted(number(value), factor))
+    return Figure(_column(what), unit, convert(number(value), factor))
 
 
 @lru_cache(maxsize=256)

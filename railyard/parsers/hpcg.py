@@ -85,7 +85,7 @@ def parse(text: str) -> Parsed:
         last = line, stripped
     if last is not None:
         reader.read(*last, broken=False)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -110,7 +110,7 @@ class _Reader:
         elif found is None or not self._take(line, *found, whole=line.ended and not broken):
             self._foreign(line, text)
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         if not self.reports:
             raise foreign(text, _EXPECTED)

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from railyard.base.bounds import AGREEMENT_SHARE
 from railyard.base.wording import number as shown
-from railyard.parsers.lines import Line, is_failure, not_a_number, number, remembering
+from railyard.parsers.lines import Line, is_failure, not_a_number, number, remember_matches
 from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
 
 _FIRST, _LAST = ("N", "NB", "P", "Q", "time", "performance"), ("passed",)
@@ -34,7 +34,7 @@ _OWN = re.compile(
     r"|Written by A\. P|Modified by |An explanation of the input|The following parameter|- The |- Computational tests"
     r"|HPL_pdgesv\(\) |\|\||(?:\S{1,80}\s+:\s+)?Column=|Prog=|(?:\+ )*Max aggregated|(?:Time\s+)?Gflops$)"
 )
-_is_own = remembering(_OWN)
+_is_own = remember_matches(_OWN)
 _HALF_A_DIGIT_S = 0.005  # HPL prints its time with two decimals
 _TOLD_BY = 0.25  # a time that lost a larger share by rounding says nothing
 _UNREAD = "a row that cannot be read: "
@@ -180,7 +180,7 @@ class HplReader:
         self._ended = True
         return True
 
-    def _reported(self, line: Line, text: str) -> bool:
+    def _read_report(self, line: Line, text: str) -> bool:
         """Read what HPL_pwarn and HPL_abort print: "HPL ERROR from process # 0, …" and ">>> … <<<" below it."""
         if not text.startswith(("HPL ERROR", "HPL WARNING from", ">>> ")):
             return False
@@ -261,7 +261,7 @@ def _contradiction(cells: Sequence[Cell]) -> str | None:
 # A line's first character -> what it can be
 _KINDS: Mapping[str, tuple[Callable[[HplReader, Line, str], bool], ...]] = MappingProxyType(
     {
-        "H": (HplReader._banner, HplReader._begin, HplReader._reported),
+        "H": (HplReader._banner, HplReader._begin, HplReader._read_report),
         "r": (HplReader._banner,),
         "T": (HplReader._title,),
         "W": (HplReader._begin,),
@@ -270,7 +270,7 @@ _KINDS: Mapping[str, tuple[Callable[[HplReader, Line, str], bool], ...]] = Mappi
         "F": (HplReader._check, HplReader._count),
         ".": (HplReader._check,),
         "E": (HplReader._end,),
-        ">": (HplReader._reported,),
+        ">": (HplReader._read_report,),
         **dict.fromkeys("0123456789", (HplReader._count, HplReader._rest, HplReader._check)),
     }
 )

@@ -25,10 +25,10 @@ from railyard.parsers.lines import (
     foreign,
     is_failure,
     is_no_next_size,
+    is_whole,
     not_a_number,
     number,
     own_text,
-    whole,
 )
 from railyard.parsers.parsed import Caution, Parsed, Remark, Table
 
@@ -102,7 +102,7 @@ def parse(text: str) -> Parsed:
         block = reader.block
         while block and block.headings and (run := scanner.run(pattern_of(tuple(block.headings)))):
             block.take(run)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -130,13 +130,13 @@ class _Reader:
             known = self._comment(line, text)
         elif text[0] in _NUMERAL:
             self.heading_part = []
-            known = self._row(line, text) or self._given_up(line, text) or self._wrapped(line)
+            known = self._row(line, text) or self._given_up(line, text) or self._read_wrapped(line)
         else:
             known = self._heading(line)
         if not known:
             self._foreign(line, text)
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         self._close(followed=False)
         self._end_run(ended=False)
@@ -147,7 +147,7 @@ class _Reader:
         return Parsed(tuple(self.tables), tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
 
     def _comment(self, line: Line, text: str) -> bool:
-        kind, found = _said(text)
+        kind, found = _comment_kind(text)
         if kind == "context" and found:
             if self.block and not self.block.rows:
                 given = {k.removeprefix("group_"): v for k, v in found.groupdict().items() if v is not None}
@@ -207,7 +207,7 @@ class _Reader:
         block, words = self.block, line.words
         if block is None or not fits(words, block.headings):
             return False
-        if whole(line, _DECIMALS):
+        if is_whole(line, _DECIMALS):
             block.add(words)
             if any(not_a_number(word) for word in words):
                 self.failures.append(Remark(line.number, text))
@@ -223,13 +223,13 @@ class _Reader:
         self.failures.append(Remark(line.number, text))
         return True
 
-    def _wrapped(self, line: Line) -> bool:
+    def _read_wrapped(self, line: Line) -> bool:
         """Read a line with fewer numbers than a row: half of a wrapped row, else a cut one."""
         block, words = self.block, line.words
         if block is None or not words or any(number(word) is None for word in words):
             return False
         joined = block.part + words
-        if fits(joined, block.headings) and whole(line, _DECIMALS):
+        if fits(joined, block.headings) and is_whole(line, _DECIMALS):
             block.add(joined)
             return True
         sizes = [row[0] for row in block.rows[-3:]] if block.headings[:1] == ["#bytes"] else []
@@ -270,7 +270,7 @@ class _Reader:
 
 
 @lru_cache(maxsize=512)  # a long output repeats few different comments
-def _said(text: str) -> tuple[str, re.Match[str] | None]:
+def _comment_kind(text: str) -> tuple[str, re.Match[str] | None]:
     """Return what kind of comment this line is, and its match: one of ``_SAID``, else "own", else "failure"."""
     for kind, pattern in _SAID if len(text) <= _LONGEST else ():
         found = pattern.match(text)

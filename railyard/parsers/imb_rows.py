@@ -88,7 +88,7 @@ class Block:
         # IMB-MT has two columns of bandwidth at most; all are converted
         places = [place for place, column in enumerate(columns) if column == "bandwidth"]
         if places and "message_rate" in columns:
-            rows = [_unrounded(row, places[0], columns) for row in rows]
+            rows = [_restore_bandwidth(row, places[0], columns) for row in rows]
         if factor != 1.0:
             rows = [tuple(_times(c, factor) if n in places else c for n, c in enumerate(row)) for row in rows]
         return Table(
@@ -106,7 +106,7 @@ class Block:
         )
 
 
-def _unrounded(row: tuple[Cell, ...], place: int, columns: Sequence[str]) -> tuple[Cell, ...]:
+def _restore_bandwidth(row: tuple[Cell, ...], place: int, columns: Sequence[str]) -> tuple[Cell, ...]:
     """Return a row whose bandwidth was printed as 0.00 with what its message rate gives, if that rounds to 0.00.
 
     4 B, 900 times a second, over a busy host's TCP, are 0.0036 MB/s.

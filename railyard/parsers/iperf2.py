@@ -181,7 +181,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -216,12 +216,12 @@ class _Reader:
         elif server := _SERVERS.match(text[:100]):
             for run in self.runs[-1:]:
                 if run.protocol == "TCP" or (server["id"], True) in run.reports:
-                    self._mixed(line, text)
+                    self._report_mixed(line, text)
                 run.is_servers = True
         elif not (text.startswith(("-----", *_OWN)) or text.endswith("datagrams")):
             self._foreign(line, text)
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         if not self.runs and self.begun:
             self.failures.append(Remark(self.begun, "a client without a connection"))
@@ -248,7 +248,7 @@ class _Reader:
             return True
         found = _REPORT.match(text) if len(text) <= 400 else None
         if found is None:
-            return text.startswith("[ ID]") or (line.ended and self._unread(line, text))
+            return text.startswith("[ ID]") or (line.ended and self._fail_unread(line, text))
         if "nan%)" in found["rest"]:  # of no datagram at all
             self.failures.append(Remark(line.number, f"not finite: {text[:300]}"))
         report = _of(line.number, found)
@@ -262,11 +262,11 @@ class _Reader:
         if not self.runs or (report.start == 0 and self._is_next(report)):
             self._begin(line)
         elif not self.runs[-1].has_unread and self.runs[-1].is_of_another(report):
-            self._mixed(line, text)
+            self._report_mixed(line, text)
         self.runs[-1].take(report)
         return True
 
-    def _unread(self, line: Line, text: str) -> bool:
+    def _fail_unread(self, line: Line, text: str) -> bool:
         """Take a report of another form, whose figures are missing; return whether it is one."""
         is_report = bool(self.runs) and bool(_UNREAD.match(text[:400]))
         if is_report:
@@ -274,7 +274,7 @@ class _Reader:
             self.runs[-1].spoiled = self.runs[-1].has_unread = True
         return is_report
 
-    def _mixed(self, line: Line, text: str) -> None:
+    def _report_mixed(self, line: Line, text: str) -> None:
         self.mixed = self.mixed or Remark(line.number, f"found {text[:200]!r} before the run above has ended: {MIXED}")
 
     def _connect(self, line: Line, text: str, connected: re.Match[str]) -> None:
@@ -283,7 +283,7 @@ class _Reader:
         if not self.runs or self.runs[-1].is_over() or (self.clients and not self._answers(back)):
             self._begin(line)
         elif stream in self.runs[-1].streams:
-            self._mixed(line, text)
+            self._report_mixed(line, text)
         self.runs[-1].streams[stream] = back
         if "(full-duplex)" in connected["rest"]:
             self.runs[-1].streams[f"*{stream.lstrip('*')}"] = not back

@@ -64,7 +64,7 @@ def _read(text: str) -> Parsed:
     if not (reader.runs or reader.failures):
         for line in each_line(text):
             reader.read(line)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -84,10 +84,10 @@ class _Reader:
                 self._closing(line)
         elif "[ ID]" in text:
             self._heading(text)
-        elif text and not text.isspace() and not self._said(line, text):
+        elif text and not text.isspace() and not self._read_own_line(line, text):
             self._foreign(line, text.strip())
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after everything was read."""
         tables = []
         for run in self.runs:
@@ -150,7 +150,7 @@ class _Reader:
         for run in self.runs[-1:]:
             run.take(found["id"], found["way"], interval)
 
-    def _said(self, line: Line, text: str) -> bool:
+    def _read_own_line(self, line: Line, text: str) -> bool:
         """Read what a run says about itself; return whether the line is one of iperf3's."""
         begins = _BEGINS.match(text) if ", port " in text else None
         if begins:

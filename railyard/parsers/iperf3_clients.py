@@ -49,7 +49,7 @@ def _of_client(lines: Sequence[str], title: str, titles: Sequence[str]) -> list[
 
 def _sum(tables: Sequence[tuple[str, Table]]) -> Table:
     """Return one table: what arrived of each client, and the sum."""
-    rates = [_arrived(table) for _, table in tables]
+    rates = [_received_bandwidth(table) for _, table in tables]
     first = tables[0][1]
     return replace(
         first,
@@ -69,7 +69,7 @@ def _sum(tables: Sequence[tuple[str, Table]]) -> Table:
     )
 
 
-def _arrived(table: Table) -> float:
+def _received_bandwidth(table: Table) -> float:
     """Return a client's bandwidth: its last row is what the receiver counted, if it is there."""
     value = table.rows[-1][0]
     return float(value) if isinstance(value, int | float) else 0.0

@@ -35,11 +35,11 @@ def read(text: str) -> tuple[list[Run], list[Remark]]:
         piece = {event: found.get("data")} if isinstance(event, str) else found
         start, end, error = piece.get("start"), piece.get("end"), piece.get("error")
         if isinstance(start, dict):
-            runs.append(_started(line, start))
+            runs.append(_start_run(line, start))
         for run in runs[-1:]:
             _take_intervals(run, line, piece)
         if runs and isinstance(end, dict):
-            _ended(runs[-1], end)
+            _end_run(runs[-1], end)
         if runs and isinstance(error, str):
             failures.append(Remark(line, f"iperf3: {error[:2000]}"))
             runs[-1].spoiled = True
@@ -50,7 +50,7 @@ def _is_own(beginning: str) -> bool:
     return "iperf 3" in beginning or beginning.startswith(('{"event":"', '{\n\t"start"'))
 
 
-def _started(line: int, start: dict[str, Any]) -> Run:
+def _start_run(line: int, start: dict[str, Any]) -> Run:
     version, said = start.get("version"), start.get("test_start")
     run = Run(line)
     if isinstance(version, str) and version.startswith("iperf 3"):
@@ -82,7 +82,7 @@ def _take_intervals(run: Run, line: int, piece: dict[str, Any]) -> None:
                 run.take(SUM, way, Interval(line, start, end, rate * _BIT))
 
 
-def _ended(run: Run, end: dict[str, Any]) -> None:
+def _end_run(run: Run, end: dict[str, Any]) -> None:
     run.done = True
     sums = [(end.get(name), role, way if run.both else None) for name, role, way in _SUMS]
     if not any(isinstance(values, dict) for values, _, _ in sums):

@@ -51,10 +51,10 @@ def wrong_intervals(intervals: Sequence[Interval], closing_mb_s: Sequence[float]
     ``closing_mb_s``: what the ends counted over the whole run of ``seconds``. Without all its intervals only those that
     are there are looked at.
     """
-    return _contradiction(intervals, closing_mb_s, seconds) or _still(intervals, seconds)
+    return _contradiction(intervals, closing_mb_s, seconds) or _find_silence(intervals, seconds)
 
 
-def _still(intervals: Sequence[Interval], seconds: float) -> Remark | None:
+def _find_silence(intervals: Sequence[Interval], seconds: float) -> Remark | None:
     longest = max((each.seconds for each in intervals), default=0.0)
     whole = [each for each in intervals if each.seconds >= _WHOLE * longest]
     usual = statistics.median(each.bandwidth_mb_s for each in whole) if whole else 0.0

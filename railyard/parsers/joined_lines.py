@@ -7,7 +7,7 @@ the words that begin a line of each such tool: within a line, they show that two
 import re
 
 from railyard.base.clean_text import one_line
-from railyard.parsers.lines import cleaned
+from railyard.parsers.lines import clean_text
 from railyard.parsers.parsed import Parsed, Remark
 
 _SHOWN = 100  # characters
@@ -53,7 +53,7 @@ def without_joined_lines(parsed: Parsed, text: str) -> Parsed:
     if parsed.fabric or parsed.hardware:
         return parsed
     tools = _SIGNS.keys() & ({table.tool for table in parsed.tables} if parsed.tables else _LOSE_ALL)
-    plain = cleaned(text)
+    plain = clean_text(text)
     found = [match.end() for tool in tools if (match := _SIGNS[tool].search(plain))]
     if not found:
         return parsed

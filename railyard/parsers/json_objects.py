@@ -8,14 +8,14 @@ _ATTEMPTS = 8  # texts that only look like an object: each costs at most its len
 _BEGINNING = 4000
 
 
-class Found(NamedTuple):
+class JsonObject(NamedTuple):
     """An object: its lines, 1-based, and its value; None if it is cut or not JSON."""
 
     lines: range
     value: dict[str, Any] | None
 
 
-def objects(text: str, is_own: Callable[[str], bool]) -> Iterator[Found]:
+def objects(text: str, is_own: Callable[[str], bool]) -> Iterator[JsonObject]:
     """Yield every object that begins a line, at any indent.
 
     If an object is not whole, ``is_own`` says, from its beginning, whether it is one of the tool's.
@@ -32,11 +32,11 @@ def objects(text: str, is_own: Callable[[str], bool]) -> Iterator[Found]:
         except (ValueError, RecursionError):
             failed += 1
             if is_own(text[start : start + _BEGINNING]):
-                yield Found(range(line, line + 1), None)
+                yield JsonObject(range(line, line + 1), None)
             start += 1
             continue
         if isinstance(found, dict):
-            yield Found(range(line, line + text.count("\n", start, end) + 1), found)
+            yield JsonObject(range(line, line + text.count("\n", start, end) + 1), found)
         start = end
 
 

@@ -85,7 +85,7 @@ class Scanner(Iterator[Line]):
     """
 
     def __init__(self, text: str) -> None:
-        self._text = cleaned(text)
+        self._text = clean_text(text)
         self._position = 0
         self._number = 0  # number of the line before the position
 
@@ -144,7 +144,7 @@ def texts_of(text: str) -> list[str]:
     The last one has no newline: it is empty if the text ends in one. Only a newline ends a line: str.splitlines would
     also break at form feeds and shift every later line number.
     """
-    return cleaned(text).split("\n")
+    return clean_text(text).split("\n")
 
 
 def each_line(text: str) -> Iterator[Line]:
@@ -168,15 +168,15 @@ def lines_of(text: str) -> list[Line]:
     return list(each_line(text))
 
 
-def remembering(pattern: re.Pattern[str]) -> Callable[[str], bool]:
+def remember_matches(pattern: re.Pattern[str]) -> Callable[[str], bool]:
     """Return a test whether a line matches, for lines that an output repeats: prose, labels, flags.
 
     It remembers short lines: such a pattern has many alternatives, and a tool prints few different lines of prose.
     """
-    return remembered(lambda text: pattern.match(text) is not None)
+    return remember_answers(lambda text: pattern.match(text) is not None)
 
 
-def remembered(holds: Callable[[str], bool]) -> Callable[[str], bool]:
+def remember_answers(holds: Callable[[str], bool]) -> Callable[[str], bool]:
     """Return a test of a line by itself that remembers its answers for short lines."""
     known = lru_cache(maxsize=8192)(holds)
     return lambda text: known(text) if len(text) <= _REMEMBERED else holds(text)
@@ -184,16 +184,16 @@ def remembered(holds: Callable[[str], bool]) -> Callable[[str], bool]:
 
 def first_line(text: str) -> Line:
     """Return the first line that is not blank; number 0 if there is none."""
-    return cleaned(text).first
+    return clean_text(text).first
 
 
 class CleanText(str):
-    """A text after ``cleaned``: the next reader does not have to search it again."""
+    """A text after ``clean_text``: the next reader does not have to search it again."""
 
     @cached_property
-    def folded(self) -> str:
+    def folded_text(self) -> str:
         """Return it as signs are searched for in it; computed once."""
-        return tool_signs.folded(self)
+        return tool_signs.fold_text(self)
 
     @cached_property
     def first(self) -> Line:
@@ -201,7 +201,7 @@ class CleanText(str):
         return next((line for line in Scanner(self) if line.text.strip()), Line(0, "", True))
 
 
-def cleaned(text: str) -> CleanText:
+def clean_text(text: str) -> CleanText:
     """Return a text without carriage returns at line ends, launcher tags and colours; each blank is one of ASCII.
 
     The lines stay the same ones.
@@ -258,7 +258,7 @@ def is_no_next_size(words: Sequence[str], sizes: Sequence[Cell]) -> bool:
     return len(words[0]) == 10 and words[0][0] == "1" and value > 2 * last
 
 
-def whole(line: Line, earlier: int) -> bool:
+def is_whole(line: Line, earlier: int) -> bool:
     """Return whether a row's last number is surely not cut.
 
     It is not if the line has its newline, or if its last field has the table's fixed, non-zero number of decimals
@@ -273,7 +273,7 @@ def _reports_failure(text: str) -> bool:
     return failure_lines.ROOT.search(start) is not None and failure_lines.PATTERN.search(start) is not None
 
 
-is_failure = remembered(_reports_failure)  # each process of a run prints the same warnings
+is_failure = remember_answers(_reports_failure)  # each process of a run prints the same warnings
 """Return whether a line reports that the run, a process or the network failed.
 
 It searches the first 2,000 characters: a launcher's message is at a line's beginning.
@@ -284,17 +284,17 @@ _WEB_PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
 
 
 def own_text(text: str, tool: str, expected: str) -> CleanText:
-    """Return the text, ``cleaned``, if it has a sign of the tool (``tool_signs``); even then it may be another tool's.
+    """Return the text, cleaned, if it has a sign of the tool (``tool_signs``); even then it may be another tool's.
 
     Raises ParseError, which says what was expected, for a text without any sign: none of its lines can be the tool's.
     It also does for a whole web page, with its doctype: even if it shows an output, lines may be left out or changed
     there. (``pasted`` takes away the tags of a piece of one.)
     """
-    plain = cleaned(text)
+    plain = clean_text(text)
     if _WEB_PAGE.match(plain):
         raise foreign(plain, expected)
-    in_beginning = len(plain) > _BEGINNING and tool_signs.can_be_of(tool, tool_signs.folded(plain[:_BEGINNING]))
-    if not (in_beginning or tool_signs.can_be_of(tool, plain.folded)):
+    in_beginning = len(plain) > _BEGINNING and tool_signs.can_be_of(tool, tool_signs.fold_text(plain[:_BEGINNING]))
+    if not (in_beginning or tool_signs.can_be_of(tool, plain.folded_text)):
         raise foreign(plain, expected)
     return plain
 

@@ -82,7 +82,7 @@ def parse(text: str) -> Parsed:
         elif line not in quiet and not _says_nothing(line) and not reader.foreign(number, line):
             if len(line) < _QUIET_LENGTH and len(quiet) < _QUIET:
                 quiet.add(line)
-    return reader.parsed(text, lines)
+    return reader.result(text, lines)
 
 
 class _Reader:
@@ -124,7 +124,7 @@ class _Reader:
             return False
         return True
 
-    def parsed(self, text: str, lines: list[str]) -> Parsed:
+    def result(self, text: str, lines: list[str]) -> Parsed:
         """Return what was found, after every line was read."""
         # the next line tells whether iterations follow: if there is no next line, and the program iterates, the row is
         # cut
@@ -165,7 +165,7 @@ class _Reader:
         """Read a solver's line; one without a rate may be the first half of a wrapped one."""
         row = _solve(line.text) if line.ended else None
         if row:
-            self._solved(line.number, row)
+            self._note_solution(line.number, row)
         self.half = line.text.rstrip() if row is None or row[2] is None else None
         self.counted = row is not None
         return row is not None
@@ -176,11 +176,11 @@ class _Reader:
         if row and row[2] is not None:
             if self.counted:
                 self.solves.pop()
-            self._solved(line.number, row)
+            self._note_solution(line.number, row)
         elif not self.counted and half and _CG.match(half[:2000]):
             self.failures.append(Remark(line.number - 1, f"a solver's line without its end: {half[:400]}"))
 
-    def _solved(self, number: int, row: tuple[Cell, ...]) -> None:
+    def _note_solution(self, number: int, row: tuple[Cell, ...]) -> None:
         self.solves.append(row)
         self.solves_line = self.solves_line or number
 

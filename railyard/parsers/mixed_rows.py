@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from railyard.base.wording import counted, message_size
-from railyard.parsers.lines import PREFIX_BYTES, cleaned, number, texts_of
+from railyard.base.wording import count_of, message_size
+from railyard.parsers.lines import PREFIX_BYTES, clean_text, number, texts_of
 from railyard.parsers.parsed import REPORTS, Parsed, Remark, Table
 from railyard.parsers.unread_rows import NO_ROW
 
@@ -90,7 +90,7 @@ class _Row:
 def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
     """Return what was read of a text, or a failure without any table if lines of two outputs are mixed in it."""
     tools = {table.tool for table in parsed.tables}
-    nested = next((found for tool in tools if (found := _nested(tool, text)) is not None), None)
+    nested = next((found for tool in tools if (found := _find_nested(tool, text)) is not None), None)
     if nested is not None:
         return Parsed((), (nested, *(each for each in parsed.failures if each.line != nested.line)), parsed.remarks)
     if not tools & _TOOLS:
@@ -100,7 +100,7 @@ def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
     notes = [note for note in noted if _row(note.line, note.text) is not None]
     if not notes and all(map(_rises, parsed.tables)):
         return parsed  # most outputs: no line has to be looked at
-    failure = next(_mixed(parsed, text, {note.line for note in notes}), None)
+    failure = next(_find_mixed(parsed, text, {note.line for note in notes}), None)
     if failure is None:
         return parsed
     # a heading without rows is a consequence
@@ -108,13 +108,13 @@ def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
     return Parsed((), (failure, *rest), parsed.remarks)
 
 
-def _nested(tool: str, text: str) -> Remark | None:
+def _find_nested(tool: str, text: str) -> Remark | None:
     """Return a failure for the first line that shows a run within another one, None if there is none."""
-    plain = cleaned(text)
+    plain = clean_text(text)
     if tool == "perftest":
-        found = min(filter(None, (_within(*_RUNS[tool], plain), _out_of_turn(plain))), default=None)
+        found = min(filter(None, (_nested_begin(*_RUNS[tool], plain), _out_of_turn(plain))), default=None)
     elif tool in _RUNS:
-        found = _within(*_RUNS[tool], plain)
+        found = _nested_begin(*_RUNS[tool], plain)
     elif tool in _SERIES:
         found = _falls(*_SERIES[tool], plain)
     else:
@@ -126,7 +126,7 @@ def _nested(tool: str, text: str) -> Remark | None:
     return Remark(line, f"found {said!r} before the run above has ended: {MIXED}")
 
 
-def _within(begin: re.Pattern[str], end: re.Pattern[str], text: str) -> int | None:
+def _nested_begin(begin: re.Pattern[str], end: re.Pattern[str], text: str) -> int | None:
     """Return where the second of two runs begins that are both open when both end; None if there is none."""
     begins = [(found.end(), False) for found in begin.finditer(text)]
     ends = [(found.end(), True) for found in end.finditer(text)] if len(begins) > 1 else []
@@ -201,13 +201,13 @@ def _rises(table: Table) -> bool:
     return repeats or "sl" in table.columns or all(map(operator.lt, known, known[1:]))
 
 
-def _mixed(parsed: Parsed, text: str, left: set[int]) -> Iterator[Remark]:
+def _find_mixed(parsed: Parsed, text: str, left: set[int]) -> Iterator[Remark]:
     """Yield a failure for each row of another output; ``left``: rows that the parser left over."""
     doubtful = [table.line for table in parsed.tables if not _rises(table)]
     begins = sorted(table.line for table in parsed.tables)
     widths = {len(table.columns) for table in parsed.tables}
     before: _Row | None = None
-    for line, said in enumerate(texts_of(cleaned(text)), start=1):
+    for line, said in enumerate(texts_of(clean_text(text)), start=1):
         if _HEADING.match(said):
             before = None
         row = _row(line, said) if line > begins[0] else None
@@ -218,7 +218,7 @@ def _mixed(parsed: Parsed, text: str, left: set[int]) -> Iterator[Remark]:
             if line in left or own in doubtful:
                 yield _failure(row, f"after the row of {message_size(before.size)}, expected a larger size")
         elif line in left and (row.width in widths or row.width > max(widths)):
-            words = "a heading" if before is None else f"a row of {counted(before.width, 'word')}"
+            words = "a heading" if before is None else f"a row of {count_of(before.width, 'word')}"
             yield _failure(row, f"which no heading announces, expected {words}")
         before = before if line in left and before is not None else row
 

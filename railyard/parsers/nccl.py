@@ -26,7 +26,7 @@ from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_fa
 from railyard.parsers.nccl_jobs import separate
 from railyard.parsers.nccl_rows import Cut, half_of, row_of
 from railyard.parsers.nccl_run import Run
-from railyard.parsers.nccl_said import Rank, Spoken
+from railyard.parsers.nccl_said import NcclOutput, Rank
 from railyard.parsers.nccl_words import Heading
 from railyard.parsers.parsed import Parsed, Remark
 from railyard.parsers.prefixes import Prefixes
@@ -51,9 +51,9 @@ def parse(text: str) -> Parsed:
     for line in each_line(text):
         if line.text and not line.text.isspace() and line.number not in written.lines:
             reader.read(line)
-    if not (reader.known or reader.log.known or written.runs or written.failures):
+    if not (reader.has_lines or reader.log.known or written.runs or written.failures):
         raise foreign(text, _EXPECTED)
-    return reader.parsed(written)
+    return reader.result(written)
 
 
 def is_own_failure(text: str) -> bool:
@@ -72,7 +72,7 @@ class _Reader:
         self.remarks: list[Remark] = []
 
     @property
-    def known(self) -> bool:
+    def has_lines(self) -> bool:
         """Whether any line of nccl-tests was read."""
         return any(stream.known for stream in self.streams.values())
 
@@ -84,7 +84,7 @@ class _Reader:
         source, text = self.prefixes.split(line.text)
         found, is_piece = self.log.find(text), False
         if found:
-            front, found, is_piece = self._glued(source, text, found)
+            front, found, is_piece = self._split_glued(source, text, found)
             self.log.known = True
             if line.ended:  # else the name of a NIC may have lost its end
                 self.log.read(line.number, found)
@@ -105,7 +105,7 @@ class _Reader:
         if not known and not found:
             self._foreign(line, line.text)
 
-    def _glued(self, source: str, text: str, found: re.Match[str]) -> tuple[str, re.Match[str], bool]:
+    def _split_glued(self, source: str, text: str, found: re.Match[str]) -> tuple[str, re.Match[str], bool]:
         """Return what is before a line of the log, that line, and whether it is a whole piece of a row.
 
         "-1node1:77:78 [0] NCCL INFO" is the end of a row's piece and then the host. Where a piece can end is known.
@@ -124,7 +124,7 @@ class _Reader:
         failed = is_own_failure(text)
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:LONGEST_NOTE]))
 
-    def parsed(self, written: nccl_json.Written) -> Parsed:
+    def result(self, written: nccl_json.WrittenJson) -> Parsed:
         """Return what was found, after every line was read."""
         runs = [*written.runs, *(run for stream in self.streams.values() for run in stream.runs)]
         runs.sort(key=lambda run: run.line)
@@ -141,7 +141,7 @@ class _Reader:
             tuple(sorted(tables, key=lambda table: table.line)),
             tuple(sorted(failures, key=lambda failure: failure.line)),
             tuple(self.remarks),
-            nccl=Spoken(tuple(jobs), self.log.log()),
+            nccl=NcclOutput(tuple(jobs), self.log.log()),
         )
 
 
@@ -157,7 +157,7 @@ class _Stream:
         self.part: Cut | None = None
         self.kinds: tuple[Callable[[Line, str], bool], ...] = (
             self._version,
-            self._starting,
+            self._read_start,
             self._settings,
             self._devices,
             self._rank,
@@ -197,7 +197,7 @@ class _Stream:
     def _open(self) -> Run | None:
         return self.runs[-1] if self.runs else None
 
-    def _at(self, stage: str, line: Line) -> Run:
+    def _run_at(self, stage: str, line: Line) -> Run:
         """Return the run that a line of this stage belongs to: a new one if the open one has passed this stage."""
         self.known = True
         run, place = self._open, _STAGE[stage]
@@ -224,7 +224,7 @@ class _Stream:
             return False
         found = words.VERSION.fullmatch(text)
         if found:
-            run = self._at("version", line)
+            run = self._run_at("version", line)
             run.version = found["version"]
             library = nccl_json.version_of(int(found["library"])) if found["library"] else None
             run.library = f"{found['who']} {library}" if library else found["who"]
@@ -233,26 +233,26 @@ class _Stream:
         if found is None:
             return False
         self.known = True
-        run = self._open or self._at("version", line)
+        run = self._open or self._run_at("version", line)
         run.version, run.library = found["version"], "rccl"
         return True
 
-    def _starting(self, line: Line, text: str) -> bool:
+    def _read_start(self, line: Line, text: str) -> bool:
         found = words.STARTING.fullmatch(text) if line.ended else None
         if found:
-            self._at("starting", line).named = words.program_of(found["name"])
+            self._run_at("starting", line).named = words.program_of(found["name"])
         return found is not None
 
     def _settings(self, line: Line, text: str) -> bool:
         found = words.settings_of(text) if line.ended else None
         if found is not None:
-            self._at("settings", line).settings = found
+            self._run_at("settings", line).settings = found
         return found is not None
 
     def _devices(self, line: Line, text: str) -> bool:
         found = words.USING.fullmatch(text)
         if found:
-            self._at("devices", line)
+            self._run_at("devices", line)
             return True
         reduced = words.REDUCING.fullmatch(text) if line.ended else None
         if reduced and self._open:
@@ -287,7 +287,7 @@ class _Stream:
         if found is None:
             return False
         self.before = ""
-        run = self._at("heading", line)
+        run = self._run_at("heading", line)
         run.heading_line = line.number
         if isinstance(found, str):
             run.fail(line.number, f"a heading with {found}, a column not known here: {text}")
@@ -336,7 +336,7 @@ class _Stream:
         if found["word"] == "FAILED":
             run.fail(line.number, f"below what the run was set to reach: {line.text.strip()}")
 
-    def _lost(self, run: Run, part: Cut) -> None:
+    def _note_lost(self, run: Run, part: Cut) -> None:
         """Note a row whose end never came; only the first one of a run.
 
         Builds of nccl-tests without the second half print only the first, below the same heading.
@@ -357,7 +357,7 @@ class _Stream:
             run = Run(line.number, source=self.source)
             self.runs.append(run)
         if self.part is not None:
-            self._lost(run, self.part)
+            self._note_lost(run, self.part)
             self.part = None
         if run.stage >= place:
             run.fail(line.number, f"a second end of the run of line {run.line}: lines of two jobs are mixed")
@@ -375,11 +375,11 @@ class _Stream:
         run.stage = _STAGE["rows"]
         before, self.part = self.part, None
         if before is not None and found.line != before.line:
-            self._lost(run, before)
+            self._note_lost(run, before)
         if isinstance(found, Cut):
             self.part = found if found.goes_on else None
             if not found.goes_on:
-                self._lost(run, found)
+                self._note_lost(run, found)
             return True
         run.rows.append(found)
         for text in found.wrong:

@@ -20,15 +20,15 @@ def _others(ranks: int) -> float:
     return (ranks - 1) / ranks
 
 
-def _twice(ranks: int) -> float:
+def _double_factor(ranks: int) -> float:
     return 2 * (ranks - 1) / ranks
 
 
 #: Program -> its factor as a function of the number of ranks.
 FACTORS: Mapping[str, Callable[[int], float]] = MappingProxyType(
     {
-        "all_reduce_perf": _twice,
-        "all_reduce_bias_perf": _twice,  # only in rccl-tests
+        "all_reduce_perf": _double_factor,
+        "all_reduce_bias_perf": _double_factor,  # only in rccl-tests
         "all_gather_perf": _others,
         "reduce_scatter_perf": _others,
         "alltoall_perf": _others,

@@ -53,7 +53,7 @@ _OLD_VERSIONS = 10_000  # up to 2.8.4 a version is like 2804, then like 20901
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenJson:
     """What a text has of ``-J``, and the lines (1-based) that it takes."""
 
     runs: tuple[Run, ...] = ()
@@ -67,10 +67,10 @@ def version_of(code: int) -> str:
     return f"{code // major}.{code % major // 100}.{code % 100}"
 
 
-def read(text: str) -> Written:
+def read(text: str) -> WrittenJson:
     """Return the runs of all objects of nccl-tests in this text; nothing for a text without any."""
     if not any(sign in text for sign in _SIGNS):
-        return Written()
+        return WrittenJson()
     records: list[Record] = []
     runs: list[Run] = []
     failures: list[Remark] = []
@@ -86,7 +86,7 @@ def read(text: str) -> Written:
             records.append(Record(lines.start, found))
             taken.update(lines)
     runs += runs_of(records, text) if records else []
-    return Written(tuple(runs), tuple(failures), frozenset(taken))
+    return WrittenJson(tuple(runs), tuple(failures), frozenset(taken))
 
 
 def _is_own(beginning: str) -> bool:

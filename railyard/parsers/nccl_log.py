@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from railyard.parsers.lines import LONGEST_NOTE
-from railyard.parsers.nccl_said import Choice, Link, Log, Member, Nic, Ring, Said, Speaker, Speed, Tree
+from railyard.parsers.nccl_said import Choice, Link, Log, LogSentence, Member, Nic, Ring, Speaker, Speed, Tree
 
 # node1:2304:2340 [1] transport/net_ib.cc:1295 NCCL WARN NET/IB : Got completion …   |   [0] 12.3 init:9 NCCL TRACE …
 LINE = re.compile(
@@ -95,8 +95,8 @@ class Reader:
 
     def __init__(self) -> None:
         self.known = False
-        self._versions: list[Said] = []
-        self._networks: list[Said] = []
+        self._versions: list[LogSentence] = []
+        self._networks: list[LogSentence] = []
         self._nics: list[Nic] = []
         self._speeds: list[Speed] = []
         self._links: list[Link] = []
@@ -104,11 +104,11 @@ class Reader:
         self._rings: list[Ring] = []
         self._trees: list[Tree] = []
         self._choices: list[Choice] = []
-        self._channels: list[Said] = []
-        self._settings: list[Said] = []
-        self._fallbacks: list[Said] = []
-        self._warnings: list[Said] = []
-        self._facts: list[Said] = []
+        self._channels: list[LogSentence] = []
+        self._settings: list[LogSentence] = []
+        self._fallbacks: list[LogSentence] = []
+        self._warnings: list[LogSentence] = []
+        self._facts: list[LogSentence] = []
         self._kinds: tuple[Callable[[int, Speaker, str], bool], ...] = (
             self._link,
             self._tree,
@@ -131,14 +131,14 @@ class Reader:
         """Take a line that ``find`` found."""
         self.known = True
         if found.re is VERSION:
-            self._versions.append(Said(number, None, found[0].strip()))
+            self._versions.append(LogSentence(number, None, found[0].strip()))
             return
         speaker = Speaker(found["host"], int(found["pid"]), int(found["gpu"]))
         text = found["text"].strip()
         if found["level"] == "WARN":
-            self._warnings.append(Said(number, speaker, text))
+            self._warnings.append(LogSentence(number, speaker, text))
             if _FALLBACK.search(text):
-                self._fallbacks.append(Said(number, speaker, text))
+                self._fallbacks.append(LogSentence(number, speaker, text))
         elif found["level"] == "INFO":
             any(kind(number, speaker, text) for kind in self._kinds)
 
@@ -171,7 +171,7 @@ class Reader:
             return False
         how = found["how"]
         net = _NETWORK_WAY.fullmatch(how)
-        transport = net["transport"] if net else _within(how)
+        transport = net["transport"] if net else _way_without_details(how)
         target = found["target"] if found.re is _LINK else None
         self._links.append(
             Link(
@@ -228,8 +228,8 @@ class Reader:
         if not found:
             return False
         channels = (int(found["low"]), int(found["high"])) if found["low"] else None
-        algorithm = _named(found["algorithm"], _ALGORITHMS)
-        protocol = _named(found["protocol"], _PROTOCOLS)
+        algorithm = _name_of_number(found["algorithm"], _ALGORITHMS)
+        protocol = _name_of_number(found["protocol"], _PROTOCOLS)
         size, collective = int(found["size"]), found["collective"] or ""
         self._choices.append(Choice(number, by, collective, size, algorithm, protocol, channels))
         return True
@@ -259,7 +259,7 @@ class Reader:
         return True
 
     def _sentence(self, number: int, by: Speaker, text: str) -> bool:
-        said = Said(number, by, text)
+        said = LogSentence(number, by, text)
         if text.startswith("Using network "):
             self._networks.append(said._replace(text=text.removeprefix("Using network ").strip()))
         elif VERSION.fullmatch(text):
@@ -275,12 +275,12 @@ class Reader:
         return True
 
 
-def _named(word: str, names: Sequence[str]) -> str:
+def _name_of_number(word: str, names: Sequence[str]) -> str:
     """Return the name of a number; a name, or a number that is not known, as it is."""
     return names[int(word)] if word.isdecimal() and int(word[:4]) < len(names) else word
 
 
-def _within(how: str) -> str:
+def _way_without_details(how: str) -> str:
     """Return the way inside a node without details: P2P/CUMEM for "P2P/CUMEM/read", SHM/direct for the old words."""
     if how.startswith("direct shared memory"):
         return "SHM"

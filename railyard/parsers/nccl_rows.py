@@ -42,7 +42,7 @@ def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None
     words = line.words
     if not words:
         return None
-    whole = _whole(heading, line, words) if line.ended else None
+    whole = _whole_row(heading, line, words) if line.ended else None
     if whole is not None:
         return whole
     if before is not None and before.goes_on and line.ended:
@@ -58,13 +58,13 @@ def row_of(heading: Heading, line: Line, before: Cut | None) -> Row | Cut | None
 def _first_half(heading: Heading, line: Line, words: list[str]) -> Cut | None:
     """Return the beginning of a row that ends after its first half, even if a figure is wider than its column."""
     lead = _lead(heading, words)
-    figures = words[len(_printed(lead)) :] if lead is not None else []
+    figures = words[len(_lead_columns(lead)) :] if lead is not None else []
     if lead is None or len(figures) != heading.half or not all(map(_is_figure, heading.columns, figures)):
         return None
     if heading.half == len(heading.columns) or heading.ends[1] - heading.ends[0] < _NARROWEST:
         return None
-    place = line.text.index(figures[0], len(" ".join(_printed(lead))))
-    starts_first = place < heading.ends[_leading(heading)] + heading.shift(line.text)
+    place = line.text.index(figures[0], len(" ".join(_lead_columns(lead))))
+    starts_first = place < heading.ends[_count_leading(heading)] + heading.shift(line.text)
     return Cut(line.number, lead, tuple(figures), goes_on=True) if starts_first else None
 
 
@@ -75,18 +75,21 @@ def half_of(heading: Heading, part: Cut) -> Row | None:
     return _row(heading, part.line, part.lead, (*part.figures, *("" for _ in heading.columns[heading.half :])))
 
 
-def _whole(heading: Heading, line: Line, words: list[str]) -> Row | None:
+def _whole_row(heading: Heading, line: Line, words: list[str]) -> Row | None:
     """Return the row of a line that has a whole row."""
     lead = _lead(heading, words)
     if lead is None:
         return None
     after = sum(_TIMESTAMP_WORDS if name == "timestamp" else 1 for name in heading.after)
-    figures = words[len(_printed(lead)) :]
+    figures = words[len(_lead_columns(lead)) :]
     figures, rest = figures[: len(figures) - after], tuple(figures[len(figures) - after :])
     if len(figures) == len(heading.columns) - heading.half and heading.half < len(heading.columns):
         # out of place was not measured: its columns are blank
         shift = heading.shift(line.text)
-        left, right = heading.ends[_leading(heading) - 1], heading.ends[_leading(heading) + heading.half - 1]
+        left, right = (
+            heading.ends[_count_leading(heading) - 1],
+            heading.ends[_count_leading(heading) + heading.half - 1],
+        )
         if not line.text[left + shift : right + shift].strip():
             figures = [*("" for _ in range(heading.half)), *figures]
     return _row(heading, line.number, lead, tuple(figures), rest)
@@ -110,11 +113,11 @@ def _lead(heading: Heading, words: list[str]) -> tuple[str, ...] | None:
     return words[0], words[1], words[2], redop, root
 
 
-def _printed(lead: tuple[str, ...]) -> tuple[str, ...]:
+def _lead_columns(lead: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(word for word in lead if word)
 
 
-def _leading(heading: Heading) -> int:
+def _count_leading(heading: Heading) -> int:
     """Return how many columns are before the figures."""
     return 2 + len(heading.texts)
 
@@ -124,12 +127,12 @@ def _beginning(heading: Heading, line: Line, words: list[str]) -> Cut | None:
     shift = heading.shift(line.text)
     ends = [max(0, end + shift) for end in heading.ends]
     pieces = [line.text[left:right].strip() for left, right in zip((0, *ends), ends, strict=False)]
-    lead = _lead(heading, [piece for piece in pieces[: _leading(heading)] if piece])
+    lead = _lead(heading, [piece for piece in pieces[: _count_leading(heading)] if piece])
     if lead is None or " " in "".join(lead):
         # does not end where a column ends: it may still be half of a row
         is_half = _lead(heading, words) is not None or (len(words) == 1 and words[0].isdecimal() and not line.ended)
         return Cut(line.number) if is_half else None
-    figures = pieces[_leading(heading) :]
+    figures = pieces[_count_leading(heading) :]
     there = next((place for place, word in enumerate(figures) if not _is_figure(heading.columns[place], word)), None)
     there = len(figures) if there is None else there
     there -= there % heading.half

@@ -171,7 +171,7 @@ class Run:
             self.cut = self.spoiled = True
 
     def _check_sizes(self, groups: Sequence[Sequence[Row]], program: str | None) -> None:
-        due = nccl_sizes.asked(self.settings)
+        due = nccl_sizes.requested_sizes(self.settings)
         first = {rows[0].kind: [row.size for row in rows] for rows in reversed(groups)}
         for rows in groups:
             sizes = [row.size for row in rows]
@@ -333,7 +333,7 @@ def _groups(rows: Sequence[Row]) -> Iterator[list[Row]]:
         yield group
 
 
-class _Printed(NamedTuple):
+class _PrintedFigure(NamedTuple):
     """A printed figure: its value in GB/s or us, half of its last digit, and the word."""
 
     gb: float
@@ -341,17 +341,17 @@ class _Printed(NamedTuple):
     word: str
 
 
-def _figure(row: Row, place: int | None) -> _Printed | None:
+def _figure(row: Row, place: int | None) -> _PrintedFigure | None:
     value = None if place is None else row.cells[place]
     if place is None or value is None:
         return None
     word = row.words[place]
     mantissa, _, exponent = word.lower().partition("e")
     half = 0.5 * 10.0 ** ((int(exponent) if exponent else 0) - decimals(mantissa))
-    return _Printed(float(word), half, word)
+    return _PrintedFigure(float(word), half, word)
 
 
-def _is_rate(alg: _Printed, time: _Printed, rate: float) -> bool:
+def _is_rate(alg: _PrintedFigure, time: _PrintedFigure, rate: float) -> bool:
     return abs(alg.gb - rate) <= rate * (time.half / time.gb + _SHARE) + alg.half
 
 

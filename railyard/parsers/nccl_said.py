@@ -58,7 +58,7 @@ class Speaker(NamedTuple):
     gpu: int
 
 
-class Said(NamedTuple):
+class LogSentence(NamedTuple):
     """A sentence of a log, with its line; ``by`` is None if the line names nobody (``NCCL version …``)."""
 
     line: int
@@ -164,8 +164,8 @@ class Log:
     RDMA off, peer access off, no CollNet or NVLink SHARP. ``warnings`` are the lines "NCCL WARN".
     """
 
-    versions: tuple[Said, ...] = ()
-    networks: tuple[Said, ...] = ()
+    versions: tuple[LogSentence, ...] = ()
+    networks: tuple[LogSentence, ...] = ()
     nics: tuple[Nic, ...] = ()
     speeds: tuple[Speed, ...] = ()
     links: tuple[Link, ...] = ()
@@ -173,15 +173,15 @@ class Log:
     rings: tuple[Ring, ...] = ()
     trees: tuple[Tree, ...] = ()
     choices: tuple[Choice, ...] = ()
-    channels: tuple[Said, ...] = ()
-    settings: tuple[Said, ...] = ()
-    fallbacks: tuple[Said, ...] = ()
-    warnings: tuple[Said, ...] = ()
-    facts: tuple[Said, ...] = ()
+    channels: tuple[LogSentence, ...] = ()
+    settings: tuple[LogSentence, ...] = ()
+    fallbacks: tuple[LogSentence, ...] = ()
+    warnings: tuple[LogSentence, ...] = ()
+    facts: tuple[LogSentence, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class NcclOutput:
     """Both: the jobs of nccl-tests in the order of the text, and the log, None if there is no line of a log."""
 
     jobs: tuple[Job, ...] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from railyard.base.wording import counted, message_size
+from railyard.base.wording import count_of, message_size
 
 _MOST = 100_000  # sizes of one run: no run that asks for more ever ends
 # The functions …GetCollByteCount cut a size to whole elements of every rank, and since 2.14 to 16 B per rank.
@@ -11,7 +11,7 @@ _WIDEST_ELEMENT = 8
 _NAMED = 3
 
 
-def asked(settings: Mapping[str, int]) -> tuple[int, ...]:
+def requested_sizes(settings: Mapping[str, int]) -> tuple[int, ...]:
     """Return the sizes in bytes, rising, from the smallest by step or factor to the largest; none if unknown."""
     size, largest = settings.get("min_bytes"), settings.get("max_bytes")
     factor, step = settings.get("step_factor"), settings.get("step_bytes")
@@ -35,11 +35,11 @@ def mismatch(due: Sequence[int], sizes: Sequence[int], ranks: int | None, is_who
     if not due:
         return None
     if not is_whole:
-        return None if len(due) == len(sizes) else f"{counted(len(sizes), 'row')} for {counted(len(due), 'size')}"
+        return None if len(due) == len(sizes) else f"{count_of(len(sizes), 'row')} for {count_of(len(due), 'size')}"
     loss = _CUT_A_RANK * ranks + _WIDEST_ELEMENT if ranks else None
     place, missing = 0, []
     for wanted in due:
-        if place < len(sizes) and sizes[place] <= wanted and _near(wanted, sizes[place], loss):
+        if place < len(sizes) and sizes[place] <= wanted and _is_near(wanted, sizes[place], loss):
             place += 1
         else:
             missing.append(wanted)
@@ -49,10 +49,10 @@ def mismatch(due: Sequence[int], sizes: Sequence[int], ranks: int | None, is_who
         return None
     named = ", ".join(message_size(size) for size in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    return f"no row of {named}{more}; the run was asked for {counted(len(due), 'size')}"
+    return f"no row of {named}{more}; the run was asked for {count_of(len(due), 'size')}"
 
 
-def _near(wanted: int, size: int, loss: int | None) -> bool:
+def _is_near(wanted: int, size: int, loss: int | None) -> bool:
     """Return whether a printed size is a wanted one without its remainder.
 
     ``loss`` None: the number of ranks is unknown. Then the printed size must be more than half of the wanted one, or so

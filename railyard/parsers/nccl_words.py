@@ -141,7 +141,7 @@ def heading_of(text: str, above: str) -> Heading | str | None:
     if figures[:half] != figures[half:] and both:
         return figures[half]
     only_in_place = not both and "in-place" in above and "out-of-place" not in above
-    columns = tuple(_renamed(FIGURES[name], place >= half or only_in_place) for place, name in enumerate(figures))
+    columns = tuple(_rename_column(FIGURES[name], place >= half or only_in_place) for place, name in enumerate(figures))
     return Heading(
         tuple(name for name in names if name in _TEXTS),
         columns,
@@ -151,7 +151,7 @@ def heading_of(text: str, above: str) -> Heading | str | None:
     )
 
 
-def _renamed(column: Column, in_place: bool) -> Column:
+def _rename_column(column: Column, in_place: bool) -> Column:
     if not in_place:
         return column
     return Column(column.name + IN_PLACE, column.unit, column.printed, column.factor)

@@ -136,7 +136,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -165,7 +165,7 @@ class _Reader:
             run.has_columns |= "Throughput" in text
             run.spoiled |= failed or line.dots or rest_of_title or _NUMBERS.fullmatch(text) is not None
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         self._close()
         if not self.tables and not any(_is_own(failure.text) for failure in self.failures):
@@ -298,7 +298,7 @@ def _row(run: _Run, line: Line, text: str) -> bool:
     if run.kind is None or run.test is None or None in values:
         return False
     if run.kind == "udp" and run.figures:
-        return _received(run, line, words)
+        return _take_received(run, line, words)
     if run.figures:
         return run.kind == "rr" and len(words) == 2  # the other side's buffers
     if len(words) != run.width or not (line.ended or run.more == 0):
@@ -321,7 +321,7 @@ def _row(run: _Run, line: Line, text: str) -> bool:
     return True
 
 
-def _received(run: _Run, line: Line, words: list[str]) -> bool:
+def _take_received(run: _Run, line: Line, words: list[str]) -> bool:
     """Take what the receiver of datagrams counted: its buffer, seconds, messages and throughput."""
     if "bandwidth" in run.figures or len(words) != 4 + run.more or decimals(words[3]) != 2:
         return False

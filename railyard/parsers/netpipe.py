@@ -116,7 +116,7 @@ def parse(text: str) -> Parsed:
         while reader.run and (rows := scanner.run(_ROWS)):
             for other in reader.take(reader.run, rows):
                 reader.read(other)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -139,7 +139,7 @@ class _Reader:
         elif text[0].isdigit():
             kinds = (self._head, self._tail, self._own)
         else:
-            kinds = (self._title, self._announced, self._end, self._own)
+            kinds = (self._title, self._read_announcement, self._end, self._own)
         if not any(kind(line, text) for kind in kinds):
             self._foreign(line, text)
 
@@ -155,7 +155,7 @@ class _Reader:
         run.following = after
         return ()
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         self._close()
         for run in self.runs:
@@ -182,7 +182,7 @@ class _Reader:
         self.run = _Run(number, titled, {"mode": self.mode or "pingpong"})
         self.mode = None
 
-    def _announced(self, line: Line, text: str) -> bool:
+    def _read_announcement(self, line: Line, text: str) -> bool:
         for pattern, mode in _MODES:
             if pattern.match(text):
                 if self.run and len(self.run.rows) < 2:

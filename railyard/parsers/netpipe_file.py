@@ -42,7 +42,7 @@ def _table(
             if rows and line.ended and read is not _written_by_2 and _is_no_size(words, rows[-1][0]):
                 continue
             cut = bool(rows and words) and all(number(word) is not None for word in words)
-            return _made(rows, first, False) if cut and not any(rest.text.strip() for rest in scanner) else None
+            return _make_table(rows, first, False) if cut and not any(rest.text.strip() for rest in scanner) else None
         rows += one
         first, fixed = first or line.number, decimals(words[-1])
         while run := scanner.run(pattern):
@@ -52,7 +52,7 @@ def _table(
                 return None
             rows += many
             fixed = decimals(words[-1])
-    return _made(rows, first, True) if rows else None
+    return _make_table(rows, first, True) if rows else None
 
 
 def _is_no_size(words: list[str], last: Cell) -> bool:
@@ -62,7 +62,7 @@ def _is_no_size(words: list[str], last: Cell) -> bool:
     return len(words) == 1 and words[0].isdecimal() and last is not None and not last < float(words[0]) <= 2 * last
 
 
-def _made(rows: list[Row], line: int, complete: bool) -> Table:
+def _make_table(rows: list[Row], line: int, complete: bool) -> Table:
     columns, units = ("size", "bandwidth", "time"), ("B", "MB/s", "us")
     return Table("netpipe", None, "netpipe", columns, units, tuple(rows), line, complete, _CONTEXT)
 

@@ -15,7 +15,16 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, not_a_number, number, own_text, remembering
+from railyard.parsers.lines import (
+    Line,
+    filled_lines,
+    foreign,
+    is_failure,
+    not_a_number,
+    number,
+    own_text,
+    remember_matches,
+)
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 
 TOOL = "npb"
@@ -61,7 +70,7 @@ _OWN = re.compile(
     r"|Compiled procs|Active proc|Avail threads|Request threads|Please send|NPB Development|Internet: npb|npb@nas"
     r"|[-+0-9.ED ]+$)"
 )
-_is_own = remembering(_OWN)
+_is_own = remember_matches(_OWN)
 _EXPECTED = 'output of NPB: a banner "NAS Parallel Benchmarks …" or a result block "… Benchmark Completed."'
 
 
@@ -104,7 +113,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -122,13 +131,13 @@ class _Reader:
         """Read one stripped line: a title, a line of the open block, or another line."""
         if " Bench" in text and self._title(line, text):
             return
-        if self.block and "=" in text and self._said(self.block, line, text):
+        if self.block and "=" in text and self._read_setting(self.block, line, text):
             return
         if not _is_own(f"{text} "):  # a label may be alone
             failed = is_failure(text) or _OWN_FAILURE.match(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         self._close(followed=False)
         if not self.known and not (self.failures and _PROGRAM.search(text)):
@@ -150,7 +159,7 @@ class _Reader:
         self.known = True
         return True
 
-    def _said(self, block: _Block, line: Line, text: str) -> bool:
+    def _read_setting(self, block: _Block, line: Line, text: str) -> bool:
         """Read a line "name = value" of the block."""
         name, _, value = text[:400].partition("=")
         key, value = _KEYS.get(name.rstrip().lower()), value.strip()

@@ -104,7 +104,7 @@ class _Reader:
         """Read one line: the first kind that knows it takes it. ``whole``: the line with its prefix."""
         text = line.text.strip()
         if len(text) > _LONGEST or not (
-            self._row(line, text) or self._test(line, text) or self._sum(line, text) or self._said(line, text)
+            self._row(line, text) or self._test(line, text) or self._sum(line, text) or self._read_own_line(line, text)
         ):
             failed = is_failure(text) or is_failure(whole) or bool(_ERROR.fullmatch(text[:_LONGEST]))
             (self.failures if failed else self.remarks).append(Remark(line.number, whole[:LONGEST_NOTE]))
@@ -203,7 +203,7 @@ class _Reader:
             self.failures.append(Remark(line.number, f"{what} above it"))
         return True
 
-    def _said(self, line: Line, text: str) -> bool:
+    def _read_own_line(self, line: Line, text: str) -> bool:
         version, device, setting = _VERSION.fullmatch(text), _DEVICE.fullmatch(text), _SETTING.fullmatch(text)
         if version:
             self.close()

@@ -18,7 +18,7 @@ _MOST_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenJson:
     """What a text has of ``-j``, and the lines (1-based) that it takes."""
 
     tables: tuple[Table, ...] = ()
@@ -27,10 +27,10 @@ class Written:
     lines: frozenset[int] = frozenset()
 
 
-def read(text: str) -> Written:
+def read(text: str) -> WrittenJson:
     """Return the tables of all objects of nvbandwidth in this text; nothing for a text without any."""
     if f'"{_TITLE}"' not in text:
-        return Written()
+        return WrittenJson()
     tables: list[Table] = []
     failures: list[Remark] = []
     remarks: list[Remark] = []
@@ -42,7 +42,7 @@ def read(text: str) -> Written:
         elif isinstance(found.get(_TITLE), dict):
             _read(lines, found[_TITLE], (tables, failures, remarks))
             taken.update(lines)
-    return Written(tuple(tables), tuple(failures), tuple(remarks), frozenset(taken))
+    return WrittenJson(tuple(tables), tuple(failures), tuple(remarks), frozenset(taken))
 
 
 def _read(lines: range, found: dict[str, Any], into: tuple[list[Table], list[Remark], list[Remark]]) -> None:

@@ -18,10 +18,10 @@ from railyard.parsers.lines import (
     foreign,
     is_failure,
     is_no_next_size,
+    is_whole,
     number,
     own_text,
-    remembered,
-    whole,
+    remember_answers,
 )
 from railyard.parsers.osu_headings import (
     LONGEST,
@@ -73,16 +73,16 @@ def parse(text: str) -> Parsed:
         if not stripped:
             continue
         if stripped[0] == "#" and len(stripped) <= LONGEST and is_begun(stripped):
-            line = _unwrapped(line, scanner)
+            line = _unwrap(line, scanner)
         reader.read(line)
         block = reader.block
         while block and block.columns and (run := scanner.run(pattern_of(block.columns))):
             for other in block.take(run):
                 reader.read(other)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
-def _unwrapped(line: Line, scanner: Scanner) -> Line:
+def _unwrap(line: Line, scanner: Scanner) -> Line:
     """Return the line, joined with those that follow if a mailer wrapped a banner or a heading."""
     before = line.text.strip()
     while is_begun(before):
@@ -109,7 +109,7 @@ def _has_form(text: str) -> bool:
     return bool(known)
 
 
-_is_own = remembered(_has_form)
+_is_own = remember_answers(_has_form)
 
 
 class _Reader:
@@ -138,13 +138,13 @@ class _Reader:
                 or self._unknown_heading(line, text)
             )
         elif text[0] in _NUMERAL:
-            known = self._row(line) or self._wrapped(line)
+            known = self._row(line) or self._read_wrapped(line)
         else:
             known = self._other(line, text)
         if not known and not (text[0] == "#" and not is_failure(text)):
             self._foreign(line, text)
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         self._close()
         if not self.known and not (self.failures and re.search(r"\bosu_[a-z_]{2,40}\b", text)):
@@ -185,7 +185,7 @@ class _Reader:
                 return True
             if self.block.rows:
                 # the same program goes on with another datatype: a table of its own
-                self._again(line.number)
+                self._begin_again(line.number)
             self.block.context.update(given)
         return bool(given) or self._windows(line, text)
 
@@ -196,15 +196,15 @@ class _Reader:
             return False
         unit = "1/s" if self.block.rows else "MB/s"
         if self.block.rows:
-            self._again(line.number)
+            self._begin_again(line.number)
         self.block.columns, self.block.units = ("size", *columns), ("B", *(unit for _ in columns))
         return True
 
-    def _again(self, number: int) -> None:
+    def _begin_again(self, number: int) -> None:
         before = self.block
         self._close()
         if before:
-            self.block = before.again(number)
+            self.block = before.next_block(number)
 
     def _heading(self, line: Line, text: str) -> bool:
         found = headings_of(text)
@@ -248,7 +248,7 @@ class _Reader:
         block.part = []
         checked = last.lower() in VALIDATION
         # a number with fewer decimals than those above it is cut, even if a newline follows
-        if not checked and (not whole(line, block.decimals) or (block.rows and decimals(last) < block.decimals)):
+        if not checked and (not is_whole(line, block.decimals) or (block.rows and decimals(last) < block.decimals)):
             block.spoiled = True
             return
         block.rows.append(cells)
@@ -285,17 +285,17 @@ class _Reader:
         if not found or block is None or not (block.columns[:1] == ("operation",) or "operation" in block.context):
             return False
         rate, latency = number(found["rate"]), number(found["latency"])
-        if rate is None or latency is None or not whole(line, block.decimals):
+        if rate is None or latency is None or not is_whole(line, block.decimals):
             return False
         if block.rows:
-            self._again(line.number)
+            self._begin_again(line.number)
             block = self.block or block
         block.context["operation"] = found["operation"]
         block.columns, block.units = ("operation_rate", "latency"), ("1/s", "us")
         block.rows = [(round(rate * 1e6), latency)]
         return True
 
-    def _wrapped(self, line: Line) -> bool:
+    def _read_wrapped(self, line: Line) -> bool:
         """Read a line with fewer numbers than a row: half of a wrapped row, else a cut one."""
         block, words = self.block, line.words
         if block is None or not block.columns or not words or any(number(word) is None for word in words):

@@ -44,7 +44,7 @@ class Block:
             context=MappingProxyType(self.context),
         )
 
-    def again(self, line: int) -> "Block":
+    def next_block(self, line: int) -> "Block":
         """Return a block for the next table of the same program, which begins in this line."""
         return Block(line, self.benchmark, self.version, dict(self.context))
 

@@ -22,10 +22,10 @@ from railyard.parsers.lines import (
     Scanner,
     foreign,
     is_failure,
+    is_whole,
     not_a_number,
     number,
     own_text,
-    whole,
 )
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 
@@ -108,7 +108,7 @@ def parse(text: str) -> Parsed:
         while reader.block and (rows := scanner.run(_ROWS)):
             for other in reader.block.take(rows):
                 reader.read(other)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 def text_of(table: Table) -> str:
@@ -158,7 +158,7 @@ class _Reader:
         if self.block and (failed or line.dots):
             self.block.spoiled = True
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         self._close()
         if not self.known:
@@ -208,7 +208,7 @@ class _Reader:
             return False
         cells = [number(word) for word in text.split()]
         missing = [word for word, cell in zip(text.split(), cells, strict=True) if cell is None]
-        if not all(map(not_a_number, missing)) or not whole(line, DECIMALS):
+        if not all(map(not_a_number, missing)) or not is_whole(line, DECIMALS):
             block.spoiled = True
             return False
         if missing:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from railyard.parsers.fabric.hardware import NO_HARDWARE, Hardware
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.nccl_said import Spoken
+from railyard.parsers.nccl_said import NcclOutput
 
 Cell = int | float | bool | None
 ContextValue = str | int | float | bool | None
@@ -119,5 +119,5 @@ class Parsed:
     failures: tuple[Remark, ...] = ()
     remarks: tuple[Remark, ...] = ()
     fabric: tuple[PortState, ...] = ()
-    nccl: Spoken | None = None
+    nccl: NcclOutput | None = None
     hardware: Hardware = NO_HARDWARE

@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from railyard.parsers import perftest_formats as formats
 from railyard.parsers import perftest_json
-from railyard.parsers.lines import Line, foreign, is_failure, line_of, number, own_text, texts_of, whole
+from railyard.parsers.lines import Line, foreign, is_failure, is_whole, line_of, number, own_text, texts_of
 from railyard.parsers.parsed import Parsed, Remark
 from railyard.parsers.perftest_device import Device
 from railyard.parsers.perftest_formats import Heading
@@ -45,7 +45,7 @@ def parse(text: str) -> Parsed:
         stripped = line.strip()
         if stripped and place > reader.skip and place not in written.lines:
             reader.read(line_of((place, line, place < len(lines))), stripped)
-    return reader.parsed(text, written)
+    return reader.result(text, written)
 
 
 class _Reader:
@@ -81,7 +81,7 @@ class _Reader:
         if not (taken or self._own(line, text) or self._setting(text)):
             self._foreign(line, text)
 
-    def parsed(self, text: str, written: perftest_json.Written) -> Parsed:
+    def result(self, text: str, written: perftest_json.WrittenJson) -> Parsed:
         """Return what was found, after every line was read."""
         self._name()
         if self.waiting is not None:
@@ -138,7 +138,7 @@ class _Reader:
             self.unit = text[3:]
         if not text.startswith(("#bytes", "#flows", "bytes ")):
             return False
-        heads, before = self._joined(line, text), self.current
+        heads, before = self._join_heading(line, text), self.current
         if not heads:
             return False
         if self.unit == "cycles":
@@ -156,7 +156,7 @@ class _Reader:
             self.current = run
         return True
 
-    def _joined(self, line: Line, text: str) -> tuple[Heading, ...]:
+    def _join_heading(self, line: Line, text: str) -> tuple[Heading, ...]:
         """Return the columns of a heading, including those on lines to which a mailer wrapped it."""
         heads = formats.columns(text)
         for after, following in enumerate(self.lines[line.number : line.number + _PARTS], line.number + 1):
@@ -196,7 +196,7 @@ class _Reader:
         if cells is None:
             return False
         run.part.clear()
-        if not (line.ended or whole(line, run.heads[-1].decimals)):
+        if not (line.ended or is_whole(line, run.heads[-1].decimals)):
             run.spoiled = True
             return True
         if None not in cells and not run.has_form(words):
@@ -233,7 +233,7 @@ class _Reader:
             return not figures or None in map(number, figures)  # else a row whose size is too long for its column
         elif text[0] in "DW" and text.startswith(formats.BEGINNINGS):
             self.beginning = True
-        return text.startswith(formats.OWN) or self.device.said(text)
+        return text.startswith(formats.OWN) or self.device.take_line(text)
 
     def _foreign(self, line: Line, text: str) -> None:
         failed = is_failure(text) or formats.is_own_failure(text)

@@ -38,7 +38,7 @@ class Device:
         self.context: dict[str, ContextValue] = {}
         self._addresses: dict[int, str] = {}
 
-    def said(self, text: str) -> bool:
+    def take_line(self, text: str) -> bool:
         """Take one line, without the blanks around it; return whether it is only about a GPU's buffer."""
         if text[0] not in "[ACDFGHLPSTUacdimsu" or "error" in text or "no available" in text:
             return False

@@ -23,7 +23,7 @@ _GBIT = formats.GBIT / formats.HEADINGS["BW average[MiB/sec]"].factor  # 119: fa
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenJson:
     """What a text has of ``--out_json``, and the lines (1-based) that it takes."""
 
     tables: tuple[Table, ...] = ()
@@ -40,10 +40,10 @@ class _Object:
     results: dict[str, str] | None = None
 
 
-def read(text: str) -> Written:
+def read(text: str) -> WrittenJson:
     """Return the tables of all objects in this text, in its order; nothing for a text without any."""
     if "results" not in text or ("MsgSize" not in text and "test_info" not in text):
-        return Written()
+        return WrittenJson()
     tables: list[Table] = []
     failures: list[Remark] = []
     taken: set[int] = set()
@@ -53,9 +53,9 @@ def read(text: str) -> Written:
         line += text.count("\n", position, word.start())
         position = word.start()
         if word["open"]:
-            one, ended = _opened(one, word["open"], line)
+            one, ended = _open_object(one, word["open"], line)
             if ended:
-                failures.append(_unfinished(ended))
+                failures.append(_unfinished_remark(ended))
         if one is None:
             continue
         taken.add(line)
@@ -69,12 +69,12 @@ def read(text: str) -> Written:
                 failures.append(Remark(one.line, 'results without "MsgSize" and a figure for each column'))
             one = None
     if one:
-        failures.append(_unfinished(one))
+        failures.append(_unfinished_remark(one))
     # the braces around the object are on their own lines
-    return Written(tuple(tables), tuple(failures), frozenset(taken | _braces(text) if taken else ()))
+    return WrittenJson(tuple(tables), tuple(failures), frozenset(taken | _braces(text) if taken else ()))
 
 
-def _opened(one: _Object | None, name: str, line: int) -> tuple[_Object, _Object | None]:
+def _open_object(one: _Object | None, name: str, line: int) -> tuple[_Object, _Object | None]:
     """Return the object that goes on or begins here, and the one that ends too early because of it."""
     if name == "results" and one is not None and one.results is None:
         one.results = {}
@@ -82,7 +82,7 @@ def _opened(one: _Object | None, name: str, line: int) -> tuple[_Object, _Object
     return _Object(line, {}, {} if name == "results" else None), one
 
 
-def _unfinished(one: _Object) -> Remark:
+def _unfinished_remark(one: _Object) -> Remark:
     return Remark(one.line, "results of --out_json that end before their closing brace")
 
 

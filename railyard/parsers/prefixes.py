@@ -33,7 +33,7 @@ class Prefixes:
     """The prefixes of the lines of one text; ``shows``: beginnings of lines, in which what is before is a prefix."""
 
     def __init__(self, text: str, shows: Sequence[str] = NCCL_TESTS) -> None:
-        self._learned = _learned(text, shows)
+        self._learned = _learn_patterns(text, shows)
 
     def split(self, text: str) -> tuple[str, str]:
         """Return who printed a line, and the line without its prefixes.
@@ -46,13 +46,13 @@ class Prefixes:
                 rest = text[found.end() :]
                 if found[0].endswith('"'):  # a list of lines in JSON, or a container's log file
                     rest = rest.partition('"')[0].removesuffix("\\n")
-                source, rest = self._known(rest)
+                source, rest = self._split_known(rest)
                 who = _who(found[0])
                 return f"{_NUMBER.sub('', who) if is_numbered else who} {source}".strip(), rest
-        return self._known(text)
+        return self._split_known(text)
 
     @staticmethod
-    def _known(text: str) -> tuple[str, str]:
+    def _split_known(text: str) -> tuple[str, str]:
         source = ""
         for _ in range(_MOST):
             found = _KNOWN.match(text) if text[:1] not in ("#", "") and text[:3] != "   " else None
@@ -69,7 +69,7 @@ def _who(prefix: str) -> str:
     return _TIME.sub("", prefix).strip()
 
 
-def _learned(text: str, shows: Sequence[str]) -> list[tuple[re.Pattern[str], bool]]:
+def _learn_patterns(text: str, shows: Sequence[str]) -> list[tuple[re.Pattern[str], bool]]:
     """Return patterns of what is before the lines that show it, the longest first.
 
     Each has with it whether its numbers are those of lines: then they differ in all lines, and name nobody.

@@ -123,7 +123,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -147,7 +147,7 @@ class _Reader:
             if self.run and (failed or line.dots):
                 self.run.spoiled = True
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         if self.last is None and not (self.failures and re.search(r"\bqperf\b", text)):
             raise foreign(text, _EXPECTED)

@@ -48,7 +48,7 @@ def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Pars
             parts.append(Parsed(failures=(Remark(errors[-1].line_number, str(errors[-1])),)))
     if len(errors) == len(parts):
         raise errors[0]
-    tables = _together([part.tables for part in parts], worst) if len(parts) > 1 else parts[0].tables
+    tables = _combine_tables([part.tables for part in parts], worst) if len(parts) > 1 else parts[0].tables
     uneven = () if len({len(part.tables) for part in parts}) == 1 else (Remark(0, "the rails' tables differ"),)
     return Parsed(
         tables,
@@ -71,7 +71,7 @@ def _moved_down(parsed: Parsed, lines: int) -> Parsed:
     )
 
 
-def _together(rails: Sequence[Sequence[Table]], worst: bool) -> tuple[Table, ...]:
+def _combine_tables(rails: Sequence[Sequence[Table]], worst: bool) -> tuple[Table, ...]:
     return tuple(_one(tables, worst) for tables in zip(*rails, strict=False))
 
 

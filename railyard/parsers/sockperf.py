@@ -168,7 +168,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line, stripped in filled_lines(text):
         reader.read(line, stripped)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -196,15 +196,15 @@ class _Reader:
         if text.startswith(_PREFIX):
             said = text.removeprefix(_PREFIX).lstrip()[:700]
             said = _COLOUR.sub("", said).rstrip() if "m" in said and "[" in said else said
-            if not self._said(line, said):
+            if not self._read_client_line(line, said):
                 self._other(line, text, said)
         elif text.startswith(("sockperf[CLIENT]", "sockperf[SERVER]")):
             self.run = None
             self.server = self.server or (line.number if "[SERVER]" in text[:20] else 0)
-        elif not self._before(text):
+        elif not self._read_surroundings(text):
             self._foreign(line, text)
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         if not self.runs and self.server:
             self.failures.append(Remark(self.server, "no figures: a server prints none, its client's output has them"))
@@ -219,7 +219,7 @@ class _Reader:
         ordered = sorted(self.failures, key=lambda each: each.line)
         return Parsed(tuple(tables), tuple(ordered), tuple(self.remarks))
 
-    def _before(self, text: str) -> bool:
+    def _read_surroundings(self, text: str) -> bool:
         """Read what is around a client's lines: its command, the address of its server, the header of its log."""
         if address := _ADDRESS.match(text[:300]):
             self.client.protocol = address["protocol"]
@@ -242,7 +242,7 @@ class _Reader:
         test = _NAMES.get(command["test"], command["test"])
         self.client = _Client(version=self.client.version, test=test, size=known)
 
-    def _said(self, line: Line, said: str) -> bool:
+    def _read_client_line(self, line: Line, said: str) -> bool:
         """Read what a client says; return whether it is a figure or belongs to one."""
         if said.startswith(("====> ", "Summary: ")):
             return self._mean(line, said) or self._rate(line, said)
@@ -365,11 +365,11 @@ class _Reader:
             for run in self._open():
                 run.spoiled = True
         elif _BEGUN.match(said):
-            self._unread(line, text)
+            self._report_unread(line, text)
         elif not said.startswith(_OWN):
             self._foreign(line, text)
 
-    def _unread(self, line: Line, text: str) -> None:
+    def _report_unread(self, line: Line, text: str) -> None:
         """Report a line of figures that has another form: its figures are missing."""
         if line.ended:
             self.failures.append(Remark(line.number, f"a line of figures that cannot be read: {text[:300]}"))

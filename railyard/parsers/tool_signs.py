@@ -20,7 +20,7 @@ class Form(NamedTuple):
     pattern: str
 
 
-#: Part of a text as ``folded`` returns it. A newline at its beginning means a line's beginning.
+#: Part of a text as ``fold_text`` returns it. A newline at its beginning means a line's beginning.
 Sign = str | Form
 
 #: By tool, in the order in which the parsers are asked.
@@ -144,7 +144,7 @@ FABRIC_SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
 _ROWS = re.compile(r"(?:\n[ \t]{0,40}[0-9]{1,15}[ \t][0-9. \t]{1,200}(?=\n)){1,1000}")
 
 
-def folded(text: str) -> str:
+def fold_text(text: str) -> str:
     """Return a text as signs are searched for in it: in lower case, after a newline, with a 0 in place of many rows."""
     return _ROWS.sub("\n0", f"\n{text}").lower()
 

@@ -111,7 +111,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line, _ in filled_lines(text):
         reader.read(line)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -141,7 +141,7 @@ class _Reader:
         if not taken:
             self._foreign(line, text.strip())
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         self._close(at_end=True)
         if not self.headings and self.boxes:
@@ -179,7 +179,7 @@ class _Reader:
         """Open the test after a heading."""
         said = self.command
         if self.titled is not None:
-            said = Settings(test=self.titled).over(said)
+            said = Settings(test=self.titled).fill_from(said)
             self.titled = None
         self.test = _Test(line, heading, said)
 
@@ -198,7 +198,7 @@ class _Reader:
             self._close()
         # options of the command line hold for each test of a batch, but its test and size are the file's own
         said = replace(self.command, test=None, size=None, iterations=None)
-        self.test = _Test(line.number, heading, of_batch(title["name"]).over(said), begun=True)
+        self.test = _Test(line.number, heading, of_batch(title["name"]).fill_from(said), begun=True)
         return True
 
     def _row(self, test: _Test, line: Line, text: str) -> bool:
@@ -242,13 +242,13 @@ class _Reader:
             return
         if test.heading.form == "test" and name:
             said = replace(self.command, test=None, size=None, iterations=None)
-            test.settings = of_batch(name).over(said)
+            test.settings = of_batch(name).fill_from(said)
         self._keep(test, line, cells)
 
     def _keep(self, test: _Test, line: Line, cells: tuple[Cell, ...]) -> None:
         box = self.box.settings()
         if box is not None:
-            test.settings = test.settings.over(box)
+            test.settings = test.settings.fill_from(box)
             self.box.clear()
         stated = test.settings.size if not test.rows or test.heading.form == "test" else None
         size = size_of(cells, stated)

@@ -84,7 +84,7 @@ def _count(word: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _overall(cells: tuple[Cell, ...]) -> tuple[float, float, float]:
+def _overall_figures(cells: tuple[Cell, ...]) -> tuple[float, float, float]:
     """Return time, bandwidth and message rate of a row over the whole run."""
     time, rate, count = (cells[3], cells[5], cells[7]) if len(cells) > 4 else cells[1:]
     return float(time or 0), float(rate or 0) / BINARY_MB, float(count or 0)
@@ -95,7 +95,7 @@ def agree(cells: tuple[Cell, ...]) -> bool:
 
     The rate of several threads is their sum, and the time their mean, so the product is their number.
     """
-    time, _, rate = _overall(cells)
+    time, _, rate = _overall_figures(cells)
     product = time * rate * 1e-6
     coarse = 0.02 + 0.0005 / max(time, 0.001) + 0.51e-6 * time  # by the digits that are not printed
     wanted = 1 if len(cells) > 4 else max(1, round(product))
@@ -108,7 +108,7 @@ def size_of(cells: tuple[Cell, ...], stated: int | None) -> int | None:
     Their digits leave a range of sizes: a bandwidth has two decimals (MiB/s), a rate none, a time three. If the range
     is wider than 0.2 %, nothing is returned; the roundest size in it is the one with the largest power of 2 or 10.
     """
-    time, bandwidth, rate = _overall(cells)
+    time, bandwidth, rate = _overall_figures(cells)
     slow, fast = (bandwidth - 0.0051) * 2**20, (bandwidth + 0.0051) * 2**20
     least, most = slow / (rate + 0.51), fast / max(rate - 0.51, 0.1)
     if len(cells) > 4:  # of one thread

@@ -79,7 +79,7 @@ class Settings:
     loopback: bool | None = None
     name: str | None = None
 
-    def over(self, other: "Settings") -> "Settings":
+    def fill_from(self, other: "Settings") -> "Settings":
         """Return these settings, and the other ones where these say nothing."""
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         return replace(other, **{name: value for name, value in said.items() if value is not None})

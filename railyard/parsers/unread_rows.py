@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.parsers.lines import PREFIX_BYTES, number
 from railyard.parsers.parsed import Parsed, Remark, Table
 
@@ -76,7 +76,7 @@ def unread_rows(parsed: Parsed) -> str | None:
     )
     shown = one_line(first.text)
     shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[: _MOST_SHOWN - 3]}..."
-    what = counted(len(rows), "line")
+    what = count_of(len(rows), "line")
     is_are = "is" if len(rows) == 1 else "are"
     return f'{what} with figures {is_are} among the remarks, first line {first.line}, "{shown}", but {why}'
 
@@ -100,7 +100,7 @@ def without_unannounced_rows(parsed: Parsed) -> Parsed:
     if not rows:
         return parsed
     shown = one_line(" ".join(rows[0].text.split()))[:_LONGEST_ROW]
-    others = "" if len(rows) == 1 else f" (and {counted(len(rows) - 1, 'line')} more)"
+    others = "" if len(rows) == 1 else f" (and {count_of(len(rows) - 1, 'line')} more)"
     what = f'a row which no heading announces: found "{shown}"{others}, expected its heading above it'
     return replace(parsed, failures=(Remark(rows[0].line, what),))
 
@@ -228,7 +228,7 @@ def _wrong_word(words: Sequence[str], table: Table, sizes: frozenset[int]) -> st
         return None
     if wrong:
         return f'plain numbers, such as 1234.56, in place of "{one_line(wrong[0])[:_MOST_SHOWN]}"'
-    return None if beside is None else f'{counted(width, "word")} without "{one_line(beside)[:_MOST_SHOWN]}"'
+    return None if beside is None else f'{count_of(width, "word")} without "{one_line(beside)[:_MOST_SHOWN]}"'
 
 
 def _is_above(size: str, others: Sequence[str]) -> bool:

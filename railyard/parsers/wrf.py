@@ -66,7 +66,7 @@ def parse(text: str) -> Parsed:
     reader = _Reader()
     for line in each_line(text):
         reader.read(line)
-    return reader.parsed(text)
+    return reader.result(text)
 
 
 class _Reader:
@@ -87,7 +87,7 @@ class _Reader:
         """Read one line. The tests come in the order that suits a debug log: most of its lines mean nothing here."""
         text = line.text
         if self.begun and text and not text.isspace():
-            self._wrapped(text)
+            self._read_wrapped(text)
         if "Timing for " in text:
             self._timing(line)
         elif self.fatal or "FATAL CALLED" in text:
@@ -95,7 +95,7 @@ class _Reader:
         elif "---- ERROR" in text:  # of the namelist or an input; WRF counts these and ends
             self.failures.append(Remark(line.number, text.strip()[:2000]))
         elif "WRF" in text or "wrf" in text or "asks in" in text or text[:7] == "taskid:":
-            self._named(line)
+            self._note_name(line)
         elif text[:1] not in ("", " ") and text[:2] != "d0":
             self._foreign(line)
         elif len(text) < 8 and line.dots:
@@ -103,7 +103,7 @@ class _Reader:
         if "arning" in text or "WARN" in text or "exceeded cfl" in text:
             self._remark(line)
 
-    def parsed(self, text: str) -> Parsed:
+    def result(self, text: str) -> Parsed:
         """Return what was found, after every line was read."""
         if self.begun:
             self._spoil(_kind(self.begun[1]))
@@ -137,7 +137,7 @@ class _Reader:
         if none:
             self.failures.append(Remark(number, row[0]))
 
-    def _wrapped(self, text: str) -> None:
+    def _read_wrapped(self, text: str) -> None:
         """Read the second half of a row; a first half alone is a cut row."""
         assert self.begun is not None
         number, begun = self.begun
@@ -164,7 +164,7 @@ class _Reader:
             self.fatal = 0
             return
         self.sign = self.sign or line.number
-        self._succeeded(line)  # the fire model ends a complete run this way
+        self._note_success(line)  # the fire model ends a complete run this way
         if line.text.strip() and not line.text.startswith("taskid:"):
             self._fatal_words(line)
 
@@ -180,9 +180,9 @@ class _Reader:
         whole = said if first.text == "FATAL CALLED" else f"{first.text} {said}"
         self.failures[-1] = Remark(first.line, whole[:2000])
 
-    def _named(self, line: Line) -> None:
+    def _note_name(self, line: Line) -> None:
         text = line.text
-        self._succeeded(line)
+        self._note_success(line)
         if self.version is None and "MODEL" in text:
             version = _VERSION.search(text[:2000])
             self.version = version["version"] if version else None
@@ -194,7 +194,7 @@ class _Reader:
         if text[:1] != " " and text[:2] != "d0":
             self._foreign(line)
 
-    def _succeeded(self, line: Line) -> None:
+    def _note_success(self, line: Line) -> None:
         if "SUCCESS" in line.text and _SUCCESS.search(line.text[:2000]):
             self.success = line.number
             self.sign = self.sign or line.number

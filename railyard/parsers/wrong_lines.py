@@ -10,7 +10,7 @@ from dataclasses import replace
 from railyard.parsers import failure_lines
 from railyard.parsers.absurd_numbers import without_absurd_numbers
 from railyard.parsers.commented_rows import without_commented_rows
-from railyard.parsers.lines import LONGEST_NOTE, cleaned, is_failure, texts_of
+from railyard.parsers.lines import LONGEST_NOTE, clean_text, is_failure, texts_of
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, Remark
 from railyard.parsers.unread_rows import without_lost_rows, without_unannounced_rows
@@ -38,7 +38,7 @@ def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
     """
     if not parsed.tables and (parsed.fabric or parsed.hardware):
         return parsed
-    whole = cleaned(text)  # here once, or each check below would do it again
+    whole = clean_text(text)  # here once, or each check below would do it again
     parsed = without_commented_rows(without_mixed_rows(parsed, whole), whole)
     parsed = without_unannounced_rows(without_lost_rows(without_absurd_numbers(parsed, whole)))
     if not ("," in whole or _names_nothing_finite(whole) or failure_lines.ROOT.search(whole)):

@@ -69,7 +69,7 @@ def keep(folder: Path) -> None:
     write(folder / FILE, [read_kept(str(each.relative_to(folder)), each) for each in _programs_and_libraries(folder)])
 
 
-def changed(folder: Path) -> str | None:
+def find_changed(folder: Path) -> str | None:
     """Return the first file of a folder that differs from the list, and how; None if none does.
 
     None too if there is no list. Raises SetupError for a list that cannot be read.

@@ -146,7 +146,7 @@ def why_missing(home: Path, stack: str) -> str | None:
         return "made from another lock or other system files than the present ones"
     if not (prefix / source.library).exists():
         return f"{source.library} is missing"
-    return kept_files.changed(prefix)
+    return kept_files.find_changed(prefix)
 
 
 def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
@@ -167,7 +167,7 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
                 f"{prefix}: found a folder that railyard did not make (it has no {STAMP}), expected none; "
                 f"remove it, or give the system's file another prefix for {stack}"
             )
-        again = kept_files.changed(prefix)
+        again = kept_files.find_changed(prefix)
         say(f"stacks: making {stack} in {prefix} ({source.what}){'' if again is None else f', since {again}'}")
         _remove_leftovers(prefix.parent)
         partial = Path(tempfile.mkdtemp(prefix=f".{stack}.partial-", dir=prefix.parent))

@@ -6,7 +6,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.wording import listing
 from railyard.results.record.form import ConditionRecord, Record
 from railyard.site import conditions
-from railyard.site.conditions import Seen
+from railyard.site.conditions import NodeFactsShown
 
 HEADING = "Conditions that differ from those of the references (they decide nothing)"
 _MOST_REFERENCES, _MOST_NODES = 2, 4
@@ -36,19 +36,19 @@ def describe_differences(found: Sequence[ConditionRecord]) -> tuple[str, ...]:
     return tuple(_sentence(*group, differences) for group, differences in groups.items())
 
 
-def seen_nodes(record: Record) -> Iterator[Seen]:
+def seen_nodes(record: Record) -> Iterator[NodeFactsShown]:
     """Yield what each group of nodes of a measurement showed; only those devices that the run was to use.
 
     Nothing for a replay or a rehearsal, whose only node is this machine.
     """
     if record.no_measurement is not None:
         return
-    meant = set() if record.path_proof is None else record.path_proof.meant()
+    meant = set() if record.path_proof is None else record.path_proof.intended_devices()
     library = record.environment.get("mpi")
     named = conditions.read("mpi", library) if isinstance(library, str) else ()
     run = dict(zip(("mpi",), named, strict=False))
     for group in record.hardware:
-        yield Seen(group.facts, [said for device, said in group.devices.items() if device in meant], run)
+        yield NodeFactsShown(group.facts, [said for device, said in group.devices.items() if device in meant], run)
 
 
 def format_condition(name: str, text: str) -> str:

@@ -43,7 +43,7 @@ def _rows(record: Record) -> Iterator[list[str]]:
     last += [record.rehearsal or ""]
     for *number, computed in list(_numbers(record)) or [[""] * 6]:
         told = (*head, *number, *last, computed)
-        yield ["" if text == _NOTHING else guarded(text) for text in map(one_line, told)]
+        yield ["" if text == _NOTHING else guard_cell(text) for text in map(one_line, told)]
 
 
 def _numbers(record: Record) -> Iterator[list[str]]:
@@ -55,7 +55,7 @@ def _numbers(record: Record) -> Iterator[list[str]]:
             yield ["curve", curve.metric, str(at), repr(value), curve.unit, "yes" if at in curve.computed else ""]
 
 
-def guarded(text: str) -> str:
+def guard_cell(text: str) -> str:
     """Return a cell's text, with an apostrophe before a text that a spreadsheet would run; a number stays as it is."""
     if not text.startswith(_FORMULA):
         return text

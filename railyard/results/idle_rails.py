@@ -8,7 +8,7 @@ from railyard.base.wording import listing
 from railyard.results.record.form import Record
 
 
-class Carried(Protocol):
+class CarriedShare(Protocol):
     """What one device of a node carried, in a path proof or its record; ``share`` is of its node's intended bytes."""
 
     @property
@@ -19,7 +19,7 @@ class Carried(Protocol):
     def share(self) -> float | None: ...
 
 
-def on_every_node(nodes: Iterable[Iterable[Carried]]) -> tuple[str, ...]:
+def on_every_node(nodes: Iterable[Iterable[CarriedShare]]) -> tuple[str, ...]:
     """Return the intended rails that carried under 5 % of every node's bytes; () for one rail, or if it is unknown."""
     shares = [{rail.device: rail.share for rail in rails if rail.meant} for rails in nodes]
     if not shares or len(shares[0]) < 2:

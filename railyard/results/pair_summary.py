@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.hostlist import label
-from railyard.results.record.pair_rows import Packed, Row, packed
+from railyard.results.record.pair_rows import PackedRows, Row, pack_rows
 from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSample, PairsSummary
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ NO_LEAF = "no known leaf"
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedPairs:
     """Pairs as a record has them, and the file of their rows, if there is one: write the file before the record."""
 
     record: PairsRecord
-    file: Packed | None = None
+    file: PackedRows | None = None
 
 
 def of_rows(
@@ -40,15 +40,15 @@ def of_rows(
     leaves: Sequence[str] = (),
     expected: float | None = None,
     sample: PairsSample | None = None,
-) -> Recorded:
+) -> RecordedPairs:
     """Return the record of pairs whose rows are in a file, and that file.
 
     ``rows`` have indices into ``nodes`` and ``steps``; ``leaves`` has the leaf switch of each node, () if unknown.
     ``expected`` is the bandwidth that a pair must reach, MB/s; ``size`` is the message size, bytes.
     """
-    file = packed(len(nodes), rows, steps)
+    file = pack_rows(len(nodes), rows, steps)
     again = sorted((row for row in rows if row.step), key=_slower)
-    return Recorded(
+    return RecordedPairs(
         PairsRecord(
             nodes=tuple(nodes),
             size=size,
@@ -98,7 +98,7 @@ def summary(nodes: Sequence[str], rows: Sequence[Row], leaves: Sequence[str] = (
 
     count = len(nodes)
     groups, group_of, are_leaves = groups_of(nodes, leaves)
-    sender, receiver, value = _directed(rows, count)
+    sender, receiver, value = _select_directions(rows, count)
     of = np.array(group_of, dtype=np.int64)
     cells, worst, middle = _by_key(of[sender] * len(groups) + of[receiver], value)
     ends, low, median = _by_key(np.concatenate((sender, receiver)), np.concatenate((value, value)))
@@ -118,7 +118,7 @@ def summary(nodes: Sequence[str], rows: Sequence[Row], leaves: Sequence[str] = (
     )
 
 
-def _directed(rows: Sequence[Row], count: int) -> "tuple[Any, Any, Any]":
+def _select_directions(rows: Sequence[Row], count: int) -> "tuple[Any, Any, Any]":
     """Return sender, receiver and MB/s of each measured direction, once, by the rule of ``summary``."""
     import numpy as np
 

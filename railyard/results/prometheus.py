@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.base.hostlist import folded
+from railyard.base.hostlist import fold_names
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import STATES, Record
 from railyard.results.report.history import histories
@@ -98,7 +98,7 @@ def _add_parts(gauge: Any, registry: "CollectorRegistry", sick: Sequence[SickPar
 def _nodes(part: SickPart) -> str:
     """Return a part's node, or ``n1-n2`` of a pair; for a leaf or an up-link without a name, its nodes."""
     if part.kind in ("leaf", "up-link"):
-        return "" if part.part else folded(part.nodes)
+        return "" if part.part else fold_names(part.nodes)
     return "-".join(part.nodes)
 
 

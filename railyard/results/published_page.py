@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.record.form import Record
 from railyard.results.run_files import RelationRecord
 from railyard.site.references.claim import Claim
@@ -138,7 +138,7 @@ def _section(system: ReplayedSystem) -> str:
         "",
         *(f"- `{name}`: {_cite(source)}" for name, source in references.sources.items() if _is_named(name, found)),
         "",
-        f"{counted(len(found), 'claim')}: {told}.",
+        f"{count_of(len(found), 'claim')}: {told}.",
         "",
         "| claim | source | held by | verdict of the replay |",
         "| --- | --- | --- | --- |",

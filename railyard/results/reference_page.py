@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.cost import best_for, costs_of_references
 from railyard.results.reference_sheet import amount_words, fact_words, hops_words, relation_words, unbounded_words
-from railyard.results.report.beside import COST_HEADS, cost_cells
+from railyard.results.report.relations_text import COST_HEADS, cost_cells
 from railyard.site.references.load import References
 from railyard.site.systems.prices import Price
 
@@ -105,7 +105,7 @@ def _prices(references: References) -> list[str]:
     lines = ["### Price", "", *_table(COST_HEADS, [cost_cells(cost) for cost in costs])]
     for nodes in _SIZES:
         names = dict.fromkeys(
-            f"{best.fabric} ({best.stack}, {counted(best.rails, 'rail')})" for best in best_for(costs, nodes)
+            f"{best.fabric} ({best.stack}, {count_of(best.rails, 'rail')})" for best in best_for(costs, nodes)
         )
         if names:
             lines.append(

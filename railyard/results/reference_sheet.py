@@ -10,7 +10,7 @@ from railyard.results.cost import costs_of_references
 from railyard.site.references.amount import Share
 from railyard.site.references.curve_shapes import SHAPES
 from railyard.site.references.load import References
-from railyard.site.references.model import ANY, Entry, Fact, Relation, Source, Unbounded
+from railyard.site.references.model import ANY, Entry, Fact, Relation, Source, UnboundedSizes
 from railyard.site.references.relation_checks import sides
 
 FORMAT = 1
@@ -74,7 +74,7 @@ def _plain(fact: Fact) -> dict[str, Any]:
     return {**plain, "source": _source_json(fact.source)}
 
 
-def _unbounded_json(one: Unbounded) -> dict[str, Any]:
+def _unbounded_json(one: UnboundedSizes) -> dict[str, Any]:
     return {
         "fabric": _one_or_list(one.fabric),
         "stack": _one_or_list(one.stack),
@@ -118,7 +118,7 @@ def lines(references: References) -> list[str]:
     return told
 
 
-def unbounded_words(one: Unbounded) -> str:
+def unbounded_words(one: UnboundedSizes) -> str:
     """Return the test and sizes without a bound: ``osu/osu_bw over eth up to 512 KiB``."""
     fabric, stack, rails = ", ".join(one.fabric), ", ".join(one.stack), ", ".join(map(str, one.rails))
     where = [

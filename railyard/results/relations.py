@@ -13,7 +13,7 @@ from railyard.results.run_files import RelationRecord
 from railyard.site.references.load import References
 from railyard.site.references.model import Relation, Side
 from railyard.site.references.relation_checks import metric_of, sides
-from railyard.site.references.relation_forms import Measured, compare
+from railyard.site.references.relation_forms import MeasuredSide, compare
 from railyard.site.references.relation_state import RelationState
 from railyard.stacks.model import number_alone
 
@@ -77,7 +77,7 @@ def _is_computed(side: Side, relation: Relation, records: Sequence[Record]) -> b
     )
 
 
-def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, Measured]:
+def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, MeasuredSide]:
     """Return what was measured on a side, by stack: the median of its repeats."""
     curves: dict[str, list[Curve]] = {}
     for record in records:
@@ -88,7 +88,7 @@ def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, Measured]:
         # repeats with other sizes (a run with --full beside one without) have no median together with the first
         alike = [curve for curve in repeats if curve.sizes == repeats[0].sizes]
         if alike:
-            measured[stack] = Measured(side.words, median(alike), tuple(alike))
+            measured[stack] = MeasuredSide(side.words, median(alike), tuple(alike))
     return measured
 
 

@@ -12,10 +12,10 @@ from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import SetupError
 from railyard.base.paths import runs_folder
 from railyard.base.variables import with_variables
-from railyard.results.record.kept import Kept, kept_path
-from railyard.results.record.masking import masked
-from railyard.results.record.pair_rows import Packed, write
-from railyard.results.record.promised import ENDED_FILE_NAME
+from railyard.results.record.kept_test import KeptTest, kept_path
+from railyard.results.record.masking import mask_text
+from railyard.results.record.pair_rows import PackedRows, write
+from railyard.results.record.run_promise import ENDED_FILE_NAME
 
 #: `railyard run` sets these for its ReFrame: the id and the folder of the run that every test belongs to.
 RUN_VARIABLE = "RAILYARD_RUN"
@@ -81,16 +81,16 @@ def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -
     if rows is not None and rows.is_file():
         content += b"\n" + read_bounded(rows).content
     # Latin-1 has a character for each byte, so every other byte stays as it was.
-    kept.write_bytes(masked(content.decode("latin-1")).encode("latin-1"))
+    kept.write_bytes(mask_text(content.decode("latin-1")).encode("latin-1"))
     return str(kept.relative_to(folder))
 
 
-def keep_pairs(home: Path, file: Packed) -> None:
+def keep_pairs(home: Path, file: PackedRows) -> None:
     """Write the rows of pairs beside the run's records. Raises SetupError if they cannot be written."""
     write(run_folder(home), file)
 
 
-def keep_beside(home: Path, output: str, kept: Kept) -> None:
+def keep_beside(home: Path, output: str, kept: KeptTest) -> None:
     """Write what is kept of a test beside its output; ``output`` is the path in its record.
 
     Raises SetupError if the file cannot be written.

@@ -13,7 +13,7 @@ _COLONS = re.compile(r"(?<![\w:])[0-9a-fA-F]{2,3}(?::[0-9a-fA-F]{2,3}){5,15}(?![
 _GUID = re.compile(r"(?<!\w)0x[0-9a-fA-F]{16}(?!\w)")
 
 
-def scrubbed(text: str, hosts: Iterable[str], users: Iterable[str]) -> str:
+def scrub_text(text: str, hosts: Iterable[str], users: Iterable[str]) -> str:
     """Return the text with each host as ``node1`` …, each user as ``user``, paths as ``/path/`` and their last part.
 
     Hosts are numbered in the given order; a name with a domain has the number of its short form. Addresses of all kinds

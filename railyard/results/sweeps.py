@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from railyard.base.wording import counted, number, percent
+from railyard.base.wording import count_of, number, percent
 from railyard.benchmarks.table.applications import A_NODE, nodes_of_key
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.record.form import Record
@@ -31,7 +31,7 @@ class Group:
     @property
     def title(self) -> str:
         """The group in a line."""
-        rails = counted(self.rails, "rail")
+        rails = count_of(self.rails, "rail")
         by = f" {self.policy}" if self.policy not in ("", SINGLE) else ""
         return f"{self.benchmark} on {self.system}:{self.fabric}, {self.stack}, {rails}{by}"
 

@@ -56,7 +56,7 @@ def stated_amounts(benchmark: str) -> StatedAmounts | None:
     """Return what the current system's file states for a benchmark; None if it states nothing or there is no file."""
     there = partitions() or ()
     found = there[0].extras.get("railyard_numbers") if there else None  # each partition has those of its system
-    return Measure.model_validate({"benchmarks": found}).stated(benchmark) if found else None
+    return Measure.model_validate({"benchmarks": found}).amounts_of(benchmark) if found else None
 
 
 def site_of(test: Any) -> Site:

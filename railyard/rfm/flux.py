@@ -17,7 +17,7 @@ from reframe.core.exceptions import JobError, JobSchedulerError
 from reframe.core.launchers import JobLauncher
 from reframe.core.schedulers import Job, JobScheduler
 
-from railyard.base.hostlist import expanded
+from railyard.base.hostlist import expand_names
 from railyard.job.launch import FLUX_RUN
 from railyard.job.slurm import answer
 from railyard.job.testbed_words import TIMEOUT_EXIT
@@ -99,7 +99,7 @@ class FluxBatch(JobScheduler):
     def _update(self, job: Any, status: str, code: str, nodes: str) -> None:
         job._state = status
         if nodes:
-            job._nodelist = list(expanded(nodes))
+            job._nodelist = list(expand_names(nodes))
         if status in _FINAL:
             job._exitcode = TIMEOUT_EXIT if status == "TIMEOUT" else _exit_code(code)
             job.completed = True

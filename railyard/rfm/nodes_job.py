@@ -12,7 +12,7 @@ from reframe.core.schedulers import Job
 
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import NodesAsked
-from railyard.rfm.scheduler import ended
+from railyard.rfm.scheduler import find_end
 
 #: The states that ReFrame's schedulers give a job that has not begun (4.10: slurm, pbs, lsf).
 _WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED")
@@ -43,7 +43,7 @@ class ReframeJob:
         partition = test.current_partition
         environs = [partition.local_env, test.current_environ, Environment(name, test.modules)]
         try:
-            with _within(self._stage):
+            with _enter_folder(self._stage):
                 job.prepare(lines, environs, partition.prepare_cmds)
                 job.submit()
         except SpawnedProcessError as error:
@@ -57,7 +57,7 @@ class ReframeJob:
         """Ask the scheduler for the job's state."""
         job = self._job
         try:
-            with _within(self._stage):
+            with _enter_folder(self._stage):
                 job.scheduler.poll(job)
                 if job.finished():
                     return "ended"
@@ -67,7 +67,7 @@ class ReframeJob:
         return "waits" if job.state is None or job.state in _WAITING else "runs"
 
     @property
-    def said(self) -> str:
+    def end_words(self) -> str:
         """What the scheduler says about it, as the end of a sentence; it begins with the job's number."""
         why = getattr(self._job, "railyard_ended", None)
         if why is not None:
@@ -76,7 +76,7 @@ class ReframeJob:
         if self._job.state in (None, *_WAITING):
             reason = f" ({record.reason})" if record is not None and record.reason else ""
             return f"job {self._job.jobid} waits{reason}"
-        over = ended(self._job) if record is not None else None
+        over = find_end(self._job) if record is not None else None
         if over is not None:
             return over.sentence
         return f"job {self._job.jobid} is {self._complaint or str(self._job.state).lower()}"
@@ -84,12 +84,12 @@ class ReframeJob:
     def cancel(self) -> None:
         """End it. Do nothing if it has ended or was not submitted."""
         if self._job is not None and self.state() != "ended":
-            with suppress(ReframeError), _within(self._stage):
+            with suppress(ReframeError), _enter_folder(self._stage):
                 self._job.cancel()
 
 
 @contextmanager
-def _within(folder: Path) -> Iterator[None]:
+def _enter_folder(folder: Path) -> Iterator[None]:
     before = os.getcwd()
     os.chdir(folder)
     try:

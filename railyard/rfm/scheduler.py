@@ -16,7 +16,7 @@ from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_complet
 
 from railyard.job import slurm
 from railyard.parsers.slurm import jobs as slurm_jobs
-from railyard.parsers.slurm.jobs import Ended, JobState
+from railyard.parsers.slurm.jobs import JobEnd, JobState
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 
 NAME = SLURM_WITHOUT_DATABASE
@@ -56,14 +56,14 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
             since = getattr(job, "railyard_silent_since", None) or now
             job.railyard_silent_since = since
             if now - since >= LOST_AFTER_S:
-                self._give_up(job, slurm_jobs.lost(job.jobid, LOST_AFTER_S, complaint))
+                self._give_up(job, slurm_jobs.lost_end(job.jobid, LOST_AFTER_S, complaint))
             return
         job.railyard_silent_since = None
         job.railyard_record = record
         job._nodespec = record.nodes or ""
         if record.restarts or record.several or record.suspended:
             self._cancel(job)
-            self._give_up(job, slurm_jobs.ended(record))
+            self._give_up(job, slurm_jobs.find_end(record))
         elif record.is_final:
             self._finish(job, record)
         elif record.is_completing:
@@ -86,7 +86,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         since = getattr(job, "railyard_completing_since", None) or now
         job.railyard_completing_since = since
         if now - since >= COMPLETING_MOST_S:
-            self._give_up(job, slurm_jobs.stuck(record, COMPLETING_MOST_S, slurm.show_nodes(record.nodes)))
+            self._give_up(job, slurm_jobs.stuck_end(record, COMPLETING_MOST_S, slurm.show_nodes(record.nodes)))
 
     def _cancel_unless_it_begins(self, job: Any, record: JobState) -> None:
         """Cancel a job that cannot begin, or that has waited longer than it may."""
@@ -96,7 +96,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         reason = (record.reason or "").partition(",")[0]
         if _BLOCKED.fullmatch(reason) or reason in self._cancel_reasons:
             self._cancel(job)
-            self._give_up(job, slurm_jobs.blocked(record))
+            self._give_up(job, slurm_jobs.blocked_end(record))
         elif job.max_pending_time and waited >= job.max_pending_time:
             self._cancel(job)
             self._give_up(job, slurm_jobs.still_pending(record, job.max_pending_time))
@@ -105,7 +105,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         slurm.answer(["scancel", str(job.jobid)])
         job._is_cancelling = True
 
-    def _give_up(self, job: Any, why: Ended | None) -> None:
+    def _give_up(self, job: Any, why: JobEnd | None) -> None:
         """Count the job as ended, so that the test goes on to its verdict, which says why."""
         job.railyard_ended = why
         # Without this, ReFrame would ask scontrol for the host names of None.
@@ -114,18 +114,18 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         job._completion_time = time.time()
 
 
-def ended(job: Any, printed: str = "") -> Ended | None:
+def find_end(job: Any, printed: str = "") -> JobEnd | None:
     """Return why a job of any Slurm scheduler did not run to its end; None if it did, or if nothing is known.
 
     ``printed`` is the job's error output: slurmstepd writes there what a job's record may lack.
     """
-    known: Ended | None = getattr(job, "railyard_ended", None)
+    known: JobEnd | None = getattr(job, "railyard_ended", None)
     if known is not None:
         return known
     record = getattr(job, "railyard_record", None)
     if record is None:
-        record = slurm_jobs.parse_job(slurm.show_job(job.jobid)[0]) or slurm.accounted(job.jobid)
+        record = slurm_jobs.parse_job(slurm.show_job(job.jobid)[0]) or slurm.accounted_state(job.jobid)
     if record is None:
         return None
     nodes = slurm.show_nodes(record.nodes) if record.state == "NODE_FAIL" else ()
-    return slurm_jobs.ended(record, nodes) or slurm_jobs.killed_for_memory(record, printed)
+    return slurm_jobs.find_end(record, nodes) or slurm_jobs.killed_for_memory(record, printed)

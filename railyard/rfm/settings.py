@@ -26,7 +26,7 @@ from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
-from railyard.site.systems.rehearsed import current_rehearsal
+from railyard.site.systems.rehearsed_system import current_rehearsal
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
 NO_HOST = "(?!)"

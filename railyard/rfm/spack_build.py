@@ -11,7 +11,7 @@ from reframe.core.exceptions import ReframeError
 from reframe.core.logging import getlogger
 
 from railyard.base.errors import SetupError
-from railyard.provision.installed import request_of
+from railyard.provision.installed_stack import request_of
 from railyard.provision.spack.request import Request, ready
 from railyard.rfm.current import site_of
 from railyard.rfm.guards import KeptHooks, as_reframe_error

@@ -87,7 +87,7 @@ def snoop_mode(text: str) -> str | None:
     return "cluster on die" if said == "cod" else said if said in SNOOP_MODES else None
 
 
-def snooped(facts: Mapping[str, str]) -> tuple[str, ...]:
+def snoop_modes(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return the snoop modes that an Intel node may be in: only cluster on die has several domains per socket."""
     domains = parse_whole(facts.get("numa_nodes_per_socket", ""))
     if domains is None or "Intel" not in facts.get("processor", "") or int(domains) == 0:
@@ -95,7 +95,7 @@ def snooped(facts: Mapping[str, str]) -> tuple[str, ...]:
     return ("early or home or directory",) if int(domains) == 1 else ("cluster on die",)
 
 
-def interleaved(facts: Mapping[str, str]) -> tuple[str, ...]:
+def interleaving(facts: Mapping[str, str]) -> tuple[str, ...]:
     """Return whether all sockets of a node are one memory domain; () for a node with one socket."""
     domains, sockets = (parse_whole(facts.get(name, "")) for name in ("numa_nodes_per_socket", "sockets"))
     if domains is None or sockets is None or int(sockets) < 2:
@@ -216,8 +216,8 @@ def mpi(text: str) -> str | None:
     """
     if " runs)" in text:
         return None
-    said = _spaced(text)
-    names = [(said.find(_spaced(name)), -len(name), name) for name in _MPI_NAMES]
+    said = _add_spaces(text)
+    names = [(said.find(_add_spaces(name)), -len(name), name) for name in _MPI_NAMES]
     found = min((each for each in names if each[0] >= 0), default=None)
     if found is None:
         return None
@@ -247,7 +247,7 @@ def same_mpi(stated: str, shown: str) -> bool:
     return not its or not others or _alike_so_far(its, others)
 
 
-def _spaced(text: str) -> str:
+def _add_spaces(text: str) -> str:
     return re.sub(r"[-_/]|\(R\)", " ", text).replace("  ", " ").lower()
 
 

@@ -15,7 +15,7 @@ from railyard.site import condition_words as words
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class NodeFactsShown:
     """What one node of a run shows: its facts, the facts of each rail that the run used, and those of the run itself.
 
     ``run`` has ``mpi`` (library and version) and ``hops``, if they are known.
@@ -26,27 +26,29 @@ class Seen:
     run: Mapping[str, str] = field(default_factory=dict)
 
 
-def _nothing(seen: Seen) -> tuple[str, ...]:
+def _nothing(seen: NodeFactsShown) -> tuple[str, ...]:
     return ()
 
 
-def _never(stated: str, shown: str) -> bool:
+def _contradicts(stated: str, shown: str) -> bool:
     return False
 
 
-def _fact(name: str, read: Callable[[str], str | None] = words.as_written) -> Callable[[Seen], tuple[str, ...]]:
+def _fact(
+    name: str, read: Callable[[str], str | None] = words.as_written
+) -> Callable[[NodeFactsShown], tuple[str, ...]]:
     """Return the function that reads one fact of a node."""
     return lambda seen: _each(read, [seen.facts.get(name)])
 
 
-def _rail(*names: str) -> Callable[[Seen], tuple[str, ...]]:
+def _rail(*names: str) -> Callable[[NodeFactsShown], tuple[str, ...]]:
     """Return the function that reads, for each rail, the first of these facts, as it is."""
     return lambda seen: _each(
         words.as_written, [next((said[name] for name in names if name in said), None) for said in seen.rails]
     )
 
 
-def _of_run(name: str) -> Callable[[Seen], tuple[str, ...]]:
+def _of_run(name: str) -> Callable[[NodeFactsShown], tuple[str, ...]]:
     return lambda seen: _each(words.as_written, [seen.run.get(name)])
 
 
@@ -69,9 +71,9 @@ class Condition:
     what: str
     expected: str
     read: Callable[[str], str | None] = words.as_written
-    shown: Callable[[Seen], tuple[str, ...]] = _nothing
+    shown: Callable[[NodeFactsShown], tuple[str, ...]] = _nothing
     alike: Callable[[str, str], bool] = operator.eq
-    costs: Callable[[str, str], bool] = _never
+    costs: Callable[[str, str], bool] = _contradicts
     read_from: str = ""
     is_field: bool = False
     is_free: bool = False
@@ -133,7 +135,7 @@ _TABLE: tuple[Condition, ...] = (
         "one memory domain over all sockets",
         _ON_OFF,
         words.on_off,
-        lambda seen: words.interleaved(seen.facts),
+        lambda seen: words.interleaving(seen.facts),
         costs=lambda stated, shown: shown == "on",
         read_from="system/node, on two sockets or more",
     ),
@@ -142,7 +144,7 @@ _TABLE: tuple[Condition, ...] = (
         "how the caches of a processor are kept consistent (Intel)",
         words.choice(words.SNOOP_MODES),
         words.snoop_mode,
-        lambda seen: words.snooped(seen.facts),
+        lambda seen: words.snoop_modes(seen.facts),
         lambda stated, shown: stated in shown.split(" or "),
         costs=_always_differs,
         read_from="system/node: cluster on die has two domains per socket; early and home look the same",
@@ -302,13 +304,13 @@ def read(name: str, text: str) -> tuple[str, ...]:
     return tuple(one for one in found if one is not None) if None not in found else ()
 
 
-def shown(name: str, seen: Seen) -> tuple[str, ...]:
+def shown_values(name: str, seen: NodeFactsShown) -> tuple[str, ...]:
     """Return a node's value of a condition, in the table's words, at most one per rail; () if unknown."""
     condition = find(name)
     return () if condition is None else condition.shown(seen)
 
 
-def unlike_values(name: str, text: str, seen: Seen) -> tuple[str, ...]:
+def unlike_values(name: str, text: str, seen: NodeFactsShown) -> tuple[str, ...]:
     """Return the node's values that the source does not state; () if they are alike, or if either is unknown."""
     condition, stated = find(name), read(name, text)
     if condition is None or not stated:

@@ -24,7 +24,7 @@ def gpu_node(system: System, fabric: str, rails: int | None = None) -> GpuNode |
     gpus, of = system.gpus, system.fabrics[fabric]
     if gpus is None:
         return None
-    used = of.used(len(of.rails) if rails is None else rails)
+    used = of.used_rails(len(of.rails) if rails is None else rails)
     network = of.limit(len(used), 1)
     bare = of.model_copy(update={"slot": None, "rails": tuple(r.model_copy(update={"slot": None}) for r in of.rails)})
     of_links = bare.limit(len(used), 1)
@@ -98,7 +98,7 @@ def gpus_near(gpus: Gpus, fabric: Fabric, rails: Sequence[Rail]) -> tuple[int, .
     A process uses the GPU that is nearest to the first of its rails.
     """
     devices = [rail.device for rail in fabric.rails]
-    found = [(rail.name, gpus.near(rail.device, devices)) for rail in rails]
+    found = [(rail.name, gpus.nearest_gpu(rail.device, devices)) for rail in rails]
     lacking = [name for name, gpu in found if gpu is None]
     if lacking:
         raise ValueError(f"gpus: nearest names no GPU of {listing(lacking)}")
@@ -120,25 +120,27 @@ def limit_from_gpus(
     rails with the same GPU share its slot. ``every_gpu``: all GPUs of a node send, and the library chooses which of
     them uses which rail. None if the link's rate is unknown. Raises ValueError like ``gpus_near`` and ``Fabric.used``.
     """
-    used = fabric.used(rails, policy)
+    used = fabric.used_rails(rails, policy)
     if gpus.slot is None:
         return fabric.limit(rails, directions, one_stream, policy)
     if every_gpu:
         budget, terms = limits.slot_budget(SLOTS[gpus.slot], GPU_MAX_PAYLOAD, directions)
         all_ = f"{terms}, of {gpus.per_node} GPUs"
-        return _behind(fabric.limit(rails, directions, one_stream, policy), budget * gpus.per_node, all_)
+        return _bound_of_slot(fabric.limit(rails, directions, one_stream, policy), budget * gpus.per_node, all_)
     near = gpus_near(gpus, fabric, used)
     of_gpu: dict[int, list[Rail]] = {}
     for rail, gpu in zip(used, near, strict=True):
         of_gpu.setdefault(gpu if policy == NIC_PER_RANK else near[0], []).append(rail)
     budget, terms = limits.slot_budget(SLOTS[gpus.slot], GPU_MAX_PAYLOAD, directions)
     return limits.combine(
-        _behind(fabric.model_copy(update={"rails": tuple(own)}).limit(len(own), directions, one_stream), budget, terms)
+        _bound_of_slot(
+            fabric.model_copy(update={"rails": tuple(own)}).limit(len(own), directions, one_stream), budget, terms
+        )
         for own in of_gpu.values()
     )
 
 
-def _behind(bound: limits.Limit | None, budget: float, terms: str) -> limits.Limit | None:
+def _bound_of_slot(bound: limits.Limit | None, budget: float, terms: str) -> limits.Limit | None:
     """Return the smaller bound: that of some rails, or that of the slot of their GPU."""
     if bound is None or bound.value_mb_s <= budget:
         return bound

@@ -31,7 +31,7 @@ class LinkAlone:
     max_payload: int = limits.DEFAULT_MAX_PAYLOAD
     blocking: float = 1.0
 
-    def used(self, rails: int, policy: str = "") -> tuple[RailAlone, ...]:
+    def used_rails(self, rails: int, policy: str = "") -> tuple[RailAlone, ...]:
         """Return the first rails; all policies use them alike. Raises ValueError for more rails than there are."""
         if not 1 <= rails <= len(self.rails):
             raise ValueError(f"{rails} rails of {len(self.rails)}")
@@ -39,11 +39,11 @@ class LinkAlone:
 
     def limit(self, rails: int, directions: int, one_stream: bool = False, policy: str = "") -> limits.Limit | None:
         """Return the physical bound of so many rails, or None if the link's rate is unknown."""
-        return limits.limit_of_rails(self, self.used(rails, policy), directions, one_stream)
+        return limits.limit_of_rails(self, self.used_rails(rails, policy), directions, one_stream)
 
     def message_limit(self, rails: int, directions: int, policy: str = "") -> limits.MessageLimit | None:
         """Return the most messages that so many rails carry per second, or None if no link bounds them."""
-        return limits.message_limit_of_rails(self, self.used(rails, policy), directions)
+        return limits.message_limit_of_rails(self, self.used_rails(rails, policy), directions)
 
 
 def link_alone(link: Link, rails: int = 1, slot: str | None = None, mtu: int | None = None) -> LinkAlone:

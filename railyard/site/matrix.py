@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.table.applications import NPB_MZ, key_on, nodes_of_key, on_part
 from railyard.site.policies import (
     DEFAULT,
@@ -77,7 +77,7 @@ class Need:
     rails: tuple[int, ...] = ()
     takes: Takes = field(default_factory=Takes)
 
-    def asked(self, nodes: int | None, ranks: int | None) -> "Need":
+    def with_counts(self, nodes: int | None, ranks: int | None) -> "Need":
         """Return what it needs with so many nodes and ranks per node; None keeps its own number."""
         a_node = ranks or self.ranks // self.nodes
         if nodes is None:
@@ -106,7 +106,7 @@ class Cell:
     named: bool = False
 
 
-def _always(test: TestId) -> bool:
+def _accept_all(test: TestId) -> bool:
     return True
 
 
@@ -115,7 +115,7 @@ def fabric_reason(name: str, fabric: Fabric, rails: int) -> str | None:
     there = len(fabric.rails)
     if rails > there:
         devices = ", ".join(rail.device for rail in fabric.rails) or "none"
-        return f"{name} has {counted(there, 'rail')} per node ({devices})"
+        return f"{name} has {count_of(there, 'rail')} per node ({devices})"
     return None
 
 
@@ -172,7 +172,7 @@ def device_reason(system: System, fabric: str, stack: str) -> str | None:
     if reason is not None:
         return reason
     devices = [rail.device for rail in stated.rails]
-    lacking = [device for device in dict.fromkeys(devices) if gpus.near(device, devices) is None]
+    lacking = [device for device in dict.fromkeys(devices) if gpus.nearest_gpu(device, devices) is None]
     return f"{system.system} states no GPU that is nearest to {listing(lacking)} (gpus: nearest)" if lacking else None
 
 
@@ -184,7 +184,7 @@ def tool_reason(system: System, stack: str, tool: str) -> str | None:
     return entry.absent.get(tool, f"{system.system} states no {tool} for {stack}")
 
 
-def disabled_reason(system: System, test: TestId, has_number: HasNumber = _always) -> str | None:
+def disabled_reason(system: System, test: TestId, has_number: HasNumber = _accept_all) -> str | None:
     """Return the site's own reason for switching a test off, or None. Without a benchmark, only its place counts.
 
     Without a rail policy, the stack's default counts.
@@ -233,7 +233,7 @@ def _rails_reason(rails: int, need: Need) -> str | None:
     """Return why a check for some numbers of rails does not run over another number."""
     if not need.rails or rails in need.rails:
         return None
-    return f"{need.benchmark} is measured only over {listing([counted(each, 'rail') for each in need.rails])}"
+    return f"{need.benchmark} is measured only over {listing([count_of(each, 'rail') for each in need.rails])}"
 
 
 def _once_reason(system: System, fabric: str, rails: int, need: Need, policy: str) -> str | None:
@@ -244,7 +244,7 @@ def _once_reason(system: System, fabric: str, rails: int, need: Need, policy: st
     return f"a pair within a node uses no network: it is measured once, with {first} and one rail"
 
 
-def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _always) -> tuple[Cell, ...]:
+def matrix(system: System, needs: tuple[Need, ...], has_number: HasNumber = _accept_all) -> tuple[Cell, ...]:
     """Return the whole product fabric × stack × rails × check, with rails up to the most of any fabric.
 
     If a stack has several rail policies, it has the checks once more for each policy that is not its default.
@@ -270,24 +270,24 @@ def asked_for(system: System, needs: tuple[Need, ...]) -> tuple[Need, ...]:
     """
     stated = [each for need in needs for each in _of_applications(system, need)]
     known = problem_features(system)
-    there = [need for need in _swept(system, stated) if not need.feature or need.feature in known]
+    there = [need for need in _sweep_needs(system, stated) if not need.feature or need.feature in known]
     return tuple(_as_stated(system, need) for need in there)
 
 
 def _as_stated(system: System, need: Need) -> Need:
     """Return a need with the nodes and ranks that the system's file states for its benchmark, if it takes them.
 
-    Numbers that no check takes are refused before a run (``untaken``).
+    Numbers that no check takes are refused before a run (``find_untaken``).
     """
-    stated = system.measure.stated(need.benchmark)
+    stated = system.measure.amounts_of(need.benchmark)
     if stated is None or need.takes.swept:
         return need
     nodes = stated.nodes if stated.nodes and need.takes.why_not_nodes(stated.nodes) is None else None
     ranks = stated.ranks_per_node if need.takes.ranks else None
-    return need.asked(nodes, ranks) if nodes or ranks else need
+    return need.with_counts(nodes, ranks) if nodes or ranks else need
 
 
-def _swept(system: System, needs: Sequence[Need]) -> Iterator[Need]:
+def _sweep_needs(system: System, needs: Sequence[Need]) -> Iterator[Need]:
     """Yield needs; those of a sweep up to the largest number of nodes that the system states, and on all its nodes."""
     known = {need.check for need in needs}
     largest = system.measure.largest_sweep
@@ -305,7 +305,7 @@ def _swept(system: System, needs: Sequence[Need]) -> Iterator[Need]:
                 yield replace(need, check=check, benchmark=key, nodes=count, ranks=ranks, within_node=False)
 
 
-def untaken(system: System, needs: Sequence[Need]) -> Iterator[str]:
+def find_untaken(system: System, needs: Sequence[Need]) -> Iterator[str]:
     """Yield a sentence for each number of nodes or ranks in the system's file that no check takes."""
     for key, stated in system.measure.benchmarks.items():
         named = [need for need in needs if key in (nodes_of_key(need.benchmark)[0], need.benchmark.partition("/")[0])]

@@ -32,7 +32,7 @@ def policies(system: System, fabric: str, stack: str, rails: int) -> tuple[str, 
         return (*found, *map(model.policy_of_rail, range(2, len(system.fabrics[fabric].rails) + 1)))
     if model.STRIPING not in found:
         return found
-    own = dict.fromkeys(model.tuned(size) for size in system.stacks[stack].striping_thresholds)
+    own = dict.fromkeys(model.tuned_name(size) for size in system.stacks[stack].striping_thresholds)
     return (*found, *(name for name in own if ask.why_not(stack, kind, rails, name, knobs) is None))
 
 

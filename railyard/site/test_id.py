@@ -56,18 +56,18 @@ def plain_check(name: str) -> str:
 
     The part after " @" (system, partition and environment) is left out.
     """
-    return _without(name, _RAILS, _POLICY)
+    return _strip_policy(name, _RAILS, _POLICY)
 
 
 def without_repeat(check: str) -> str:
     """Return a check, or a whole case, without the number that ReFrame gives each repeat of a test (``--repeat``)."""
     name, at, place = check.partition(" @")
-    return f"{_without(name, _REPEAT)}{at}{place}"
+    return f"{_strip_policy(name, _REPEAT)}{at}{place}"
 
 
 def check_of(name: str) -> str:
     """Return the test with its parameters, without the number of rails: ``OsuBandwidth %policy=round-robin``."""
-    return _without(name, _RAILS)
+    return _strip_policy(name, _RAILS)
 
 
 def named_policy(name: str) -> str | None:
@@ -87,6 +87,6 @@ def with_policy(check: str, policy: str | None) -> str:
     return " ".join([first, *([f"{_POLICY}{policy}"] if policy else []), *rest])
 
 
-def _without(name: str, *parameters: str) -> str:
+def _strip_policy(name: str, *parameters: str) -> str:
     words = (name.rpartition(" @")[0] or name).split()
     return " ".join(word for word in words if not word.startswith(parameters))

@@ -26,7 +26,7 @@ _AGAIN = "measure it again: railyard fabric --keep-hops"
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredDistances:
     """The distances of a fabric. ``places``: device, node, place. ``hops``: place, place, switches between them."""
 
     format: int
@@ -41,7 +41,7 @@ def file_of(home: Path, system: str, fabric: str) -> Path:
     return state_folder(home) / "hops" / f"{system}.{fabric}.json"
 
 
-def keep(home: Path, kept: Kept) -> Path:
+def keep(home: Path, kept: StoredDistances) -> Path:
     """Store a fabric's distances in place of older ones, and return the file."""
     file = file_of(home, kept.system, kept.fabric)
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def hops_between(
     return found.pop() if len(found) == 1 else None
 
 
-def kept_of(home: Path, system: str, fabric: str) -> Kept | None:
+def kept_of(home: Path, system: str, fabric: str) -> StoredDistances | None:
     """Return what is kept of a fabric, None if nothing is.
 
     Raises InputError for a file that is damaged or has another form.
@@ -79,7 +79,7 @@ def kept_of(home: Path, system: str, fabric: str) -> Kept | None:
     if not file.is_file():
         return None
     try:
-        kept = decode(Kept, json.loads(file.read_text(encoding="utf-8")))
+        kept = decode(StoredDistances, json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, FormError) as error:
         raise InputError(str(file), f"no whole table ({error})", "what --keep-hops wrote", action=_AGAIN) from None
     if kept.format != FORMAT:

@@ -5,7 +5,7 @@ A new stack is one module in ``entries/`` and one folder in ``spack_envs/``.
 
 from typing import Any
 
-from railyard.base.moved import former
+from railyard.base.old_addresses import former
 
 
 def __getattr__(name: str) -> Any:

@@ -18,8 +18,8 @@ from railyard.stacks.model import (
     Words,
     blanks,
     number_alone,
-    parted,
-    tuned,
+    split_threshold,
+    tuned_name,
     unknown,
 )
 from railyard.stacks.table import STACKS
@@ -33,7 +33,7 @@ class LogProof:
     patterns: tuple[str, ...]
     says: str
 
-    def missing(self, log: str) -> tuple[str, ...]:
+    def missing_patterns(self, log: str) -> tuple[str, ...]:
         """Return the patterns that the log does not show, in order; empty if the log proves what was asked."""
         return tuple(pattern for pattern in self.patterns if not re.search(pattern, log))
 
@@ -86,7 +86,7 @@ def why_not(stack: str, kind: str, rails: int, policy: str | None = None, knobs:
         return f"{stack} on {kind}: {way}"
     reason = why_not_rails(way, rails, policy)
     if reason is None:
-        spread = spread_of(way, rails, None if policy is None else parted(policy)[0])
+        spread = spread_of(way, rails, None if policy is None else split_threshold(policy)[0])
         reason = _why_not_told(spread.knobs or way.knobs, knobs)
     return None if reason is None else f"{stack} on {kind}: {reason}"
 
@@ -138,7 +138,7 @@ def settings(
         raise RailyardError(reason)
     way = STACKS[stack].ways[kind]
     assert isinstance(way, Way)  # why_not has just checked it
-    named, threshold = (None, None) if policy is None else parted(policy)
+    named, threshold = (None, None) if policy is None else split_threshold(policy)
     spread = spread_of(way, rails, named)
     parsed = _devices(stack, kind, devices, rails)
     lines = (*way.settings, *(tuned_line(line, spread, threshold) for line in spread.settings))
@@ -156,7 +156,7 @@ def settings(
         elif isinstance(knob, Words):
             words += [word.format_map(filled) for word in knob.words]
     proof = _log_proof(spread.proof or way.proof, [name for name, _ in parsed], values)
-    name = spread.policy if threshold is None else tuned(threshold)
+    name = spread.policy if threshold is None else tuned_name(threshold)
     if policy is not None and number_alone(policy) is not None:
         name = policy
     return Settings(
@@ -218,7 +218,7 @@ def launch_options(
     return [word.format_map(values) for word in words]
 
 
-def between(stack: str, major: int | None = None) -> str:
+def part_separator(stack: str, major: int | None = None) -> str:
     """Return the word between parts of the launcher's command. Each part has its own host, and ranks keep their order.
 
     Empty if no such word of the launcher is known.
@@ -329,7 +329,7 @@ def device_patterns(stack: str, kind: str, policy: str, devices: Sequence[str]) 
     way = STACKS[stack].ways[kind]
     if isinstance(way, str):
         return {}
-    spread = next((each for each in way.spreads if each.policy == parted(policy)[0]), way.spreads[0])
+    spread = next((each for each in way.spreads if each.policy == split_threshold(policy)[0]), way.spreads[0])
     pattern = (spread.proof or way.proof).pattern
     if "{device}" not in pattern:
         return {}

@@ -1,11 +1,11 @@
 """Chooses a run's rail policy from those of a way, by name or as the first that fits. Says why one is impossible."""
 
-from railyard.stacks.model import STRIPING, Setting, Spread, Way, parted, tuned
+from railyard.stacks.model import STRIPING, Setting, Spread, Way, split_threshold, tuned_name
 
 
 def why_not_rails(way: Way, rails: int, name: str | None) -> str | None:
     """Return why a way cannot use so many rails with the policy of this name (None: any policy); None if it can."""
-    policy, threshold = (None, None) if name is None else parted(name)
+    policy, threshold = (None, None) if name is None else split_threshold(name)
     reason = _why_not_policy(way, rails, policy)
     return _why_not_threshold(way, threshold) if reason is None and threshold is not None else reason
 
@@ -15,12 +15,12 @@ def _why_not_threshold(way: Way, threshold: int) -> str | None:
     spread = next(spread for spread in way.spreads if spread.policy == STRIPING)
     if spread.tunable is None:
         why = f"no setting changes from which size {way.transport} stripes: {spread.threshold}"
-        return f"{tuned(threshold)} was asked for, and {why}"
+        return f"{tuned_name(threshold)} was asked for, and {why}"
     name = spread.tunable.name
     if threshold < spread.least_bytes:
-        return f"{tuned(threshold)} was asked for, and {name} takes no less than {spread.least_bytes} B"
+        return f"{tuned_name(threshold)} was asked for, and {name} takes no less than {spread.least_bytes} B"
     if any(line.name == name and line.value == str(threshold) for line in spread.settings):
-        return f"{tuned(threshold)} is what {name} is set to by default: write {STRIPING}"
+        return f"{tuned_name(threshold)} is what {name} is set to by default: write {STRIPING}"
     return None
 
 

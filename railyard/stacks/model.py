@@ -47,7 +47,7 @@ def blanks(text: str) -> set[str]:
     return set(_BLANK.findall(text))
 
 
-def tuned(threshold_bytes: int) -> str:
+def tuned_name(threshold_bytes: int) -> str:
     """Return the name of striping with this threshold, in the largest unit that divides it: ``striping-8K``."""
     unit = max((unit for unit, factor in _FACTORS.items() if threshold_bytes % factor == 0), key=_FACTORS.__getitem__)
     return f"{STRIPING}-{threshold_bytes // _FACTORS[unit]}{unit}"
@@ -68,7 +68,7 @@ def holds_for(stated: str, policy: str) -> bool:
     return stated == policy or (stated == SINGLE and number_alone(policy) is not None)
 
 
-def parted(name: str) -> tuple[str, int | None]:
+def split_threshold(name: str) -> tuple[str, int | None]:
     """Return a policy without its threshold, and the threshold in bytes, or None if it has none.
 
     A single rail is ``single``, whichever rail it is.
@@ -81,9 +81,9 @@ def parted(name: str) -> tuple[str, int | None]:
 
 def unknown(name: str) -> str | None:
     """Return what to write instead of an unknown policy, None for a known one. A threshold has only one spelling."""
-    policy, threshold = parted(name)
+    policy, threshold = split_threshold(name)
     if threshold is not None:
-        return None if tuned(threshold) == name else did_you_mean(name, [tuned(threshold)])
+        return None if tuned_name(threshold) == name else did_you_mean(name, [tuned_name(threshold)])
     return None if policy in POLICIES else did_you_mean(name, POLICIES)
 
 

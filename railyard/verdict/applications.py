@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import BUSY_SHARE
-from railyard.base.hostlist import label, named
+from railyard.base.hostlist import label, list_nodes
 from railyard.base.wording import listing, number, places
 from railyard.benchmarks.apps import every_node, least_traffic, peak
 from railyard.benchmarks.curve import Curve
@@ -18,9 +18,9 @@ from railyard.parsers.parsed import Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.path import counted, traffic, within_node
+from railyard.verdict.path import counters_only, traffic, within_node
 from railyard.verdict.path.result import PathProof
-from railyard.verdict.rules.model import Declared, Measured, MetricInput, MostLike, OutputLine
+from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, MostLike, OutputLine
 from railyard.verdict.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ class Application(Sizes):
         """Return a line for each table during which most threads of a node's first rank were idle."""
         return _idle_in_ranks(case, tables, readings)
 
-    def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+    def find_other_results(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
         """Return a line for each sign that it computed something else, by its own physics."""
         return tuple(OutputLine(line, why) for line, why in physics_of(find(key)).wrong(key, tables))
 
@@ -231,8 +231,10 @@ class Application(Sizes):
         found = [value for table in tables if within for value in table.column("fastest") if isinstance(value, float)]
         if not found:
             return ()
-        declared = Declared("fastest", "MB/s", "bandwidth", True, False, "only a limit applies to it", sized=False)
-        measured = Measured("MB/s", (0,), (max(found),))
+        declared = DeclaredMetric(
+            "fastest", "MB/s", "bandwidth", True, False, "only a limit applies to it", sized=False
+        )
+        measured = MeasuredMetric("MB/s", (0,), (max(found),))
         return (MetricInput(declared, measured, limit=limit_within(case.site.system.gpus, within)),)
 
     def figures(self, case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
@@ -276,11 +278,11 @@ class Application(Sizes):
         nodes = case.launch.nodes
         if find(case.benchmark).within_node:
             alone = within_node.judge(readings, {}, nodes)
-            said = f"no network of {named(sorted(nodes))} carried more than the start of a job does"
+            said = f"no network of {list_nodes(sorted(nodes))} carried more than the start of a job does"
             return replace(alone, sentence=said) if alone.state == "proven" else alone
         threshold = case.launch.settings.threshold_bytes or 0
         least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)
-        return counted.judge(case, readings, plan, least, f"it is not known how much {case.benchmark} must move")
+        return counters_only.judge(case, readings, plan, least, f"it is not known how much {case.benchmark} must move")
 
 
 ASSESSOR = Application()

@@ -21,8 +21,7 @@ from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.results.record.pairs import PairsSample
-from railyard.verdict import identity, published, rail_setup, verdict
-from railyard.verdict.asked import unlike_asked
+from railyard.verdict import identity, published_parts, rail_setup, verdict
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.conditions import conditions_of
 from railyard.verdict.day_one import Facts, facts_of
@@ -35,8 +34,9 @@ from railyard.verdict.path.pace import PrintedRow, printed_rows
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.path.run import judged_path
-from railyard.verdict.published import Computed
-from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, failed
+from railyard.verdict.published_parts import ComputedSizes
+from railyard.verdict.requested_output import unlike_asked
+from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, fail_rule
 from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
@@ -68,7 +68,7 @@ class Assessment:
     starved: float | None = None
     attempts: tuple[AttemptRecord, ...] = ()
     deficits: Mapping[str, Deficit] = field(default_factory=dict)
-    computed: Computed = field(default_factory=Computed)
+    computed: ComputedSizes = field(default_factory=ComputedSizes)
     conditions: tuple[ConditionRecord, ...] = ()
     sample: PairsSample | None = None
     readings: Mapping[str, counters.NodeCounters] = field(default_factory=dict)
@@ -85,9 +85,9 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
     benchmark = micro.find(case.benchmark)
     assessor = assessor_of(benchmark).of(evidence)
     again = assessor.steps(evidence.again, parse)
-    judged = assessor.judged(tables, again)
+    judged = assessor.tables_to_judge(tables, again)
     measured = read_of(judged, case.benchmark, case.node_pairs)
-    computed = published.computed(case, evidence.played, measured.curves)
+    computed = published_parts.find_computed(case, evidence.played, measured.curves)
     curves = measured.curves
     run = _run(case, assessor, judged)
     drivers = counter_drivers(case.site)
@@ -101,7 +101,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         *assessor.failures(case, tables, played=evidence.played is not None),
         # A stand-in computes nothing.
         *(() if evidence.played is not None or evidence.rehearsed else assessor.idle(case, tables, readings)),
-        *assessor.otherwise(case.benchmark, tables),
+        *assessor.find_other_results(case.benchmark, tables),
     )
     strangers = _strangers(read, readings)
     not_meant = identity.why_not_meant(case, evidence, parsed.tables)
@@ -179,7 +179,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
         for metric in inputs.metrics
     }
     return Assessment(
-        *(case, inputs, reached, curves, figures, path, assessor.kept(tables, again), version),
+        *(case, inputs, reached, curves, figures, path, assessor.tables_to_keep(tables, again), version),
         deficits={name: found for name, found in deficits.items() if found is not None},
         computed=computed,
         conditions=conditions,
@@ -189,7 +189,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today
 
 
 def _fail_findings(findings: Findings) -> RuleResult:
-    return failed(5, findings.sentence, findings.fault or "fabric", findings.look_at or "the logs of its parts")
+    return fail_rule(5, findings.sentence, findings.fault or "fabric", findings.look_at or "the logs of its parts")
 
 
 def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdict:
@@ -270,7 +270,7 @@ def _job(
         failures=failures,
         refused=refused,
         timed_out=evidence.timed_out,
-        stuck=_stuck(case.launch.nodes, readings) if evidence.timed_out else (),
+        stuck=_find_stuck(case.launch.nodes, readings) if evidence.timed_out else (),
         stuck_in=_stuck_in(case.launch.nodes, readings) if evidence.timed_out else (),
         time_limit_s=case.time_limit_s,
         scheduler_error=evidence.scheduler_error,
@@ -299,7 +299,7 @@ def _with_cause(path: PathProof, evidence: Evidence) -> PathProof:
     return replace(path, sentence=f"{path.sentence}; {why}", look_at=look_at)
 
 
-def _stuck(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
+def _find_stuck(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:
     """Return the nodes whose process did not react to the end of a job, while that of another node did.
 
     If it is known of nodes that a process is stopped or waits in the kernel, these are the nodes.

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.bounds import CLASS_PEAK_FROM, CLASS_SHARE
-from railyard.base.wording import counted, listing, message_size, number, percent
+from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.benchmarks.gpu.collectives import collective as found_collective
 from railyard.benchmarks.gpu.possible import Row, bounds, judge
 from railyard.hardware.gpu_nodes import Shape
@@ -20,7 +20,7 @@ State = Literal["below", "within", "above", "impossible", "not-known"]
 
 
 @dataclass(frozen=True, slots=True)
-class At:
+class SizeStanding:
     """One size of a curve; ``size_bytes`` None: the largest value of all, compared with a peak without a size.
 
     Values in GB/s (10^9 B/s). ``low`` and ``high``: the published numbers' own range, ``of``: their ids.
@@ -44,7 +44,7 @@ class Standing:
 
     state: State
     sentence: str
-    sizes: tuple[At, ...] = ()
+    sizes: tuple[SizeStanding, ...] = ()
     sources: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ def _why_not(published: Number, shape: Shape | None, of: TransportClass, algorit
         return "it is not known on how many nodes yours was measured"
     theirs = Shape(of.has, published.nodes)
     if min(theirs.domains, 3) != min(shape.domains, 3):
-        return f"it is for {counted(published.nodes, 'node')}, yours for {counted(shape.nodes, 'node')}"
+        return f"it is for {count_of(published.nodes, 'node')}, yours for {count_of(shape.nodes, 'node')}"
     if published.algorithm != algorithm:
         ways = [each or "the library's choice" for each in (published.algorithm, algorithm)]
         return f"its algorithm was {ways[0]}, yours {ways[1]}"
@@ -119,7 +119,7 @@ def _why_no_peak(published: Number, curve: Mapping[int, float]) -> str | None:
     return f"its peak of {number(published.peak)} GB/s may be for longer messages; yours end at {message_size(longest)}"
 
 
-def _sizes(usable: list[Number], curve: Mapping[int, float]) -> Iterator[At]:
+def _sizes(usable: list[Number], curve: Mapping[int, float]) -> Iterator[SizeStanding]:
     """Give each size that has published numbers; only the peak if no size has one.
 
     A healthy system with a lower published peak showed no more than that at any size.
@@ -130,13 +130,13 @@ def _sizes(usable: list[Number], curve: Mapping[int, float]) -> Iterator[At]:
     for size in sized:
         found = [(name, busbw[size]) for name, busbw in curves if size in busbw]
         least = min(value for _, value in found)
-        yield _at(size, curve[size], [*found, *(each for each in peaks if each[1] < least)])
+        yield _standing_at(size, curve[size], [*found, *(each for each in peaks if each[1] < least)])
     if peaks and not sized:
         best = [(name, max(busbw.values())) for name, busbw in curves]
-        yield _at(None, max(curve.values()), [*peaks, *best])
+        yield _standing_at(None, max(curve.values()), [*peaks, *best])
 
 
-def _at(size: int | None, value: float, found: list[tuple[str, float]]) -> At:
+def _standing_at(size: int | None, value: float, found: list[tuple[str, float]]) -> SizeStanding:
     low, high = min(each for _, each in found), max(each for _, each in found)
     share = CLASS_SHARE.value
     state: Literal["below", "within", "above"] = "within"
@@ -144,10 +144,10 @@ def _at(size: int | None, value: float, found: list[tuple[str, float]]) -> At:
         state = "below"
     elif value > high * (1 + share):
         state = "above"
-    return At(size, value, state, low, high, tuple(name for name, _ in found))
+    return SizeStanding(size, value, state, low, high, tuple(name for name, _ in found))
 
 
-def _sentence(name: str, worst: At, sizes: tuple[At, ...], of: TransportClass) -> str:
+def _sentence(name: str, worst: SizeStanding, sizes: tuple[SizeStanding, ...], of: TransportClass) -> str:
     where = "at its peak" if worst.size_bytes is None else f"at {message_size(worst.size_bytes)}"
     edge = worst.low if worst.state == "below" else worst.high
     share = percent(worst.value / edge)
@@ -160,7 +160,7 @@ def _sentence(name: str, worst: At, sizes: tuple[At, ...], of: TransportClass) -
     told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
     return (
         f"{worst.state} what is published for {of.name}: {shown} is {share} of {published} ({listing(worst.of)}); of "
-        f"{counted(len(sizes), 'comparison')}: {told}"
+        f"{count_of(len(sizes), 'comparison')}: {told}"
     )
 
 
@@ -179,7 +179,7 @@ def _threshold(demanded: Number, curve: Mapping[int, float], shape: Shape | None
         ", ".join(f"{number(value)} GB/s at {message_size(size)}" for size, value in (demanded.busbw or {}).items())
         or f"{number(next(value for _, _, value in figures(demanded)))} GB/s"
     )
-    on = "" if demanded.nodes is None else f" on {counted(demanded.nodes, 'node')}"
+    on = "" if demanded.nodes is None else f" on {count_of(demanded.nodes, 'node')}"
     head = f"{demanded.whose} demands {wanted}{on} ({demanded.id}; a threshold, not physics)"
     said = _whether(demanded, curve, shape)
     most = _most(demanded, of)

@@ -11,7 +11,7 @@ from railyard.job.launcher_identity import version_said
 from railyard.results.record.form import ConditionRecord
 from railyard.site import conditions
 from railyard.site.condition_words import mpi_of
-from railyard.site.conditions import Seen
+from railyard.site.conditions import NodeFactsShown
 from railyard.site.references.model import Source
 
 
@@ -39,14 +39,16 @@ def stated_by(source: Source) -> dict[str, str]:
     return {**source.conditions, **{name: text for name, text in fields.items() if text is not None}, **hops}
 
 
-def seen_nodes(case: Case, evidence: Evidence) -> dict[str, Seen]:
+def seen_nodes(case: Case, evidence: Evidence) -> dict[str, NodeFactsShown]:
     """Return what each node of a measurement shows; empty for a replay or a rehearsal."""
     if evidence.played is not None or evidence.rehearsed:
         return {}
     run = {"mpi": _mpi(case, evidence), "hops": None if case.hops is None else str(case.hops)}
     known = {name: text for name, text in run.items() if text is not None}
     return {
-        each.node: Seen(each.facts, [each.devices[rail] for rail in case.launch.meant if rail in each.devices], known)
+        each.node: NodeFactsShown(
+            each.facts, [each.devices[rail] for rail in case.launch.meant if rail in each.devices], known
+        )
         for each in evidence.facts
     }
 
@@ -59,7 +61,7 @@ def _mpi(case: Case, evidence: Evidence) -> str | None:
     return mpi_of(meant.stack, meant.version or version_said(evidence.launcher, meant.stack))
 
 
-def _differing_nodes(name: str, text: str, nodes: Mapping[str, Seen]) -> dict[str, tuple[str, ...]]:
+def _differing_nodes(name: str, text: str, nodes: Mapping[str, NodeFactsShown]) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     for node, seen in nodes.items():
         for has in conditions.unlike_values(name, text, seen):

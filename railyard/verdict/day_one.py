@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from railyard.base.wording import counted, listing, message_size, number
+from railyard.base.wording import count_of, listing, message_size, number
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.benchmarks.table import micro
@@ -55,7 +55,7 @@ class Facts:
     rate_was_set: bool = False
 
     @property
-    def unplaced(self) -> str | None:
+    def why_unplaced(self) -> str | None:
         """Return why it is not known whether the ranks of a table share a node; None if it is known.
 
         If other ranks only wait, the first ones may be neighbours: a launcher usually fills a node first.
@@ -223,7 +223,7 @@ def _of_collective(
         )
     times = {size: time_of(rail, benchmark.pattern, size, nodes, ranks_per_node) for size in sizes}
     points = {size: Bound(None, time.longest_us, None) for size, time in times.items()}
-    ranks = f"{counted(nodes, 'node')} with {counted(ranks_per_node, 'rank')} each"
+    ranks = f"{count_of(nodes, 'node')} with {count_of(ranks_per_node, 'rank')} each"
     words = f"{ranks}, start {number(rail.of.start_us)} us, {number(rail.all_mb_s)} MB/s on each node"
     return (_band(metric, rail, words, points),)
 

@@ -137,7 +137,7 @@ def _may_explain(starved: float, judged: Verdict) -> bool:
     return starved >= STARVED_SHARE.value and (is_small or starved >= (1 - percent / 100) / 2)
 
 
-def explained(
+def explain_run(
     assessment: Assessment, attempts: tuple[AttemptRecord, ...], nodes: str | None, placement: tuple[str, ...]
 ) -> Assessment:
     """Return the assessment of a run after its probes, with all remarks.
@@ -160,7 +160,7 @@ def with_attempts(assessment: Assessment, attempts: tuple[AttemptRecord, ...]) -
 def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessment:
     """Return the assessment with what may have made its values low, if they failed: it decides nothing."""
     is_low = assessment.verdict.fails and assessment.verdict.rule == 5
-    return _remarked(assessment, *remarks) if is_low else assessment
+    return _add_remarks(assessment, *remarks) if is_low else assessment
 
 
 def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]") -> Assessment:
@@ -208,8 +208,8 @@ def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:
 
 def with_remark(assessment: Assessment, remark: str | None) -> Assessment:
     """Return the assessment with a remark after those that it has; unchanged if there is none."""
-    return assessment if remark is None else _remarked(assessment, remark)
+    return assessment if remark is None else _add_remarks(assessment, remark)
 
 
-def _remarked(assessment: Assessment, *remarks: str) -> Assessment:
+def _add_remarks(assessment: Assessment, *remarks: str) -> Assessment:
     return replace(assessment, verdict=assessment.verdict.with_remarks(*remarks))

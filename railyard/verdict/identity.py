@@ -10,13 +10,13 @@ from collections.abc import Container, Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.exit_codes import UNFIT_EXIT
-from railyard.base.hostlist import named
-from railyard.base.wording import counted
+from railyard.base.hostlist import list_nodes
+from railyard.base.wording import count_of
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.tools import TOOLS
 from railyard.job import environment, launcher_identity, loaded_libraries, mpi_identity
 from railyard.job.case import Case, Evidence
-from railyard.job.mpi_identity import Meant
+from railyard.job.mpi_identity import IntendedMpi
 from railyard.parsers.parsed import Table
 from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
@@ -57,8 +57,8 @@ def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[s
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.nodes_without_benchmark(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
-    unseen = [f"the environment of the benchmark was not read on {named(nodes)}"] if nodes else []
-    return (*unseen, *environment.unplanned(evidence.environment, case.launch), *libraries)
+    unseen = [f"the environment of the benchmark was not read on {list_nodes(nodes)}"] if nodes else []
+    return (*unseen, *environment.find_unplanned(evidence.environment, case.launch), *libraries)
 
 
 def _of_another_library(case: Case, evidence: Evidence) -> str | None:
@@ -111,7 +111,7 @@ def _library(case: Case, evidence: Evidence) -> str | None:
 
 def _another_mpi(case: Case, evidence: Evidence) -> str | None:
     """Return the sentence about an output that names another MPI; in a replay only its library counts."""
-    meant = case.launch.mpi if evidence.played is None else Meant(case.stack)
+    meant = case.launch.mpi if evidence.played is None else IntendedMpi(case.stack)
     if meant is None or evidence.exit_code == UNFIT_EXIT:
         return None
     return mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
@@ -133,5 +133,5 @@ def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) 
     said = f'"{one_line(refusals[0])}"' if len(refusals) >= single else "a table of 1 process"
     return (
         f"each of the {given} processes ran alone, as rank 0 of 1: the output has {said} "
-        f"{counted(max(single, len(refusals)), 'time')}; the launcher did not connect them"
+        f"{count_of(max(single, len(refusals)), 'time')}; the launcher did not connect them"
     )

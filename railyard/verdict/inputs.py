@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import LEAST_LATENCY, LEAST_OF_MPI, LEAST_OF_RDMA, JudgingBound
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
@@ -37,9 +37,9 @@ from railyard.verdict import day_one
 from railyard.verdict.day_one import ENTRY, Facts
 from railyard.verdict.rules.model import (
     QUANTITIES,
-    Declared,
+    DeclaredMetric,
     LimitLike,
-    Measured,
+    MeasuredMetric,
     MetricInput,
     MostLike,
     Quantity,
@@ -86,13 +86,13 @@ class Target:
         if self.fabric.link.family == UNNAMED:
             return ()
         if self.system:
-            return tuple(rail.name for rail in self.fabric.used(self.rails, self.policy))
+            return tuple(rail.name for rail in self.fabric.used_rails(self.rails, self.policy))
         return (self.fabric_name if self.rails == 1 else f"{self.rails} rails of {self.fabric_name}",)
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """The target in a few words."""
-        rails = counted(self.rails, "rail")
+        rails = count_of(self.rails, "rail")
         if not self.system:
             slot = f" in {self.fabric.slot}" if self.fabric.slot else ""
             return f"{self.fabric_name}{slot}, {rails}"
@@ -129,7 +129,7 @@ class Target:
 
         return least_between_gpus(self.gpus)
 
-    def blocking(self, benchmark: Benchmark) -> float:
+    def blocking_factor(self, benchmark: Benchmark) -> float:
         """Return the blocking factor between two halves of the network: the fabric's figure for it, else 1."""
         return self.fabric.blocking if benchmark.of_halves else 1.0
 
@@ -144,7 +144,7 @@ class Target:
             self.test_id(benchmark),
             metric,
             limit.value_mb_s if limit else None,
-            blocking=self.blocking(benchmark),
+            blocking=self.blocking_factor(benchmark),
             hops=self.hops,
         )
 
@@ -156,7 +156,7 @@ class Target:
 
         ``limit``: the link's for this metric, in MB/s; None if no link bounds it.
         """
-        if (why := facts.unplaced) is not None or (why := day_one.why_not(benchmark)) is not None:
+        if (why := facts.why_unplaced) is not None or (why := day_one.why_not(benchmark)) is not None:
             return f"not judged: {why}"
         if benchmark.within:
             from railyard.site.gpu_shape import floor_within
@@ -217,7 +217,7 @@ class Target:
             return f"not judged: no source gives a floor for {of}, so only a reference says whether it is fast enough"
         if limit is None:
             return "not judged: no limit known for the link"
-        blocked = self.blocking(benchmark)
+        blocked = self.blocking_factor(benchmark)
         source = f"{STATIC_SHARE:.0%} of {limit.value_mb_s:.1f} MB/s, what static routes leave for random halves"
         floor = limits.LinkFloor(
             STATIC_SHARE * limit.value_mb_s / blocked,
@@ -256,10 +256,10 @@ class Read:
         """Return a metric's curve in each pass."""
         return tuple(curve for one in self.passes for curve in one if curve.metric == metric)
 
-    def each(self, metric: str) -> tuple[Measured, ...]:
+    def each(self, metric: str) -> tuple[MeasuredMetric, ...]:
         """Return what each of several passes gave for a metric."""
         found = self.curves_of(metric)
-        return tuple(Measured(curve.unit, curve.sizes, curve.values) for curve in found) if len(found) > 1 else ()
+        return tuple(MeasuredMetric(curve.unit, curve.sizes, curve.values) for curve in found) if len(found) > 1 else ()
 
 
 def read_of(tables: Sequence[Table], key: str, node_pairs: int) -> Read:
@@ -317,7 +317,7 @@ def metric_inputs(run: Run, read: Read) -> tuple[MetricInput, ...]:
 
 def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | None) -> MetricInput:
     benchmark, target, quantity = run.benchmark, run.target, _quantity(metric, run.benchmark)
-    off_the_link = run.facts.unplaced is not None or run.nodes == 1
+    off_the_link = run.facts.why_unplaced is not None or run.nodes == 1
     bounded = not benchmark.within_node and metric.is_bounded(run.ranks_per_node) and not off_the_link
     limited = metric.is_bandwidth and (bounded or bool(benchmark.within))
     of_time = metric.shape == "collective" and benchmark.least is not None
@@ -344,7 +344,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     must_be = bool(target.system) and between and metric is benchmark.metrics[0]
     own = run.limit if metric.is_bandwidth else None
     return MetricInput(
-        declared=Declared(
+        declared=DeclaredMetric(
             *(metric.name, metric.unit, quantity),
             limited=limited or own is not None,
             between_nodes=bounded and not run.on_one_host,
@@ -353,7 +353,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
             sized=metric.shape != "figure" and (benchmark.payload or benchmark.pattern is None),  # a barrier has none
             of_all=metric.shape == "collective",
         ),
-        measured=None if curve is None else Measured(curve.unit, curve.sizes, curve.values),
+        measured=None if curve is None else MeasuredMetric(curve.unit, curve.sizes, curve.values),
         problem=problem,
         limit=limit or own,
         bands=bands,

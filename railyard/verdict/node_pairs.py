@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railyard.base.hostlist import label, named
+from railyard.base.hostlist import label, list_nodes
 from railyard.base.wording import listing, number, places
 from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
@@ -12,7 +12,7 @@ from railyard.benchmarks.table.micro import find, metric
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.pairs import SAMPLE
 from railyard.parsers.parsed import Parsed, ParseError, Table
-from railyard.results.pair_summary import Recorded, leaf_names, of_rows
+from railyard.results.pair_summary import RecordedPairs, leaf_names, of_rows
 from railyard.results.record.form import Suspect
 from railyard.results.record.pair_rows import Row
 from railyard.results.record.pairs import MOST_DENSE, PairAgain, PairsRecord
@@ -22,7 +22,7 @@ from railyard.site.topology import Leaves
 from railyard.verdict.path import proof, within_node
 from railyard.verdict.path import traffic as path_traffic
 from railyard.verdict.path.result import PathProof
-from railyard.verdict.rules.model import BandLike, Declared, Measured, MetricInput
+from railyard.verdict.rules.model import BandLike, DeclaredMetric, MeasuredMetric, MetricInput
 from railyard.verdict.sizes import Sizes
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def with_slow_nodes(found: "Assessment") -> "Assessment":
         )
         for p in slow
     )
-    names = named([pair.first for pair in slow])
+    names = list_nodes([pair.first for pair in slow])
     verdict = replace(
         found.verdict,
         fault="node",
@@ -100,7 +100,7 @@ def with_slow_nodes(found: "Assessment") -> "Assessment":
     return replace(found, inputs=replace(found.inputs, suspects=suspects), verdict=verdict)
 
 
-def record_of(assessment: "Assessment", leaf_of: Leaves = NO_LEAVES) -> Recorded | None:
+def record_of(assessment: "Assessment", leaf_of: Leaves = NO_LEAVES) -> RecordedPairs | None:
     """Return the pairs of a run as they are stored; None for any other run, or if they could not be read.
 
     All pairs of up to ``MOST_DENSE`` nodes are a matrix in the record. Rows of more nodes, and those of each sample,
@@ -125,7 +125,7 @@ def record_of(assessment: "Assessment", leaf_of: Leaves = NO_LEAVES) -> Recorded
         return of_rows(
             hosts, rows, names, size=size, leaves=leaves, expected=expected, sample=assessment.sample
         )  # fmt: skip
-    return Recorded(
+    return RecordedPairs(
         PairsRecord(
             nodes=hosts,
             size=size,
@@ -159,7 +159,7 @@ class NodePairs(Sizes):
         """Return the tables of repeated measurements, up to the first output that is incomplete."""
         return steps(texts, parse)
 
-    def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
+    def tables_to_judge(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
         """Return the tables with the better value of each repeated pair, and with all steps of a sample."""
         again = node_pairs.over_all(again)
         try:
@@ -167,7 +167,7 @@ class NodePairs(Sizes):
         except ValueError:  # a row without numbers: rule 2 says so
             return tables
 
-    def kept(self, tables: list[Table], again: Sequence[Table]) -> tuple[Table, ...]:
+    def tables_to_keep(self, tables: list[Table], again: Sequence[Table]) -> tuple[Table, ...]:
         """Return the table of all pairs, and the table of each later step."""
         return (*tables[:1], *again)
 
@@ -182,14 +182,14 @@ class NodePairs(Sizes):
             curve = node_pairs.fastest(tables[0])
         except ValueError:
             return ()
-        declared = Declared(
+        declared = DeclaredMetric(
             f"{BANDWIDTH} of the fastest pair",
             curve.unit,
             "bandwidth",
             limited=True,
             reported_only="only its limit counts",
         )
-        return (MetricInput(declared, Measured(curve.unit, curve.sizes, curve.values), limit=limit),)
+        return (MetricInput(declared, MeasuredMetric(curve.unit, curve.sizes, curve.values), limit=limit),)
 
     def remarks(self, case: "Case", tables: Sequence[Table], again: Sequence[Table]) -> tuple[str, ...]:
         """Return what a reader should know about a run that passed: pairs slow at first, nodes slower than others."""

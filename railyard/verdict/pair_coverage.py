@@ -39,7 +39,7 @@ class Night:
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
+class NightCoverage:
     """All nights together: the coverage of a system's nodes, and when each node was last measured (UTC)."""
 
     nights: tuple[Night, ...]
@@ -47,7 +47,7 @@ class Covered:
     last: dict[str, str]
 
     @property
-    def never(self) -> tuple[str, ...]:
+    def unmeasured_nodes(self) -> tuple[str, ...]:
         """The nodes that no night measured."""
         return tuple(one.node for one in self.coverage.not_measured)
 
@@ -71,12 +71,12 @@ def nights_of(records: Iterable[Record], stored: Path) -> tuple[tuple[Night, ...
     return tuple(found), tuple(problems)
 
 
-def lately(home: Path, system: str, fabric: str | None, days: int) -> tuple[tuple[Night, ...], tuple[str, ...]]:
+def recent_nights(home: Path, system: str, fabric: str | None, days: int) -> tuple[tuple[Night, ...], tuple[str, ...]]:
     """Return a system's stored runs of pairs from the last days, and a sentence for each that cannot be read."""
-    from railyard.results.store.query import Wanted, records
+    from railyard.results.store.query import RecordFilter, records
 
     since = f"{datetime.now(timezone.utc) - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
-    found = records(home, Wanted(system=system, fabric=fabric, benchmark=PAIRS, since=since))
+    found = records(home, RecordFilter(system=system, fabric=fabric, benchmark=PAIRS, since=since))
     return nights_of(found.records, runs_folder(home))
 
 
@@ -97,13 +97,13 @@ def used_of(text: str, nodes: Sequence[str]) -> tuple[tuple[Pair, ...], ...]:
     return tuple(nights)
 
 
-def covered(
+def cover_nights(
     nights: Sequence[Night],
     nodes: Sequence[str],
     leaf_of: Leaves,
     rails: Sequence[str] = (),
     up_links: int | None = None,
-) -> Covered:
+) -> NightCoverage:
     """Return how much of a system's nodes (two or more) these nights covered."""
     import numpy as np
 
@@ -124,7 +124,7 @@ def covered(
     pairs = np.array(sorted(met), dtype=np.int64).reshape(-1, 2)
     nothing = np.zeros(len(pairs), dtype=np.int64)
     rows = Rows(pairs[:, 0], pairs[:, 1], np.ones(len(pairs)), nothing, nothing)
-    return Covered(tuple(nights), coverage(network, leaves_of(network.layout), rows, {}), last)
+    return NightCoverage(tuple(nights), coverage(network, leaves_of(network.layout), rows, {}), last)
 
 
 def leaf_pairs(nights: Iterable[Night], leaf_of: Leaves) -> dict[frozenset[str], int]:

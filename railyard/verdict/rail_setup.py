@@ -9,7 +9,7 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from railyard.base.hostlist import MOST_IN_WORDS, named
+from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
 from railyard.base.wording import listing, some
 from railyard.hardware.links import SLOTS, pcie_generation
 from railyard.job.case import Case
@@ -30,7 +30,7 @@ _FAMILIES = frozenset({"infiniband", "roce", "omnipath"})
 def why_unlike(case: Case, facts: Sequence[NodeFacts]) -> str | None:
     """Return why the rails of a run are not those of the system's file; None if they are, or if nothing is known."""
     slower = (suspect.reason for suspect in slower_than_meant(case, facts))
-    sentences = (*_mtus_unlike(case, facts), *_outside(case, facts), *_crossed(case, facts), *slower)
+    sentences = (*_mtus_unlike(case, facts), *_find_outside(case, facts), *_find_crossed(case, facts), *slower)
     return some(sentences) or None
 
 
@@ -121,7 +121,7 @@ def _mtus(fabric: Fabric, facts: Sequence[NodeFacts], rail: str) -> dict[str, in
     return found
 
 
-def _outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
+def _find_outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
     """Yield a sentence for each rail of a node that does not lead to the network that the file states."""
     for rail in _rails(case):
         if rail.subnet is None:
@@ -135,7 +135,7 @@ def _outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
                 )
 
 
-def _crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
+def _find_crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
     """Yield a sentence for each two nodes if one's rail shares a network only with another rail of the other.
 
     Rails of one name do not have to share a network: if packets are routed, each leaf, or each port, has its own. A
@@ -199,4 +199,4 @@ def _by_node(values: Mapping[str, int]) -> str:
     nodes: dict[int, list[str]] = {}
     for node, value in values.items():
         nodes.setdefault(value, []).append(node)
-    return listing([f"{value} on {named(where)}" for value, where in nodes.items()])
+    return listing([f"{value} on {list_nodes(where)}" for value, where in nodes.items()])

@@ -88,7 +88,7 @@ def verdict_record(verdict: Verdict) -> VerdictRecord:
         next=verdict.look_at,
         remarks=verdict.remarks,
         headline=verdict.headline,
-        measured=verdict.measured,
+        measured=verdict.measured_text,
     )
 
 
@@ -112,7 +112,7 @@ def _curve_record(curve: Curve, metric: MetricInput, judged: CurveVerdict, key: 
         values=curve.values,
         directions=micro.metric(key, curve.metric).directions,
         limit=None if limit is None else _limit(limit),
-        bands=tuple(_band(band, metric, curve.sizes) for band in metric.cited),
+        bands=tuple(_band(band, metric, curve.sizes) for band in metric.cited_bands),
         percent_of_reference=judged.percent_of_reference,
         percent_of_reference_size=judged.percent_of_reference_size,
         percent_of_limit=judged.percent_of_limit,

@@ -5,16 +5,16 @@ from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
 from railyard.parsers.parsed import Table
-from railyard.results.record.pairs import Exercised, NodesNotMeasured, PairsSample, PromiseRecord
+from railyard.results.record.pairs import ExercisedCount, NodesNotMeasured, PairsSample, PromiseRecord
 from railyard.site.topology import Leaves
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import node_pair_sample
-from railyard.verdict.blame.screening.model import Budget, BudgetError, Coverage, Network, Screened, Share
+from railyard.verdict.blame.screening.model import Budget, BudgetError, Coverage, Network, ScreeningVerdict, Share
 from railyard.verdict.blame.search.model import PairsError, Step
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_remark, with_suspects
 from railyard.verdict.path.ports import look_at
-from railyard.verdict.rules.model import failed
+from railyard.verdict.rules.model import fail_rule
 
 #: More steps than any screening has.
 _MOST_STEPS = 20
@@ -23,7 +23,7 @@ _TOLD = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
+class SampleOrigin:
     """How a sample was made: ``kind`` in one word, its budget, when (UTC, as in records), and which nodes were absent.
 
     ``planned_here``: by the screening itself (``node_pair_sample.next_step``). ``absent`` has nodes with the reason;
@@ -39,11 +39,11 @@ class Sampled:
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
+class ScreeningProgress:
     """How far a screening came: its next step (None if there is none), and the verdict so far."""
 
     network: Network
-    screened: Screened
+    screened: ScreeningVerdict
     open_step: Step | None = None
 
     @property
@@ -55,14 +55,14 @@ class Reached:
         return f"{self.open_step.why}: that was not measured{nobody}"
 
 
-def reached(
+def screen_tables(
     tables: Sequence[Table],
-    sampled: Sampled,
+    sampled: SampleOrigin,
     leaf_of: Leaves,
     expected_mb_s: float | None,
     rails: Sequence[str] = (),
     up_links: int | None = None,
-) -> Reached:
+) -> ScreeningProgress:
     """Return the result of the tables of a sample and its later steps.
 
     ``rails`` are the names of the rails that each value uses together. If a step is still missing, the verdict is the
@@ -78,20 +78,22 @@ def reached(
         found = node_pair_sample.next_step(
             tables, network, sampled.budget, planned_here=sampled.planned_here, absent=absent, not_made=not_made
         )  # fmt: skip
-        if isinstance(found, Screened):
-            return Reached(network, found, open_step)
+        if isinstance(found, ScreeningVerdict):
+            return ScreeningProgress(network, found, open_step)
         open_step = open_step or found
     raise PairsError(f"the screening still asks for a step after {_MOST_STEPS} steps, none of which was measured")
 
 
-def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_links: int | None = None) -> Assessment:
+def with_screening(
+    found: Assessment, sampled: SampleOrigin, leaf_of: Leaves, up_links: int | None = None
+) -> Assessment:
     """Return the assessment of a sample with what its screening says; unchanged if the sample is not complete.
 
     If anything is named, the run fails even if it meets its references: it was measured again with good partners.
     """
     meant = found.case.launch.meant
     try:
-        came = reached(
+        came = screen_tables(
             found.pair_tables, sampled, leaf_of, _expected_rate(found), meant if len(meant) > 1 else (), up_links
         )  # fmt: skip
     except (ValueError, PairsError, BudgetError) as error:
@@ -107,14 +109,14 @@ def with_screening(found: Assessment, sampled: Sampled, leaf_of: Leaves, up_link
     return _fail(found, findings, came)
 
 
-def record_of(screened: Screened, sampled: Sampled) -> PairsSample:
+def record_of(screened: ScreeningVerdict, sampled: SampleOrigin) -> PairsSample:
     """Return what a screening covered and promises, in the form of a record."""
     reasons: dict[str, list[str]] = {}
     for one in screened.coverage.not_measured:
         reasons.setdefault(one.reason, []).append(one.node)
     return PairsSample(
         kind=sampled.kind,
-        covered=tuple(_covered(screened.coverage)),
+        covered=tuple(_coverage_counts(screened.coverage)),
         promises=tuple(PromiseRecord(one.kind, one.share, one.probability, one.basis) for one in screened.promises),
         not_measured=tuple(NodesNotMeasured(tuple(nodes), reason) for reason, nodes in reasons.items()),
         not_looked_at=screened.not_looked_at,
@@ -129,7 +131,7 @@ def record_of(screened: Screened, sampled: Sampled) -> PairsSample:
     )
 
 
-def _covered(coverage: Coverage) -> list[Exercised]:
+def _coverage_counts(coverage: Coverage) -> list[ExercisedCount]:
     shares: list[tuple[str, Share]] = [
         ("nodes", coverage.nodes),
         ("pairs", coverage.pairs),
@@ -137,16 +139,16 @@ def _covered(coverage: Coverage) -> list[Exercised]:
         ("up_links", coverage.up_links),
         ("rails", coverage.rails),
     ]
-    return [Exercised(of, share.used, share.all, share.basis) for of, share in shares]
+    return [ExercisedCount(of, share.used, share.all, share.basis) for of, share in shares]
 
 
-def _fail(found: Assessment, findings: Findings, came: Reached) -> Assessment:
+def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Assessment:
     """Return the failed assessment of a run that met its references, while its screening names a suspect."""
     judged, named = found.verdict, came.screened.named
     next_look = look_at(listing(node_pair_sample.words_of(named[:_TOLD], came.network)))
     more = f"; {len(named) - _TOLD} more are named" if len(named) > _TOLD else ""
     sentence = "; ".join(one.reason for one in named[:_TOLD]) + more
-    own = failed(5, sentence, "fabric", next_look)
+    own = fail_rule(5, sentence, "fabric", next_look)
     rest = "; ".join(
         filter(None, [came.not_measured, came.screened.sentence.removeprefix(sentence).removeprefix("; ")])
     )

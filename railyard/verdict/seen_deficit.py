@@ -58,7 +58,7 @@ def smallest_deficit(metric: MetricInput, passes: Sequence[Curve]) -> Deficit | 
 
 def _uncertainty(size: int, passes: Sequence[Curve]) -> float:
     """Return t times the standard deviation of the median at a size, as a share of it; 0 for one pass."""
-    values = [curve.at(size) for curve in passes if size in curve.sizes]
+    values = [curve.value_at(size) for curve in passes if size in curve.sizes]
     middle = statistics.median(values) if values else 0.0
     if len(values) < 2 or middle <= 0:
         return 0.0

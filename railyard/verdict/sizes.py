@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from railyard.benchmarks.figure import Figure
     from railyard.job.case import Case, Evidence
     from railyard.job.counters.node import NodeCounters
-    from railyard.parsers.nccl_said import Spoken
+    from railyard.parsers.nccl_said import NcclOutput
     from railyard.verdict.blame.suspects import Findings
     from railyard.verdict.path import traffic
     from railyard.verdict.path.result import PathProof
@@ -46,11 +46,11 @@ class Sizes:
         """Return the tables of repeated measurements."""
         return ()
 
-    def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
+    def tables_to_judge(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
         """Return the tables to judge, with repeated measurements taken into account."""
         return tables
 
-    def kept(self, tables: list[Table], again: Sequence[Table]) -> tuple[Table, ...]:
+    def tables_to_keep(self, tables: list[Table], again: Sequence[Table]) -> tuple[Table, ...]:
         """Return the tables that the record needs in full."""
         return ()
 
@@ -62,11 +62,11 @@ class Sizes:
         """Return what bounds its bandwidth if a link alone does not; None if a link does, or if nothing is known."""
         return None
 
-    def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
+    def not_meant(self, case: Case, spoken: NcclOutput | None) -> OtherWay | None:
         """Return why, by the library's own log, it took another path than intended, or None."""
         return None
 
-    def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
+    def log_remarks(self, case: Case, spoken: NcclOutput | None) -> tuple[str, ...]:
         """Return what a reader should know about the library's own log."""
         return ()
 
@@ -82,7 +82,7 @@ class Sizes:
         """Return the signs that most threads of a rank were idle."""
         return ()
 
-    def otherwise(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
+    def find_other_results(self, key: str, tables: Sequence[Table]) -> tuple[OutputLine, ...]:
         """Return a line for each sign that it computed something else: another release, other physics."""
         return ()
 
@@ -116,9 +116,9 @@ class Sizes:
         plan = replace(plan, unknown=f"{tool.name} prints no repetitions and was given none")
         if tool.repetitions == "told":
             return proof.judge(readings, replace(plan, traffic=_traffic(case, tables)))
-        from railyard.verdict.path import counted
+        from railyard.verdict.path import counters_only
 
-        return counted.judge(case, readings, plan, (), f"expected bytes unknown: {plan.unknown}")
+        return counters_only.judge(case, readings, plan, (), f"expected bytes unknown: {plan.unknown}")
 
 
 ASSESSOR = Sizes()
@@ -142,10 +142,10 @@ def _traffic(case: Case, tables: Sequence[Table]) -> dict[str, traffic.NodeTraff
     """Return what each node moved at least; an incomplete table counts with the rows that it has."""
     from railyard.verdict.path import traffic
 
-    first = traffic.added([_first_node(case, table) for table in tables])
+    first = traffic.add_traffic([_first_node(case, table) for table in tables])
     nodes = case.launch.nodes
     return {
-        name: first.mirrored() if is_mirrored(case.benchmark, number, len(nodes)) else first
+        name: first.mirror() if is_mirrored(case.benchmark, number, len(nodes)) else first
         for number, name in enumerate(nodes)
     }
 

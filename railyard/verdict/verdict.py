@@ -84,7 +84,7 @@ class Verdict:
         return make_headline(self.suspects, brief_of(failure.brief or self.sentence, self.remarks), self.fault)
 
     @property
-    def measured(self) -> str:
+    def measured_text(self) -> str:
         """What was measured and what it had to be, without names of references; empty if the sentence has none."""
         return "" if self._failure is None else self._failure.measured
 
@@ -125,8 +125,8 @@ def judge(inputs: Inputs) -> Verdict:
         suspects=() if failure is None or state == "disturbed" else suspects_of(inputs),
         look_at=None if failure is None else failure.look_at,
         curves=tuple(_curve(metric) for metric in inputs.metrics),
-        references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.cited)),
-        remarks=(*_unjudged_sentences(rules), *_shared(inputs)) if failure is None else (),
+        references=tuple(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.cited_bands)),
+        remarks=(*_unjudged_sentences(rules), *_shared_remarks(inputs)) if failure is None else (),
     )
 
 
@@ -157,7 +157,7 @@ def _unjudged_sentences(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
     return tuple(f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in unjudged)
 
 
-def _shared(inputs: Inputs) -> tuple[str, ...]:
+def _shared_remarks(inputs: Inputs) -> tuple[str, ...]:
     """Return the sentence about somebody else's traffic on the rails, if that did not fail the run."""
     return () if inputs.path.disturbance is None else (inputs.path.disturbance,)
 

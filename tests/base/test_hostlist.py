@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.base.hostlist import MOST_IN_WORDS, expanded, folded, named
+from railyard.base.hostlist import MOST_IN_WORDS, expand_names, fold_names, list_nodes
 
 FOLDED = [
     (("n1", "n2", "n3"), "n[1-3]"),
@@ -20,8 +20,8 @@ FOLDED = [
 
 @pytest.mark.parametrize(("names", "text"), FOLDED)
 def test_names_are_folded(names: tuple[str, ...], text: str) -> None:
-    assert folded(names) == text
-    assert set(expanded(text)) - {""} == set(names)
+    assert fold_names(names) == text
+    assert set(expand_names(text)) - {""} == set(names)
 
 
 #: A name of a few letters and digits, some with zeros in front, some without any number.
@@ -30,16 +30,16 @@ NAMES = st.builds("{}{}".format, st.text("abn", min_size=1, max_size=3), st.text
 
 @given(st.lists(NAMES, max_size=40))
 def test_what_is_folded_expands_to_the_same_names(names: list[str]) -> None:
-    found = list(expanded(folded(names)))
+    found = list(expand_names(fold_names(names)))
     assert sorted(found) == sorted(set(names))
 
 
 def test_a_few_nodes_are_named_and_of_many_the_ranges() -> None:
     names = tuple(f"n{number:04}" for number in range(1, 5121))
-    assert named(()) == ""
-    assert named(names[:2]) == "n0001 and n0002"
-    assert named(names[:MOST_IN_WORDS]).count("n00") == MOST_IN_WORDS
-    assert named(names[: MOST_IN_WORDS + 1]) == "17 nodes (n[0001-0017])"
-    assert named(names) == "5120 nodes (n[0001-5120])"
-    assert named((*names[:7], *names[8:])) == "5119 nodes (n[0001-0007,0009-5120])"
-    assert named(names[::2]) == "2560 nodes (n0001, n0003, n0005, n0007 and 2556 more)"
+    assert list_nodes(()) == ""
+    assert list_nodes(names[:2]) == "n0001 and n0002"
+    assert list_nodes(names[:MOST_IN_WORDS]).count("n00") == MOST_IN_WORDS
+    assert list_nodes(names[: MOST_IN_WORDS + 1]) == "17 nodes (n[0001-0017])"
+    assert list_nodes(names) == "5120 nodes (n[0001-5120])"
+    assert list_nodes((*names[:7], *names[8:])) == "5119 nodes (n[0001-0007,0009-5120])"
+    assert list_nodes(names[::2]) == "2560 nodes (n0001, n0003, n0005, n0007 and 2556 more)"

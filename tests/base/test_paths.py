@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.base.paths import find_home, packaged_text, part, shipped, state_folder
+from railyard.base.paths import find_home, find_shipped, packaged_text, part, state_folder
 
 CLONE = Path(__file__).parents[2]
 ACTION = "run from the clone, or set RAILYARD_HOME to the folder that holds systems/ and references/"
@@ -82,13 +82,13 @@ def test_what_runs_leave_lies_in_one_folder(tmp_path: Path) -> None:
 
 
 def test_a_clone_ships_what_stands_beside_the_package() -> None:
-    assert shipped() == CLONE
+    assert find_shipped() == CLONE
 
 
 def test_a_wheel_ships_what_is_inside_the_package(tmp_path: Path) -> None:
     package = tmp_path / "railyard"
     (package / "_shipped").mkdir(parents=True)
-    assert shipped(package) == package / "_shipped"
+    assert find_shipped(package) == package / "_shipped"
 
 
 def test_a_sites_own_folder_goes_before_what_is_shipped(tmp_path: Path) -> None:

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from railyard.base.terminal import fold_words, line_width, tracked, wrap_lines
+from railyard.base.terminal import fold_words, line_width, track, wrap_lines
 
-TAKES = "from railyard.base.terminal import tracked; print(sum(tracked(range({count}), 'judging figures')))"
+TAKES = "from railyard.base.terminal import track; print(sum(track(range({count}), 'judging figures')))"
 
 
 def on_a_terminal(count: int, term: str) -> tuple[str, str]:
@@ -39,7 +39,7 @@ def test_a_bar_is_shown_on_a_terminal_alone_and_beside_the_output(count: int, te
 
 def test_without_a_terminal_the_items_are_what_was_given() -> None:
     items = list(range(30))
-    assert tracked(items, "judging figures") is items
+    assert track(items, "judging figures") is items
 
 
 def test_a_sentence_folds_between_words_below_its_indent() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.base.wording import (
-    counted,
+    count_of,
     listing,
     message_size,
     number,
@@ -68,7 +68,7 @@ def test_shares_and_lists() -> None:
     [(0, "", "0 rows"), (1, "", "1 row"), (12_000, "", "12000 rows"), (12_000, ",", "12,000 rows")],
 )
 def test_a_noun_follows_its_number(count: int, form: str, text: str) -> None:
-    assert counted(count, "row", form) == text
+    assert count_of(count, "row", form) == text
 
 
 def test_of_many_places_and_sentences_the_first_are_told_and_the_rest_counted() -> None:

@@ -32,9 +32,9 @@ def test_what_is_no_curve_is_refused(sizes: tuple[int, ...], values: tuple[float
 
 def test_a_size_that_was_not_measured_has_no_value() -> None:
     measured = curve((1, 1.0), (4, 2.0))
-    assert measured.at(4) == 2.0
+    assert measured.value_at(4) == 2.0
     with pytest.raises(KeyError) as caught:
-        measured.at(2)
+        measured.value_at(2)
     assert caught.value.args == ("bandwidth: no value at 2 B",)
 
 

@@ -11,7 +11,7 @@ from railyard.benchmarks import metrics, moved_bytes
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.figure import Figure
 from railyard.benchmarks.metrics import curves, key_figures
-from railyard.benchmarks.moved_bytes import Moved, moved_at_most, moved_by
+from railyard.benchmarks.moved_bytes import MovedBytes, moved_at_most, moved_by
 from railyard.benchmarks.physics import Physics, physics_of
 from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS, find, metric
 from railyard.parsers import PARSERS
@@ -100,7 +100,7 @@ def test_a_recorded_ping_pong_gives_two_curves() -> None:
     bandwidth, latency = curves(recorded("imb", "imb2021.11-PingPong-mpich5.0.2-veth.out"), "imb/PingPong")
     assert (bandwidth.metric, bandwidth.unit, bandwidth.sizes[0], len(bandwidth.sizes)) == ("bandwidth", "MB/s", 1, 21)
     assert (latency.metric, latency.unit, latency.sizes[0], latency.values[0]) == ("latency", "us", 0, 80.81)
-    assert bandwidth.at(1048576) == 439.41
+    assert bandwidth.value_at(1048576) == 439.41
 
 
 def test_the_peak_is_the_largest_value_and_n_half_is_on_the_way_up_to_it() -> None:
@@ -192,20 +192,20 @@ def test_a_table_that_is_no_curve_of_this_benchmark_is_refused(found: Table, key
 @pytest.mark.parametrize(
     ("key", "window", "pairs", "moved"),
     [
-        ("imb/PingPong", None, 1, Moved(800, 800)),
-        ("imb/Exchange", None, 1, Moved(1600, 1600)),
-        ("imb/Uniband", None, 1, Moved(800 * 256, 0)),
-        ("imb/Uniband", 16, 3, Moved(800 * 48, 0)),
-        ("imb/Biband", 16, 1, Moved(800 * 16, 800 * 16)),
-        ("netpipe/pingpong", None, 1, Moved(2400, 2400)),
-        ("netpipe/stream", None, 1, Moved(2400, 0)),
-        ("netpipe/bidirectional", None, 1, Moved(2400, 2400)),
-        ("osu/osu_bw", None, 1, Moved(800 * 64, 0)),
+        ("imb/PingPong", None, 1, MovedBytes(800, 800)),
+        ("imb/Exchange", None, 1, MovedBytes(1600, 1600)),
+        ("imb/Uniband", None, 1, MovedBytes(800 * 256, 0)),
+        ("imb/Uniband", 16, 3, MovedBytes(800 * 48, 0)),
+        ("imb/Biband", 16, 1, MovedBytes(800 * 16, 800 * 16)),
+        ("netpipe/pingpong", None, 1, MovedBytes(2400, 2400)),
+        ("netpipe/stream", None, 1, MovedBytes(2400, 0)),
+        ("netpipe/bidirectional", None, 1, MovedBytes(2400, 2400)),
+        ("osu/osu_bw", None, 1, MovedBytes(800 * 64, 0)),
         ("imb/Allreduce", None, 1, None),
         ("osu/osu_allreduce", None, 1, None),
     ],
 )
-def test_bytes_that_one_printed_row_moves(key: str, window: int | None, pairs: int, moved: Moved | None) -> None:
+def test_bytes_that_one_printed_row_moves(key: str, window: int | None, pairs: int, moved: MovedBytes | None) -> None:
     assert moved_bytes.moved_bytes(key, 8, 100, window, pairs) == moved
 
 
@@ -242,16 +242,16 @@ def test_netpipe_is_exact_to_its_warm_up() -> None:
     printed = recorded("netpipe", "netpipe3.7.2-stream-openmpi4.1.4-veth.out")
     made = moved_by(printed, "netpipe/stream")
     sent = 3 * 10 * sum(int(size or 0) for size in printed.column("size"))
-    assert made == (Moved(sent, 0), Moved(sent + 100, 100))
+    assert made == (MovedBytes(sent, 0), MovedBytes(sent + 100, 100))
 
 
 def test_warm_ups_of_imb_are_bounded_and_of_osu_unknown() -> None:
-    assert moved_at_most("imb/PingPong", 1, 20) == Moved(51, 51)  # 20 to see, 20 timed, 1 before, 10 to warm up
-    assert moved_at_most("imb/PingPong", 1, 20, version="2021.11") == Moved(42, 42)
-    assert moved_at_most("imb/Uniband", 1, 1, 16, version="2021.11") == Moved(32, 0)  # one is not warmed up
+    assert moved_at_most("imb/PingPong", 1, 20) == MovedBytes(51, 51)  # 20 to see, 20 timed, 1 before, 10 to warm up
+    assert moved_at_most("imb/PingPong", 1, 20, version="2021.11") == MovedBytes(42, 42)
+    assert moved_at_most("imb/Uniband", 1, 1, 16, version="2021.11") == MovedBytes(32, 0)  # one is not warmed up
     assert moved_at_most("osu/osu_bw", 1, 20) is None
     made = moved_by(table("osu_bw", {"size": "B", "repetitions": None}, (1, 10), tool="osu"), "osu/osu_bw")
-    assert made == (Moved(640, 0), None)
+    assert made == (MovedBytes(640, 0), None)
 
 
 def test_a_table_without_repetitions_or_of_a_collective_has_no_bytes() -> None:

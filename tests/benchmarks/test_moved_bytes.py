@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.moved_bytes import Moved, Repetitions, is_mirrored, least_moved, parts_of_a_vector
+from railyard.benchmarks.moved_bytes import MovedBytes, Repetitions, is_mirrored, least_moved, parts_of_a_vector
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.parsed import Table
 
@@ -23,28 +23,28 @@ ROWS = ((1024, 10), (4096, 5))
     ("key", "window", "moved"),
     [
         # IMB makes the printed repetitions twice: untimed, then timed.
-        ("imb/PingPong", None, Moved(2 * 30_720, 2 * 30_720)),
-        ("imb/Uniband", 4, Moved(8 * 30_720, 0)),
-        ("imb/Biband", 4, Moved(8 * 30_720, 8 * 30_720)),
-        ("imb/Allreduce", None, Moved(30_720, 30_720)),
+        ("imb/PingPong", None, MovedBytes(2 * 30_720, 2 * 30_720)),
+        ("imb/Uniband", 4, MovedBytes(8 * 30_720, 0)),
+        ("imb/Biband", 4, MovedBytes(8 * 30_720, 8 * 30_720)),
+        ("imb/Allreduce", None, MovedBytes(30_720, 30_720)),
     ],
 )
-def test_the_least_payload_of_the_first_node(key: str, window: int | None, moved: Moved) -> None:
+def test_the_least_payload_of_the_first_node(key: str, window: int | None, moved: MovedBytes) -> None:
     assert least_moved(table(key.partition("/")[2], ROWS), key, window) == moved
 
 
 def test_of_other_releases_of_imb_only_the_timed_repetitions_are_sure() -> None:
-    assert least_moved(replace(table("PingPong", ROWS), version="2019.6"), "imb/PingPong", None) == Moved(
+    assert least_moved(replace(table("PingPong", ROWS), version="2019.6"), "imb/PingPong", None) == MovedBytes(
         30_720, 30_720
     )
 
 
 def test_a_window_that_is_not_given_is_the_tools_own() -> None:
-    assert least_moved(table("Uniband", ROWS), "imb/Uniband", None) == Moved(2 * 256 * 30_720, 0)
+    assert least_moved(table("Uniband", ROWS), "imb/Uniband", None) == MovedBytes(2 * 256 * 30_720, 0)
 
 
 def test_a_collective_without_a_known_bound_proves_nothing() -> None:
-    assert least_moved(table("Gather", ROWS), "imb/Gather", None) == Moved(0, 0)
+    assert least_moved(table("Gather", ROWS), "imb/Gather", None) == MovedBytes(0, 0)
 
 
 TOLD = Repetitions(2, 1)
@@ -53,39 +53,39 @@ TOLD = Repetitions(2, 1)
 @pytest.mark.parametrize(
     ("key", "nodes", "ranks", "moved"),
     [
-        ("osu/osu_allreduce", 4, 1, Moved(8000, 8000)),
-        ("osu/osu_alltoall", 4, 1, Moved(24_000, 24_000)),
-        ("osu/osu_alltoallv", 2, 3, Moved(72_000, 72_000)),
-        ("osu/osu_allgather", 4, 1, Moved(8000, 24_000)),
-        ("osu/osu_allgather", 2, 3, Moved(24_000, 24_000)),
-        ("osu/osu_bcast", 4, 1, Moved(8000, 0)),
-        ("osu/osu_reduce", 4, 1, Moved(0, 8000)),
-        ("osu/osu_reduce_scatter", 4, 1, Moved(6000, 2000)),
+        ("osu/osu_allreduce", 4, 1, MovedBytes(8000, 8000)),
+        ("osu/osu_alltoall", 4, 1, MovedBytes(24_000, 24_000)),
+        ("osu/osu_alltoallv", 2, 3, MovedBytes(72_000, 72_000)),
+        ("osu/osu_allgather", 4, 1, MovedBytes(8000, 24_000)),
+        ("osu/osu_allgather", 2, 3, MovedBytes(24_000, 24_000)),
+        ("osu/osu_bcast", 4, 1, MovedBytes(8000, 0)),
+        ("osu/osu_reduce", 4, 1, MovedBytes(0, 8000)),
+        ("osu/osu_reduce_scatter", 4, 1, MovedBytes(6000, 2000)),
     ],
 )
-def test_the_least_of_a_collective_over_all_nodes(key: str, nodes: int, ranks: int, moved: Moved) -> None:
+def test_the_least_of_a_collective_over_all_nodes(key: str, nodes: int, ranks: int, moved: MovedBytes) -> None:
     found = replace(table(key.removeprefix("osu/"), ((4000,),), ("size",)), tool="osu")
     assert least_moved(found, key, None, TOLD, nodes, ranks) == moved
 
 
 def test_several_pairs_of_nodes_share_the_pairs_of_ranks() -> None:
     found = replace(table("osu_mbw_mr", ((4000,),), ("size",)), tool="osu", context={"pairs": 6})
-    assert least_moved(found, "osu/osu_mbw_mr", 8, TOLD, nodes=4, ranks_per_node=3) == Moved(3 * 8 * 12_000, 0)
-    assert least_moved(found, "osu/osu_mbw_mr", 8, TOLD, nodes=2, ranks_per_node=6) == Moved(6 * 8 * 12_000, 0)
+    assert least_moved(found, "osu/osu_mbw_mr", 8, TOLD, nodes=4, ranks_per_node=3) == MovedBytes(3 * 8 * 12_000, 0)
+    assert least_moved(found, "osu/osu_mbw_mr", 8, TOLD, nodes=2, ranks_per_node=6) == MovedBytes(6 * 8 * 12_000, 0)
 
 
 @pytest.mark.parametrize(
     ("key", "moved"),
     [
         # Two measured messages of 4000 B, and one to warm up.
-        ("osu/osu_multi_lat", Moved(12_000, 12_000)),
-        ("osu/osu_put_latency", Moved(12_000, 0)),
-        ("osu/osu_get_latency", Moved(0, 12_000)),
-        ("osu/osu_put_bw", Moved(96_000, 0)),
-        ("osu/osu_get_bw", Moved(0, 96_000)),
+        ("osu/osu_multi_lat", MovedBytes(12_000, 12_000)),
+        ("osu/osu_put_latency", MovedBytes(12_000, 0)),
+        ("osu/osu_get_latency", MovedBytes(0, 12_000)),
+        ("osu/osu_put_bw", MovedBytes(96_000, 0)),
+        ("osu/osu_get_bw", MovedBytes(0, 96_000)),
     ],
 )
-def test_a_put_goes_one_way_and_a_get_the_other(key: str, moved: Moved) -> None:
+def test_a_put_goes_one_way_and_a_get_the_other(key: str, moved: MovedBytes) -> None:
     found = replace(table(key.removeprefix("osu/"), ((4000,),), ("size",)), tool="osu")
     assert least_moved(found, key, 8, TOLD) == moved
 
@@ -117,17 +117,17 @@ def test_into_how_many_messages_a_vector_may_be_cut(key: str, parts: int) -> Non
 @pytest.mark.parametrize("columns", [("size",), ("repetitions",)])
 @pytest.mark.parametrize("key", ["imb/Allreduce", "imb/PingPong"])
 def test_rows_without_size_or_repetitions_prove_nothing(key: str, columns: tuple[str, ...]) -> None:
-    assert least_moved(table(key.partition("/")[2], ((1024,),), columns), key, None) == Moved(0, 0)
+    assert least_moved(table(key.partition("/")[2], ((1024,),), columns), key, None) == MovedBytes(0, 0)
 
 
 @pytest.mark.parametrize("row", [(None, 10), (1024, None), (1024, 2.5)])
 def test_a_cell_that_is_no_count_adds_nothing(row: tuple[Any, ...]) -> None:
-    assert least_moved(table("Allreduce", (row, (1024, 10))), "imb/Allreduce", None) == Moved(10_240, 10_240)
+    assert least_moved(table("Allreduce", (row, (1024, 10))), "imb/Allreduce", None) == MovedBytes(10_240, 10_240)
 
 
 def test_no_rows_moved_nothing() -> None:
-    assert least_moved(table("Allreduce", ()), "imb/Allreduce", None) == Moved(0, 0)
-    assert least_moved(table("PingPong", ()), "imb/PingPong", None) == Moved(0, 0)
+    assert least_moved(table("Allreduce", ()), "imb/Allreduce", None) == MovedBytes(0, 0)
+    assert least_moved(table("PingPong", ()), "imb/PingPong", None) == MovedBytes(0, 0)
 
 
 def test_every_bound_is_of_a_collective_that_is_known() -> None:

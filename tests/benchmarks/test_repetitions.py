@@ -11,7 +11,7 @@ from railyard.benchmarks.repetitions import (
     Amounts,
     Pace,
     Work,
-    fitting,
+    fit_repetitions,
     in_words,
     left_open,
     seconds_for,
@@ -52,29 +52,29 @@ def checked(work: Work) -> Work:
 def test_a_fast_link_has_time_for_what_the_tool_makes_by_itself(
     link: str, latency: Amounts, bandwidth: Amounts
 ) -> None:
-    assert fitting(PINGPONG, FEWEST_LATENCY, LATENCY, pace(link)) == latency
-    assert fitting(STREAM, FEWEST_BANDWIDTH, BANDWIDTH, pace(link)) == bandwidth
+    assert fit_repetitions(PINGPONG, FEWEST_LATENCY, LATENCY, pace(link)) == latency
+    assert fit_repetitions(STREAM, FEWEST_BANDWIDTH, BANDWIDTH, pace(link)) == bandwidth
 
 
 @pytest.mark.parametrize(
     ("link", "latency", "bandwidth"), [("ib-ndr", 871, 13), ("ib-edr", 823, 13), ("eth-100", 787, 13)]
 )
 def test_a_validation_takes_longer_than_the_messages_of_a_fast_link(link: str, latency: int, bandwidth: int) -> None:
-    assert fitting(checked(PINGPONG), FEWEST_LATENCY, LATENCY, pace(link)).repetitions == latency
-    assert fitting(checked(STREAM), FEWEST_BANDWIDTH, BANDWIDTH, pace(link)).repetitions == bandwidth
+    assert fit_repetitions(checked(PINGPONG), FEWEST_LATENCY, LATENCY, pace(link)).repetitions == latency
+    assert fit_repetitions(checked(STREAM), FEWEST_BANDWIDTH, BANDWIDTH, pace(link)).repetitions == bandwidth
 
 
 @pytest.mark.parametrize("rails", [1, 2, 8])
 def test_the_virtual_cluster_has_the_fewest(rails: int) -> None:
     slow = Pace(rails * HSN_MB_S, START_US["tcp"], seconds_for(HSN_MB_S, None))
-    assert fitting(PINGPONG, FEWEST_LATENCY, LATENCY, slow) == FEWEST_LATENCY
-    assert fitting(STREAM, FEWEST_BANDWIDTH, BANDWIDTH, slow) == FEWEST_BANDWIDTH
+    assert fit_repetitions(PINGPONG, FEWEST_LATENCY, LATENCY, slow) == FEWEST_LATENCY
+    assert fit_repetitions(STREAM, FEWEST_BANDWIDTH, BANDWIDTH, slow) == FEWEST_BANDWIDTH
 
 
 def test_a_file_gives_a_slow_link_time_and_takes_a_fast_ones() -> None:
     assert seconds_for(HSN_MB_S, 60) == 60.0
     assert (seconds_for(124.9, None), seconds_for(125.0, None)) == (0.0, LASTING_S)
-    assert fitting(PINGPONG, FEWEST_LATENCY, LATENCY, pace("ib-ndr", 0.1)).repetitions == 233
+    assert fit_repetitions(PINGPONG, FEWEST_LATENCY, LATENCY, pace("ib-ndr", 0.1)).repetitions == 233
 
 
 def test_what_is_repeated_less_at_large_sizes_takes_less_time() -> None:
@@ -115,9 +115,9 @@ def test_no_link_gets_less_than_the_fewest_nor_more_than_the_tools_own_nor_more_
     rate: float, start: float, seconds: float, least: int, window: int
 ) -> None:
     fewest, given_pace = Amounts(least, 1, window), Pace(rate, start, seconds)
-    found = fitting(STREAM, fewest, BANDWIDTH, given_pace)
+    found = fit_repetitions(STREAM, fewest, BANDWIDTH, given_pace)
     assert least <= found.repetitions <= 100
     assert found.window in (window, 64)
     assert found.repetitions == least or STREAM.seconds(found, given_pace) <= seconds
-    faster = fitting(STREAM, fewest, BANDWIDTH, Pace(2 * rate, start, seconds))
+    faster = fit_repetitions(STREAM, fewest, BANDWIDTH, Pace(2 * rate, start, seconds))
     assert faster.repetitions * faster.window >= found.repetitions * found.window or faster.window > found.window

@@ -14,12 +14,12 @@ from railyard.parsers.parsed import ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results import relations
 from railyard.results.cost import costs_of_run
-from railyard.results.report.parsed import parsed_text
+from railyard.results.report.output_text import parsed_text
 from railyard.results.report.terminal import text_report
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems
-from railyard.verdict.stored.replays import replayed
+from railyard.verdict.stored.replays import replay_records
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 80
@@ -65,7 +65,7 @@ def reports() -> dict[str, str]:
     for name, system in load_systems(home / "systems").items():
         site = site_at(home, name)
         if site.references.claims:
-            records = replayed(site, asked)
+            records = replay_records(site, asked)
             found[name] = text_report(
                 records,
                 width=WIDTH,

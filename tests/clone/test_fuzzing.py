@@ -127,7 +127,7 @@ def test_an_input_that_was_made_before_is_not_read_again_and_counts_as_it_did(fu
 
 
 def test_a_pass_that_the_whole_lacks_is_found(fuzzing: Any) -> None:
-    samples, judging = fuzzing("fuzzing.samples"), fuzzing("fuzzing.judging")
+    samples, judging = fuzzing("fuzzing.samples"), fuzzing("fuzzing.passing_outputs")
     sample = samples.sample_of("osu", "made", SWEEP)
     other = samples.sample_of("osu", "other", SWEEP.replace("12278.40", "12278.30"))
     judged = judging.judged_of(samples.Samples([sample, other], []))

@@ -58,7 +58,7 @@ $ trackside_info <<
 #: The tests that compare stacks with each other, with Spack's folders and with the pages.
 TOUCHED = (
     *("tests/stacks", "tests/clone/test_spack_envs.py", "tests/clone/test_docs.py"),
-    "tests/provision/spack/test_seen.py",
+    "tests/provision/spack/test_program_versions.py",
 )
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli.published import systems_with_claims
+from railyard.cli.published_sources import systems_with_claims
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.results import relations
 from railyard.results.published_page import ReplayedSystem, page, rows
@@ -17,7 +17,7 @@ from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.references.load import References
 from railyard.site.site import site_at
-from railyard.verdict.stored.replays import replayed
+from railyard.verdict.stored.replays import replay_records
 from tests.conftest import ROOT
 
 #: The sources whose every number and claim is listed.
@@ -115,7 +115,7 @@ def test_an_output_that_breaks_a_claim_is_on_the_page(tmp_path: Path, said: str)
     text = (folder / fdr.file).read_text(encoding="utf-8")
     write_set(folder, [(recording_of(edr.test, text, edr.origin, "a test", "another output"), text)])
     site = site_at(home, "dell-c6320")
-    records = replayed(site, asked())
+    records = replay_records(site, asked())
     system = ReplayedSystem(site.references, records, relations.judge(site.references, records))
     (row,) = (row for row in rows(system) if row.claim.says.startswith("beyond 512 B"))
     assert row.state == "fail"

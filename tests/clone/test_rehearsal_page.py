@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.provision.rehearsal.faults import GRAMMAR, planted
+from railyard.provision.rehearsal.faults import GRAMMAR, plant_faults
 from railyard.site.systems.load import load_system
 from tests.e2e import rehearsals
 
@@ -20,7 +20,7 @@ def test_each_rehearsed_system_is_a_file_and_each_fault_can_be_planted_in_it() -
     assert set(rehearsals.systems()) == {path.stem for path in (rehearsals.SITE / "systems").glob("*.yaml")}
     for one in rehearsals.all_rehearsals():
         system = load_system(rehearsals.SITE / f"systems/{one.system}.yaml")
-        planted([one.fault] if one.fault else [], system, system.nodes.names)
+        plant_faults([one.fault] if one.fault else [], system, system.nodes.names)
 
 
 def test_each_form_of_a_fault_has_its_plain_words() -> None:

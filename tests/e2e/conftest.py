@@ -243,7 +243,7 @@ def sites(able: None) -> Iterator[Callable[[], VirtualSite]]:
 
     yield make
     for folder in folders:
-        Testbed(folder).down()
+        Testbed(folder).take_down()
         shutil.rmtree(folder)
 
 
@@ -267,7 +267,7 @@ def unmeasured_site(sites: Callable[[], VirtualSite]) -> VirtualSite:
 @pytest.fixture
 def rehearsed_site() -> Iterator[VirtualSite]:
     """Return a site of its own with the systems of tests/sites/rehearsed; at the end its rehearsal is down and gone."""
-    refused = bed.refused()
+    refused = bed.find_refusal()
     if refused is not None:
         pytest.skip(refused)
     folder = Path(tempfile.mkdtemp(prefix="railyard-site-"))
@@ -275,7 +275,7 @@ def rehearsed_site() -> Iterator[VirtualSite]:
         shutil.copytree(CLONE / "tests/sites/rehearsed" / name, folder / name)
     shutil.copy(CLONE / "reframe_settings.py", folder)
     yield VirtualSite(folder)
-    bed.down(folder)
+    bed.take_down(folder)
     shutil.rmtree(folder)
 
 

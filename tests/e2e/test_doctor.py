@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("cluste
 def site(tmp_path: Path) -> Iterator[VirtualSite]:
     made = make_site(tmp_path)
     yield made
-    made.bed().down()
+    made.bed().take_down()
 
 
 def problems(out: str) -> list[str]:
@@ -31,7 +31,7 @@ def test_a_healthy_cluster_has_no_problem_and_every_counter_counts(site: Virtual
 
 def test_a_rail_that_is_unplugged_is_named_and_its_neighbours_are_not(site: VirtualSite) -> None:
     bed = site.bed_of_system()
-    bed.up()
+    bed.bring_up()
     bed.degrade("vn2", "hsn1", "unplugged")
     ran = site.call(*RAILYARD, "doctor", "--system", "virtual", "--nodes")
     assert ran.code == 1
@@ -47,7 +47,7 @@ def test_a_rail_that_is_unplugged_is_named_and_its_neighbours_are_not(site: Virt
 )
 def test_an_address_that_two_nodes_have_is_named_before_a_run_fails(site: VirtualSite, said: str) -> None:
     bed = site.bed_of_system()
-    bed.up()
+    bed.bring_up()
     address = bed.spec.address("vn2", "hsn0")
     assert bed.exec("vn3", f"ip address add {address}/24 dev hsn0".split()).returncode == 0
     ran = site.call(*RAILYARD, "doctor", "--system", "virtual", "--nodes")
@@ -60,7 +60,7 @@ def test_an_address_that_two_nodes_have_is_named_before_a_run_fails(site: Virtua
 
 def test_planted_faults_are_named_with_their_node_and_rail(site: VirtualSite) -> None:
     bed = site.bed_of_system()
-    bed.up()
+    bed.bring_up()
     to, by = bed.spec.address("vn1", "hsn0"), bed.spec.address("vn1", "hsn1")
     for node, words in {
         "vn1": f"ip addr add {to.rpartition('.')[0]}.101/24 dev hsn1",
@@ -88,7 +88,7 @@ def test_planted_faults_are_named_with_their_node_and_rail(site: VirtualSite) ->
 
 def test_a_node_of_the_cluster_is_detected_from_inside(site: VirtualSite) -> None:
     bed = site.bed_of_system()
-    bed.up()
+    bed.bring_up()
     done = bed.exec("vn3", [*RAILYARD, "detect"], env=site.environment(), cwd=site.folder, timeout_s=60)
     assert done.returncode == 0, done.stderr
     assert (

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.site.topology import FORMAT, Kept, keep
+from railyard.site.topology import FORMAT, StoredDistances, keep
 from tests.e2e.conftest import VirtualSite, failed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -14,7 +14,7 @@ def test_references_by_hops_hold_where_the_runs_hops_are_kept(site: VirtualSite)
     places = {"hsn0": {f"vn{n}": f"Leaf{n}" for n in range(1, 5)}}
     hops = {f"Leaf{n}": {f"Leaf{m}": 3 for m in range(1, 5) if m != n} for n in range(1, 5)}
     unknown = site.cell("ImbUniband", "mpich", 1)
-    keep(site.folder, Kept(FORMAT, "virtual", "hsn", places, hops))
+    keep(site.folder, StoredDistances(FORMAT, "virtual", "hsn", places, hops))
     known = site.cell("ImbUniband", "mpich", 1)
     assert (unknown.code, failed(unknown.record)) == (1, ("fail", 5, "reference"))
     assert unknown.record.verdict.text.endswith(

@@ -15,7 +15,7 @@ import pytest
 
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import inside
+from railyard.provision.testbed.processes import find_inside
 from railyard.results.record.form import Record
 from tests.e2e.conftest import VirtualSite, failed
 from tests.made.kills import VICTIMS, kill_one
@@ -52,7 +52,7 @@ def rank_on(bed: Testbed, node: str, until_s: float) -> int | None:
     state, deadline = bed.state(), time.monotonic() + until_s
     names = os.readlink(f"/proc/{state.node(node).holder.pid}/ns/uts")
     while time.monotonic() < deadline:
-        for one in inside(state.first).values():
+        for one in find_inside(state.first).values():
             try:
                 with open(f"/proc/{one.pid}/comm", encoding="utf-8") as comm:
                     is_rank = comm.read() == "IMB-MPI1\n"

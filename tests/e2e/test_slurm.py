@@ -30,7 +30,7 @@ ONE_CELL = (*SYSTEM, "-n", "ImbUniband%rails=1", "-p", "mpich")
 
 @pytest.fixture(scope="session")
 def slurm_there() -> None:
-    refused = slurm.refused()
+    refused = slurm.find_refusal()
     if refused is not None:
         pytest.skip(refused)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.processes import inside
+from railyard.provision.testbed.processes import find_inside
 from tests.e2e.conftest import RAILYARD, VirtualSite, make_site
 from tests.waiting import PATIENCE_S
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("cluste
 def site(tmp_path: Path) -> Iterator[VirtualSite]:
     made = make_site(tmp_path)
     yield made
-    made.bed().down()
+    made.bed().take_down()
 
 
 def kept(site: VirtualSite) -> list[str]:
@@ -44,7 +44,7 @@ def begun(site: VirtualSite, minutes: str) -> "Iterator[subprocess.Popen[str]]":
 
 def test_a_rail_that_flaps_during_a_soak_is_named_alone(site: VirtualSite) -> None:
     bed = site.bed_of_system()
-    bed.up()
+    bed.bring_up()
     with measurement_lock(lambda sentence: None, site.folder), begun(site, "0.5") as running:
         for _ in range(2):
             bed.degrade("vn3", "hsn0", "unplugged")
@@ -61,15 +61,15 @@ def test_a_rail_that_flaps_during_a_soak_is_named_alone(site: VirtualSite) -> No
 
 def test_what_a_killed_soak_read_is_judged_and_its_streams_end_with_it(site: VirtualSite) -> None:
     bed = site.bed_of_system()
-    bed.up()
+    bed.bring_up()
     with measurement_lock(lambda sentence: None, site.folder), begun(site, "60") as running:
         running.kill()
         running.wait()
         held = 1 + len(bed.spec.nodes)
         end = time.monotonic() + 20
-        while len(inside(bed.state().first)) > held and time.monotonic() < end:
+        while len(find_inside(bed.state().first)) > held and time.monotonic() < end:
             time.sleep(0.1)
-        assert len(inside(bed.state().first)) == held, "streams run on"
+        assert len(find_inside(bed.state().first)) == held, "streams run on"
     (file,) = site.folder.glob(".railyard/soaks/*.jsonl")
     with site.start(*RAILYARD, "soak", "--from", str(file)) as judging:
         out, err = judging.communicate(timeout=PATIENCE_S)

@@ -124,11 +124,11 @@ def test_a_shaped_rail_is_bounded_above_what_was_measured() -> None:
 def test_a_burst_of_each_message_passes_at_once() -> None:
     one = Limit(14.0, "a rate", "a file", burst_bytes=128 << 10)
     # 896 of 1024 KiB wait for the rate
-    assert (one.at(MIB), one.at(256 << 10)) == (14.0 * 8 / 7, 28.0)
-    assert [one.at(size) for size in (1, 128 << 10)] == [math.inf, math.inf]
-    assert one.at((128 << 10) + 1) == 14.0 * ((128 << 10) + 1)
-    assert one.at(0) == 14.0
-    assert [replace(one, burst_bytes=0).at(size) for size in (0, 1, MIB)] == [14.0] * 3
+    assert (one.bound_at(MIB), one.bound_at(256 << 10)) == (14.0 * 8 / 7, 28.0)
+    assert [one.bound_at(size) for size in (1, 128 << 10)] == [math.inf, math.inf]
+    assert one.bound_at((128 << 10) + 1) == 14.0 * ((128 << 10) + 1)
+    assert one.bound_at(0) == 14.0
+    assert [replace(one, burst_bytes=0).bound_at(size) for size in (0, 1, MIB)] == [14.0] * 3
 
 
 def test_every_rail_has_a_burst_of_its_own() -> None:
@@ -136,7 +136,7 @@ def test_every_rail_has_a_burst_of_its_own() -> None:
     one, two, both_ways = limit(link), limit(link, rails=2), limit(link, directions=2)
     assert one is not None and two is not None and both_ways is not None
     assert [found.burst_bytes for found in (one, two, both_ways)] == [128 << 10, 256 << 10, 128 << 10]
-    assert round(two.at(MIB), 2) == round(2 * one.value_mb_s * 4 / 3, 2) == 38.57
+    assert round(two.bound_at(MIB), 2) == round(2 * one.value_mb_s * 4 / 3, 2) == 38.57
     unlike = combine([one, two])
     assert unlike is not None
     assert unlike.burst_bytes == 384 << 10

@@ -2,9 +2,9 @@
 
 import pytest
 
-from railyard.job.batch import Asked, batch_of
+from railyard.job.batch import BatchRequest, batch_of
 
-ASKED = Asked("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", ("--account=abc", "--exclusive"))
+ASKED = BatchRequest("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", ("--account=abc", "--exclusive"))
 #: What ``scontrol -o show job`` of Slurm 22.05 said of an array of four of which the last was given no nodes yet: cut
 #: to the fields that are read. The third had its node drained.
 STATES = """\
@@ -77,7 +77,7 @@ AFTER = {
 @pytest.mark.parametrize("scheduler", AFTER)
 def test_a_job_of_a_chain_begins_when_the_one_before_it_has_ended(scheduler: str) -> None:
     first = batch_of(scheduler).directives(ASKED)
-    second = batch_of(scheduler).directives(Asked("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", after="41"))
+    second = batch_of(scheduler).directives(BatchRequest("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", after="41"))
     assert AFTER[scheduler] in second
     assert not any("41" in line for line in first)
 

@@ -11,12 +11,12 @@ import pytest
 from railyard.job.counters.node import reader_script
 from railyard.job.environment import (
     NAMES_FILE,
-    Found,
+    RankEnvironment,
+    find_unplanned,
     nodes_without_benchmark,
     parse,
     planned_variables,
     scripts,
-    unplanned,
     variables_of_stack,
     why_other,
 )
@@ -36,9 +36,9 @@ def launch(virtual: Site) -> Launch:
     return launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
 
 
-def found_of(launch: Launch, node: str = "vn1", **changed: str | None) -> Found:
+def found_of(launch: Launch, node: str = "vn1", **changed: str | None) -> RankEnvironment:
     has = {**planned_variables(launch), **changed}
-    return Found(node, "IMB-MPI1", {name: value for name, value in has.items() if value is not None})
+    return RankEnvironment(node, "IMB-MPI1", {name: value for name, value in has.items() if value is not None})
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def stage(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def ran(stage: Path, program: str, **variables: str) -> Found | None:
+def ran(stage: Path, program: str, **variables: str) -> RankEnvironment | None:
     """Return what is found about a program that the counter reader starts and that runs until it was found."""
     (stage / "program").write_text(program)
     words = ["sh", "./reader.sh", "out", TAG, "", "", "--", "sh", "./program"]
@@ -147,7 +147,7 @@ def test_the_script_may_write_what_the_stack_is_told_and_what_its_table_knows(la
 
 
 def test_a_file_of_another_run_or_a_cut_one_is_none() -> None:
-    assert parse(TEXT, TAG) == Found("vn1", "IMB-MPI1", {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "hsn0"})
+    assert parse(TEXT, TAG) == RankEnvironment("vn1", "IMB-MPI1", {"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": "hsn0"})
     assert parse(TEXT, "other") is None
     assert parse(TEXT[:-5], TAG) is None
     assert parse(TEXT.replace("set ", "put "), TAG) is None
@@ -157,7 +157,7 @@ def test_a_file_of_another_run_or_a_cut_one_is_none() -> None:
 def test_what_was_planned_is_no_contradiction(launch: Launch) -> None:
     assert why_other([found_of(launch), found_of(launch, "vn2")], launch) is None
     assert nodes_without_benchmark([found_of(launch)], launch) == ("vn2",)
-    assert unplanned([found_of(launch)], launch) == ()
+    assert find_unplanned([found_of(launch)], launch) == ()
 
 
 def test_a_variable_that_differs_and_one_that_is_missing_are_named(launch: Launch) -> None:
@@ -170,7 +170,7 @@ def test_a_variable_that_differs_and_one_that_is_missing_are_named(launch: Launc
 
 
 def test_a_variable_that_nobody_planned_is_remarked(launch: Launch) -> None:
-    assert unplanned(
+    assert find_unplanned(
         [found_of(launch, UCX_IB_GID_INDEX="3"), found_of(launch, "vn2", UCX_IB_GID_INDEX="3")], launch
     ) == ('UCX_IB_GID_INDEX is "3" in the environment of IMB-MPI1 on vn1, and the run did not plan it',)
 

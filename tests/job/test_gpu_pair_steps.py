@@ -15,11 +15,11 @@ from railyard.job.gpu_pair_steps import (
     ONE_GPU,
     ROUNDS,
     SCRIPT,
-    Ended,
+    EndedStep,
     PairSteps,
-    asking,
     counters_of_nodes,
     lister,
+    next_command,
     script,
     template,
 )
@@ -65,7 +65,7 @@ def test_the_nodes_of_a_job_are_those_known_or_the_schedulers() -> None:
 
 
 def test_what_to_measure_next_is_asked_of_the_logs_that_are_there() -> None:
-    assert asking(["--switches", "switches.txt"]) == (
+    assert next_command(["--switches", "switches.txt"]) == (
         f"{sys.executable} -m railyard pairs next --tool nccl --switches switches.txt "
         "--at-once 'gpu-pairs/rounds-*.log' 'gpu-pairs/*.log'"
     )
@@ -128,8 +128,8 @@ def counters(node: str, sent: tuple[int, int], end: str = "end 0\n") -> str:
     return "\n".join([*lines, end])
 
 
-def ended(first: str, second: str, *texts: str) -> Ended:
-    return Ended(Step(f"rounds-{first}_{second}", False, first, second, None, 0, 1), "", texts)
+def ended(first: str, second: str, *texts: str) -> EndedStep:
+    return EndedStep(Step(f"rounds-{first}_{second}", False, first, second, None, 0, 1), "", texts)
 
 
 def test_a_nodes_counters_are_those_before_its_first_step_and_after_its_last() -> None:

@@ -13,7 +13,7 @@ from railyard.job.launch import (
     Launch,
     counters_can_prove,
     device_name,
-    exported,
+    escape_exports,
     rates,
     watched_devices,
 )
@@ -233,7 +233,8 @@ def test_a_jobs_script_exports_what_a_shell_would_cut_in_quotes(site: Site, tmp_
     """PSM3's NICs are separated by semicolons, and ReFrame writes ``export NAME=VALUE`` without quotes."""
     env = planned(site, "intelmpi", "hsn0", "hsn1", policy="nic-per-rank").env
     lines = [
-        f"export {name}={value}" for name, value in exported({**env, "A": "a b*", "PATH": "/mpi/bin:$PATH"}).items()
+        f"export {name}={value}"
+        for name, value in escape_exports({**env, "A": "a b*", "PATH": "/mpi/bin:$PATH"}).items()
     ]
     shown = subprocess.run(
         ["sh", "-c", "\n".join([*lines, 'echo "$PSM3_MULTIRAIL_MAP/$A/$PATH/$I_MPI_ROOT"'])],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.environment import Found
+from railyard.job.environment import RankEnvironment
 from railyard.job.loaded_libraries import Places, doubts, pattern, why_other
 
 SYSTEM = "/usr/lib/x86_64-linux-gnu"
@@ -21,8 +21,8 @@ def prefix(tmp_path: Path) -> Path:
     return tmp_path / "mpich"
 
 
-def loaded(*libraries: str | Path, node: str = "vn1") -> Found:
-    return Found(node, "IMB-MPI1", {}, tuple(map(str, libraries)))
+def loaded(*libraries: str | Path, node: str = "vn1") -> RankEnvironment:
+    return RankEnvironment(node, "IMB-MPI1", {}, tuple(map(str, libraries)))
 
 
 def test_the_prefix_and_what_belongs_to_the_kernels_drivers_are_intended(prefix: Path) -> None:
@@ -78,7 +78,7 @@ def test_what_nothing_states_is_not_proven_and_no_fault(prefix: Path) -> None:
 
 
 def test_a_node_that_shows_no_libraries_is_not_proven(prefix: Path) -> None:
-    unread, early = Found("vn2", "IMB-MPI1", {}), loaded(f"{SYSTEM}/libibverbs.so.1", node="vn3")
+    unread, early = RankEnvironment("vn2", "IMB-MPI1", {}), loaded(f"{SYSTEM}/libibverbs.so.1", node="vn3")
     found = [loaded(prefix / "lib/libmpi.so.12"), unread, early]
     assert doubts(found, Places((str(prefix),)), ("vn1", "vn2", "vn3", "vn4")) == (
         "not proven: which libraries the benchmark loaded on vn2, vn3 and vn4 (they were not read)",

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.mpi_identity import Meant, why_other
+from railyard.job.mpi_identity import IntendedMpi, why_other
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
-OPENMPI = Meant("openmpi", "4.1.4", "3.1")
+OPENMPI = IntendedMpi("openmpi", "4.1.4", "3.1")
 #: What libraries print about themselves, each with its stack and a version that it does not contradict.
 OWN = [
     ("openmpi", "4.1.4", "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022"),
@@ -26,8 +26,8 @@ OWN = [
 
 @pytest.mark.parametrize(("stack", "version", "line"), OWN)
 def test_the_meant_library_may_name_itself(stack: str, version: str, line: str) -> None:
-    assert why_other(f"noise\n{line}\n", Meant(stack, version)) is None
-    assert why_other(f"[1,0]<stdout>: {line}\n", Meant(stack)) is None
+    assert why_other(f"noise\n{line}\n", IntendedMpi(stack, version)) is None
+    assert why_other(f"[1,0]<stdout>: {line}\n", IntendedMpi(stack)) is None
 
 
 ANOTHER = [
@@ -45,7 +45,7 @@ ANOTHER = [
 
 @pytest.mark.parametrize(("stack", "line", "sentence"), ANOTHER)
 def test_another_library_is_named(stack: str, line: str, sentence: str) -> None:
-    assert why_other(f"noise\n{line}\n", Meant(stack)) == f'line 2 of the output is "{line}": {sentence}'
+    assert why_other(f"noise\n{line}\n", IntendedMpi(stack)) == f'line 2 of the output is "{line}": {sentence}'
 
 
 VERSIONS = [
@@ -58,14 +58,14 @@ VERSIONS = [
 
 @pytest.mark.parametrize(("stack", "version", "line", "sentence"), VERSIONS)
 def test_another_version_than_spack_linked(stack: str, version: str, line: str, sentence: str) -> None:
-    assert why_other(f"{line}\n", Meant(stack, version)) == f'line 1 of the output is "{line}": {sentence}'
-    assert why_other(f"{line}\n", Meant(stack)) is None  # the site's own software: its version is unknown
+    assert why_other(f"{line}\n", IntendedMpi(stack, version)) == f'line 1 of the output is "{line}": {sentence}'
+    assert why_other(f"{line}\n", IntendedMpi(stack)) is None  # the site's own software: its version is unknown
 
 
 def test_the_standard_that_imb_prints_is_held_against_the_header() -> None:
     text = (RECORDINGS / "imb2021.11-PingPong-mpich5.0.2-veth.out").read_text(encoding="utf-8")
-    assert why_other(text, Meant("mpich", "5.0.2", "5.0")) is None
-    assert why_other(text, Meant("mpich")) is None
+    assert why_other(text, IntendedMpi("mpich", "5.0.2", "5.0")) is None
+    assert why_other(text, IntendedMpi("mpich")) is None
     assert why_other(text, OPENMPI) == (
         'line 9 of the output is "# MPI Version           : 5.0": the stack\'s own library did not run: its header '
         "states MPI 3.1"
@@ -77,15 +77,17 @@ NPB = " Compile options:\n    MPIFC        = {}\n    FLINK        = $(MPIFC)\n  
 
 @pytest.mark.parametrize("path", ["/opt/openmpi/bin/mpif90", "mpif90", "/opt/openmpi/b...", "/opt/ope..."])
 def test_npb_may_name_the_wrapper_of_its_own_mpi(path: str) -> None:
-    assert why_other(NPB.format(path), Meant("openmpi", compiled_with="/opt/openmpi")) is None
+    assert why_other(NPB.format(path), IntendedMpi("openmpi", compiled_with="/opt/openmpi")) is None
 
 
 @pytest.mark.parametrize("path", ["/opt/mpich/bin/mpif90", "/opt/openmpi-5/bin/mpif90", "/opt/mpi..."])
 def test_npb_that_was_compiled_with_another_mpi(path: str) -> None:
-    assert why_other(NPB.format(path), Meant("openmpi", compiled_with="/opt/openmpi")) == (
+    assert why_other(NPB.format(path), IntendedMpi("openmpi", compiled_with="/opt/openmpi")) == (
         f'line 2 of the output is "MPIFC        = {path}": it was compiled with another MPI than that of /opt/openmpi'
     )
-    assert why_other(NPB.format(path), Meant("openmpi")) is None  # installed software: nobody knows how it was compiled
+    assert (
+        why_other(NPB.format(path), IntendedMpi("openmpi")) is None
+    )  # installed software: nobody knows how it was compiled
 
 
 def test_a_wrapper_may_be_reached_by_a_link(tmp_path: Path) -> None:
@@ -93,7 +95,7 @@ def test_a_wrapper_may_be_reached_by_a_link(tmp_path: Path) -> None:
     (tmp_path / "real/bin/mpif90").write_text("", encoding="utf-8")
     (tmp_path / "link").symlink_to(tmp_path / "real")
     text = NPB.format(tmp_path / "real/bin/mpif90")
-    assert why_other(text, Meant("openmpi", compiled_with=str(tmp_path / "link"))) is None
+    assert why_other(text, IntendedMpi("openmpi", compiled_with=str(tmp_path / "link"))) is None
 
 
 NO_NAMES = [
@@ -110,11 +112,11 @@ NO_NAMES = [
 
 @pytest.mark.parametrize("text", NO_NAMES)
 def test_what_names_no_library_contradicts_nothing(text: str) -> None:
-    assert why_other(text, Meant("mpich", "5.0.2", "5.0", "/opt/mpich")) is None
+    assert why_other(text, IntendedMpi("mpich", "5.0.2", "5.0", "/opt/mpich")) is None
 
 
 @pytest.mark.parametrize("file", sorted(RECORDINGS.glob("*.out")), ids=lambda file: file.name)
 def test_recordings_name_the_mpi_in_their_own_names(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
-    meant = Meant("mpich", "5.0.2", "5.0") if "mpich" in file.name else OPENMPI
+    meant = IntendedMpi("mpich", "5.0.2", "5.0") if "mpich" in file.name else OPENMPI
     assert why_other(text, meant) is None

@@ -9,21 +9,21 @@ import pytest
 
 from railyard.job import node_files
 from railyard.job.node_files import (
-    Asking,
-    Gathered,
+    AnswerFolder,
+    GatheredAnswers,
     NodeFile,
     ask_nodes,
     by_launcher,
     gather,
     parse,
-    prepared,
+    prepare_folder,
     read_folder,
 )
 
 TAG = "20261124T040000-7"
 
 
-def answered(asking: Asking, node: str, rank: int | None, command: str, **variables: str) -> str:
+def answered(asking: AnswerFolder, node: str, rank: int | None, command: str, **variables: str) -> str:
     """Have a node answer as a launcher would start it; return what went to the launcher."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("SLURM")}
     env |= {"SLURMD_NODENAME": node, **({} if rank is None else {"SLURM_PROCID": str(rank)}), **variables}
@@ -34,9 +34,9 @@ def answered(asking: Asking, node: str, rank: int | None, command: str, **variab
 
 
 @pytest.fixture
-def asking(tmp_path: Path) -> Asking:
+def asking(tmp_path: Path) -> AnswerFolder:
     """Two nodes' folder."""
-    return prepared(tmp_path / "answers", TAG, 2)
+    return prepare_folder(tmp_path / "answers", TAG, 2)
 
 
 def whole(text: str = "hello\n", node: str = "n1", rank: int = 0, nodes: str = "-", tag: str = TAG) -> bytes:
@@ -49,7 +49,7 @@ def text(file: NodeFile) -> str:
     return file.text
 
 
-def test_each_node_leaves_a_file_with_what_its_command_printed_and_how_it_ended(asking: Asking) -> None:
+def test_each_node_leaves_a_file_with_what_its_command_printed_and_how_it_ended(asking: AnswerFolder) -> None:
     assert answered(asking, "n1", 0, "printf 'one\\n\\ntwo'; exit 3", SLURM_STEP_NODELIST="n[1-2]") == "0"
     assert answered(asking, "n2", 1, "echo well", SLURM_STEP_NUM_TASKS="2") == "0"
     assert sorted(path.name for path in asking.folder.iterdir()) == ["asked", "n1.0.out", "n2.1.out"]
@@ -58,18 +58,18 @@ def test_each_node_leaves_a_file_with_what_its_command_printed_and_how_it_ended(
     assert found.values == (NodeFile("n1", 3, "one\n\ntwo", 0, ("n1", "n2")), NodeFile("n2", 0, "well\n", 1))
 
 
-def test_a_file_is_what_the_script_leaves(asking: Asking) -> None:
+def test_a_file_is_what_the_script_leaves(asking: AnswerFolder) -> None:
     answered(asking, "n1", 0, "echo hello", SLURM_STEP_NUM_TASKS="2")
     assert (asking.folder / "n1.0.out").read_bytes() == whole()
 
 
 @pytest.mark.parametrize(("count", "folders"), [(1, 0), (512, 0), (513, 3), (5120, 20)])
 def test_the_files_of_many_nodes_lie_in_folders_of_some_hundreds(count: int, folders: int) -> None:
-    assert Asking(Path(), TAG, count).folders == folders
+    assert AnswerFolder(Path(), TAG, count).folders == folders
 
 
 def test_the_rank_says_which_folder(tmp_path: Path) -> None:
-    many = prepared(tmp_path / "answers", TAG, 600)
+    many = prepare_folder(tmp_path / "answers", TAG, 600)
     for rank in (0, 1, 3, 599):
         answered(many, f"n{rank}", rank, "echo hello")
     there = sorted(str(path.relative_to(many.folder)) for path in many.folder.glob("*/*"))
@@ -77,7 +77,7 @@ def test_the_rank_says_which_folder(tmp_path: Path) -> None:
     assert [node for node, _ in read_folder(many.folder, text).answers] == ["n0", "n1", "n3", "n599"]
 
 
-def test_two_nodes_of_one_name_and_one_without_a_rank_have_a_file_each(asking: Asking) -> None:
+def test_two_nodes_of_one_name_and_one_without_a_rank_have_a_file_each(asking: AnswerFolder) -> None:
     for rank in (0, 1, None):
         answered(asking, "n1", rank, f"echo {rank}")
     found = read_folder(asking.folder, text)
@@ -86,7 +86,7 @@ def test_two_nodes_of_one_name_and_one_without_a_rank_have_a_file_each(asking: A
 
 @pytest.mark.parametrize("how", ["gone", "of another", "closed"])
 def test_a_node_that_cannot_write_there_answers_through_the_launcher_and_says_so(tmp_path: Path, how: str) -> None:
-    many = prepared(tmp_path / "answers", TAG, 600)
+    many = prepare_folder(tmp_path / "answers", TAG, 600)
     if how == "gone":
         (many.folder / "asked").unlink()
     elif how == "of another":
@@ -99,7 +99,7 @@ def test_a_node_that_cannot_write_there_answers_through_the_launcher_and_says_so
     assert by_launcher(said) == {"n1": "closed" if how == "closed" else "unseen"}
 
 
-def test_a_command_that_was_killed_leaves_a_file_that_has_begun(asking: Asking) -> None:
+def test_a_command_that_was_killed_leaves_a_file_that_has_begun(asking: AnswerFolder) -> None:
     answered(asking, "n1", 0, "echo some; kill -9 $PPID")
     (fault,) = gather(asking, text, ended_well=False, elsewhere=["n2"]).faults
     part = asking.folder / "n1.0.part"
@@ -124,7 +124,7 @@ def test_a_command_that_was_killed_leaves_a_file_that_has_begun(asking: Asking) 
 )
 def test_a_file_that_is_not_whole_is_said_to_be_so(tmp_path: Path, content: bytes, said: str) -> None:
     assert parse(content, TAG) == said
-    folder = prepared(tmp_path / "answers", TAG, 2).folder
+    folder = prepare_folder(tmp_path / "answers", TAG, 2).folder
     (folder / "n1.0.out").write_bytes(content)
     (fault,) = read_folder(folder, text).faults
     assert (fault.node, fault.kind) == ("n1", "cut")
@@ -138,7 +138,7 @@ def test_a_file_that_is_cut_anywhere_is_no_answer() -> None:
 
 
 def test_an_answer_without_end_is_read_no_further_than_its_bound(
-    asking: Asking, monkeypatch: pytest.MonkeyPatch
+    asking: AnswerFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(node_files, "MOST_BYTES", 40)
     (asking.folder / "n1.0.out").write_bytes(whole())
@@ -147,7 +147,7 @@ def test_an_answer_without_end_is_read_no_further_than_its_bound(
 
 
 def test_a_node_of_the_steps_own_list_that_left_nothing_is_silent(tmp_path: Path) -> None:
-    three = prepared(tmp_path / "answers", TAG, 3)
+    three = prepare_folder(tmp_path / "answers", TAG, 3)
     (three.folder / "n1.0.out").write_bytes(whole(nodes="n[1-3]"))
     found = gather(three, text, ended_well=False, elsewhere=["N2.cluster"])
     assert [(fault.node, fault.kind, fault.what) for fault in found.faults] == [("n3", "silent", "it did not answer")]
@@ -167,7 +167,9 @@ def slept(monkeypatch: pytest.MonkeyPatch, then: Callable[[int], None]) -> list[
     return waited
 
 
-def test_a_file_that_a_file_server_shows_late_is_waited_for(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_a_file_server_shows_late_is_waited_for(
+    asking: AnswerFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def appear(looks: int) -> None:
         if looks == 3:
             (asking.folder / "n2.1.out").write_bytes(whole("late\n", "n2", 1))
@@ -178,7 +180,9 @@ def test_a_file_that_a_file_server_shows_late_is_waited_for(asking: Asking, monk
     assert (found.answers, len(waited)) == ((("n1", "hello\n"), ("n2", "late\n")), 3)
 
 
-def test_a_file_that_is_cut_is_read_again_while_there_is_time(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_is_cut_is_read_again_while_there_is_time(
+    asking: AnswerFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = asking.folder / "n1.0.out"
 
     def mend(looks: int) -> None:
@@ -186,12 +190,14 @@ def test_a_file_that_is_cut_is_read_again_while_there_is_time(asking: Asking, mo
 
     slept(monkeypatch, mend)
     file.write_bytes(whole()[:30])
-    assert gather(asking, text, ended_well=True, elsewhere=["n2"]) == Gathered((("n1", "hello\n"),), (), 2)
+    assert gather(asking, text, ended_well=True, elsewhere=["n2"]) == GatheredAnswers((("n1", "hello\n"),), (), 2)
 
 
-def test_how_long_is_waited_depends_on_how_the_launch_ended(asking: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_long_is_waited_depends_on_how_the_launch_ended(
+    asking: AnswerFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waited = slept(monkeypatch, lambda looks: None)
-    assert gather(asking, text, ended_well=False) == Gathered((), (), 2)
+    assert gather(asking, text, ended_well=False) == GatheredAnswers((), (), 2)
     assert waited == []  # nothing was started
     (asking.folder / "n1.0.out").write_bytes(whole())
     gather(asking, text, ended_well=False)

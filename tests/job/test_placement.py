@@ -11,7 +11,7 @@ from railyard.base.errors import RailyardError
 from railyard.job.node_facts import NodeFacts
 from railyard.job.placement import (
     SCRIPT,
-    Placing,
+    ProcessPlacement,
     Side,
     place_script,
     processors,
@@ -208,17 +208,17 @@ def test_another_word_is_refused() -> None:
 
 def test_a_run_that_is_placed_starts_by_the_script_and_its_library_binds_nothing(virtual: Site) -> None:
     launch = launch_of(virtual, "openmpi", ("hsn0", "hsn1"), nodes=("vn1", "vn2"))
-    put = Placing("far", "far")
+    put = ProcessPlacement("far", "far")
     assert put.words(launch, "counters", "tag-1") == (SCRIPT, "far", "hsn0,hsn1", "--", "sh")
     assert list(put.scripts()) == [SCRIPT]
     assert put.variables("intelmpi") == {"I_MPI_PIN": "0"}
     assert put.remarks(launch) == ("run far hsn0 and hsn1 (-S placement=far), compared with the same references",)
-    assert Placing("far").remarks(launch) == (), "the system's file says so"
+    assert ProcessPlacement("far").remarks(launch) == (), "the system's file says so"
 
 
 def test_a_run_that_is_not_placed_is_left_alone(virtual: Site) -> None:
     launch = launch_of(virtual, "openmpi", ("hsn0",), nodes=("vn1", "vn2"))
-    left = Placing(None, "launcher")
+    left = ProcessPlacement(None, "launcher")
     assert (
         left.words(launch, "counters", "tag-1"),
         left.scripts(),
@@ -230,11 +230,11 @@ def test_a_run_that_is_not_placed_is_left_alone(virtual: Site) -> None:
 
 def test_a_placed_run_that_nobody_saw_was_not_there_and_threads_want_processors(virtual: Site) -> None:
     launch = launch_of(virtual, "openmpi", ("hsn0",), nodes=("vn1",))
-    assert Placing("near").why_not([], launch) == (
+    assert ProcessPlacement("near").why_not([], launch) == (
         "asked to run near hsn0: where the processes of vn1 ran is not known"
     )
     one = NodeFacts("vn1", {"cpus_allowed": "0"}, {})
-    found = Placing(None, threads=2).why_not([one], launch)
+    found = ProcessPlacement(None, threads=2).why_not([one], launch)
     assert found is not None and found.startswith("each rank has 2 threads: the first process of vn1 was bound to")
 
 
@@ -243,15 +243,15 @@ def test_ranks_with_a_nic_each_are_given_it_by_their_librarys_variable(virtual: 
     fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"kind": "ib"})}
     site = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes", "fabrics": fabrics}))
     ucx = launch_of(site, "mpich", ("mlx5_0", "mlx5_1"), nodes=("n1",), ranks_per_node=2, policy="nic-per-rank")
-    own = Placing("near", nic_ranks=2)
+    own = ProcessPlacement("near", nic_ranks=2)
     assert own.words(ucx, "counters", "tag-1") == (
         SCRIPT, "near", "mlx5_0:1,mlx5_1:1", "counters", "tag-1", "UCX_NET_DEVICES", "--", "sh",
     )  # fmt: skip
     psm3 = launch_of(virtual, "intelmpi", ("hsn0", "hsn1"), nodes=("n1",), policy="nic-per-rank")
-    assert Placing(None, nic_ranks=2).words(psm3, "counters", "tag-1") == (
+    assert ProcessPlacement(None, nic_ranks=2).words(psm3, "counters", "tag-1") == (
         SCRIPT, "launcher", "hsn0,hsn1", "counters", "tag-1", "-", "--", "sh",
     )  # fmt: skip
-    assert list(Placing(None, nic_ranks=2).scripts()) == [SCRIPT]
+    assert list(ProcessPlacement(None, nic_ranks=2).scripts()) == [SCRIPT]
     assert own.why_not([], ucx) is None, "each rank says itself where it ran"
 
 
@@ -259,7 +259,7 @@ def test_an_applications_ranks_are_dealt_rails_where_their_library_takes_one_fro
     fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"kind": "ib"})}
     site = replace(virtual, system=virtual.system.model_copy(update={"provider": "nodes", "fabrics": fabrics}))
     ucx = launch_of(site, "mpich", ("mlx5_0", "mlx5_1"), nodes=("n1",), ranks_per_node=8, policy="nic-per-rank")
-    dealt = Placing(None, dealt=True)
+    dealt = ProcessPlacement(None, dealt=True)
     assert dealt.words(ucx, "counters", "tag-1") == (
         SCRIPT, "dealt", "mlx5_0:1,mlx5_1:1", "UCX_NET_DEVICES", "--", "sh",
     )  # fmt: skip

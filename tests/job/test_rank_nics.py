@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.counters.node import reader_script
-from railyard.job.placement import SCRIPT, Placing, Side, place_script, processors
+from railyard.job.placement import SCRIPT, ProcessPlacement, Side, place_script, processors
 from railyard.job.rank_nics import SUFFIX, RankNic, parse, why_not_own
 from railyard.site.site import Site
 from railyard.stacks.table import STACKS
@@ -155,7 +155,7 @@ def nic(rank: int | None, device: str = "", *, node: str = "n1.site", allowed: s
 
 def why(virtual: Site, *found: RankNic, ranks: int = 2, side: Side | None = "near") -> str | None:
     launch = launch_of(virtual, "openmpi", ("hsn0", "hsn1"), nodes=("n1",))
-    return why_not_own(found, launch, Placing(side, nic_ranks=ranks))
+    return why_not_own(found, launch, ProcessPlacement(side, nic_ranks=ranks))
 
 
 def test_a_nic_of_its_own_beside_each_rank_is_proven(virtual: Site) -> None:

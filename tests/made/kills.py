@@ -13,9 +13,9 @@ from pathlib import Path
 
 from railyard.base.paths import runs_folder
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import inside, outermost_processes
+from railyard.provision.testbed.processes import find_inside, outermost_processes
 from railyard.results.record.file import FILE_NAME, read_records
-from railyard.results.record.promised import read_promised, why_short
+from railyard.results.record.run_promise import read_promised, why_short
 
 #: Who gets SIGKILL: ReFrame, the front (`railyard run`), a rank of the benchmark, the first process of a node.
 VICTIMS = ("reframe", "front", "rank", "node")
@@ -77,7 +77,9 @@ def _victims(home: Path, victim: str, front: int) -> list[int]:
     if bed is None:
         return []
     state = bed.state()
-    ranks = [one.pid for one in inside(state.first).values() if _words(one.pid).split(b"\0")[0].endswith(b"IMB-MPI1")]
+    ranks = [
+        one.pid for one in find_inside(state.first).values() if _words(one.pid).split(b"\0")[0].endswith(b"IMB-MPI1")
+    ]
     if not ranks:  # the others are killed when a benchmark runs, too
         return []
     return {"front": [front], "rank": ranks, "node": [node.holder.pid for node in state.nodes]}[victim]

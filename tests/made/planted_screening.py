@@ -4,7 +4,7 @@ import random
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from railyard.verdict.blame.screening.model import Budget, Kind, Network, Results, Screened, Settings, Suspect
+from railyard.verdict.blame.screening.model import Budget, Kind, Network, Results, ScreeningVerdict, Settings, Suspect
 from railyard.verdict.blame.screening.screen import screen
 from railyard.verdict.blame.search.model import Pair, Step
 from tests.made.simulated import Noise, Tree
@@ -46,7 +46,7 @@ class Wanted:
 class Outcome:
     """What a screening made of planted faults. ``found`` are named or undecided, ``named`` by kind and place."""
 
-    verdict: Screened
+    verdict: ScreeningVerdict
     planted: tuple[Fault, ...]
     found: frozenset[Fault]
     named: frozenset[Fault]
@@ -105,7 +105,7 @@ def play(
         try:
             step = asking.send(given) if given is not None else next(asking)
         except StopIteration as end:
-            verdict: Screened = end.value
+            verdict: ScreeningVerdict = end.value
             break
         given = simulated.measure(step)
     planted = tuple(faults)

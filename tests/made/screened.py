@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from railyard.verdict.blame.screening.model import Budget, Network, Results, Screened, Settings
+from railyard.verdict.blame.screening.model import Budget, Network, Results, ScreeningVerdict, Settings
 from railyard.verdict.blame.screening.screen import screen
 from railyard.verdict.blame.search.model import Layout, Part, Step
 
@@ -16,7 +16,7 @@ Speed = Callable[[int, int, Part | None], float | None]
 class Played:
     """A verdict with the steps that led to it and what each gave."""
 
-    verdict: Screened
+    verdict: ScreeningVerdict
     steps: list[Step] = field(default_factory=list)
     results: list[Results] = field(default_factory=list)
 

@@ -6,7 +6,7 @@ import signal
 
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.needs import SEARCH_PATH
-from railyard.provision.testbed.processes import Process, inside, wait_until_gone
+from railyard.provision.testbed.processes import Process, find_inside, wait_until_gone
 from railyard.provision.testbed.slurm import daemons
 from railyard.provision.testbed.slurm_texts import CONFIGURATION, CONTROLLER, FOLDER
 
@@ -21,7 +21,7 @@ def kill_node(bed: Testbed, node: str) -> int:
     """
     state = bed.state()
     held = state.node(node).holder
-    there = [found for found in inside(state.first).values() if found != held and _same_node(found, held)]
+    there = [found for found in find_inside(state.first).values() if found != held and _same_node(found, held)]
     for found in there:
         found.kill()
     wait_until_gone(there, GONE_WITHIN_S)

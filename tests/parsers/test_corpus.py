@@ -11,7 +11,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.cli.commands.parse import read
 from railyard.parsers import PARSERS
-from railyard.parsers.detect import recognised
+from railyard.parsers.detect import read_by_tool
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.parsed import Cell, Parsed, Table
 
@@ -153,7 +153,7 @@ def test_no_parser_reads_another_tools_output(corpus: Path) -> None:
     for path in sorted(corpus.glob("*/*")):
         text = path.read_text(encoding="utf-8", errors="replace")
         own = FABRIC_PARSERS.keys() if path.parent.name == "ibdiag" else {path.parent.name}
-        others = recognised(text, {**PARSERS, **FABRIC_PARSERS}).keys() - own
+        others = read_by_tool(text, {**PARSERS, **FABRIC_PARSERS}).keys() - own
         read_as += [f"{path.name} read as {tool}" for tool in sorted(others)]
     assert read_as == []
 
@@ -161,7 +161,7 @@ def test_no_parser_reads_another_tools_output(corpus: Path) -> None:
 def test_each_output_of_a_fabric_tool_is_one_tools(corpus: Path) -> None:
     several = {}
     for path in sorted(corpus.glob("ibdiag/*")):
-        found = recognised(path.read_text(encoding="utf-8", errors="replace"), FABRIC_PARSERS)
+        found = read_by_tool(path.read_text(encoding="utf-8", errors="replace"), FABRIC_PARSERS)
         if len(found) > 1:
             several[path.name] = sorted(found)
     assert several == {}

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.parsers import PARSERS, detect, osu
-from railyard.parsers.detect import parse, recognised
+from railyard.parsers.detect import parse, read_by_tool
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from tests.parsers.samples import MADE
@@ -22,7 +22,7 @@ def made(name: str) -> str:
 
 def test_hpcc_contains_an_hpl_section_and_is_hpcc() -> None:
     text = made("hpcc-hpl-and-network.txt")
-    assert list(recognised(text, PARSERS)) == ["hpcc"]
+    assert list(read_by_tool(text, PARSERS)) == ["hpcc"]
     assert [table.tool for table in parse(text).tables] == ["hpl", "hpcc", "hpcc", "hpcc"]
 
 

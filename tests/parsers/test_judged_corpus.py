@@ -73,7 +73,7 @@ def test_a_collective_gets_no_verdict_from_a_link_and_that_is_said(corpus: Path,
     assert found.sentence == (
         "not judged: on how many nodes, with how many ranks on each? Say it with --nodes and --ranks-per-node"
     )
-    assert not found.passed
+    assert not found.is_pass
 
 
 def test_both_ways_at_once_between_gpus_are_judged_by_their_own_class(corpus: Path) -> None:

@@ -11,18 +11,18 @@ from railyard.parsers.lines import (
     Line,
     Run,
     Scanner,
-    cleaned,
+    clean_text,
     each_line,
     filled_lines,
     first_line,
     is_failure,
     is_no_next_size,
+    is_whole,
     lines_of,
     number,
-    remembering,
+    remember_matches,
     run_pattern,
     texts_of,
-    whole,
 )
 
 ROWS = run_pattern(WHOLE, DECIMAL)
@@ -55,14 +55,14 @@ def test_filled_lines_keep_their_numbers_and_whether_they_are_cut() -> None:
 
 
 def test_a_cleaned_text_is_not_cleaned_again_and_folds_behind_a_newline() -> None:
-    text = cleaned(f"{TAG}A\r\nB")
-    assert (text, text.folded) == ("A\nB", "\na\nb")
-    assert cleaned(text) is text
+    text = clean_text(f"{TAG}A\r\nB")
+    assert (text, text.folded_text) == ("A\nB", "\na\nb")
+    assert clean_text(text) is text
 
 
 @pytest.mark.parametrize("length", [10, 5000])
 def test_what_is_remembered_is_what_the_pattern_says(length: int) -> None:
-    is_own = remembering(re.compile("own"))
+    is_own = remember_matches(re.compile("own"))
     for _ in range(2):
         assert is_own(f"own{'x' * length}")
         assert not is_own(f"no own{'x' * length}")
@@ -106,10 +106,10 @@ def test_a_word_is_a_number_or_none(word: str, value: float | None) -> None:
 
 
 def test_a_line_without_newline_is_whole_only_with_the_tables_decimals() -> None:
-    assert whole(Line(1, "1 2.0", True), 2)
-    assert whole(Line(1, "1 2.00", False), 2)
-    assert not whole(Line(1, "1 2.0", False), 2)
-    assert not whole(Line(1, "1 20", False), 0)
+    assert is_whole(Line(1, "1 2.0", True), 2)
+    assert is_whole(Line(1, "1 2.00", False), 2)
+    assert not is_whole(Line(1, "1 2.0", False), 2)
+    assert not is_whole(Line(1, "1 20", False), 0)
 
 
 @pytest.mark.parametrize(

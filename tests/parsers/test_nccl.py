@@ -12,10 +12,10 @@ import pytest
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.parsers import detect, nccl
 from railyard.parsers.as_json import to_json
-from railyard.parsers.nccl_said import Job, Link, Log, Nic, Said, Speaker
+from railyard.parsers.nccl_said import Job, Link, Log, LogSentence, Nic, Speaker
 from railyard.parsers.parsed import Parsed, ParseError, Remark, Table
 from railyard.parsers.wrong_lines import with_wrong_lines
-from railyard.results.report.parsed import parsed_text
+from railyard.results.report.output_text import parsed_text
 from tests.parsers.samples import MADE
 
 
@@ -560,8 +560,8 @@ def log() -> Log:
 
 
 def test_the_network_and_the_nics_of_each_process_are_read(log: Log) -> None:
-    assert log.versions == (Said(3, None, "NCCL version 2.27.3+cuda12.9"),)
-    assert log.networks == (Said(7, A, "IB"), Said(10, B, "Socket"))
+    assert log.versions == (LogSentence(3, None, "NCCL version 2.27.3+cuda12.9"),)
+    assert log.networks == (LogSentence(7, A, "IB"), LogSentence(10, B, "Socket"))
     assert log.nics == (
         Nic(6, A, 0, "mlx5_0", 1, "IB", sharp=True),
         Nic(6, A, 1, "mlx5_1", 1, "IB"),
@@ -678,7 +678,7 @@ def test_the_curve_is_of_the_bus_bandwidth() -> None:
     assert key == "nccl/all_reduce_perf"
     (curve,) = curves(table, key)
     assert curve.unit == "MB/s"
-    assert curve.at(1 << 30) == pytest.approx(283540.0)
+    assert curve.value_at(1 << 30) == pytest.approx(283540.0)
 
 
 # Genuine outputs

@@ -104,7 +104,7 @@ def test_every_tool_has_a_made_sample_and_every_sample_a_line_in_the_index() -> 
 
 @pytest.mark.parametrize(("tool", "text"), SAMPLES)
 def test_every_sample_is_its_tools_and_no_others(tool: str, text: str) -> None:
-    found = detect.recognised(text, EVERY_ONE)
+    found = detect.read_by_tool(text, EVERY_ONE)
     assert list(found) == [tool]
     assert judged(detect.parse(text)) == judged(found[tool])
 

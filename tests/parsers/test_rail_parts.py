@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from railyard.benchmarks import metrics
-from railyard.benchmarks.moved_bytes import Moved, moved_by
+from railyard.benchmarks.moved_bytes import MovedBytes, moved_by
 from railyard.parsers import fabtests, iperf3, netpipe, perftest
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.rail_parts import parse
-from railyard.provision.replay.texts import Made, text_of
+from railyard.provision.replay.texts import OutputPlan, text_of
 
 
 def of_rails(*texts: str) -> str:
@@ -17,7 +17,7 @@ def of_rails(*texts: str) -> str:
 
 
 def made(key: str, times_us: tuple[float, ...], sizes: tuple[int, ...] = (1, 1 << 20)) -> str:
-    return text_of(Made(key, sizes, times_us, "made for this test"))
+    return text_of(OutputPlan(key, sizes, times_us, "made for this test"))
 
 
 STREAM = made("perftest/ib_write_bw", (1.0, 100.0))
@@ -56,12 +56,12 @@ def test_in_turn_the_worst_counts() -> None:
 def test_the_bytes_of_all_rails_are_counted() -> None:
     """A synthetic output has one repetition per size: 1 B and 1 MiB over each of two rails, in one direction."""
     (both,) = parse(of_rails(STREAM, SLOW), perftest.parse).tables
-    assert moved_by(both, "perftest/ib_write_bw") == (Moved(2 * ((1 << 20) + 1), 0), None)
+    assert moved_by(both, "perftest/ib_write_bw") == (MovedBytes(2 * ((1 << 20) + 1), 0), None)
     ping = made("netpipe/pingpong", (10.0, 100.0))
     (both,) = parse(of_rails(ping, ping), netpipe.parse).tables
     assert moved_by(both, "netpipe/pingpong") == (
-        Moved(6 * ((1 << 20) + 1), 6 * ((1 << 20) + 1)),
-        Moved(6 * ((1 << 20) + 1) + 200, 6 * ((1 << 20) + 1) + 200),
+        MovedBytes(6 * ((1 << 20) + 1), 6 * ((1 << 20) + 1)),
+        MovedBytes(6 * ((1 << 20) + 1) + 200, 6 * ((1 << 20) + 1) + 200),
     )
 
 
@@ -70,7 +70,7 @@ def test_what_iperf3_counted_itself_is_summed() -> None:
     texts = [made("iperf3/iperf3", (1000.0 / rate,), (1000,)) for rate in (47.0, 40.0)]
     (both,) = parse(of_rails(*texts), iperf3.parse).tables
     assert metrics.curves(both, "iperf3/iperf3")[0].values[0] == pytest.approx(87.0)
-    assert moved_by(both, "iperf3/iperf3") == (Moved(870000000, 0), Moved(870000000, 0))
+    assert moved_by(both, "iperf3/iperf3") == (MovedBytes(870000000, 0), MovedBytes(870000000, 0))
 
 
 def test_streams_in_four_are_another_benchmark_than_one() -> None:
@@ -126,7 +126,7 @@ def test_our_own_runs_over_two_rails_read_as_their_sum(
 ) -> None:
     (both,) = parse(recording(name), read).tables
     assert (both.complete, both.context["rails"], metrics.key_of(both)) == (True, 2, key)
-    assert 94.0 < metrics.curves(both, key)[0].at(size) < 98.4
+    assert 94.0 < metrics.curves(both, key)[0].value_at(size) < 98.4
     moved = moved_by(both, key)
     assert moved is not None
     assert moved[0].tx > 100_000_000

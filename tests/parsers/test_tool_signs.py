@@ -10,7 +10,7 @@ import pytest
 from railyard import parsers
 from railyard.parsers import PARSERS, detect
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.lines import cleaned
+from railyard.parsers.lines import clean_text
 from railyard.parsers.tool_signs import FABRIC_SIGNS, SIGNS, Form
 from tests.parsers.samples import samples
 
@@ -63,9 +63,9 @@ def test_no_part_of_an_output_is_turned_away_for_want_of_a_sign(
     tool: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts, own = parts_of(text), {tool: EVERY_ONE[tool]}
-    signed = [detect.recognised(part, own) for part in parts]
+    signed = [detect.read_by_tool(part, own) for part in parts]
     monkeypatch.setattr("railyard.parsers.tool_signs.can_be_of", lambda tool, text: True)
-    assert signed == [detect.recognised(part, own) for part in parts]
+    assert signed == [detect.read_by_tool(part, own) for part in parts]
 
 
 @pytest.mark.parametrize("place", range(0, len(TEXTS), 3))
@@ -79,21 +79,21 @@ def test_outputs_of_two_tools_quoted_or_coloured_are_recognised_as_without_signs
         *("".join(f"{mark}{line}\n" for line in text.split("\n")) for mark in ("> ", "\x1b[K", "\x1b[31m")),
         text.upper(),
     ]
-    signed = [detect.recognised(form, EVERY_ONE) for form in forms]
+    signed = [detect.read_by_tool(form, EVERY_ONE) for form in forms]
     monkeypatch.setattr("railyard.parsers.tool_signs.can_be_of", lambda tool, text: True)
-    assert signed == [detect.recognised(form, EVERY_ONE) for form in forms]
+    assert signed == [detect.read_by_tool(form, EVERY_ONE) for form in forms]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.pattern)
 def test_a_form_has_its_word_wherever_its_pattern_is_found(form: Form) -> None:
-    texts = [cleaned(text) for text in (*(text for _, _, text in TEXTS), *LINES)]
-    found = [text.folded for text in texts if re.search(form.pattern, f"\n{text.lower()}")]
+    texts = [clean_text(text) for text in (*(text for _, _, text in TEXTS), *LINES)]
+    found = [text.folded_text for text in texts if re.search(form.pattern, f"\n{text.lower()}")]
     assert found
     assert all(form.word in text and re.search(form.pattern, text) for text in found)
 
 
 def test_rows_of_numbers_hide_no_guid_without_a_letter() -> None:
-    assert list(detect.recognised("0002903000012345\n0002903000012346\n", EVERY_ONE)) == ["ibstat"]
+    assert list(detect.read_by_tool("0002903000012345\n0002903000012346\n", EVERY_ONE)) == ["ibstat"]
 
 
 def test_only_parsers_with_a_sign_in_the_text_are_imported() -> None:

@@ -9,7 +9,7 @@ from railyard.parsers import detect, osu
 from railyard.parsers.parsed import Parsed, Remark
 from railyard.parsers.unread_rows import unread_rows, without_lost_rows, without_unannounced_rows
 from railyard.parsers.wrong_lines import with_wrong_lines
-from railyard.results.report.parsed import parsed_text
+from railyard.results.report.output_text import parsed_text
 
 HEADING = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
 UNFIT = f"{HEADING}1        fast    1.60\n2        fast    3.10\n"

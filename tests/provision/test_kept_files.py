@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.provision import kept_files
-from railyard.provision.installed import changed_files, installed
+from railyard.provision.installed_stack import changed_files, find_stack
 from railyard.site.references.load import References
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
@@ -71,27 +71,29 @@ def test_a_replaced_file_of_a_packaged_stack_ends_the_set_up(
         kept_files.keep(prefix)
         os.utime(prefix / name)  # a later date alone is no change
         (prefix / "share/notes.txt").write_text("other notes", encoding="utf-8")
-    assert installed(replace(virtual, home=tmp_path / "healthy"), "mpich").prefix
+    assert find_stack(replace(virtual, home=tmp_path / "healthy"), "mpich").prefix
     replaced(prefix / name)
     with pytest.raises(SetupError) as caught:
-        installed(replace(virtual, home=tmp_path / "replaced"), "mpich")
+        find_stack(replace(virtual, home=tmp_path / "replaced"), "mpich")
     assert said in str(caught.value)
     assert str(caught.value).endswith("nobody knows what would be measured: type: railyard stacks install mpich")
 
 
 def test_a_file_that_is_gone_or_of_another_size_is_said(tmp_path: Path) -> None:
     kept_files.keep(filled(tmp_path))
-    assert kept_files.changed(tmp_path) is None
+    assert kept_files.find_changed(tmp_path) is None
     (tmp_path / "lib/libmpi.so.12").write_text("a longer library", encoding="utf-8")
-    assert (kept_files.changed(tmp_path) or "").endswith("has changed since it was installed (7 bytes then, 16 now)")
+    assert (kept_files.find_changed(tmp_path) or "").endswith(
+        "has changed since it was installed (7 bytes then, 16 now)"
+    )
     (tmp_path / "lib/libmpi.so.12").unlink()
-    assert (kept_files.changed(tmp_path) or "").endswith("(no such file or directory)")
+    assert (kept_files.find_changed(tmp_path) or "").endswith("(no such file or directory)")
 
 
 def test_a_list_that_cannot_be_read_is_a_sentence(tmp_path: Path) -> None:
     (tmp_path / kept_files.FILE).write_text("[]", encoding="utf-8")
     with pytest.raises(SetupError, match="expected a list of files; remove it and install again"):
-        kept_files.changed(tmp_path)
+        kept_files.find_changed(tmp_path)
 
 
 @pytest.mark.fault("stack", "a library that the site installed replaced between two runs", "libmpi.so.12 has changed")

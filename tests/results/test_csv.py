@@ -5,18 +5,18 @@ import io
 
 import pytest
 
-from railyard.results.csv import csv_text, guarded
+from railyard.results.csv import csv_text, guard_cell
 from tests.made.records import made_record
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+cmd", "-x", "@SUM(A1)"])
 def test_a_formula_gets_an_apostrophe(text: str) -> None:
-    assert guarded(text) == f"'{text}"
+    assert guard_cell(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["", "vn1", "-3", "+1.5e3", "a=b"])
 def test_a_number_and_any_other_text_stay_themselves(text: str) -> None:
-    assert guarded(text) == text
+    assert guard_cell(text) == text
 
 
 def test_a_joined_list_is_guarded_too() -> None:

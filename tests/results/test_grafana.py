@@ -17,7 +17,7 @@ from railyard.cli.main import main
 from railyard.results import prometheus
 from railyard.results.grafana import dashboard_text
 from railyard.results.record.form import STATES
-from railyard.results.sick.form import Seen, SickPart
+from railyard.results.sick.form import SeenTest, SickPart
 from tests.made.records import made_record
 
 NOW = datetime(2026, 11, 24, tzinfo=timezone.utc)
@@ -38,7 +38,7 @@ def exported() -> dict[str, set[str]]:
     from prometheus_client.parser import text_string_to_metric_families
 
     record = made_record(figures=(Figure("peak", 47.8, "MB/s"),))
-    seen = Seen("r1", record.case, record.time)
+    seen = SeenTest("r1", record.case, record.time)
     part = SickPart("virtual", "rail", "hsn1", "slow", "slow", "named", "sick", seen, seen, "vn2", ("vn2",), "hsn1")
     text = prometheus.text_of(prometheus.registry_of([record], NOW, [part]))
     return {

@@ -15,7 +15,7 @@ from railyard.cli.main import main
 from railyard.results import prometheus
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record, VerdictRecord
-from railyard.results.sick.form import Kind, Seen, SickPart
+from railyard.results.sick.form import Kind, SeenTest, SickPart
 from tests.made.records import made_record
 
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
@@ -72,7 +72,10 @@ def test_figures_states_and_times_are_samples() -> None:
 @needs_library
 def test_sick_parts_are_samples_and_those_that_passed_since_are_not() -> None:
     def part(kind: Kind, *nodes: str, **more: Any) -> SickPart:
-        first, last = Seen("r1", MADE.case, "1970-01-01T00:00:01Z"), Seen("r2", MADE.case, "1970-01-01T00:00:02Z")
+        first, last = (
+            SeenTest("r1", MADE.case, "1970-01-01T00:00:01Z"),
+            SeenTest("r2", MADE.case, "1970-01-01T00:00:02Z"),
+        )
         return SickPart("virtual", kind, "x", "slow", "slow", "likely", "sick", first, last, nodes=nodes, **more)
 
     parts = [

@@ -13,7 +13,7 @@ from railyard.base.errors import RailyardError
 from railyard.cli.main import main
 from railyard.provision.replay.recorder import recorded_outputs
 from railyard.results import prometheus
-from railyard.results.capture.chosen import why_not
+from railyard.results.capture.suitable_records import why_not
 from railyard.results.csv import csv_text
 from railyard.results.history.series import series_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
@@ -21,7 +21,7 @@ from railyard.results.record.form import Record
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
 from railyard.results.report.markdown import markdown
-from railyard.results.report.summary import overall
+from railyard.results.report.summary import judge_overall
 from railyard.results.report.terminal import text_report
 from railyard.results.report.text import state_words
 from railyard.results.store.merge import merge
@@ -42,7 +42,7 @@ def test_a_record_keeps_it_and_one_of_before_has_none(tmp_path: Path) -> None:
 def test_every_page_says_what_it_is() -> None:
     sentence = f"This is {WORDS}."
     assert state_words(REHEARSED) == "pass, rehearsed"
-    assert "this is a rehearsal: nothing was measured" in overall([REHEARSED]).sentence
+    assert "this is a rehearsal: nothing was measured" in judge_overall([REHEARSED]).sentence
     assert text_report([REHEARSED], width=200).startswith(f"{sentence}\n\n")
     assert f'<p class="rehearsal" role="note">{sentence}</p>' in html_report([REHEARSED])
     assert "> This is a rehearsal with stand-ins" in markdown([REHEARSED])
@@ -63,7 +63,7 @@ def test_whether_an_output_was_genuine_is_said_of_each_test() -> None:
 
 
 def test_pages_of_measurements_name_none() -> None:
-    assert overall([MADE]).sentence == "1 test passed against its references."
+    assert judge_overall([MADE]).sentence == "1 test passed against its references."
     for page in (text_report([MADE]), markdown([MADE]), junit([MADE])):
         assert "rehears" not in page
     assert '<p class="rehearsal"' not in html_report([MADE])
@@ -71,7 +71,7 @@ def test_pages_of_measurements_name_none() -> None:
 
 def test_it_is_said_where_nothing_was_judged_too() -> None:
     untested = made_record(state="not-tested", rehearsal=WORDS)
-    assert overall([untested]).sentence == (
+    assert judge_overall([untested]).sentence == (
         "No test ran to a verdict, so nothing is known of this system; this is a rehearsal: nothing was measured."
     )
 

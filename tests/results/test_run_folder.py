@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from railyard.base.errors import SetupError
 from railyard.results import run_folder
-from railyard.results.record.promised import promised
+from railyard.results.record.run_promise import hold_promise
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 
 
@@ -32,7 +32,7 @@ def test_a_run_above_names_the_run_and_its_folder(tmp_path: Path, monkeypatch: p
 )
 def test_a_run_that_has_ended_takes_no_more_records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv(RUN_FOLDER_VARIABLE, str(tmp_path))
-    with promised(tmp_path, "virtual", "2026-11-21T06:00:00Z", ("a",)):
+    with hold_promise(tmp_path, "virtual", "2026-11-21T06:00:00Z", ("a",)):
         assert run_folder.run_folder(tmp_path) == tmp_path
     with pytest.raises(SetupError) as caught:
         run_folder.run_folder(tmp_path)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.results.scrub import scrubbed
+from railyard.results.scrub import scrub_text
 
 HOSTS, USERS = ("cn07.site.example", "cn08"), ("alice",)
 
@@ -33,14 +33,14 @@ HOSTS, USERS = ("cn07.site.example", "cn08"), ("alice",)
     ],
 )
 def test_names_go_and_figures_stay(line: str, said: str) -> None:
-    assert scrubbed(line, HOSTS, USERS) == said
+    assert scrub_text(line, HOSTS, USERS) == said
 
 
 def test_it_changes_nothing_the_second_time() -> None:
     text = "0: cn07 /home/alice/x 10.1.2.3 e4:1d:2d:aa:bb:cc\n"
-    once = scrubbed(text, HOSTS, USERS)
-    assert scrubbed(once, HOSTS, USERS) == once
+    once = scrub_text(text, HOSTS, USERS)
+    assert scrub_text(once, HOSTS, USERS) == once
 
 
 def test_a_name_of_one_letter_is_nobodys() -> None:
-    assert scrubbed("a b c", (), ("a",)) == "a b c"
+    assert scrub_text("a b c", (), ("a",)) == "a b c"

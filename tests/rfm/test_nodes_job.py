@@ -172,13 +172,13 @@ def test_a_job_of_slurm_waits_runs_and_is_cancelled_once(tmp_path: Path, job_of:
     job = job_of("slurm-nodb", scontrol=f"sh {record}", scancel=f'echo "$@" >>{tmp_path / "cancelled"}')
     submit(job, "slurm-nodb")
     record.write_text(slurm("PENDING", "Resources"), encoding="ascii")
-    assert (job.state(), job.said) == ("waits", "job 7 waits (Resources)")
+    assert (job.state(), job.end_words) == ("waits", "job 7 waits (Resources)")
     record.write_text(slurm("RUNNING"), encoding="ascii")
     assert job.state() == "runs"
     job.cancel()
     assert (tmp_path / "cancelled").read_text(encoding="ascii") == "7\n"
     record.write_text(slurm("TIMEOUT"), encoding="ascii")
-    assert (job.state(), job.said) == ("ended", "job 7 was killed at its time limit on n[5,7,9-10]")
+    assert (job.state(), job.end_words) == ("ended", "job 7 was killed at its time limit on n[5,7,9-10]")
     job.cancel()
     assert (tmp_path / "cancelled").read_text(encoding="ascii") == "7\n"
 

@@ -48,7 +48,7 @@ def test_no_lock_is_taken_and_no_cluster_brought_up(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(lifecycle, "measurement_lock", refuse)
     monkeypatch.setattr(lifecycle, "Testbed", refuse)
-    with lifecycle.provided(ROOT, load_system(ROOT / "systems/dell-c6320.yaml"), print):
+    with lifecycle.provide_testbed(ROOT, load_system(ROOT / "systems/dell-c6320.yaml"), print):
         pass
 
 

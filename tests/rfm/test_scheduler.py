@@ -9,9 +9,9 @@ import pytest
 from reframe.core.backends import getscheduler
 
 from railyard.job import slurm
-from railyard.parsers.slurm.jobs import Ended
+from railyard.parsers.slurm.jobs import JobEnd
 from railyard.parsers.slurm.nodes import NodeState
-from railyard.rfm.scheduler import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, ended
+from railyard.rfm.scheduler import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, find_end
 
 TESTS = Path(__file__).parents[1]
 
@@ -43,7 +43,7 @@ def controller(monkeypatch: pytest.MonkeyPatch) -> Controller:
     made = Controller()
     monkeypatch.setattr(slurm, "show_job", made.show_job)
     monkeypatch.setattr(slurm, "answer", made.answer)
-    monkeypatch.setattr(slurm, "accounted", lambda job: None)
+    monkeypatch.setattr(slurm, "accounted_state", lambda job: None)
     return made
 
 
@@ -79,7 +79,7 @@ def test_a_job_ends_with_its_exit_code_and_nodes(controller: Controller, schedul
     controller.say("FAILED", "NonZeroExitCode", "71:0")
     assert scheduler.finished(polled(scheduler, job))
     assert (job._exitcode, job._nodespec) == (71, "vn[1-2]")
-    assert ended(job) is None
+    assert find_end(job) is None
 
 
 def test_a_job_that_a_signal_ended_has_no_exit_code_0(controller: Controller, scheduler: Any) -> None:
@@ -87,7 +87,7 @@ def test_a_job_that_a_signal_ended_has_no_exit_code_0(controller: Controller, sc
     controller.say("TIMEOUT", "TimeLimit", "0:15")
     assert scheduler.finished(polled(scheduler, job))
     assert job._exitcode == 143
-    found = ended(job)
+    found = find_end(job)
     assert found is not None
     assert found.kind == "time"
 
@@ -97,7 +97,7 @@ def test_a_preempted_job_has_ended(controller: Controller, scheduler: Any) -> No
     job = submitted()
     controller.say("PREEMPTED", "None", "0:15")
     assert scheduler.finished(polled(scheduler, job))
-    assert ended(job) == Ended("preempted", "job 7 was preempted by another job on vn[1-2]")
+    assert find_end(job) == JobEnd("preempted", "job 7 was preempted by another job on vn[1-2]")
     assert controller.cancelled == []
 
 
@@ -106,7 +106,7 @@ def test_a_requeued_job_is_cancelled_and_not_judged_as_one_run(controller: Contr
     controller.say("RUNNING", restarts=1)
     assert scheduler.finished(polled(scheduler, job))
     assert controller.cancelled == ["7"]
-    assert ended(job) == Ended("requeued", "job 7 was requeued once: what it left may be of two runs")
+    assert find_end(job) == JobEnd("requeued", "job 7 was requeued once: what it left may be of two runs")
 
 
 def test_a_job_that_waits_too_long_is_cancelled(controller: Controller, scheduler: Any) -> None:
@@ -116,7 +116,7 @@ def test_a_job_that_waits_too_long_is_cancelled(controller: Controller, schedule
     late = polled(scheduler, submitted(max_pending_time=120.0, waited_s=121.0))
     assert scheduler.finished(late)
     assert controller.cancelled == ["7"]
-    assert ended(late) == Ended(
+    assert find_end(late) == JobEnd(
         "pending", "job 7 had not begun after 2 min and was cancelled (the scheduler's reason: Resources)"
     )
 
@@ -126,7 +126,9 @@ def test_a_job_that_cannot_begin_is_cancelled_at_once(controller: Controller, sc
     controller.say("PENDING", reason)
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
-    assert ended(job) == Ended("pending", f"job 7 could not begin and was cancelled (the scheduler's reason: {reason})")
+    assert find_end(job) == JobEnd(
+        "pending", f"job 7 could not begin and was cancelled (the scheduler's reason: {reason})"
+    )
 
 
 @pytest.mark.parametrize(
@@ -180,7 +182,7 @@ def test_a_job_that_never_begins_is_not_waited_for(
     controller.say("PENDING", reason)
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
-    found = ended(job)
+    found = find_end(job)
     assert found is not None
     assert said in found.sentence
 
@@ -217,7 +219,7 @@ def test_a_job_that_is_paused_or_several_is_cancelled(
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
     assert controller.cancelled == ["7"]
-    found = ended(job)
+    found = find_end(job)
     assert found is not None
     assert found.kind == kind
 
@@ -234,7 +236,7 @@ def test_a_job_that_is_never_shown_is_given_up(
     job = polled(scheduler, submitted())
     now += LOST_AFTER_S
     assert scheduler.finished(polled(scheduler, job))
-    found = ended(job)
+    found = find_end(job)
     assert found is not None
     assert found.sentence == f"{said} for 3 min: {controller.complaint}"
 
@@ -254,7 +256,7 @@ def test_silence_is_borne_for_a_restart_and_not_for_ever(
     polled(scheduler, job)
     now += LOST_AFTER_S
     assert scheduler.finished(polled(scheduler, job))
-    assert ended(job) == Ended("lost", f"the scheduler said nothing about job 7 for 3 min: {controller.complaint}")
+    assert find_end(job) == JobEnd("lost", f"the scheduler said nothing about job 7 for 3 min: {controller.complaint}")
     assert job._nodespec == "vn[1-2]"
 
 
@@ -263,7 +265,7 @@ def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, m
     controller.say("NODE_FAIL", "None", "0:1")
     job = polled(scheduler, submitted())
     assert scheduler.finished(job)
-    assert ended(job) == Ended("node", "job 7 was ended because a node died: vn2 is not responding", ("vn2",))
+    assert find_end(job) == JobEnd("node", "job 7 was ended because a node died: vn2 is not responding", ("vn2",))
 
 
 def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
@@ -277,7 +279,7 @@ def test_a_job_whose_nodes_are_cleaned_is_waited_for_and_ends_as_it_did(
     assert not scheduler.finished(polled(scheduler, job))
     controller.say("COMPLETED")
     assert scheduler.finished(polled(scheduler, job))
-    assert (ended(job), job._exitcode, controller.cancelled) == (None, 0, [])
+    assert (find_end(job), job._exitcode, controller.cancelled) == (None, 0, [])
 
 
 @pytest.mark.fault(
@@ -300,10 +302,10 @@ def test_a_job_that_a_node_does_not_give_up_ends_with_that_nodes_name(
     now += COMPLETING_MOST_S
     assert scheduler.finished(polled(scheduler, job))
     sentence = f"job 9 is over, and still COMPLETING after 10 min: {said} failed)"
-    assert (ended(job), asked) == (Ended("stuck", sentence, ("vn2",)), ["vn2"])
+    assert (find_end(job), asked) == (JobEnd("stuck", sentence, ("vn2",)), ["vn2"])
     assert controller.cancelled == []
     monkeypatch.setattr(slurm, "show_nodes", lambda names: ())
     silent = polled(scheduler, submitted())
     now += COMPLETING_MOST_S
     polled(scheduler, silent)
-    assert ended(silent) == Ended("stuck", "job 9 is over, and still COMPLETING after 10 min: not released by vn2")
+    assert find_end(silent) == JobEnd("stuck", "job 9 is over, and still COMPLETING after 10 min: not released by vn2")

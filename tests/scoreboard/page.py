@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from tests.scoreboard.verdicts import ROOT, SHARED, Entry, by_output, entries
 
 PAGE = ROOT / "docs" / "reference" / "scoreboard.md"
@@ -129,7 +129,7 @@ def _count_lines(counts: Counts) -> Iterator[str]:
 
 def _line(entry: Entry) -> str:
     row = entry.row
-    where = row.link if row.rails == 1 else f"{row.link}, {counted(row.rails, 'rail')}"
+    where = row.link if row.rails == 1 else f"{row.link}, {count_of(row.rails, 'rail')}"
     where = f"{where}, {row.slot}" if row.slot else where
     where = f"{where}, GPUs" if row.memory == "gpu" else where
     where = f"{where}, TCP" if row.transport == "tcp" and row.link != "unknown" else where

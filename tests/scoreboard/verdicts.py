@@ -20,7 +20,7 @@ from railyard.cli.commands.judge import read
 from railyard.parsers.parsed import Parsed
 from railyard.verdict.stored.each_file import first_sentence
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, unnamed
+from railyard.verdict.stored.target import Nodes, unnamed_link
 from tests.scoreboard.links import Row, rows, rows_of, target_of
 
 ROOT = Path(__file__).parents[2]
@@ -134,7 +134,7 @@ def _judged(row: Row, parsed: Parsed, text: str) -> Sequence[Judgement]:
     )
     return judge(
         parsed,
-        target_of(row) or unnamed(),
+        target_of(row) or unnamed_link(),
         benchmark=_LOOPBACK if loopback else None,
         nodes=Nodes(row.node_pairs, 1 if row.link == "within-node" else row.nodes, row.ranks_per_node),
         text=text,

@@ -7,7 +7,16 @@ import pytest
 
 from railyard.job.node_facts import DEVICE_FACTS, FACTS
 from railyard.site.condition_words import mpi_of
-from railyard.site.conditions import CONDITIONS, Seen, document, may_cost, read, shown, unlike_values, why_unreadable
+from railyard.site.conditions import (
+    CONDITIONS,
+    NodeFactsShown,
+    document,
+    may_cost,
+    read,
+    shown_values,
+    unlike_values,
+    why_unreadable,
+)
 from railyard.site.references.load import load_references
 from railyard.site.systems.load import load_systems
 from railyard.stacks.table import STACKS
@@ -96,14 +105,14 @@ def test_a_nodes_fact_is_put_into_the_words_of_a_source(
     name: str, stated: str, facts: Mapping[str, str], other: tuple[str, ...]
 ) -> None:
     assert why_unreadable(name, stated) is None
-    assert unlike_values(name, stated, Seen(facts)) == other
+    assert unlike_values(name, stated, NodeFactsShown(facts)) == other
 
 
 @pytest.mark.parametrize(("name", "stated", "rails", "other"), RAIL_CASES)
 def test_a_rails_fact_is_put_into_the_words_of_a_source(
     name: str, stated: str, rails: tuple[Mapping[str, str], ...], other: tuple[str, ...]
 ) -> None:
-    assert unlike_values(name, stated, Seen({}, rails)) == other
+    assert unlike_values(name, stated, NodeFactsShown({}, rails)) == other
 
 
 @pytest.mark.parametrize(
@@ -124,7 +133,7 @@ def test_a_rails_fact_is_put_into_the_words_of_a_source(
 def test_the_library_of_a_run_is_compared_as_far_as_both_are_named(
     stated: str, ran: str, other: tuple[str, ...]
 ) -> None:
-    assert unlike_values("mpi", stated, Seen({}, (), {"mpi": ran})) == other
+    assert unlike_values("mpi", stated, NodeFactsShown({}, (), {"mpi": ran})) == other
 
 
 @pytest.mark.parametrize(
@@ -150,7 +159,10 @@ def test_a_value_that_the_table_does_not_know_is_refused_and_never_compared(name
     assert why == f'{name}: found "{text}", expected {condition.expected}; put into note what these words cannot say'
     assert read(name, text) == ()
     assert (
-        unlike_values(name, text, Seen({"turbo": "on", "smt": "on", "governor": "powersave", "kernel": "6.1.0"})) == ()
+        unlike_values(
+            name, text, NodeFactsShown({"turbo": "on", "smt": "on", "governor": "powersave", "kernel": "6.1.0"})
+        )
+        == ()
     )
 
 
@@ -171,10 +183,10 @@ NODES = [
 @pytest.mark.parametrize("facts", NODES)
 def test_what_a_node_shows_can_be_stated_and_is_alike(facts: Mapping[str, str]) -> None:
     rail = {"mtu": "9000", "firmware": "20.31.1014", "driver": "mlx5_core", "driver_version": "5.8-1.1.2"}
-    seen = Seen(facts, (rail, {**rail, "mtu": "1500"}), {"mpi": "Open MPI 4.1.5", "hops": "1"})
+    seen = NodeFactsShown(facts, (rail, {**rail, "mtu": "1500"}), {"mpi": "Open MPI 4.1.5", "hops": "1"})
     told = 0
     for name, condition in CONDITIONS.items():
-        values = shown(name, seen)
+        values = shown_values(name, seen)
         text = (" | " if condition.is_field else " or ").join(values)
         if values:
             told += 1
@@ -188,7 +200,7 @@ def test_each_mpi_library_of_the_stacks_is_known_by_its_name(stack: str) -> None
     said = mpi_of(stack, "9.8.7")
     assert said is not None
     assert ("9.8.7" in said) == (stack != "hpcx")
-    assert unlike_values("mpi", said, Seen({}, (), {"mpi": said})) == ()
+    assert unlike_values("mpi", said, NodeFactsShown({}, (), {"mpi": said})) == ()
 
 
 def test_what_may_cost_is_the_worse_of_two_only() -> None:
@@ -234,7 +246,7 @@ def test_the_table_reads_only_facts_that_a_node_says_of_itself() -> None:
 
     facts, rail = Asked(), Asked()
     for condition in CONDITIONS.values():
-        assert shown(condition.name, Seen(facts, (rail,))) == ()
+        assert shown_values(condition.name, NodeFactsShown(facts, (rail,))) == ()
     assert facts.names <= set(FACTS)
     assert rail.names <= set(DEVICE_FACTS)
     assert {"turbo", "smt", "operating_system", "base_frequency_khz"} <= facts.names

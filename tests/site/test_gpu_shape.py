@@ -46,7 +46,7 @@ def test_a_rail_has_the_first_of_the_gpus_that_are_nearest_to_it(tmp_path: Path)
 def test_gpus_are_shared_out_evenly_where_the_file_does_not_say(
     per_node: int, devices: list[str], near: list[int]
 ) -> None:
-    assert [gpus(per_node=per_node).near(device, devices) for device in devices] == near
+    assert [gpus(per_node=per_node).nearest_gpu(device, devices) for device in devices] == near
 
 
 def test_a_rail_without_a_gpu_is_named(tmp_path: Path) -> None:

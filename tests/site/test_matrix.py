@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.benchmarks.apps.installed import Application
+from railyard.benchmarks.apps.installed_applications import Application
 from railyard.hardware.node import NodeHardware
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import (
@@ -29,7 +29,7 @@ from railyard.site.matrix import (
 from railyard.site.policies import DEFAULT, environment_terms
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system, load_systems
-from railyard.site.systems.model import Disabled, Fabric, Nodes, Rail, System
+from railyard.site.systems.model import DisabledCombination, Fabric, Nodes, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
 from railyard.site.test_id import TestId
 from railyard.stacks import programs, table
@@ -150,7 +150,7 @@ def test_the_first_reason_is_the_systems_own(virtual: Site) -> None:
 
 
 def test_a_disabled_cell_can_run_and_has_the_sites_reason(virtual: Site) -> None:
-    system = changed(virtual, disabled=(Disabled(fabric="hsn", rails=2, reason="hsn1 is on order"),))
+    system = changed(virtual, disabled=(DisabledCombination(fabric="hsn", rails=2, reason="hsn1 is on order"),))
     assert disabled_reason(system, TestId("hsn", "mpich", 2)) == "hsn1 is on order"
     assert [disabled_reason(system, TestId(*cell)) for cell in (("hsn", "mpich", 1), ("eth", "mpich", 2))] == [
         None,
@@ -172,8 +172,8 @@ def _at(cell: Cell) -> tuple[str, str, int]:
 
 def test_one_benchmark_is_switched_off_and_so_is_what_no_reference_has_a_number_for(virtual: Site) -> None:
     entries = (
-        Disabled.model_validate({"benchmark": "imb/Allreduce", "reason": "no collectives"}),
-        Disabled(without_reference=True, reason="no figure"),
+        DisabledCombination.model_validate({"benchmark": "imb/Allreduce", "reason": "no collectives"}),
+        DisabledCombination(without_reference=True, reason="no figure"),
     )
     system = changed(virtual, disabled=entries)
     cells = matrix(system, (UNIBAND, ALLREDUCE, STREAM), lambda test: test.benchmark != "netpipe/stream")
@@ -184,7 +184,7 @@ def test_one_benchmark_is_switched_off_and_so_is_what_no_reference_has_a_number_
 
 
 def test_the_first_entry_that_covers_a_combination_gives_the_reason(virtual: Site) -> None:
-    entries = (Disabled(stack="mpich", reason="licence"), Disabled(reason="moving house"))
+    entries = (DisabledCombination(stack="mpich", reason="licence"), DisabledCombination(reason="moving house"))
     system = changed(virtual, disabled=entries)
     assert disabled_reason(system, TestId("hsn", "mpich", 1)) == "licence"
     assert disabled_reason(system, TestId("hsn", "intelmpi", 1)) == "moving house"

@@ -19,7 +19,7 @@ from railyard.site.matrix import (
 from railyard.site.policies import environment_terms, named_policies, policies
 from railyard.site.references.load import load_references
 from railyard.site.systems.load import load_system
-from railyard.site.systems.model import Disabled, Fabric, System
+from railyard.site.systems.model import DisabledCombination, Fabric, System
 from railyard.site.test_id import TestId
 
 LATENCY = Need("OsuLatency", "osu", "osu/osu_latency", 2)
@@ -136,10 +136,10 @@ def test_the_slot_of_the_rail_that_is_used_is_the_limit(tmp_path: Path) -> None:
     assert first is not None and second is not None and first == third
     assert round(first.value_mb_s) == 12421
     assert round(second.value_mb_s) == 7202, "8 lanes of PCIe 3"
-    assert [rail.device for rail in fabric.used(1, "rail-2")] == ["mlx5_1"]
-    assert [rail.device for rail in fabric.used(2, "striping")] == ["mlx5_0", "mlx5_1"]
+    assert [rail.device for rail in fabric.used_rails(1, "rail-2")] == ["mlx5_1"]
+    assert [rail.device for rail in fabric.used_rails(2, "striping")] == ["mlx5_0", "mlx5_1"]
     with pytest.raises(ValueError, match="rail-4 of 3"):
-        fabric.used(1, "rail-4")
+        fabric.used_rails(1, "rail-4")
 
 
 ENTRY = """\
@@ -195,11 +195,11 @@ def test_numbers_of_rails_that_are_not_there_are_refused(tmp_path: Path, fields:
 
 
 def test_a_rail_is_switched_off_by_its_name_and_with_the_policy_of_one(tmp_path: Path) -> None:
-    off = Disabled.model_validate({"policy": "rail-2", "reason": "its cable is on order"})
+    off = DisabledCombination.model_validate({"policy": "rail-2", "reason": "its cable is on order"})
     system = site(tmp_path).model_copy(update={"disabled": (off,)})
     reasons = {cell.test.policy: cell.reason for cell in matrix(system, (LATENCY,)) if cell.test.rails == 1}
     assert reasons == {"single": None, "rail-2": "its cable is on order", "rail-3": None}
-    first = Disabled.model_validate({"policy": "single", "reason": "one rail is not used here"})
+    first = DisabledCombination.model_validate({"policy": "single", "reason": "one rail is not used here"})
     whys = {cell.reason for cell in matrix(system.model_copy(update={"disabled": (first,)}), (LATENCY,))}
     assert first.reason in whys
     assert first.covers("edr", "openmpi", 1, policy="rail-3") and not first.covers(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.site.matrix import Need, asked_for, untaken
+from railyard.site.matrix import Need, asked_for, find_untaken
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from railyard.site.takes import Takes
@@ -50,8 +50,8 @@ def test_a_benchmarks_own_numbers_win_over_its_tools(tmp_path: Path) -> None:
     system = site(tmp_path, "{benchmarks: {hpl: {nodes: 16, ranks_per_node: 8}, hpl/every-node: {nodes: 128}}}")
     hpl, nodes = asked_for(system, (HPL, NODES))
     assert (hpl.nodes, hpl.ranks, nodes.nodes) == (16, 128, 128)
-    stated = system.measure.stated("hpl/every-node")
-    assert stated is not None and (stated.nodes, stated.ranks_per_node, stated.given) == (128, 8, {})
+    stated = system.measure.amounts_of("hpl/every-node")
+    assert stated is not None and (stated.nodes, stated.ranks_per_node, stated.given_amounts) == (128, 8, {})
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_numbers_that_cannot_be_are_refused(tmp_path: Path, measure: str, senten
     ],
 )
 def test_a_number_that_no_check_takes_is_a_sentence(tmp_path: Path, measure: str, sentence: str) -> None:
-    assert list(untaken(site(tmp_path, measure), (LATENCY, ALLREDUCE, HPL, NODES))) == [sentence]
+    assert list(find_untaken(site(tmp_path, measure), (LATENCY, ALLREDUCE, HPL, NODES))) == [sentence]
 
 
 def test_a_number_that_some_check_takes_is_none(tmp_path: Path) -> None:
     system = site(tmp_path, "{benchmarks: {hpl: {nodes: 8, ranks_per_node: 2}, osu/osu_latency: {window: 2}}}")
-    assert list(untaken(system, (LATENCY, HPL, NODES))) == []
+    assert list(find_untaken(system, (LATENCY, HPL, NODES))) == []
 
 
 ODD: dict[str, Any] = {"nodes": 4, "fewest": 2, "even": True}

@@ -9,10 +9,21 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import InputError, RailyardError
-from railyard.base.hostlist import expanded
+from railyard.base.hostlist import expand_names
 from railyard.parsers import imb
 from railyard.site.site import Site
-from railyard.site.topology import FORMAT, Kept, file_of, hops_between, keep, leaves, parse, sides, stated_leaves, text
+from railyard.site.topology import (
+    FORMAT,
+    StoredDistances,
+    file_of,
+    hops_between,
+    keep,
+    leaves,
+    parse,
+    sides,
+    stated_leaves,
+    text,
+)
 from railyard.verdict.assess import Assessment
 from railyard.verdict.stored.judge import judge
 from railyard.verdict.stored.system_target import of_system
@@ -39,7 +50,7 @@ HOPS = {"LID 1": {"LID 1": 1, "LID 2": 3}, "LID 2": {"LID 1": 3, "LID 2": 1}}
 def test_two_nodes_have_the_hops_on_which_all_their_rails_agree(
     tmp_path: Path, nodes: tuple[str, ...], devices: tuple[str, ...], hops: int | None
 ) -> None:
-    keep(tmp_path, Kept(FORMAT, "made", "edr", PLACES, HOPS))
+    keep(tmp_path, StoredDistances(FORMAT, "made", "edr", PLACES, HOPS))
     assert hops_between(tmp_path, "made", "edr", nodes, devices, {}) == hops
     assert hops_between(tmp_path, "made", "fdr", nodes, devices, {}) is None
 
@@ -114,8 +125,8 @@ def test_a_stored_output_is_judged_by_the_hops_that_are_told(
     bound: Site, imb_text: Callable[..., str], hops: int, passed: bool
 ) -> None:
     target = of_system(bound, "hsn", "mpich", hops=hops)
-    assert target.described == f"virtual, fabric hsn, mpich, 1 rail, single, hops {hops}"
-    assert [judgement.passed for judgement in judge(imb.parse(imb_text()), target)] == [passed]
+    assert target.description == f"virtual, fabric hsn, mpich, 1 rail, single, hops {hops}"
+    assert [judgement.is_pass for judgement in judge(imb.parse(imb_text()), target)] == [passed]
 
 
 def test_a_stored_output_is_not_judged_without_them(bound: Site) -> None:
@@ -148,7 +159,7 @@ PLANES = {
     ],
 )
 def test_ranges_stand_for_names(written: str, names: list[str]) -> None:
-    assert list(expanded(written)) == names
+    assert list(expand_names(written)) == names
 
 
 @pytest.mark.parametrize(
@@ -162,7 +173,7 @@ def test_ranges_stand_for_names(written: str, names: list[str]) -> None:
 )
 def test_a_range_that_is_none_is_a_sentence(written: str, said: str) -> None:
     with pytest.raises(ValueError) as refused:
-        list(expanded(written))
+        list(expand_names(written))
     assert str(refused.value) == said
 
 
@@ -179,7 +190,7 @@ def test_a_range_that_is_none_is_a_sentence(written: str, said: str) -> None:
 def test_what_is_stated_goes_before_what_was_measured_where_its_rails_agree(
     tmp_path: Path, switches: Mapping[str, tuple[str, ...]], devices: tuple[str, ...], found: Mapping[str, str]
 ) -> None:
-    keep(tmp_path, Kept(FORMAT, "made", "edr", PLANES, {}))
+    keep(tmp_path, StoredDistances(FORMAT, "made", "edr", PLANES, {}))
     assert leaves(tmp_path, "made", "edr", switches, devices) == found
     assert leaves(tmp_path, "made", "fdr", {}, devices) == {}
 
@@ -215,5 +226,5 @@ def test_two_nodes_at_one_stated_switch_have_one_hop_where_none_were_kept(tmp_pa
         return hops_between(tmp_path, "made", "edr", nodes, ("mlx5_0",), LEAF_OF)
 
     assert (hops("n1", "N2.site"), hops("n1", "n3"), hops("n1", "n9"), hops("n8", "n9")) == (1, None, None, None)
-    keep(tmp_path, Kept(FORMAT, "made", "edr", PLANES, {"LID 1": {"LID 1": 2}}))
+    keep(tmp_path, StoredDistances(FORMAT, "made", "edr", PLANES, {"LID 1": {"LID 1": 2}}))
     assert hops("n1", "n2") == 2

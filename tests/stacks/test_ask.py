@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.stacks import ask
-from railyard.stacks.model import POLICIES, Way, parted, tuned
+from railyard.stacks.model import POLICIES, Way, split_threshold, tuned_name
 from railyard.stacks.table import STACKS
 
 NAMES = {
@@ -154,8 +154,8 @@ def test_the_policies_of_a_stack_begin_with_its_default() -> None:
 
 @pytest.mark.parametrize(("size", "name"), [(8192, "striping-8K"), (1 << 20, "striping-1M"), (1000, "striping-1000")])
 def test_a_threshold_has_one_name(size: int, name: str) -> None:
-    assert tuned(size) == name
-    assert parted(name) == ("striping", size)
+    assert tuned_name(size) == name
+    assert split_threshold(name) == ("striping", size)
 
 
 def test_nic_per_rank_brings_the_words_that_bind() -> None:
@@ -425,8 +425,8 @@ LOGS = [
 @pytest.mark.parametrize(("name", "good", "bad"), LOGS)
 def test_a_log_proves_both_rails_or_names_what_it_lacks(name: str, good: str, bad: str) -> None:
     proof = ask.settings(name, "tcp", NAMES["tcp"], 2).proof
-    assert proof.missing(good) == ()
-    assert proof.missing(bad) == (proof.patterns[1],)
+    assert proof.missing_patterns(good) == ()
+    assert proof.missing_patterns(bad) == (proof.patterns[1],)
     assert "hsn1" in proof.patterns[1]
 
 

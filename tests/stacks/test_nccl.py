@@ -31,10 +31,10 @@ def test_it_is_told_its_network_by_name_and_its_nics_exactly(
 
 def test_its_log_names_the_nics_that_it_may_use() -> None:
     line = "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:10.0.0.1<0>\n"
-    assert ask.settings("nccl", "ib", PORTS, 2).proof.missing(line) == ()
-    assert len(ask.settings("nccl", "ib", ("mlx5_0:1", "mlx5_10:1"), 2).proof.missing(line)) == 1
+    assert ask.settings("nccl", "ib", PORTS, 2).proof.missing_patterns(line) == ()
+    assert len(ask.settings("nccl", "ib", ("mlx5_0:1", "mlx5_10:1"), 2).proof.missing_patterns(line)) == 1
     sockets = "NET/Socket : Using [0]hsn0:10.1.0.1<0> [1]hsn1:10.2.0.1<0>\n"
-    assert ask.settings("nccl", "tcp", ("hsn0", "hsn1"), 2).proof.missing(sockets) == ()
+    assert ask.settings("nccl", "tcp", ("hsn0", "hsn1"), 2).proof.missing_patterns(sockets) == ()
 
 
 #: stack, tool, the reason.

@@ -12,7 +12,7 @@ import pytest
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.job.node_facts import NodeFacts, group_nodes
-from railyard.provision.replay.form import Played
+from railyard.provision.replay.form import PlayedTest
 from railyard.results.conditions import HEADING
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import ConditionRecord
@@ -87,7 +87,7 @@ def test_an_entry_that_judged_nothing_states_nothing(assessed: Assess, virtual: 
     assert {each.references for each in found.conditions} == {("paper",)}
 
 
-@pytest.mark.parametrize("instead", [{"played": Played(None)}, {"rehearsed": True}], ids=["replay", "rehearsal"])
+@pytest.mark.parametrize("instead", [{"played": PlayedTest(None)}, {"rehearsed": True}], ids=["replay", "rehearsal"])
 def test_nodes_of_a_replay_or_a_rehearsal_are_not_compared(
     assessed: Assess, paper: Site, instead: dict[str, Any]
 ) -> None:

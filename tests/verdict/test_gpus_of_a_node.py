@@ -7,7 +7,7 @@ from railyard.parsers.osu import parse
 from railyard.site.site import site_at
 from railyard.verdict.stored.judge import judge
 from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes, of_link, unnamed
+from railyard.verdict.stored.target import Nodes, of_link, unnamed_link
 from tests.conftest import ROOT
 
 
@@ -19,7 +19,7 @@ def test_a_rate_of_pcie_between_gpus_is_named(mb_s: float, state: str, remark: b
         "# OSU MPI-CUDA Bandwidth Test v7.3\n# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
         f"# Size        Bandwidth (MB/s)\n1048576  {mb_s:.2f}\n2097152  {mb_s:.2f}\n4194304  {mb_s:.2f}\n"
     )
-    (found,) = judge(parse(text), unnamed(), nodes=Nodes(count=1, ranks_each=2), text=text)
+    (found,) = judge(parse(text), unnamed_link(), nodes=Nodes(count=1, ranks_each=2), text=text)
     assert (found.state, any("NVLink was not seen" in each for each in found.remarks)) == (state, remark)
 
 
@@ -30,7 +30,7 @@ def test_half_a_round_trip_between_gpus_is_not_judged_below_the_rate_of_their_sl
         "# OSU MPI-CUDA Latency Test v7.3\n# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
         f"# Size          Latency (us)\n{rows}"
     )
-    (found,) = judge(parse(text), unnamed(), nodes=Nodes(count=1, ranks_each=2), text=text)
+    (found,) = judge(parse(text), unnamed_link(), nodes=Nodes(count=1, ranks_each=2), text=text)
     assert (found.state, "us at 4 MiB is longer than GPUs of one node" in found.sentence) == (state, state != "pass")
 
 
@@ -97,7 +97,7 @@ def test_a_systems_file_names_what_connects_its_gpus() -> None:
     for mb_s, state in ((330_000.0, True), (40_000.0, False)):
         text = osu("Bandwidth", mb_s)
         (found,) = judge(parse(text), of_system(site, None), nodes=Nodes(count=1), text=text)
-        assert (found.passed, "over NVLink 4" in found.sentence) == (state, not state)
+        assert (found.is_pass, "over NVLink 4" in found.sentence) == (state, not state)
 
 
 def test_buffers_of_hosts_do_not_pass_by_what_connects_gpus() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.environment import Found, planned_variables
+from railyard.job.environment import RankEnvironment, planned_variables
 from railyard.parsers import netpipe
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
@@ -21,18 +21,23 @@ def recorded(name: str) -> str:
 
 
 @pytest.fixture
-def had(virtual: Site) -> Callable[..., tuple[Found, ...]]:
+def had(virtual: Site) -> Callable[..., tuple[RankEnvironment, ...]]:
     """Return a function that returns both nodes' environments, with these variables changed on vn2."""
 
-    def found(**changed: str) -> tuple[Found, ...]:
+    def found(**changed: str) -> tuple[RankEnvironment, ...]:
         launch = launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
         told, own = planned_variables(launch), (f"{launch.prefix}/lib/libmpi.so.12",)
-        return (Found("vn1", "IMB-MPI1", told, own), Found("vn2", "IMB-MPI1", {**told, **changed}, own))
+        return (
+            RankEnvironment("vn1", "IMB-MPI1", told, own),
+            RankEnvironment("vn2", "IMB-MPI1", {**told, **changed}, own),
+        )
 
     return found
 
 
-def test_what_was_meant_passes_without_a_word(assessed: Assess, had: Callable[..., tuple[Found, ...]]) -> None:
+def test_what_was_meant_passes_without_a_word(
+    assessed: Assess, had: Callable[..., tuple[RankEnvironment, ...]]
+) -> None:
     own = "/opt/mpich/bin/mpirun\nHYDRA build details:\n    Version:  5.0.2\n"
     found = assessed(launcher=own, environment=had()).verdict
     assert (found.state, found.remarks) == ("pass", ())
@@ -58,7 +63,7 @@ def test_another_librarys_launcher_is_named_before_the_error_that_comes_of_it(as
     "stack", "a wrapper exported UCX_TLS=posix on one node", 'UCX_TLS is "posix" in the environment of IMB-MPI1 on vn2'
 )
 def test_a_variable_that_a_wrapper_set_is_named_with_both_values(
-    assessed: Assess, had: Callable[..., tuple[Found, ...]], said: str
+    assessed: Assess, had: Callable[..., tuple[RankEnvironment, ...]], said: str
 ) -> None:
     found = assessed(environment=had(UCX_TLS="posix")).verdict
     assert f'{said}, expected "tcp,self"' in found.sentence
@@ -69,7 +74,7 @@ def test_a_variable_that_a_wrapper_set_is_named_with_both_values(
     "stack", "another verbs library in LD_PRELOAD on one node", "IMB-MPI1 on vn2 loaded /opt/other/libibverbs.so.1"
 )
 def test_a_library_that_one_node_loads_from_elsewhere_is_named(
-    assessed: Assess, had: Callable[..., tuple[Found, ...]], said: str
+    assessed: Assess, had: Callable[..., tuple[RankEnvironment, ...]], said: str
 ) -> None:
     healthy, other = had()
     other = replace(other, libraries=(*(other.libraries or ()), "/opt/other/libibverbs.so.1"))
@@ -81,14 +86,14 @@ def test_a_library_that_one_node_loads_from_elsewhere_is_named(
 
 
 def test_in_a_rehearsal_the_environment_is_asked_too_and_the_library_is_not(
-    assessed: Assess, had: Callable[..., tuple[Found, ...]]
+    assessed: Assess, had: Callable[..., tuple[RankEnvironment, ...]]
 ) -> None:
     assert assessed(rehearsed=True, linked="", environment=had()).verdict.state == "pass"
     assert "posix" in assessed(rehearsed=True, environment=had(UCX_TLS="posix")).verdict.sentence
 
 
 def test_a_node_whose_benchmark_was_not_seen_and_a_variable_of_nobodys_plan_are_remarks(
-    assessed: Assess, had: Callable[..., tuple[Found, ...]]
+    assessed: Assess, had: Callable[..., tuple[RankEnvironment, ...]]
 ) -> None:
     assert assessed(environment=had()[:1]).verdict.remarks == (
         "the environment of the benchmark was not read on vn2",
@@ -100,7 +105,7 @@ def test_a_node_whose_benchmark_was_not_seen_and_a_variable_of_nobodys_plan_are_
 
 
 def test_the_environment_of_a_node_that_the_job_did_not_run_on_is_no_remark(
-    assessed: Assess, had: Callable[..., tuple[Found, ...]]
+    assessed: Assess, had: Callable[..., tuple[RankEnvironment, ...]]
 ) -> None:
     answered_as_vn9 = counters_file("vn9", {"hsn0": (2, 190)}, ("hsn0",))
     found = assessed(environment=had()[:1], counters=(answered_as_vn9,)).verdict

@@ -52,7 +52,7 @@ def test_no_impossible_figure_passes(impossible: str, nodes: Nodes) -> None:
         if benchmark.rows != "pairs" and any(metric.unit == impossible for metric in benchmark.metrics)
     }
     assert sum(each is not None for each in found.values()) > 5
-    assert [key for key, each in found.items() if each is not None and each.passed] == []
+    assert [key for key, each in found.items() if each is not None and each.is_pass] == []
 
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.3, "fail"), (1.2, "pass"), (13.0, "pass"), (19.0, "fail")])

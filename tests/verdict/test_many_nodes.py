@@ -224,7 +224,7 @@ def test_columns_give_each_node_what_a_record_of_few_nodes_has(site: Site) -> No
     many = record_of(replace(found, path=twice), **STAMP, command=()).path_proof
     assert many is not None and many.nodes == ()
     assert [node.rails for node in many.each_node()] == 2 * [node.rails for node in shown]
-    assert many.meant() == few.meant() == set(SMALL.devices)
+    assert many.intended_devices() == few.intended_devices() == set(SMALL.devices)
 
 
 def test_nodes_with_other_devices_are_columns_of_their_own(site: Site) -> None:

@@ -4,9 +4,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from railyard.results.record import pair_rows
-from railyard.results.record.pair_rows import Row, packed
+from railyard.results.record.pair_rows import Row, pack_rows
 from railyard.results.record.pairs import PairsRecord, PairsSample, PairsSummary
-from railyard.verdict.pair_coverage import Night, covered, leaf_pairs, nights_of, used_of, used_text
+from railyard.verdict.pair_coverage import Night, cover_nights, leaf_pairs, nights_of, used_of, used_text
 from tests.made.records import made_record
 
 NODES = ("n1", "n2", "n3", "n4", "n5")
@@ -17,16 +17,16 @@ SECOND = Night("r2", "2026-11-24T01:00:00Z", "rolling", ("n4.cluster", "n3"), fr
 
 
 def test_nights_together_cover_each_pair_once_and_name_who_was_never_measured() -> None:
-    found = covered((FIRST, SECOND, FIRST), NODES, LEAVES)
+    found = cover_nights((FIRST, SECOND, FIRST), NODES, LEAVES)
     share = found.coverage
     # 1-3, 2-4 and 3-4 of the ten pairs of five nodes; a and b of the three pairs of leaves.
     assert ((share.nodes.used, share.nodes.all), (share.pairs.used, share.pairs.all)) == ((4, 5), (3, 10))
     assert (share.leaf_pairs.used, share.leaf_pairs.all) == (1, 3)
-    assert found.never == ("n5",)
+    assert found.unmeasured_nodes == ("n5",)
     assert found.last == {
         "n1": FIRST.time, "n3": FIRST.time, "n2": FIRST.time, "n4": FIRST.time,
     }  # fmt: skip
-    assert covered((FIRST, SECOND), NODES, LEAVES).last["n3"] == SECOND.time
+    assert cover_nights((FIRST, SECOND), NODES, LEAVES).last["n3"] == SECOND.time
 
 
 def test_leaves_that_met_are_counted_a_night() -> None:
@@ -42,7 +42,7 @@ def test_pairs_of_earlier_nights_are_written_and_read_by_name() -> None:
 
 def test_the_rows_of_a_sample_lie_beside_its_record_and_a_cut_file_is_one_sentence(tmp_path: Path) -> None:
     rows = [Row(0, 1, 0, 1, 11800.0, 11790.0, 1.5), Row(0, 1, 2, 3, None, None, None), Row(1, 1, 2, 1, 9.0, 9.0, None)]
-    file = packed(4, rows, ("sample", "alone"))
+    file = pack_rows(4, rows, ("sample", "alone"))
     (tmp_path / "r1").mkdir()
     pair_rows.write(tmp_path / "r1", file)
     summary = PairsSummary(("all",), (0,) * 4, False, ((9.0,),), ((9.0,),), (9.0,) * 4, (9.0,) * 4, (1,) * 4)

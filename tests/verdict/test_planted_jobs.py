@@ -29,7 +29,7 @@ def of_record(text: str, of_nodes: str = "", printed: str = "") -> Verdict:
     """Return the verdict of a run whose job has this record, if scontrol says this about its nodes."""
     job = jobs.parse_job(text)
     assert job is not None
-    ended = jobs.ended(job, nodes.parse_nodes(of_nodes)) or jobs.killed_for_memory(job, printed)
+    ended = jobs.find_end(job, nodes.parse_nodes(of_nodes)) or jobs.killed_for_memory(job, printed)
     left = Job(
         job.exit_code, ("vn1", "vn2"), ("vn1", "vn2"), tables=0, time_limit_s=120, ended=ended,
         timed_out=ended is not None and ended.kind == "time",
@@ -46,7 +46,7 @@ def test_a_job_that_ran_to_its_end_is_not_said_to_have_ended_otherwise() -> None
     for text in (record("COMPLETED"), record("COMPLETED", more="ArrayJobId=7 ArrayTaskId=3 Restarts=0")):
         found = jobs.parse_job(text)
         assert found is not None
-        assert jobs.ended(found) is None
+        assert jobs.find_end(found) is None
 
 
 @pytest.mark.parametrize(

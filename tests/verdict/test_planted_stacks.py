@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.environment import Found, planned_variables
+from railyard.job.environment import RankEnvironment, planned_variables
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from tests.made.judged import launch_of
@@ -17,7 +17,7 @@ Assess = Callable[..., Assessment]
 def test_the_healthy_neighbour_passes(assessed: Assess, virtual: Site) -> None:
     told = planned_variables(launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2")))
     found = assessed(
-        environment=tuple(Found(node, "IMB-MPI1", told) for node in ("vn1", "vn2")),
+        environment=tuple(RankEnvironment(node, "IMB-MPI1", told) for node in ("vn1", "vn2")),
         stderr="libibverbs: Warning: RLIMIT_MEMLOCK is 65536 bytes.\n",
     ).verdict
     assert found.state == "pass", found.text
@@ -112,7 +112,9 @@ def test_a_variable_that_one_node_has_otherwise_fails(
     told = planned_variables(launch_of(virtual, "mpich", ("hsn0",), nodes=("vn1", "vn2")))
     other = {name: value for name, value in told.items() if name != "UCX_NET_DEVICES"}
     other |= {} if changed is None else {"UCX_NET_DEVICES": changed}
-    found = assessed(environment=(Found("vn1", "IMB-MPI1", told), Found("vn2", "IMB-MPI1", other))).verdict
+    found = assessed(
+        environment=(RankEnvironment("vn1", "IMB-MPI1", told), RankEnvironment("vn2", "IMB-MPI1", other))
+    ).verdict
     assert (found.state, found.rule, found.fault) == ("fail", 1, "set-up")
     assert f'{said}, expected "hsn0"' in found.sentence
 

@@ -12,7 +12,7 @@ from railyard.results.store.show import detail_lines
 from railyard.site.references.band import Bound, scalar_band
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of
-from railyard.verdict.rules.model import Declared, Measured, MetricInput
+from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput
 from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 
 M = 1 << 20
@@ -23,7 +23,8 @@ def metric(value: float, low: float | None, high: float | None = None) -> Metric
     name, unit = ("bandwidth", "MB/s") if high is None else ("latency", "us")
     band = scalar_band("one", "contract", name, unit, "a source", Bound(low, high, None), (M, None))
     return MetricInput(
-        Declared(name, unit, "bandwidth" if high is None else "latency"), Measured(unit, (1, M), (5.0, value)),
+        DeclaredMetric(name, unit, "bandwidth" if high is None else "latency"),
+        MeasuredMetric(unit, (1, M), (5.0, value)),
         bands=(band,),
     )  # fmt: skip
 

@@ -52,7 +52,7 @@ def test_a_short_largest_size_is_not_judged(size: int, mb_s: float, link: str, s
 
 @pytest.mark.parametrize(("link", "mb_s"), [("ib-edr", 12000.0), ("ib-hdr", 24000.0), ("ib-ndr", 48000.0)])
 def test_the_default_size_of_perftest_is_judged_on_one_rail(link: str, mb_s: float) -> None:
-    assert verdict(64 << 10, mb_s, link).passed
+    assert verdict(64 << 10, mb_s, link).is_pass
     assert verdict(64 << 10, 0.7 * mb_s, link).state == "fail"
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from railyard.base.json_codec import encode
 from railyard.benchmarks.least_time import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
-from railyard.parsers.slurm.jobs import Ended
+from railyard.parsers.slurm.jobs import JobEnd
 from railyard.results.record.form import Suspect
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure
@@ -22,10 +22,10 @@ from railyard.verdict.path.result import PathProof
 from railyard.verdict.recording import verdict_record
 from railyard.verdict.rules.model import (
     RULE_NAMES,
-    Declared,
+    DeclaredMetric,
     Inputs,
     Job,
-    Measured,
+    MeasuredMetric,
     MetricInput,
     OutputLine,
     RefusedRail,
@@ -44,16 +44,16 @@ CURVE = curve_band(
     "run 7",
     {1: Bound(0.4, 1.2, 0.8), 4096: Bound(2.0, 3.0, 2.5), M: Bound(45.0, 49.0, 47.0)},
 )
-DECLARED = Declared("bandwidth", "MB/s", "bandwidth", limited=True)
+DECLARED = DeclaredMetric("bandwidth", "MB/s", "bandwidth", limited=True)
 LATENCY = MetricInput(
-    Declared("latency", "us", "latency", reported_only="means nothing on shaped rails"),
-    Measured("us", (0, 8), (20.0, 21.0)),
+    DeclaredMetric("latency", "us", "latency", reported_only="means nothing on shaped rails"),
+    MeasuredMetric("us", (0, 8), (20.0, 21.0)),
 )
 PROVEN = PathProof("proven", "96.0 MB moved on vn1 and vn2: 100.0 % over hsn0")
 
 
 def bandwidth(*values: float | None, **changes: Any) -> MetricInput:
-    measured = Measured("MB/s", SIZES, values or (0.8, 2.5, 47.5, 47.83))
+    measured = MeasuredMetric("MB/s", SIZES, values or (0.8, 2.5, 47.5, 47.83))
     return replace(MetricInput(DECLARED, measured, limit=LIMIT, bands=(FLOOR, CURVE)), **changes)
 
 
@@ -312,49 +312,49 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
     ("ended", "fault", "sentence"),
     [
         (
-            Ended("memory", "job 12 was killed for memory"),
+            JobEnd("memory", "job 12 was killed for memory"),
             "set-up",
             "job 12 was killed for memory; look at how much memory the job got, and what else used memory on its nodes",
         ),
         (
-            Ended("preempted", "job 12 was preempted by another job"),
+            JobEnd("preempted", "job 12 was preempted by another job"),
             "scheduler",
             "job 12 was preempted by another job; look at the partition and QOS of the job: jobs there can be "
             "preempted",
         ),
         (
-            Ended("requeued", "job 12 was requeued once"),
+            JobEnd("requeued", "job 12 was requeued once"),
             "scheduler",
             "job 12 was requeued once; look at the scheduler's log: who requeued the job, and why; then run the test "
             "again",
         ),
         (
-            Ended("node", "job 12 was ended because a node died: vn2 is down", ("vn2",)),
+            JobEnd("node", "job 12 was ended because a node died: vn2 is down", ("vn2",)),
             "node",
             "job 12 was ended because a node died: vn2 is down; look at the nodes' own logs, and why the scheduler "
             "marks them as down (scontrol show node)",
         ),
         (
-            Ended("cancelled", "job 12 was cancelled"),
+            JobEnd("cancelled", "job 12 was cancelled"),
             "scheduler",
             "job 12 was cancelled; look at who cancelled the job: the scheduler's log",
         ),
         (
-            Ended("pending", "job 12 could not begin and was cancelled"),
+            JobEnd("pending", "job 12 could not begin and was cancelled"),
             "scheduler",
             "job 12 could not begin and was cancelled; look at what the job asks for, and what there is: sinfo, "
             "squeue, the system's file (jobs)",
         ),
         (
-            Ended("lost", "the scheduler said nothing about job 12 for 3 min: no answer"),
+            JobEnd("lost", "the scheduler said nothing about job 12 for 3 min: no answer"),
             "scheduler",
             "the scheduler said nothing about job 12 for 3 min: no answer; look at whether the scheduler answers "
             "(scontrol ping), and how long it remembers jobs (MinJobAge)",
         ),
     ],
-    ids=lambda value: value.kind if isinstance(value, Ended) else "",
+    ids=lambda value: value.kind if isinstance(value, JobEnd) else "",
 )
-def test_rule_1_says_what_the_scheduler_did(ended: Ended, fault: str, sentence: str) -> None:
+def test_rule_1_says_what_the_scheduler_did(ended: JobEnd, fault: str, sentence: str) -> None:
     """The scheduler's reason comes before its consequences: no exit code, no table, a node that was not seen."""
     verdict = judge(with_job(ended=ended, exit_code=None, tables=0, nodes_seen=("vn1",)))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, fault)
@@ -362,7 +362,7 @@ def test_rule_1_says_what_the_scheduler_did(ended: Ended, fault: str, sentence: 
 
 
 def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> None:
-    ended = Ended("time", "job 12 was killed at its time limit of 00:02:00 on vn[1-2]")
+    ended = JobEnd("time", "job 12 was killed at its time limit of 00:02:00 on vn[1-2]")
     verdict = judge(with_job(ended=ended, timed_out=True, exit_code=143, tables=0, time_limit_s=120.0))
     assert verdict.sentence == (
         "the job was ended at its time limit of 120 s (bound from the check or the system's file), 0 tables of 1 begun"
@@ -372,10 +372,10 @@ def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> 
 
 def test_only_the_node_that_the_scheduler_names_is_a_suspect() -> None:
     lost = PathProof("failed", "x", "fabric", "y", (Suspect("rail", "lost its carrier", "vn1", "hsn0"),))
-    ended = Ended("node", "job 12 was ended because a node died: vn2 is down", ("vn2",))
+    ended = JobEnd("node", "job 12 was ended because a node died: vn2 is down", ("vn2",))
     verdict = judge(replace(with_job(ended=ended, exit_code=None), path=lost))
     assert verdict.suspects == (Suspect("node", ended.sentence, "vn2"),)
-    cancelled = judge(replace(with_job(ended=Ended("cancelled", "job 12 was cancelled")), path=lost))
+    cancelled = judge(replace(with_job(ended=JobEnd("cancelled", "job 12 was cancelled")), path=lost))
     assert cancelled.suspects == ()
 
 
@@ -389,7 +389,7 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
     declared, limit = replace(DECLARED, sized=False), replace(LIMIT, from_bytes=0)
 
     def sentences(value: float) -> list[str]:
-        metric = MetricInput(declared, Measured("MB/s", (0,), (value,)), limit=limit, bands=(band,))
+        metric = MetricInput(declared, MeasuredMetric("MB/s", (0,), (value,)), limit=limit, bands=(band,))
         return [rule.sentence for rule in judge(replace(HEALTHY, metrics=(metric,))).rules]
 
     _, _, possible, _, reference = sentences(46.67)
@@ -413,11 +413,14 @@ RULE_2 = [
         bandwidth(measured=None, problem="no column bandwidth"),
         "the output has no bandwidth in MB/s that can be read: no column bandwidth",
     ),
-    (bandwidth(measured=Measured("MB/s", (), ())), "the output has no bandwidth in MB/s that can be read"),
-    (bandwidth(measured=Measured("MB/s", (1, 2), (1.0,))), "bandwidth has 2 sizes but 1 values"),
-    (bandwidth(measured=Measured("GB/s", SIZES, (1.0,) * 4)), "bandwidth is in GB/s, expected MB/s"),
-    (bandwidth(measured=Measured(None, SIZES, (1.0,) * 4)), "bandwidth is in no unit, expected MB/s"),
-    (bandwidth(measured=Measured("MB/s", (8, 4), (1.0, 1.0))), "bandwidth has sizes that are not in rising order"),
+    (bandwidth(measured=MeasuredMetric("MB/s", (), ())), "the output has no bandwidth in MB/s that can be read"),
+    (bandwidth(measured=MeasuredMetric("MB/s", (1, 2), (1.0,))), "bandwidth has 2 sizes but 1 values"),
+    (bandwidth(measured=MeasuredMetric("GB/s", SIZES, (1.0,) * 4)), "bandwidth is in GB/s, expected MB/s"),
+    (bandwidth(measured=MeasuredMetric(None, SIZES, (1.0,) * 4)), "bandwidth is in no unit, expected MB/s"),
+    (
+        bandwidth(measured=MeasuredMetric("MB/s", (8, 4), (1.0, 1.0))),
+        "bandwidth has sizes that are not in rising order",
+    ),
     (bandwidth(0.8, math.nan, 47.5, 47.8), "bandwidth at 4 KiB is nan, expected a finite number"),
     (bandwidth(0.8, 2.5, 47.5, math.inf), "bandwidth at 4 MiB is inf, expected a finite number"),
     (bandwidth(0.8, 2.5, None, 47.8), "bandwidth at 1 MiB is missing, expected a finite number"),
@@ -425,15 +428,15 @@ RULE_2 = [
     (bandwidth(0.8, 0.0, 47.5, 47.8), "bandwidth at 4 KiB is 0 MB/s, expected more than 0"),
     (bandwidth(-0.1, 2.5, 47.5, 47.8), "bandwidth at 1 B is -0.1 MB/s, expected more than 0"),
     (
-        bandwidth(measured=Measured("MB/s", (1, 8, 4 << 20), (0.8, 0.0, 47.8))),
+        bandwidth(measured=MeasuredMetric("MB/s", (1, 8, 4 << 20), (0.8, 0.0, 47.8))),
         "bandwidth at 8 B is 0 MB/s, expected more than 0",
     ),
 ]
 
 
 def test_rule_2_lets_a_rate_that_is_only_reported_be_printed_as_zero() -> None:
-    declared = Declared("message_rate", "1/s", "rate", reported_only="no reference names it")
-    rate = MetricInput(declared, Measured("1/s", (1, 4 << 20), (9000.0, 0.0)))
+    declared = DeclaredMetric("message_rate", "1/s", "rate", reported_only="no reference names it")
+    rate = MetricInput(declared, MeasuredMetric("1/s", (1, 4 << 20), (9000.0, 0.0)))
     asserted = replace(rate, declared=replace(declared, reported_only=None))
     assert judge(replace(HEALTHY, metrics=(bandwidth(), rate))).rules[1].state == "pass"
     assert judge(replace(HEALTHY, metrics=(bandwidth(), asserted))).rules[1].sentence == (
@@ -443,7 +446,7 @@ def test_rule_2_lets_a_rate_that_is_only_reported_be_printed_as_zero() -> None:
 
 def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
     assert judge(with_metric(bandwidth(0.0, 2.5, 47.5, 47.8))).rules[1].state == "pass"
-    slow = Measured("MB/s", (1, 2, 4 << 20), (0.01, 0.0, 47.8))
+    slow = MeasuredMetric("MB/s", (1, 2, 4 << 20), (0.01, 0.0, 47.8))
     assert judge(with_metric(bandwidth(measured=slow))).rules[1].state == "pass"
 
 
@@ -521,7 +524,7 @@ def test_rule_3_says_not_judged_without_a_limit() -> None:
 
 
 def test_rule_3_says_not_judged_where_no_size_reaches_the_limit() -> None:
-    short = bandwidth(measured=Measured("MB/s", (1, 4096), (0.8, 2.5)))
+    short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (0.8, 2.5)))
     assert judge(replace(HEALTHY, metrics=(short,))).rules[2].sentence == (
         "not judged: bandwidth has no size from 1 MiB, where the limit holds"
     )
@@ -531,14 +534,14 @@ def test_rule_3_says_what_it_had_nothing_to_hold_against() -> None:
     unread = judge(replace(HEALTHY, metrics=(bandwidth(measured=None),)))
     assert unread.rules[2].sentence == "not judged: bandwidth was not read"
     assert unread.rules[4].sentence == "not judged: bandwidth could not be read"
-    rate = MetricInput(Declared("message_rate", "1/s", "rate"), Measured("1/s", (8,), (1e6,)))
+    rate = MetricInput(DeclaredMetric("message_rate", "1/s", "rate"), MeasuredMetric("1/s", (8,), (1e6,)))
     assert judge(replace(HEALTHY, metrics=(rate,))).rules[2].sentence == (
         "not judged: no physical limit is known for message_rate"
     )
     assert judge(replace(HEALTHY, metrics=())).rules[2].sentence == (
         "not judged: no physical limit is known for nothing"
     )
-    scaled = bandwidth(declared=replace(DECLARED, unit="GB/s"), measured=Measured("GB/s", SIZES, (0.04,) * 4))
+    scaled = bandwidth(declared=replace(DECLARED, unit="GB/s"), measured=MeasuredMetric("GB/s", SIZES, (0.04,) * 4))
     assert judge(replace(HEALTHY, metrics=(scaled,))).rules[2].sentence == (
         "not judged: bandwidth is in GB/s and the limit in MB/s"
     )
@@ -564,7 +567,9 @@ def test_a_bandwidth_that_is_bounded_from_above_alone_does_not_pass() -> None:
 @pytest.mark.parametrize(("bounded", "state"), [((None, 64), "pass"), ((None, None), "pass"), ((M, None), "fail")])
 def test_the_smallest_size_decides_about_a_message_rate(bounded: tuple[int | None, int | None], state: str) -> None:
     band = scalar_band("rate", "class", "message_rate", "1/s", "s", Bound(1000.0, None, None), bounded)
-    rate = MetricInput(Declared("message_rate", "1/s", "rate"), Measured("1/s", SIZES, (2000.0,) * 4), bands=(band,))
+    rate = MetricInput(
+        DeclaredMetric("message_rate", "1/s", "rate"), MeasuredMetric("1/s", SIZES, (2000.0,) * 4), bands=(band,)
+    )
     verdict = judge(replace(HEALTHY, metrics=(*HEALTHY.metrics, rate)))
     assert verdict.state == state
     assert ("nothing bounds message_rate at 1 B, its smallest size" in verdict.line) == (state == "fail")
@@ -572,7 +577,7 @@ def test_the_smallest_size_decides_about_a_message_rate(bounded: tuple[int | Non
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.39, "fail"), (0.4, "pass"), (0.61, "pass")])
 def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) -> None:
-    metrics = (bandwidth(), replace(LATENCY, measured=Measured("us", (0,), (latency_us,))))
+    metrics = (bandwidth(), replace(LATENCY, measured=MeasuredMetric("us", (0,), (latency_us,))))
     verdict = judge(replace(HEALTHY, metrics=metrics))
     assert verdict.state == state
     if state == "fail":
@@ -584,9 +589,9 @@ def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) 
 
 def test_rule_3_allows_a_collective_of_no_bytes_and_a_latency_within_a_node() -> None:
     time = replace(LATENCY, declared=replace(LATENCY.declared, name="time_avg", quantity="time"))
-    empty = replace(time, measured=Measured("us", (0, 4), (0.03, 30.0)))
+    empty = replace(time, measured=MeasuredMetric("us", (0, 4), (0.03, 30.0)))
     assert judge(replace(HEALTHY, metrics=(bandwidth(), empty))).state == "pass"
-    quick = replace(time, measured=Measured("us", (0, 4), (0.03, 0.3)))
+    quick = replace(time, measured=MeasuredMetric("us", (0, 4), (0.03, 0.3)))
     assert judge(replace(HEALTHY, metrics=(bandwidth(), quick))).rule == 3
     inside = replace(quick, declared=replace(time.declared, between_nodes=False))
     assert judge(replace(HEALTHY, metrics=(bandwidth(), inside))).state == "pass"
@@ -604,7 +609,7 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
     time = replace(
         LATENCY,
         declared=replace(LATENCY.declared, name="time_avg", quantity="time"),
-        measured=Measured("us", (size,), (time_us,)),
+        measured=MeasuredMetric("us", (size,), (time_us,)),
         one_way=Limit(50_000.0, "400 Gbit/s", "a table"),
         crossing=Crossing(1.0, 1.0),
     )
@@ -697,7 +702,7 @@ def test_rule_5_holds_over_the_whole_curve(values: tuple[float, ...], state: str
 
 
 def test_rule_5_needs_every_size_that_a_reference_requires() -> None:
-    lacking = bandwidth(measured=Measured("MB/s", (1, M, 4 * M), (0.8, 47.5, 47.8)))
+    lacking = bandwidth(measured=MeasuredMetric("MB/s", (1, M, 4 * M), (0.8, 47.5, 47.8)))
     judged = judge(with_metric(lacking)).rules[4]
     assert (judged.fault, judged.look_at) == (
         "reference",
@@ -710,13 +715,13 @@ def test_rule_5_needs_every_size_that_a_reference_requires() -> None:
 
 def test_a_reference_that_is_broken_is_named_before_one_that_no_measured_size_meets() -> None:
     own = scalar_band("own", "class", "bandwidth", "MB/s", "a source", Bound(2.7, None, None), (1, 4096))
-    short = bandwidth(measured=Measured("MB/s", (1, 4096), (2.8, 2.5)), bands=(FLOOR, own))
+    short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (2.8, 2.5)), bands=(FLOOR, own))
     judged = judge(with_metric(short)).rules[4]
     assert judged.sentence.startswith("bandwidth 2.500 MB/s at 4 KiB is below 2.700 MB/s (92.6 %), the bound of own ")
 
 
 def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
-    short = bandwidth(measured=Measured("MB/s", (1, 4096), (0.8, 2.5)), bands=(FLOOR,))
+    short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (0.8, 2.5)), bands=(FLOOR,))
     judged = judge(with_metric(short)).rules[4]
     assert judged.fault == "reference"  # nothing was slow: no rail is looked at
     assert judged.sentence == (
@@ -747,12 +752,12 @@ def test_rule_5_fails_without_a_reference_and_names_the_files() -> None:
 
 def test_a_latency_is_worse_above_its_reference() -> None:
     band = scalar_band("lat", "published", "latency", "us", "a paper", Bound(None, 1.5, 1.0), (0, 8))
-    declared = Declared("latency", "us", "latency")
-    good = MetricInput(declared, Measured("us", (0, 8), (1.0, 1.25)), bands=(band,))
+    declared = DeclaredMetric("latency", "us", "latency")
+    good = MetricInput(declared, MeasuredMetric("us", (0, 8), (1.0, 1.25)), bands=(band,))
     verdict = judge(replace(HEALTHY, metrics=(good,)))
     assert verdict.state == "pass"
     assert verdict.curves[0].percent_of_reference == pytest.approx(80.0)
-    bad = replace(good, measured=Measured("us", (0, 8), (1.0, 1.6)))
+    bad = replace(good, measured=MeasuredMetric("us", (0, 8), (1.0, 1.6)))
     assert judge(replace(HEALTHY, metrics=(bad,))).rules[4].sentence == (
         "latency 1.600 us at 8 B is above 1.500 us (106.7 %), the bound of lat (published: a paper), "
         "over hsn0 of vn1 and vn2"
@@ -760,14 +765,14 @@ def test_a_latency_is_worse_above_its_reference() -> None:
 
 
 EDR_FLOOR = floor_band("class:ib-edr", LinkFloor(12000, M, "EDR unidirectional"))
-EDR = MetricInput(DECLARED, Measured("MB/s", (M, 4 * M), (12010.0, 12080.0)), bands=(EDR_FLOOR,))
+EDR = MetricInput(DECLARED, MeasuredMetric("MB/s", (M, 4 * M), (12010.0, 12080.0)), bands=(EDR_FLOOR,))
 
 
 def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     band: Band = scalar_band("edr", "contract", "bandwidth", "MB/s", "offer", Bound(11000, None, None))
     both = replace(EDR, bands=(band, EDR_FLOOR))
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
-    low = replace(both, measured=Measured("MB/s", (M, 4 * M), (11990.0, 12080.0)))
+    low = replace(both, measured=MeasuredMetric("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
         "Railyard's own condition is missed by 10.0 MB/s (0.1 %): bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s "
         "(99.9 %), the bound of class:ib-edr (class: EDR unidirectional), over hsn0 of vn1 and vn2"
@@ -796,7 +801,7 @@ def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
         "report-only (new machine): bandwidth holds class:ib-edr, at worst 100.1 % of class:ib-edr at 1 MiB "
         "(bounded: 2 of 2 sizes, 1 MiB to 4 MiB); rule 3 (possible) not judged: no limit known",
     )
-    low = replace(EDR, measured=Measured("MB/s", (M,), (9000.0,)))
+    low = replace(EDR, measured=MeasuredMetric("MB/s", (M,), (9000.0,)))
     assert judge(replace(inputs, metrics=(low,))).rule == 5
 
 
@@ -898,7 +903,7 @@ SPOILS: dict[str, Callable[[Inputs], Inputs]] = {
 }
 
 
-def _measured(inputs: Inputs, change: Callable[[Measured], Measured]) -> Inputs:
+def _measured(inputs: Inputs, change: Callable[[MeasuredMetric], MeasuredMetric]) -> Inputs:
     metrics = [m if m.measured is None else replace(m, measured=change(m.measured)) for m in inputs.metrics]
     return replace(inputs, metrics=tuple(metrics))
 
@@ -949,8 +954,8 @@ def both_ways(*values_mb_s: float) -> Inputs:
         scalar_band("best", "class", "bandwidth", "MB/s", "recorded", Bound(22.5, None, None)), best_of_sizes=True
     )
     each = scalar_band("each", "class", "bandwidth", "MB/s", "recorded", Bound(13.5, None, None), (2**20, None))
-    curve = Measured("MB/s", (2**16, 2**18, 2**20), values_mb_s)
-    declared = Declared("bandwidth", "MB/s", "bandwidth")
+    curve = MeasuredMetric("MB/s", (2**16, 2**18, 2**20), values_mb_s)
+    declared = DeclaredMetric("bandwidth", "MB/s", "bandwidth")
     return replace(HEALTHY, metrics=(MetricInput(declared, curve, bands=(best, each)),))
 
 
@@ -965,8 +970,8 @@ def test_a_rate_that_one_size_holds_is_that_of_the_rail_but_bounds_no_size() -> 
 
 def test_a_floor_from_4_mib_alone_leaves_the_rate_at_1_mib_open_and_is_no_pass() -> None:
     floor = scalar_band("narrow", "class", "bandwidth", "MB/s", "recorded", Bound(13.5, None, None), (2**22, None))
-    curve = Measured("MB/s", (2**18, 2**20, 2**21, 2**22), (14.1, 7.0, 14.3, 14.4))
-    metric = MetricInput(Declared("bandwidth", "MB/s", "bandwidth"), curve, bands=(floor,))
+    curve = MeasuredMetric("MB/s", (2**18, 2**20, 2**21, 2**22), (14.1, 7.0, 14.3, 14.4))
+    metric = MetricInput(DeclaredMetric("bandwidth", "MB/s", "bandwidth"), curve, bands=(floor,))
     verdict = judge(replace(HEALTHY, metrics=(metric,)))
     assert (verdict.state, verdict.rule) == ("fail", 5)
     assert "nothing bounds bandwidth at 1 MiB to 2 MiB, where a link shows its rate" in verdict.sentence
@@ -983,9 +988,9 @@ def test_a_rate_that_only_the_best_size_bounds_is_no_pass() -> None:
 def small_messages(*values_us: float) -> Inputs:
     """A run whose small messages may take at most 400 us, at one of their sizes at least."""
     band = scalar_band("small", "class", "latency", "us", "recorded", Bound(None, 400.0, None), (None, 64))
-    times = Measured("us", (1, 4, 64, 4096), values_us)
+    times = MeasuredMetric("us", (1, 4, 64, 4096), values_us)
     bands = (replace(band, best_of_sizes=True),)
-    return replace(HEALTHY, metrics=(MetricInput(Declared("latency", "us", "latency"), times, bands=bands),))
+    return replace(HEALTHY, metrics=(MetricInput(DeclaredMetric("latency", "us", "latency"), times, bands=bands),))
 
 
 def test_a_time_that_one_size_holds_was_disturbed_at_the_others() -> None:

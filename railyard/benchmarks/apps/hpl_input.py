@@ -95,7 +95,7 @@ def problem(
         raise RailyardError(f"HPL: found a memory share of {share:g}, expected more than 0 and at most 1 (90 % is 0.9)")
     if block < 1:
         raise RailyardError(f"HPL: found a block (NB) of {block}, expected at least 1")
-    rows, columns = _fitting(shape, machine) if shape else grid(machine.ranks)
+    rows, columns = _fit_grid(shape, machine) if shape else grid(machine.ranks)
     by_memory, by_time = order_by_memory(machine, block, share), order_by_time(machine, block, budget_s)
     on = f"on a grid of {rows}x{columns}, NB {block}"
     if order is not None:
@@ -115,7 +115,7 @@ def _whole_blocks(order: int, block: int) -> int:
     return max(block, order // block * block)
 
 
-def _fitting(shape: tuple[int, int], machine: Machine) -> tuple[int, int]:
+def _fit_grid(shape: tuple[int, int], machine: Machine) -> tuple[int, int]:
     rows, columns = shape
     if rows < 1 or columns < 1 or rows * columns != machine.ranks:
         near = "x".join(map(str, grid(machine.ranks)))

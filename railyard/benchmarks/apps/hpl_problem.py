@@ -13,7 +13,7 @@ SHARE_OF_LIMIT = 1 / 8
 _GRID = re.compile(r"([1-9][0-9]{0,5})x([1-9][0-9]{0,5})")
 
 
-def stated(hardware: NodeHardware | None, system: str) -> NodeHardware:
+def stated_hardware(hardware: NodeHardware | None, system: str) -> NodeHardware:
     """Return what a system's file states about its nodes. Raises RailyardError if it states nothing."""
     if hardware is None:
         raise RailyardError(

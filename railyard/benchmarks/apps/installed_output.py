@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from railyard.benchmarks.apps.installed import SECONDS, Application
+from railyard.benchmarks.apps.installed_applications import SECONDS, Application
 from railyard.parsers.lines import first_line, is_failure, number
 from railyard.parsers.parsed import Parsed, ParseError, Remark, Table
 
@@ -23,7 +23,7 @@ def parse(text: str, name: str, stated: Application) -> Parsed:
     seconds, at = _last(lines, stated.figure)
     ended = any(re.search(stated.success, line) for line in lines)
     # A run that ended well had its licence, even if only at the second try. And "error" may be in any table of results.
-    failures = [] if ended else _refused(lines, name, stated) or _failures(lines, name, stated)
+    failures = [] if ended else _refusals(lines, name, stated) or _failures(lines, name, stated)
     if seconds is None:
         if ended:
             failures.append(Remark(len(lines), f"{name} printed no line like figure: {stated.figure}"))
@@ -37,7 +37,7 @@ def _failures(lines: list[str], name: str, stated: Application) -> list[Remark]:
     return [*found, Remark(len(lines), f"{name} printed no line like success: {stated.success}")]
 
 
-def _refused(lines: list[str], name: str, stated: Application) -> list[Remark]:
+def _refusals(lines: list[str], name: str, stated: Application) -> list[Remark]:
     if stated.licence is None:
         return []
     said = next(((n, line) for n, line in enumerate(lines, 1) if re.search(stated.licence, line)), None)

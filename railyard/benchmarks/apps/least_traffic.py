@@ -41,12 +41,12 @@ def least(key: str, tables: Sequence[Table], nodes: int, ranks_per_node: int, th
 
 def _ft(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
     """FT: each 3D FFT transposes its whole grid of complex numbers once. One FFT runs before the printed iterations."""
-    return _exchanged(_Exchange("ft", _FT_BYTES, 1, 1.0), table, nodes, ranks_per_node, threshold)
+    return _exchange_least(_Exchange("ft", _FT_BYTES, 1, 1.0), table, nodes, ranks_per_node, threshold)
 
 
 def _is(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
     """IS: each iteration sends every key to the process that ranks it, nearly the same number to each."""
-    return _exchanged(_Exchange("is", _IS_BYTES, 0, CERTAIN), table, nodes, ranks_per_node, threshold)
+    return _exchange_least(_Exchange("is", _IS_BYTES, 0, CERTAIN), table, nodes, ranks_per_node, threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,9 @@ class _Exchange:
     certain: float
 
 
-def _exchanged(exchange: _Exchange, table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
+def _exchange_least(
+    exchange: _Exchange, table: Table, nodes: int, ranks_per_node: int, threshold: int
+) -> tuple[Least, ...]:
     kernel, problem = kernel_of(exchange.kernel), str(table.context.get("class"))
     counted = table.column("iterations")[0] if table.rows else None
     if problem not in kernel.sizes or isinstance(counted, bool) or not isinstance(counted, int):

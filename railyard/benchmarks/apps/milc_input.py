@@ -114,7 +114,7 @@ def text(sides: Lattice) -> str:
     return _TEXT.format(*sides, steps=STEPS, error=f"{ERROR:.5f}")
 
 
-def said(sides: Lattice) -> str:
+def format_lattice(sides: Lattice) -> str:
     """Return a lattice as the parsers write it: ``4x4x4x8``."""
     return "x".join(str(side) for side in sides)
 

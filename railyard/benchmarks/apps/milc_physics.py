@@ -6,7 +6,7 @@ A rate alone does not show what was computed: a run with other data, or with dat
 from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.benchmarks.apps import milc_input
 from railyard.benchmarks.physics import Physics
 from railyard.parsers.parsed import Cell, Table
@@ -55,7 +55,9 @@ def wrong(key: str, tables: Sequence[Table]) -> tuple[tuple[int, str], ...]:
     meant = milc_input.lattice_of(key)
     if meant is None:
         return ()
-    return tuple((table.line, why) for table in tables for why in _of_table(table, milc_input.said(meant)) if why)
+    return tuple(
+        (table.line, why) for table in tables for why in _of_table(table, milc_input.format_lattice(meant)) if why
+    )
 
 
 def remarks(key: str, tables: Sequence[Table]) -> tuple[str, ...]:
@@ -63,7 +65,7 @@ def remarks(key: str, tables: Sequence[Table]) -> tuple[str, ...]:
     meant = milc_input.lattice_of(key)
     if meant is None or not tables:
         return ()
-    name = milc_input.said(meant)
+    name = milc_input.format_lattice(meant)
     if wrong(key, tables):  # its sentence says what
         return (f"lattice {name}",)
     found = [value for value in _values(tables[0], _PLAQUETTE) if _is_number(value)]
@@ -83,7 +85,7 @@ def _of_table(table: Table, meant: str) -> list[str | None]:
     lattice = table.context.get("lattice")
     if lattice != meant:
         return [f"MILC ran on the lattice {lattice or '(not printed)'}, expected {meant}: it read another input"]
-    return [_wrong_plaquette(table, meant), _unconverged(table), _wrong_count(table)]
+    return [_wrong_plaquette(table, meant), _find_unconverged(table), _wrong_count(table)]
 
 
 def _wrong_plaquette(table: Table, meant: str) -> str | None:
@@ -101,13 +103,13 @@ def _wrong_plaquette(table: Table, meant: str) -> str | None:
     )
 
 
-def _unconverged(table: Table) -> str | None:
+def _find_unconverged(table: Table) -> str | None:
     residual, lost = _values(table, ("residual", "unconverged"))
     too_much = _is_number(residual) and not residual <= milc_input.RESIDUAL
     if not too_much and not lost:
         return None
     shown = f"{residual:.1e}" if _is_number(residual) else "no number"
-    said = f"CG did not converge in {counted(int(lost), 'solve')}" if lost else "CG stopped too early"
+    said = f"CG did not converge in {count_of(int(lost), 'solve')}" if lost else "CG stopped too early"
     return f"{said}: the largest residual is {shown}, expected at most {milc_input.RESIDUAL:.0e}"
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.benchmarks.apps.npb_shape import CLASSES, refuse_above
 
 #: Variables that would give a rank another number of threads than OMP_NUM_THREADS, or other cores than its launcher, or
@@ -61,12 +61,12 @@ def zones(name: str, problem: str) -> int:
         raise RailyardError(f'NPB-MZ: found the kernel "{name}": {did_you_mean(name, KERNELS)}')
     if problem not in CLASSES:
         raise RailyardError(f'NPB-MZ: found the class "{problem}", expected one of {", ".join(CLASSES)}')
-    return _along(name, problem) ** 2
+    return _zones_per_side(name, problem) ** 2
 
 
 def ranks_of_threads(ranks: int, threads: int) -> str:
     """Return both numbers in words: ``2 ranks of 1 thread``."""
-    return f"{counted(ranks, 'rank')} of {counted(threads, 'thread')}"
+    return f"{count_of(ranks, 'rank')} of {count_of(threads, 'thread')}"
 
 
 def programs(name: str, problem: str, ranks: int) -> tuple[str, str]:
@@ -136,13 +136,13 @@ def refuse_too_large(name: str, problem: str, nodes: int, memory_bytes: int) -> 
     refuse_above(name, problem, KERNELS[name] * math.prod(_MESH[problem]), nodes, memory_bytes)
 
 
-def _along(name: str, problem: str) -> int:
+def _zones_per_side(name: str, problem: str) -> int:
     return _LU_ZONES if name == "lu-mz" else _ZONES[problem]
 
 
 def _sizes(name: str, problem: str) -> list[int]:
     """Return the points of each zone in a plane, largest first."""
-    along, (wide, high, _) = _along(name, problem), _MESH[problem]
+    along, (wide, high, _) = _zones_per_side(name, problem), _MESH[problem]
     ratio = _RATIO.get(problem, _RATIO_OF_OTHERS) if name == "bt-mz" else 1.0
     widths, heights = _cuts(wide, along, ratio), _cuts(high, along, ratio)
     return sorted((width * height for width in widths for height in heights), reverse=True)

@@ -74,7 +74,7 @@ def _buckets(grid: Grid) -> int:
     return 512  # IS has 2^9 buckets in class S, and each process needs one
 
 
-def _unbounded(grid: Grid) -> int:
+def _rank_limit(grid: Grid) -> int:
     return 1 << 20
 
 
@@ -96,8 +96,8 @@ KERNELS: Mapping[str, Kernel] = {
     kernel.name: kernel
     for kernel in (
         Kernel("bt", *_SQUARE, _cubes(12, 24, 64, 102, 162, 408, 1020), 168, _three_a_cell),
-        Kernel("cg", *_POWER, {p: (na * (n + 1) ** 2, 1, 1) for p, (na, n) in _CG.items()}, 12, _unbounded),
-        Kernel("ep", _any, "any number", _rows(*(1 << n for n in (24, 25, 28, 30, 32, 36, 40))), 0, _unbounded),
+        Kernel("cg", *_POWER, {p: (na * (n + 1) ** 2, 1, 1) for p, (na, n) in _CG.items()}, 12, _rank_limit),
+        Kernel("ep", _any, "any number", _rows(*(1 << n for n in (24, 25, 28, 30, 32, 36, 40))), 0, _rank_limit),
         Kernel("ft", *_POWER, _FT, 56, _planes),
         Kernel("is", *_POWER, _rows(*(1 << n for n in (16, 20, 23, 25, 27, 31, 35))), 12, _buckets),
         Kernel("lu", *_POWER, _cubes(12, 33, 64, 102, 162, 408, 1020), 160, _four_a_part),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.hardware.node import NodeHardware
 
 
@@ -25,7 +25,7 @@ def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
         return None
     accelerators = f" + {hardware.accelerator_gflop_s:g} Gflop/s" if hardware.accelerator_gflop_s else ""
     cores = f"{hardware.cores} cores x {hardware.flop_per_cycle} flop x {hardware.turbo_ghz:g} GHz (turbo)"
-    terms = f"{counted(nodes, 'node')} of {cores}{accelerators}"
+    terms = f"{count_of(nodes, 'node')} of {cores}{accelerators}"
     return Most(nodes * alone, "Gflop/s", terms, source)
 
 

@@ -82,7 +82,7 @@ def layout(case: str, nodes: int, cores: int) -> tuple[int, int]:
     return max(found, key=lambda each: each[0] * each[1])
 
 
-def before(inputs: Path, executable: str) -> list[str]:
+def copy_lines(inputs: Path, executable: str) -> list[str]:
     """Return lines of the job that copy and check WRF's tables and the case's inputs, and that print its logs.
 
     The logs are always printed: the first rank's whole log, and the fatal lines of all ranks. Both logs of a rank have

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.benchmarks.gpu.carried import FORMULAE
+from railyard.benchmarks.gpu.domain_shares import FORMULAE
 from railyard.hardware.gpu_nodes import Shape
 
 #: The words for each algorithm, in the order in which sentences name them.

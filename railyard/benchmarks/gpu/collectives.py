@@ -2,7 +2,7 @@
 
 The printed size S is what a rank has before or after, whichever is larger: all of an all_gather's result, or all that a
 rank of an alltoall sends. algbw is S/t, and busbw is algbw times a factor: the rate of a flat network on which a ring
-would take the same time. It is not what a NIC carries: for that see ``railyard.benchmarks.gpu.carried``.
+would take the same time. It is not what a NIC carries: for that see ``railyard.benchmarks.gpu.domain_shares``.
 
 Source: NVIDIA/nccl-tests, doc/PERFORMANCE.md for the factors of all_reduce, reduce_scatter, all_gather, broadcast,
 reduce and alltoall, and the functions GetBw of src/*.cu (commit a0b82b22) for all others. Hypercube prints an
@@ -30,7 +30,7 @@ class Collective:
     point_to_point: bool = False
 
 
-def _twice(ranks: int) -> float:
+def _double_factor(ranks: int) -> float:
     return 2 * (ranks - 1) / ranks
 
 
@@ -46,7 +46,7 @@ COLLECTIVES: Mapping[str, Collective] = MappingProxyType(
     {
         each.name: each
         for each in (
-            Collective("all_reduce", _twice),
+            Collective("all_reduce", _double_factor),
             Collective("reduce_scatter", _all_but_own),
             Collective("all_gather", _all_but_own),
             Collective("broadcast", _one, rooted=True),
@@ -85,7 +85,7 @@ def ranks_of(name: str, algbw_gb_s: float, busbw_gb_s: float, rounded_by: float 
     of = collective(name)
     if of.factor(2) == of.factor(3) or of.name == "hypercube" or algbw_gb_s <= rounded_by:
         return None
-    most_by = 2.0 if of.factor is _twice else 1.0
+    most_by = 2.0 if of.factor is _double_factor else 1.0
     low = (busbw_gb_s - rounded_by) / (algbw_gb_s + rounded_by)
     high = (busbw_gb_s + rounded_by) / (algbw_gb_s - rounded_by)
     # factor = most (n - 1) / n, so n = most / (most - factor)

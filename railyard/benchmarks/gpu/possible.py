@@ -17,11 +17,11 @@ from typing import Literal
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted, listing, number, percent
+from railyard.base.wording import count_of, listing, number, percent
 from railyard.benchmarks.gpu.algorithms import ALGORITHMS, possible_algorithms
-from railyard.benchmarks.gpu.carried import Share, carried
 from railyard.benchmarks.gpu.collectives import Collective
 from railyard.benchmarks.gpu.collectives import collective as found_collective
+from railyard.benchmarks.gpu.domain_shares import Share, shares_of
 from railyard.hardware.gpu_nodes import Shape
 
 #: How much the buffers of a connection hold at most: 64 channels of 4 MiB (MAXCHANNELS, NCCL_BUFFSIZE of NVIDIA/nccl).
@@ -52,7 +52,7 @@ class Bound:
         return busbw_mb_s > self.busbw_mb_s * IMPOSSIBLE_FACTOR.value * ahead
 
     @property
-    def shown(self) -> str:
+    def text(self) -> str:
         """The bound as sentences write it: ``ring (at most 397.5 GB/s, set by NIC)``."""
         if math.isinf(self.busbw_mb_s):
             return f"{self.algorithm} (nothing known bounds it)"
@@ -65,7 +65,7 @@ def bound(collective: str, algorithm: str, shape: Shape) -> Bound:
     Raises RailyardError if the collective or the algorithm is unknown, if they do not fit, or below 2 ranks.
     """
     of = found_collective(collective)
-    shares = carried(of.name, algorithm, shape)
+    shares = shares_of(of.name, algorithm, shape)
     if shares is None:
         raise RailyardError(f"{ALGORITHMS.get(algorithm, algorithm)} does not do {of.name}")
     if shape.ranks < 2:
@@ -105,9 +105,9 @@ class Most:
     source: str
     from_bytes: int = 0
 
-    def at(self, size_bytes: int) -> float:
+    def bound_at(self, size_bytes: int) -> float:
         """Return the bound at one size: higher if some ranks may run ahead of others, infinite if all may."""
-        return self.value_mb_s * _ahead(self.collective, self.shape, Row(0.0, size_bytes, self.iterations))
+        return self.value_mb_s * _lead_factor(self.collective, self.shape, Row(0.0, size_bytes, self.iterations))
 
 
 def most(collective: str, shape: Shape, iterations: int) -> Most | None:
@@ -119,12 +119,12 @@ def most(collective: str, shape: Shape, iterations: int) -> Most | None:
     if not known or math.isinf(known[-1].busbw_mb_s):
         return None
     highest = known[-1]
-    terms = f"{ALGORITHMS[highest.algorithm]} on {_where(shape)}: {highest.terms}"
+    terms = f"{ALGORITHMS[highest.algorithm]} on {_place_words(shape)}: {highest.terms}"
     return Most(of, shape, iterations, highest.busbw_mb_s, terms, highest.source)
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class PossibleResult:
     """Whether a bus bandwidth is possible, and with which algorithms. ``sentence`` says all of it."""
 
     state: Literal["possible", "impossible", "not-judged"]
@@ -142,7 +142,7 @@ class Row:
     iterations: int = 20
 
 
-def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None) -> Judged:
+def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None) -> PossibleResult:
     """Return whether a run of this shape can have printed a row. ``algorithm`` None: it is unknown.
 
     A value is impossible only if it is impossible with every algorithm that the shape can use. If it needs a certain
@@ -152,10 +152,10 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
     """
     of = found_collective(collective)
     known = bounds(of.name, shape) if algorithm is None else (bound(of.name, algorithm, shape),)
-    shown = f"busbw {_gb_s(row.busbw_mb_s)} of {of.name} on {_where(shape)}"
+    shown = f"busbw {_gb_s(row.busbw_mb_s)} of {of.name} on {_place_words(shape)}"
     if not known:
-        return Judged("not-judged", f"not judged: {shown}: no algorithm of {of.name} is possible there")
-    ahead = _ahead(of, shape, row)
+        return PossibleResult("not-judged", f"not judged: {shown}: no algorithm of {of.name} is possible there")
+    ahead = _lead_factor(of, shape, row)
     without = tuple(each for each in known if each.is_broken_by(row.busbw_mb_s, ahead))
     with_ = tuple(each for each in known if each not in without)
     most = known[-1]
@@ -165,24 +165,26 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
         said = f"{shown} is {share} of what {which} can show: {most.terms}; {_sources(most)}"
         if not with_:
             sentence = f"impossible: {said}at most {percent(IMPOSSIBLE_FACTOR.value * ahead)} is believed"
-            return Judged("impossible", sentence, with_, without)
-        return Judged("not-judged", f"not judged: {said}but the time is a mean over ranks that may run ahead", known)
+            return PossibleResult("impossible", sentence, with_, without)
+        return PossibleResult(
+            "not-judged", f"not judged: {said}but the time is a mean over ranks that may run ahead", known
+        )
     finite = [each for each in with_ if math.isfinite(each.busbw_mb_s)]
     if not finite:
-        return Judged("not-judged", f"not judged: {shown}: {with_[0].terms}", with_, without)
+        return PossibleResult("not-judged", f"not judged: {shown}: {with_[0].terms}", with_, without)
     least = finite[0]
     if shape.domains > 1 and shape.network_mb_s is None:
-        why = f"it is unknown what the NICs carry, and what is known allows {least.shown}"
-        return Judged("not-judged", f"not judged: {shown}: {why}", with_, without)
+        why = f"it is unknown what the NICs carry, and what is known allows {least.text}"
+        return PossibleResult("not-judged", f"not judged: {shown}: {why}", with_, without)
     if without:
         sentence = (
-            f"{shown} is possible with {listing([each.shown for each in with_])}; it rules out "
-            f"{listing([each.shown for each in without])}"
+            f"{shown} is possible with {listing([each.text for each in with_])}; it rules out "
+            f"{listing([each.text for each in without])}"
         )
-        return Judged("possible", sentence, with_, without)
+        return PossibleResult("possible", sentence, with_, without)
     sentence = (
         f"{shown} is {percent(row.busbw_mb_s / least.busbw_mb_s)} of {'the lowest' if algorithm is None else 'its'} "
-        f"bound, {least.shown}: {least.terms}"
+        f"bound, {least.text}: {least.terms}"
     )
     own = own_nics(of.name, shape)
     if own is not None and own.is_broken_by(row.busbw_mb_s, ahead):
@@ -191,14 +193,14 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
             f"it is {share} of what the NICs nearest to each GPU allow ({own.terms}), and NCCL does not spread a "
             "message over more of them: a node has more NICs, or faster ones, or the messages did not cross the network"
         )
-        return Judged("not-judged", f"not judged: {shown}: {why}", with_)
+        return PossibleResult("not-judged", f"not judged: {shown}: {why}", with_)
     if own is not None and own.busbw_mb_s < least.busbw_mb_s:
         share = percent(row.busbw_mb_s / own.busbw_mb_s)
         sentence = f"{sentence}; it is {share} of what the NICs nearest to each GPU allow, as NCCL sends: {own.terms}"
-    return Judged("possible", sentence, with_, without)
+    return PossibleResult("possible", sentence, with_, without)
 
 
-def _ahead(of: Collective, shape: Shape, row: Row) -> float:
+def _lead_factor(of: Collective, shape: Shape, row: Row) -> float:
     """Return how many times too much the mean over ranks may show, since some do not have to wait for the network.
 
     In a chain of n ranks each is ahead of the next by what is in the buffers between them, on average (n-1)/2 buffers.
@@ -244,7 +246,7 @@ def own_nics(collective: str, shape: Shape) -> Bound | None:
     NCCL does this, but it is not a law of physics: a library may spread a message over all NICs of a node (``bound``).
     """
     of = found_collective(collective)
-    shares, rate = carried(of.name, "p2p", shape), shape.network_mb_s
+    shares, rate = shares_of(of.name, "p2p", shape), shape.network_mb_s
     if shares is None or rate is None or shape.node.network is None or shape.domains == 1:
         return None
     nics = min(shape.node.nics_of_gpu, shape.node.nics)
@@ -252,7 +254,7 @@ def own_nics(collective: str, shape: Shape) -> Bound | None:
     share = max(each.of_one_gpu for each in shares)
     factor = of.factor(shape.ranks)
     value = min(factor * one / share, bound(of.name, "p2p", shape).busbw_mb_s)
-    terms = f"{counted(nics, 'NIC')} of a GPU ({_gb_s(one)}) carry {number(share)} S one way of {of.name}"
+    terms = f"{count_of(nics, 'NIC')} of a GPU ({_gb_s(one)}) carry {number(share)} S one way of {of.name}"
     return Bound("p2p", value, "NIC", f"{terms}: {_gb_s(value)}", shape.node.network.source)
 
 
@@ -260,11 +262,11 @@ def _nics(shape: Shape) -> str:
     if shape.node.within_over_nics:
         return "the NICs for each GPU"
     whose = "a node" if shape.gpus_a_domain == shape.gpus else "an NVLink domain"
-    return f"the {counted(round(shape.nics_a_domain), 'NIC')} of {whose}"
+    return f"the {count_of(round(shape.nics_a_domain), 'NIC')} of {whose}"
 
 
-def _where(shape: Shape) -> str:
-    return f"{counted(shape.nodes, 'node')} of {counted(shape.gpus, 'GPU')}"
+def _place_words(shape: Shape) -> str:
+    return f"{count_of(shape.nodes, 'node')} of {count_of(shape.gpus, 'GPU')}"
 
 
 def _gb_s(value_mb_s: float) -> str:

@@ -82,7 +82,7 @@ def _application(
     )
 
 
-def _alone(key: str, metric: Metric) -> Benchmark:
+def _single_node_benchmark(key: str, metric: Metric) -> Benchmark:
     """Return what each node does alone: memory and processor, without a network. The slowest node stands for all."""
     return replace(_application(key, "worst", metric), within_node=True, of_link=False, every_node=True)
 
@@ -127,8 +127,8 @@ ENTRIES = (
         )
         for edge in MILC_EDGES
     ),
-    replace(_alone("hpl/every-node", _HPL), grows=True),
-    _alone("stream/every-node", _figure(BANDWIDTH, "bandwidth", "MB/s")),
+    replace(_single_node_benchmark("hpl/every-node", _HPL), grows=True),
+    _single_node_benchmark("stream/every-node", _figure(BANDWIDTH, "bandwidth", "MB/s")),
     # Two ranks on one processor: how long the work of one takes while the other waits in its library (MPI_Recv).
     replace(
         _application(
@@ -162,15 +162,15 @@ def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
     On one node no network should carry anything.
     """
     found = _ON_NODES.match(key)
-    base = (known.get(found["of"]) or _installed(found["of"])) if found else None
+    base = (known.get(found["of"]) or _installed_benchmark(found["of"])) if found else None
     if found is None or base is None or not base.is_application:
         return None
     return replace(base, key=key, within_node=found["nodes"] == "1", printed=base.printed_key.partition("/")[2])
 
 
-def made(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
+def make_benchmark(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
     """Return the benchmark of a key without an entry: an installed application, or a problem on so many nodes."""
-    return _installed(key) or on_nodes(key, known)
+    return _installed_benchmark(key) or on_nodes(key, known)
 
 
 def installed_name(key: str) -> str | None:
@@ -179,7 +179,7 @@ def installed_name(key: str) -> str | None:
     return found["name"] if found else None
 
 
-def _installed(key: str) -> Benchmark | None:
+def _installed_benchmark(key: str) -> Benchmark | None:
     return _application(key, "last", _RUNTIME) if _INSTALLED.fullmatch(key) else None
 
 

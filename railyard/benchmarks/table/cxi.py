@@ -6,12 +6,12 @@ from railyard.parsers.parsed import Table
 BIDIRECTIONAL = "bidirectional"
 
 
-def _said(table: Table) -> str | None:
+def _printed_name(table: Table) -> str | None:
     named = printed_benchmark(table)
     return f"{named}/{BIDIRECTIONAL}" if named and table.context.get("bidirectional") is True else named
 
 
-TOOL = Tool("cxi", client=r"cxi_\w+", said=_said)
+TOOL = Tool("cxi", client=r"cxi_\w+", said=_printed_name)
 # Writes are all messages of the client. With both directions, only the bandwidths are summed (print_bw_results of
 # libcxi's utils/utils_common.c). There are no warm-ups.
 ENTRIES = (

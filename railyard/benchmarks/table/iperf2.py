@@ -7,7 +7,7 @@ from railyard.parsers.parsed import Table
 STREAMS = {2: 2, 4: 4, 8: 8, 16: 16, "several": 2}  # beside one, with the least number of streams
 
 
-def _said(table: Table) -> str | None:
+def _printed_name(table: Table) -> str | None:
     named, streams = printed_benchmark(table), table.context.get("streams")
     if named is not None and table.context.get("bidirectional"):
         return f"{named}/{BOTH_WAYS}"
@@ -16,7 +16,7 @@ def _said(table: Table) -> str | None:
     return f"{named}/{streams if streams in STREAMS else 'several'}-streams"
 
 
-TOOL = Tool("iperf2", client=r"iperf2?", said=_said)
+TOOL = Tool("iperf2", client=r"iperf2?", said=_printed_name)
 # A client counts what its socket took. For UDP the server's report, in the last row, counts what came over the network.
 # Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
 ENTRIES = (

@@ -7,7 +7,7 @@ STREAMS = (2, 4, 8, 16)  # beside one
 BOTH_WAYS = "both-ways"
 
 
-def _said(table: Table) -> str | None:
+def _printed_name(table: Table) -> str | None:
     named, streams = printed_benchmark(table), table.context.get("streams")
     if named and table.context.get("bidirectional"):
         return f"{named}/{BOTH_WAYS}"
@@ -23,7 +23,7 @@ def both_ways(key: str) -> Benchmark:
     return Benchmark(f"{key}/{BOTH_WAYS}", (metric,), Traffic(1, 1), rows="worst", over_tcp=True)
 
 
-TOOL = Tool("iperf3", client=r"iperf3", said=_said)
+TOOL = Tool("iperf3", client=r"iperf3", said=_printed_name)
 # iperf3's sender counts what its socket took; its receiver, in the last row, counts what came over the network. Streams
 # share a rail. Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
 ENTRIES = (

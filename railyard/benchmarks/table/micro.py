@@ -40,7 +40,7 @@ class _Benchmarks(Mapping[str, Benchmark]):
     def __getitem__(self, key: str) -> Benchmark:
         found = self._named.get(key) or self._made.get(key)
         if found is None:
-            found = applications.made(key, self._named)
+            found = applications.make_benchmark(key, self._named)
             if found is None:
                 raise KeyError(key)
             self._made[key] = found

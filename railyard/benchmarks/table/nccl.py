@@ -27,10 +27,10 @@ def _values(table: Table, column: str) -> tuple[Cell, ...]:
     found, time = table.column(column), column.replace("busbw", "time")
     if not column.startswith("busbw") or time not in table.columns or 0 not in found:
         return found
-    return tuple(map(_unrounded, found, table.column("size"), table.column(time)))
+    return tuple(map(_unround, found, table.column("size"), table.column(time)))
 
 
-def _unrounded(value: Cell, size: Cell, time_us: Cell) -> Cell:
+def _unround(value: Cell, size: Cell, time_us: Cell) -> Cell:
     if value != 0 or not isinstance(size, int) or not isinstance(time_us, int | float) or not time_us > 0:
         return value
     algbw = size / time_us

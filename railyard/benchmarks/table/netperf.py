@@ -4,14 +4,14 @@ from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffi
 from railyard.parsers.parsed import Table
 
 
-def _said(table: Table) -> str | None:
+def _printed_name(table: Table) -> str | None:
     """Return the test; None if its table lacks the figure that is judged: requests in flight, datagrams sent."""
     named = printed_benchmark(table)
     figure = "latency" if named and named.endswith("_rr") else "bandwidth"
     return named if figure in table.columns else None
 
 
-TOOL = Tool("netperf", said=_said)
+TOOL = Tool("netperf", said=_printed_name)
 # MAERTS is a stream in the other direction. A transaction is a request and its response, so a round trip.
 ENTRIES = (
     *(

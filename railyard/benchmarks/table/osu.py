@@ -44,7 +44,7 @@ _TITLE_ALONE = (7, 5)
 _RELEASE = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})")
 
 
-def _said(table: Table) -> str | None:
+def _printed_name(table: Table) -> str | None:
     """Return the benchmark that a table names, and where its buffers were, if that is not the host's memory."""
     named, context = printed_benchmark(table), table.context
     found = BUFFERS.get((str(context.get("send_buffer")), str(context.get("receive_buffer"))))
@@ -86,7 +86,7 @@ TOOL = Tool(
         ),
     ),
     of_mpi=True,
-    said=_said,
+    said=_printed_name,
     from_device=_from_device,
     repetitions="told",
     at_most=_at_most,

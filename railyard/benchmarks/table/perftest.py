@@ -21,7 +21,7 @@ LOOPBACK = "loopback"  # an output does not show that it is one
 DEVICE = "device"
 
 
-def _said(table: Table) -> str | None:
+def _printed_name(table: Table) -> str | None:
     named = printed_benchmark(table)
     if named and table.context.get("results") in ("local", "remote"):
         return f"{named}/{ONE_OF_TWO}"
@@ -44,7 +44,7 @@ TOOL = Tool(
         uses_mpi=False,
     ),
     client=r"(?:ib|raw_ethernet)_\w+",
-    said=_said,
+    said=_printed_name,
     from_device=_from_device,
     doubles=True,
     between_nics=True,

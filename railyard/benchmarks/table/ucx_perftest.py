@@ -21,7 +21,7 @@ _WINDOW = 32
 _HOST = ("host", "None")
 
 
-def _said(table: Table) -> str | None:
+def _printed_name(table: Table) -> str | None:
     """Return the test, and what makes it another one: a loop, buffers of a GPU, or one message at a time (-O 1)."""
     named = printed_benchmark(table)
     if named is None:
@@ -49,7 +49,7 @@ TOOL = Tool(
     # posted: 11,659 to 11,746 MB/s over EDR at 256 KiB (openucx/ucx, issue 9520), below the condition of 12,000
     fills_link=False,
     shared=r"-x (?:sm|mm|posix|sysv|cma|knem|xpmem|self)(?![\w,])",
-    said=_said,
+    said=_printed_name,
     from_device=_from_device,
     has_no_end=True,
 )

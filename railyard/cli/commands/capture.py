@@ -65,8 +65,8 @@ def command(**options: Any) -> int:
     Exit code: 0 something was captured, 2 nothing was, or wrong input.
     """
     given = _Options(**options)
-    from railyard.results.capture.plan import Asked, plan
-    from railyard.results.store.query import Wanted
+    from railyard.results.capture.plan import CaptureRequest, plan
+    from railyard.results.store.query import RecordFilter
     from railyard.site.references.load import References, load_references
     from railyard.site.systems.load import find_system
     from railyard.site.topology import hops_of_run
@@ -75,7 +75,7 @@ def command(**options: Any) -> int:
     system = find_system(home / "systems", given.name)
     path = home / "references" / f"{system.system}.yaml"
     references = load_references(path, system) if path.exists() else References(system)
-    wanted = Wanted(
+    wanted = RecordFilter(
         system=given.stored_as or system.system,
         fabric=given.fabric,
         stack=given.stack,
@@ -88,10 +88,10 @@ def command(**options: Any) -> int:
         fabric, policy = system.fabrics.get(record.fabric), record.policy or ""
         if fabric is None or not fabric.has(record.rails, policy):  # the plan says why
             return 0
-        rails = fabric.used(record.rails, policy)
+        rails = fabric.used_rails(record.rails, policy)
         return hops_of_run(home, system, record.fabric, record.nodes, rails)
 
-    asked = Asked(quick=given.quick, replace=given.replace, hops=hops if given.by_hops else None)
+    asked = CaptureRequest(quick=given.quick, replace=given.replace, hops=hops if given.by_hops else None)
     made = plan(system, path, references, records, asked)
     for sentence in made.refused:
         say(f"left out: {sentence}", err=True)
@@ -130,7 +130,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     from railyard.results.store import query
     from railyard.results.store.names import folders
 
-    assert isinstance(wanted, query.Wanted)
+    assert isinstance(wanted, query.RecordFilter)
     stored = runs_folder(home)
     named = tuple(folder.name for word in runs for folder in folders(word, stored))
     excluded = {folder.name for word in without for folder in folders(word, stored)}

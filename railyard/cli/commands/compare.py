@@ -79,7 +79,7 @@ def command(a: str, b: str, noise: float | None, bound: float | None, as_json: b
         click.echo(json.dumps(json_of(comparison, names, held), ensure_ascii=False, allow_nan=False, indent=1))
     else:
         click.echo(text(comparison, names, held, width=width(), colour=colour()), nl=False)
-    return 0 if held is None or held.passed else 1
+    return 0 if held is None or held.is_pass else 1
 
 
 def _with_runs(a: "Selector", b: "Selector") -> "tuple[Selector, Selector]":

@@ -46,14 +46,14 @@ def command(
     Exit code: 0 done, 2 wrong input, or this machine has no network at all.
     """
     from railyard.base.paths import find_home
-    from railyard.cluster.detect.found import detect
+    from railyard.cluster.detect.detected_cluster import detect
     from railyard.cluster.detect.source import Recorder
     from railyard.cluster.detect.stack_text import missing_parts
     from railyard.cluster.detect.system_text import references_text, system_text
     from railyard.cluster.detect.write import Texts
 
     _check(name, writes, replace)
-    home, where = find_home(), _where(root)
+    home, where = find_home(), _find_target(root)
     recorder = Recorder(_source(root))
     found = detect(recorder)
     if record is not None:
@@ -129,7 +129,7 @@ def _keep(path: Path, text: str) -> None:
         raise SetupError(f"{path}: the recording cannot be written: {error.strerror}") from None
 
 
-def _where(root: Path | None) -> str:
+def _find_target(root: Path | None) -> str:
     from railyard.cluster.detect.system_text import IN_JOB
 
     if root is not None:

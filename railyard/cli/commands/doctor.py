@@ -9,7 +9,7 @@ import click
 
 from railyard.base.errors import InputError
 from railyard.base.finding import Finding, problem, problems, tally
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
@@ -96,11 +96,11 @@ def _of_a_job(home: Path, system: "System", count: int | None) -> "tuple[Finding
 
     from railyard.cluster.doctor import job
     from railyard.job.slurm import way_in
-    from railyard.provision.testbed.lifecycle import provided
+    from railyard.provision.testbed.lifecycle import provide_testbed
     from railyard.site.site import site_at
 
     bed = system.provider == "testbed"
-    with provided(home, system, _say) if bed else contextlib.nullcontext():
+    with provide_testbed(home, system, _say) if bed else contextlib.nullcontext():
         return job.findings(site_at(home, system.system), count, way_in(system, home))
 
 
@@ -138,5 +138,5 @@ def _print(findings: "tuple[Finding, ...]", nodes: int, sent: bool, as_json: boo
         return
     for one in findings:
         say(f"{one.weight}: {one.sentence}")
-    seen = ["this host", *([counted(nodes, "node")] if nodes else []), *(["a job of its own"] if sent else [])]
+    seen = ["this host", *([count_of(nodes, "node")] if nodes else []), *(["a job of its own"] if sent else [])]
     say(f"looked at {listing(seen)}: {tally(findings)}")

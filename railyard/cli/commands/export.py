@@ -11,7 +11,7 @@ import click
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.whole_file import write_whole
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cli.options import time_given
 from railyard.cli.say import say
 
@@ -53,7 +53,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
 
     home = find_home()
     refuse_unknown(home, {"system": system})
-    found = query.records(home, query.Wanted(system=system or None), slim=True)
+    found = query.records(home, query.RecordFilter(system=system or None), slim=True)
     for problem in found.problems:
         say(f"railyard: {problem}", err=True)
     now = datetime.now(timezone.utc)
@@ -65,7 +65,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
         click.echo(prometheus.text_of(registry), nl=False)
     else:
         prometheus.write(output, registry)
-        click.echo(f"wrote {output}: {counted(len(records), 'test')}", err=True)
+        click.echo(f"wrote {output}: {count_of(len(records), 'test')}", err=True)
     return 0
 
 
@@ -139,7 +139,7 @@ def sick_command(
         text = tickets(found, lambda name: _page(home, name))
     else:
         text = "\n".join(lines(found)) + "\n"
-    _give(text, output, counted(len(found.sick), "part"))
+    _give(text, output, count_of(len(found.sick), "part"))
     return 0
 
 
@@ -155,7 +155,7 @@ def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | Non
     systems = system if one is None else tuple(sorted({record.system for record in one.records}))
     if one is not None and system:
         raise click.UsageError("--system: found it with a run, expected one of the two")
-    stored = query.records(home, query.Wanted(system=systems or None))
+    stored = query.records(home, query.RecordFilter(system=systems or None))
     for problem in (*stored.problems, *(() if one is None else one.problems)):
         say(f"railyard: {problem}", err=True)
     there = {(record.run, record.case, record.time) for record in stored.records}

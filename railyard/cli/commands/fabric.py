@@ -17,7 +17,7 @@ from railyard.base.paths import find_home, state_folder
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
-    from railyard.cluster.fabric.model import Expected, Readings, Report
+    from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report
     from railyard.site.systems.model import System
 
 SYSFS_VARIABLE = "RAILYARD_SYSFS"  # where /sys is, as for reader.sh: tests have synthetic trees
@@ -67,7 +67,7 @@ def command(
     if own:
         click.echo(_own_lines())
         return 0
-    from railyard.cluster.fabric.expected import expected_of
+    from railyard.cluster.fabric.expected_fabric import expected_of
     from railyard.cluster.fabric.judge import judge
     from railyard.cluster.fabric.text import nothing_seen
 
@@ -89,11 +89,11 @@ def command(
             sentence = nothing_seen(expected, report)
             if fabrics or any((rail.device, rail.port) not in seen for rail in expected.rails):
                 raise SetupError(sentence)
-            _aside(sentence)
+            _print_aside(sentence)
     return max((1 if report.problems else 0 for _, report in shown), default=0)
 
 
-def _show(expected: "Expected", report: "Report", as_json: bool) -> None:
+def _show(expected: "ExpectedFabric", report: "Report", as_json: bool) -> None:
     from railyard.cluster.fabric.text import report_lines, to_json
 
     if as_json:
@@ -103,7 +103,7 @@ def _show(expected: "Expected", report: "Report", as_json: bool) -> None:
         say(line)
 
 
-def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Readings") -> None:
+def _keep_hops(home: Path, system: str, expected: "ExpectedFabric", readings: "Readings") -> None:
     """Store the distances between a fabric's nodes. Raises SetupError if no whole subnet was seen."""
     from railyard.cluster.fabric.judge import of_fabric
     from railyard.cluster.fabric.topology import distances
@@ -113,15 +113,15 @@ def _keep_hops(home: Path, system: str, expected: "Expected", readings: "Reading
     found = distances(expected, seen.ports)
     if not seen.is_whole or not found.places:
         raise SetupError(f"{expected.fabric}: found no subnet with nodes and devices by name: no hops to keep")
-    kept = topology.Kept(topology.FORMAT, system, expected.fabric, found.places, found.hops)
-    _aside(f"hops are kept in {topology.keep(home, kept)}")
+    kept = topology.StoredDistances(topology.FORMAT, system, expected.fabric, found.places, found.hops)
+    _print_aside(f"hops are kept in {topology.keep(home, kept)}")
 
 
 def _own_lines() -> str:
     """Return this node's own reading. Its tools' outputs are not kept."""
     from railyard.cluster.fabric.diagnostics import collect_own
     from railyard.cluster.fabric.own_json import lines_of
-    from railyard.cluster.fabric.saved import read_folder
+    from railyard.cluster.fabric.saved_outputs import read_folder
 
     node = socket.gethostname()
     with tempfile.TemporaryDirectory(prefix="railyard-fabric-") as name:
@@ -139,7 +139,7 @@ def _sysfs() -> Path:
 def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
     """Return the readings of a folder, or new ones; outputs of new ones are kept in the site's state folder."""
     from railyard.cluster.fabric.diagnostics import collect
-    from railyard.cluster.fabric.saved import read_folder
+    from railyard.cluster.fabric.saved_outputs import read_folder
 
     if folder is not None:
         if again_s is not None:
@@ -147,8 +147,8 @@ def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
         return read_folder(folder)
     node = socket.gethostname()
     folder = state_folder(home) / "fabric" / f"{datetime.now(timezone.utc):%Y%m%dT%H%M%S%f}"
-    collect(folder, node, _aside, again_s, _sysfs())
-    _aside(f"outputs are kept in {folder}")
+    collect(folder, node, _print_aside, again_s, _sysfs())
+    _print_aside(f"outputs are kept in {folder}")
     return read_folder(folder, {node: _sysfs()})
 
 
@@ -169,7 +169,7 @@ def _system(home: Path, name: str | None) -> "System":
 
 
 def _with_rdma(system: "System") -> list[str]:
-    from railyard.cluster.fabric.expected import VERBS
+    from railyard.cluster.fabric.expected_fabric import VERBS
 
     return [name for name, fabric in system.fabrics.items() if fabric.kind in VERBS]
 
@@ -190,7 +190,7 @@ def _fabrics(system: "System", asked: Sequence[str]) -> list[str]:
     return chosen
 
 
-def _aside(sentence: str) -> None:
+def _print_aside(sentence: str) -> None:
     say(f"railyard: {sentence}", err=True)
 
 

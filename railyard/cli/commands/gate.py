@@ -14,7 +14,7 @@ from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.cluster.gate.ending import Deadline
-    from railyard.cluster.gate.look import Asked
+    from railyard.cluster.gate.look import GateRequest
     from railyard.cluster.gate.model import Answer
     from railyard.site.systems.model import System
 
@@ -108,33 +108,33 @@ def _refuse_stranger(node: str, system: "System", expected: str, action: str) ->
 def _of_this(given: _Options, home: Path, system: "System") -> int:
     """Run the gate of this node, print its line, and return its exit code."""
     from railyard.base.paths import state_folder
-    from railyard.cluster.gate.ending import Stopped, bounded
-    from railyard.cluster.gate.kept import Busy
-    from railyard.cluster.gate.look import Asked
+    from railyard.cluster.gate.ending import GateStop, limit_time
+    from railyard.cluster.gate.gate_state import Busy
+    from railyard.cluster.gate.look import GateRequest
     from railyard.cluster.gate.model import EXIT_CODES, Answer
 
     state = given.state or state_folder(home) / "gate"
     node = _node(given)
     _refuse_stranger(node, system, "the node that the gate runs on", "name it by --node, or add it")
-    asked = Asked(home, system, node, state, given.traffic, given.neighbour, given.forget)
+    asked = GateRequest(home, system, node, state, given.traffic, given.neighbour, given.forget)
     try:
-        with bounded(system.gate.limit_s) as deadline:
-            answer = _decided(asked, deadline, given.drain)
+        with limit_time(system.gate.limit_s) as deadline:
+            answer = _decide_with_drain(asked, deadline, given.drain)
     except Busy:
         answer = Answer(node, "undecided", "another gate of this node runs")
-    except Stopped as stop:
+    except GateStop as stop:
         answer = Answer(node, "undecided", str(stop))
     _print(answer.as_json(), given)
     return EXIT_CODES[answer.state]
 
 
-def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
+def _decide_with_drain(asked: "GateRequest", deadline: "Deadline", drain: bool) -> "Answer":
     """Return what the gate says, after the site's command has run, if there is one for this answer."""
-    from railyard.cluster.gate import kept, site_commands
+    from railyard.cluster.gate import gate_state, site_commands
     from railyard.cluster.gate.look import look
 
     gate = asked.system.gate
-    with kept.locked(asked.state, asked.node):
+    with gate_state.lock_node(asked.state, asked.node):
         looked = look(asked, deadline)
         answer, drained = looked.answer, looked.kept.drained
         words: tuple[str, ...] = ()
@@ -148,17 +148,17 @@ def _decided(asked: "Asked", deadline: "Deadline", drain: bool) -> "Answer":
             drained = drained if wrong else then
             if wrong:
                 say(f"railyard: gate of {answer.node}: {wrong}", err=True)
-        kept.save(asked.state, asked.node, kept.Kept(looked.kept.boot, looked.kept.counts, drained))
+        gate_state.save(asked.state, asked.node, gate_state.GateState(looked.kept.boot, looked.kept.counts, drained))
     return answer
 
 
 def _of_nodes(given: _Options, home: Path, system: "System") -> int:
     """Run the gates of many nodes, print the line of each, and return one exit code."""
-    from railyard.base.hostlist import expanded
+    from railyard.base.hostlist import expand_names
     from railyard.cluster.gate.on_nodes import ask, worst
 
     try:
-        nodes = tuple(dict.fromkeys(expanded(given.nodes or "")))
+        nodes = tuple(dict.fromkeys(expand_names(given.nodes or "")))
     except ValueError as error:
         raise click.UsageError(f"--nodes {given.nodes}: {error}") from None
     for node in nodes:

@@ -58,7 +58,7 @@ def command(
 
     Exit code: 0; 1 with --fail-on-worse if something changed for the worse; 2 wrong input.
     """
-    from railyard.base.terminal import colour, tracked, width
+    from railyard.base.terminal import colour, track, width
     from railyard.results.history.changes import judge
     from railyard.results.history.series import series_of
     from railyard.results.history.text import as_json as json_of
@@ -70,7 +70,9 @@ def command(
         raise RailyardError(f'-o: found "{output}", expected a name that ends in .html')
     home = find_home()
     refuse_unknown(home, chosen)
-    found = query.records(home, query.Wanted(**{name: value or None for name, value in chosen.items()}), slim=True)
+    found = query.records(
+        home, query.RecordFilter(**{name: value or None for name, value in chosen.items()}), slim=True
+    )
     for problem in found.problems:
         say(f"railyard: {problem}", err=True)
     if not found.records:
@@ -86,7 +88,7 @@ def command(
         known = did_you_mean(figure[0], {one.figure for one in series})
         raise RailyardError(f'--figure: found "{figure[0]}", expected a figure of these tests; {known}')
     stored = partial(query.whole_records, home)
-    judged = [judge(one, least, stored) for one in tracked(asked, "judging figures")]
+    judged = [judge(one, least, stored) for one in track(asked, "judging figures")]
     if output is not None:
         from railyard.results.report.files import write_report
         from railyard.results.report.html import html_report

@@ -24,15 +24,15 @@ def command(folder: Path, published: bool, missing: bool) -> int:
 
     A site is a folder of your own. The checks stay where Railyard is installed. Files that exist are never overwritten.
     """
-    from railyard.base.paths import shipped
-    from railyard.cli.site_template import copied, site_files
+    from railyard.base.paths import find_shipped
+    from railyard.cli.site_template import files_to_copy, site_files
 
-    source = shipped()
+    source = find_shipped()
     if source.resolve() == folder.resolve():
         raise SetupError(
             f"{folder}: found Railyard's own clone, expected a folder for a site; the clone is one already"
         )
-    copies, texts = copied(source, published), site_files()
+    copies, texts = files_to_copy(source, published), site_files()
     wanted = [*copies, *texts]
     there = [name for name in wanted if (folder / name).exists()]
     if there and not missing:

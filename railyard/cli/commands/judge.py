@@ -168,7 +168,7 @@ def command(**options: Any) -> int:
         click.echo(json.dumps(text.as_json(name, against, judgements), indent=1))
     else:
         say(text.text(name, against, judgements, why=given.why))
-    return 0 if all(judgement.passed for judgement in judgements) else 1
+    return 0 if all(judgement.is_pass for judgement in judgements) else 1
 
 
 def _judge_each_file(given: _Options, of: "TransportClass | None", target: "Target | None") -> int:
@@ -197,7 +197,7 @@ def _judge_each_file(given: _Options, of: "TransportClass | None", target: "Targ
         click.echo(json.dumps(each_file.as_json(shown_name(given.file), verdicts), indent=1))
     else:
         say(each_file.summary(verdict.state for verdict in verdicts))
-    return 0 if all(verdict.passed for verdict in verdicts) else 1
+    return 0 if all(verdict.is_pass for verdict in verdicts) else 1
 
 
 def _judge_file(
@@ -247,10 +247,10 @@ def _judge_file(
 
 def _target(given: _Options) -> "Target":
     """Return what to judge an output between hosts by."""
-    from railyard.verdict.stored.target import of_link, unnamed
+    from railyard.verdict.stored.target import of_link, unnamed_link
 
     if given.link is None and given.system is None:
-        return unnamed()
+        return unnamed_link()
     rails = 1 if given.rails is None else given.rails
     if given.link is not None:
         return of_link(given.link, given.slot, rails, given.mtu)
@@ -304,12 +304,12 @@ def _gpu_target(given: _Options, of: "TransportClass | None", parsed: "Parsed") 
 def _class_folder() -> "Path":
     """Return the folder of transport classes: the site's own, else Railyard's."""
     from railyard.base.errors import SetupError
-    from railyard.base.paths import find_home, part, shipped
+    from railyard.base.paths import find_home, find_shipped, part
 
     try:
         home = find_home()
     except SetupError:  # published numbers need no site
-        home = shipped()
+        home = find_shipped()
     return part(home, "references/classes")
 
 

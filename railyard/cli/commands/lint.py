@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from railyard.base.finding import Finding, problem, problems, tally
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cli.options import checks_option
 from railyard.cli.say import say
 
@@ -37,7 +37,7 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
     from railyard.site.references.load import references_of
     from railyard.site.references.transport_class import classes, find_class
     from railyard.site.systems.load import find_system, load_systems
-    from railyard.site.systems.module_system import FIX, unloaded
+    from railyard.site.systems.module_system import FIX, find_unloaded
 
     home = find_home()
     folder = home / "systems"
@@ -54,7 +54,7 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
         except RailyardError as error:
             wrong.append(str(error))
             continue
-        found += [problem(system.system, f"{why}; {FIX}") for _, why in unloaded(system)]
+        found += [problem(system.system, f"{why}; {FIX}") for _, why in find_unloaded(system)]
         entries += len(references.entries)
     published = home / "references" / "classes"
     for each in classes(published) if name is None else ():
@@ -71,8 +71,8 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
             say(f"{one.where}: {one.weight}: {one.what}")
         for sentence in wrong:
             say(f"railyard: {sentence}", err=True)
-        refused = counted(len(wrong), "file")
-        say(f"{entries} entries of {counted(len(systems), 'system')}: {refused} refused, {tally(found)}")
+        refused = count_of(len(wrong), "file")
+        say(f"{entries} entries of {count_of(len(systems), 'system')}: {refused} refused, {tally(found)}")
     if wrong:
         return 2
     return 1 if problems(found) else 0

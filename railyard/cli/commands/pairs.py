@@ -234,7 +234,7 @@ def judge_command(
     sample = Sample(**{name: others.pop(name) for name in _OF_SAMPLE})
     judges: dict[str, Callable[[], int]] = {
         _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected, sample),
-        _NCCL: lambda: pair_logs.judge(outputs, _leaves(switches), pair_logs.Asked(**others)),
+        _NCCL: lambda: pair_logs.judge(outputs, _leaves(switches), pair_logs.JudgeOptions(**others)),
     }
     return judges[tool]()
 

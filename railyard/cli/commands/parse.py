@@ -39,7 +39,7 @@ def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
     others are printed anyway.
     """
     from railyard.parsers.as_json import to_json
-    from railyard.results.report.parsed import parsed_text
+    from railyard.results.report.output_text import parsed_text
 
     several = len(files) > 1
     code = 0

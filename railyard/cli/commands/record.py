@@ -15,7 +15,7 @@ from railyard.cli.options import checks_option
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
-    from railyard.provision.replay.recorder import Recorded
+    from railyard.provision.replay.recorder import RecordedRun
 
 
 @click.command(name="record")
@@ -63,7 +63,7 @@ def command(run: str | None, published: str | None, places: tuple[Path, ...], re
     return 0
 
 
-def _of_run(home: Path, run: str | None) -> "Recorded":
+def _of_run(home: Path, run: str | None) -> "RecordedRun":
     from railyard.base.paths import runs_folder
     from railyard.parsers import PARSERS
     from railyard.provision.replay.recorder import recorded_outputs
@@ -75,11 +75,11 @@ def _of_run(home: Path, run: str | None) -> "Recorded":
     return recorded_outputs(folder, PARSERS, _hosts(), _users())
 
 
-def _of_published(home: Path, name: str, places: Sequence[Path]) -> "Recorded":
+def _of_published(home: Path, name: str, places: Sequence[Path]) -> "RecordedRun":
     from railyard.base.paths import CHECKS, part
     from railyard.provision.replay.form import words_of
-    from railyard.provision.replay.published import published_outputs
-    from railyard.provision.replay.recorder import Recorded
+    from railyard.provision.replay.recorder import RecordedRun
+    from railyard.provision.replay.reference_outputs import published_outputs
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.site import site_at
     from railyard.site.systems.load import find_system
@@ -89,7 +89,7 @@ def _of_published(home: Path, name: str, places: Sequence[Path]) -> "Recorded":
     if not made:
         reasons = "\n".join(f"{words_of(one.test)}: {one.reason}" for one in left)
         raise RailyardError(f"{name}: found no test that its references have numbers for, expected one\n{reasons}")
-    return Recorded(name, tuple(made), tuple(f"{words_of(one.test)}: {one.reason}" for one in left))
+    return RecordedRun(name, tuple(made), tuple(f"{words_of(one.test)}: {one.reason}" for one in left))
 
 
 def _hosts() -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
     from railyard.base.terminal import width
     from railyard.results import reference_sheet
     from railyard.results.cost import costs_of_references
-    from railyard.results.report.beside import cost_lines
+    from railyard.results.report.relations_text import cost_lines
 
     home = find_home()
     found = _find_references(name)

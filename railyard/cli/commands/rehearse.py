@@ -7,7 +7,7 @@ import click
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ def command(
 
     Exit code: as of `railyard run`, so 1 if a planted fault is found.
     """
-    from railyard.provision.rehearsal import recorded
-    from railyard.provision.rehearsal.blamed import summary
+    from railyard.provision.rehearsal import recorded_run
+    from railyard.provision.rehearsal.fault_findings import summary
     from railyard.provision.rehearsal.lifecycle import standing, take_down, turn
-    from railyard.provision.rehearsal.prepare import chosen as chosen_nodes_and_faults
-    from railyard.provision.rehearsal.prepare import prepared
+    from railyard.provision.rehearsal.prepare import choose_nodes as chosen_nodes_and_faults
+    from railyard.provision.rehearsal.prepare import prepare_rehearsal
     from railyard.rfm.run.options import read
     from railyard.rfm.run.session import Session, SessionOptions, known_system
     from railyard.site.site import site_at
@@ -99,21 +99,21 @@ def command(
     asked = SessionOptions(name, full=False, failed=False, reframe=reframe_options, extended=extended)
     chosen_nodes_and_faults(system, faults, chosen["nodes"], chosen["recording"])  # refused before it waits
     with turn(home, click.echo):
-        rehearsal = prepared(site_at(home, system.system), faults, chosen["nodes"], chosen["recording"])
+        rehearsal = prepare_rehearsal(site_at(home, system.system), faults, chosen["nodes"], chosen["recording"])
         for line in introduction(rehearsal):
             say(line)
         with standing(rehearsal, system, keep, click.echo):
             outcome = Session(home, asked, echo=click.echo).run()
-    for line in (*recorded.summary(rehearsal, outcome.records), *summary(rehearsal, system, outcome.records)):
+    for line in (*recorded_run.summary(rehearsal, outcome.records), *summary(rehearsal, system, outcome.records)):
         say(line)
     return outcome.exit_code
 
 
 def introduction(rehearsal: "Rehearsal") -> list[str]:
     """Return the first lines: what is rehearsed, what was planted, and one line for each thing that is left out."""
-    from railyard.provision.rehearsal.recorded import name_of
+    from railyard.provision.rehearsal.recorded_run import name_of
 
-    nodes = f"{counted(len(rehearsal.nodes), 'node')} ({', '.join(rehearsal.nodes)})"
-    head = f"A rehearsal of {rehearsal.system}: {nodes}; planted: {rehearsal.planted}; nothing is measured"
+    nodes = f"{count_of(len(rehearsal.nodes), 'node')} ({', '.join(rehearsal.nodes)})"
+    head = f"A rehearsal of {rehearsal.system}: {nodes}; planted: {rehearsal.planted_words}; nothing is measured"
     played = [f"recordings: outputs of {name_of(Path(rehearsal.recording))} are played where they fit"]
     return [head, *(played if rehearsal.recording else ()), *(f"left out: {why}" for why in rehearsal.left_out)]

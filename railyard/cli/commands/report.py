@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.terminal import colour, tracked, width
-from railyard.base.wording import counted
+from railyard.base.terminal import colour, track, width
+from railyard.base.wording import count_of
 from railyard.cli.options import form_of
-from railyard.results.report.files import FORMATS, read_many, write_report, written
-from railyard.results.report.terminal import failing
+from railyard.results.report.files import FORMATS, read_many, write_format, write_report
+from railyard.results.report.terminal import format_failures
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
@@ -61,20 +61,22 @@ def command(
     form = form or form_of(output, _FORMS, "terminal")
     read = read_many(folders_named(runs or ("last",), lambda: runs_folder(find_home())))
     if why:
-        click.echo(failing(read.shown, width=width(), why=True) or "no test failed, and none was disturbed")
-        return 0 if read.passed else 1
+        click.echo(
+            format_failures(read.shown_records, width=width(), why=True) or "no test failed, and none was disturbed"
+        )
+        return 0 if read.is_pass else 1
     over_time = _over_time(read.records) if form == "html" and read.folder is None else ()
     if output:
-        write_report(output, written(read, form, over_time=over_time))
+        write_report(output, write_format(read, form, over_time=over_time))
         click.echo(f"wrote {output}", err=True)
     else:
-        click.echo(written(read, form, width=width(), colour=colour(), over_time=over_time), nl=False)
+        click.echo(write_format(read, form, width=width(), colour=colour(), over_time=over_time), nl=False)
     if plots:
         from railyard.results.report.plots import write_plots
 
         drawn = write_plots(read.records, plots, kind or "pdf")
-        click.echo(f"drew {counted(len(drawn), 'plot')} in {plots}", err=True)
-    return 0 if read.passed else 1
+        click.echo(f"drew {count_of(len(drawn), 'plot')} in {plots}", err=True)
+    return 0 if read.is_pass else 1
 
 
 def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
@@ -83,4 +85,4 @@ def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
     from railyard.results.history.series import series_of
     from railyard.results.history.text import over_time
 
-    return over_time([judge(one) for one in tracked(series_of(records), "judging figures over time")])
+    return over_time([judge(one) for one in track(series_of(records), "judging figures over time")])

@@ -14,15 +14,15 @@ import click
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
 from railyard.base.finding import problems, tally
 from railyard.base.paths import find_home, runs_folder
-from railyard.base.terminal import tracked
+from railyard.base.terminal import track
 from railyard.base.whole_file import write_whole
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cli.options import SINCE_AND_UNTIL, form_of
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
-    from railyard.results.store.query import Wanted
+    from railyard.results.store.query import RecordFilter
 
 _FORMS = {".json": "json", ".csv": "csv"}
 _STATES = ("pass", "fail", "disturbed", "report-only", "xfail", "not-tested")
@@ -172,7 +172,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
         click.echo(text, nl=False)
     else:
         _write(output, text)
-        click.echo(f"wrote {output}: {counted(len(values), 'record')}", err=True)
+        click.echo(f"wrote {output}: {count_of(len(values), 'record')}", err=True)
     return 0
 
 
@@ -199,7 +199,7 @@ def merge_command(sources: tuple[Path, ...]) -> int:
         for one in merge(home, source):
             _say_problems(one.problems)
             lost = lost or bool(one.problems)
-            click.echo(f"{one.run}: {counted(one.came, 'record')} came, {one.there} were here")
+            click.echo(f"{one.run}: {count_of(one.came, 'record')} came, {one.there} were here")
     return 1 if lost else 0
 
 
@@ -231,7 +231,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
         raise InputError(str(stored), "no stored run", "at least one", action="railyard run stores one")
     systems = [path.stem for path in (home / "systems").glob("*.yaml")]
     now = datetime.now(timezone.utc)
-    verified = [verify(folder, systems, now) for folder in tracked(found, "verifying runs")]
+    verified = [verify(folder, systems, now) for folder in track(found, "verifying runs")]
     findings = [each for one in verified for each in one.findings]
     records = sum(one.records for one in verified)
     if as_json:
@@ -240,11 +240,11 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     else:
         for each in findings:
             say(f"{each.where}: {each.weight}: {each.what}")
-        click.echo(f"{counted(records, 'record')} of {counted(len(found), 'run')}: {tally(findings)}")
+        click.echo(f"{count_of(records, 'record')} of {count_of(len(found), 'run')}: {tally(findings)}")
     return 1 if problems(findings) else 0
 
 
-def _build_query(home: Path, **chosen: Any) -> "Wanted":
+def _build_query(home: Path, **chosen: Any) -> "RecordFilter":
     from railyard.results.store import query
     from railyard.results.store.names import folders
     from railyard.results.store.nothing import refuse_unknown
@@ -253,7 +253,7 @@ def _build_query(home: Path, **chosen: Any) -> "Wanted":
     runs = chosen.pop("run")
     named = tuple(folder.name for word in runs for folder in folders(word, runs_folder(home)))
     asked: dict[str, Any] = {name: value if value != () else None for name, value in chosen.items()}
-    return query.Wanted(run=named or None, **asked)
+    return query.RecordFilter(run=named or None, **asked)
 
 
 def _values(records: "Sequence[Record]", scrub: bool) -> tuple[dict[str, Any], ...]:

@@ -13,13 +13,13 @@ from railyard.base.errors import SetupError
 from railyard.base.finding import Finding, problems, tally
 from railyard.base.terminal import width
 from railyard.base.text_table import table
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cli.say import say
 from railyard.results.report.text import number
 
 if TYPE_CHECKING:
     from railyard.cluster.soak.job import SoakJob
-    from railyard.cluster.soak.judge import Soaked
+    from railyard.cluster.soak.judge import SoakedRail
 
 
 @click.command(name="soak")
@@ -61,20 +61,20 @@ def command(
     Exit code: 0 no problem, 1 a problem, 2 it could not run.
     """
     from railyard.cluster.doctor.judge import order_findings
-    from railyard.cluster.soak.judge import findings, soaked
+    from railyard.cluster.soak.judge import findings, soaked_rails
     from railyard.cluster.soak.log import read
 
     if (hours, minutes, file).count(None) != 2:
         raise click.UsageError("give one of --hours, --minutes and --from")
-    wanted = _Wanted(seconds=(hours or 0.0) * 3600 + (minutes or 0.0) * 60, **asked)
+    wanted = _Request(seconds=(hours or 0.0) * 3600 + (minutes or 0.0) * 60, **asked)
     if dry_run and file is None:
         click.echo(_dry(wanted), nl=False)
         return 0
     path = file or _soak(wanted)
     kept, streams = read(path)
-    rails = soaked(kept)
+    rails = soaked_rails(kept)
     if not rails:
-        raise SetupError(f"soak: {path} has {counted(len(kept), 'reading')}, expected at least two of a rail")
+        raise SetupError(f"soak: {path} has {count_of(len(kept), 'reading')}, expected at least two of a rail")
     found = order_findings(findings(rails, streams))
     if as_json:
         told = {"format": 1, "seconds": kept[-1].at_s, "rails": [asdict(one) for one in rails]}
@@ -85,7 +85,7 @@ def command(
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Request:
     """What to soak: a system, for how many seconds, read after how many seconds, and the options for a job."""
 
     name: str
@@ -95,7 +95,7 @@ class _Wanted:
     stack: str | None
 
 
-def _soak(wanted: _Wanted) -> Path:
+def _soak(wanted: _Request) -> Path:
     """Run a soak, and return the file of its readings."""
     from railyard.base.paths import find_home, state_folder
     from railyard.cluster.soak.judge import Reading
@@ -103,7 +103,7 @@ def _soak(wanted: _Wanted) -> Path:
     from railyard.cluster.soak.log import Log
     from railyard.cluster.soak.under_scheduler import soak as soak_under_scheduler
     from railyard.provision.testbed.cluster import Testbed
-    from railyard.provision.testbed.lifecycle import provided, terminated_as_interrupted
+    from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted
     from railyard.provision.testbed.spec import spec_of
     from railyard.results.run_folder import new_run_id
     from railyard.site.systems.load import find_system
@@ -128,7 +128,7 @@ def _soak(wanted: _Wanted) -> Path:
                 f"soak: found a fabric, --nodes or --stack for {system.system}, expected none of them: on the virtual "
                 f"cluster every rail of every node is loaded"
             )
-        with provided(home, system, lambda sentence: click.echo(sentence, err=True)):
+        with provide_testbed(home, system, lambda sentence: click.echo(sentence, err=True)):
             bed = Testbed(home, spec_of(system))
             soak(bed, wanted.seconds, wanted.every_s, keeper(Log(path, system.system, streams(bed.spec))))
         return path
@@ -139,18 +139,18 @@ def _soak(wanted: _Wanted) -> Path:
     return path
 
 
-def _dry(wanted: _Wanted) -> str:
+def _dry(wanted: _Request) -> str:
     """Return the script of the job, and the script of its first load."""
     from railyard.base.paths import find_home, state_folder
 
     home = find_home()
     job = _job(home, wanted)
     first = job.loads[0]
-    shown = f"# {first.name}.sh, the first of {counted(len(job.loads), 'load')}\n{first.script}"
+    shown = f"# {first.name}.sh, the first of {count_of(len(job.loads), 'load')}\n{first.script}"
     return f"{job.script(state_folder(home) / 'soaks' / 'RUN')}\n{shown}"
 
 
-def _job(home: Path, wanted: _Wanted) -> "SoakJob":
+def _job(home: Path, wanted: _Request) -> "SoakJob":
     """Return the job of a soak under a scheduler. Raises SetupError for a system that cannot have one."""
     from railyard.base.errors import did_you_mean
     from railyard.cluster.soak.job import expand_nodes, plan_soak
@@ -182,7 +182,7 @@ def _job(home: Path, wanted: _Wanted) -> "SoakJob":
 _HEADS = ("node", "rail", "sent\nMB/s", "received\nMB/s", "least\nMB/s", "link\nchanges")
 
 
-def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: int, seconds: float) -> str:
+def _text(rails: "tuple[SoakedRail, ...]", found: "tuple[Finding, ...]", readings: int, seconds: float) -> str:
     """Return one line per rail, then the findings, then how much was looked at."""
     from railyard.cluster.soak.judge import duration
 
@@ -193,6 +193,6 @@ def _text(rails: "tuple[Soaked, ...]", found: "tuple[Finding, ...]", readings: i
     lines = table(_HEADS, rows, width(), right=(2, 3, 4), words=(0, 1))
     lines += [f"{one.weight}: {one.sentence}" for one in found]
     lines.append(
-        f"{counted(len(rails), 'rail')}, {counted(readings, 'reading')} in {duration(seconds)}: {tally(found)}"
+        f"{count_of(len(rails), 'rail')}, {count_of(readings, 'reading')} in {duration(seconds)}: {tally(found)}"
     )
     return "\n".join(lines)

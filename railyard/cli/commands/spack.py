@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.paths import find_home
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
     from railyard.provision.spack.request import Request
-    from railyard.provision.spack.upkeep import Built
+    from railyard.provision.spack.upkeep import BuiltEnvironment
 
 _system = click.option(
     "--system", "name", default="virtual", show_default=True, help="The system: NAME of systems/NAME.yaml."
@@ -245,21 +245,21 @@ def gc(name: str, verbose: bool) -> int:
     root = requests[0].root
     root.mkdir(parents=True, exist_ok=True)
     removed = upkeep.collect(requests, calls.find(find_home(), click.echo, verbose), click.echo, root / "gc.log")
-    click.echo(f"{counted(removed, 'environment')} removed")
+    click.echo(f"{count_of(removed, 'environment')} removed")
     return 0
 
 
 def _requests(name: str, stacks: tuple[str, ...]) -> "tuple[Request, ...]":
-    from railyard.provision.spack.wanted import requests
+    from railyard.provision.spack.build_requests import requests
 
     return requests(find_home(), name, stacks)
 
 
-def _is_good(each: "Built") -> bool:
+def _is_good(each: "BuiltEnvironment") -> bool:
     return each.current and each.marker is not None and each.stale is None
 
 
-def _status_lines(request: "Request", found: "tuple[Built, ...]") -> list[str]:
+def _status_lines(request: "Request", found: "tuple[BuiltEnvironment, ...]") -> list[str]:
     lines = []
     if not any(each.current for each in found):
         hint = f"railyard spack install --system {request.system} --stack {request.stack}"
@@ -270,7 +270,7 @@ def _status_lines(request: "Request", found: "tuple[Built, ...]") -> list[str]:
     return lines
 
 
-def _state(each: "Built") -> str:
+def _state(each: "BuiltEnvironment") -> str:
     from railyard.provision.spack.upkeep import age
 
     if each.marker is None:

@@ -95,10 +95,10 @@ def pipeline(
     if settings.build:
         made[f"{system} build"] = _building(system, settings)
     for job in measuring:
-        made[job.name] = _measuring(system, job, settings, allocation)
-    made[f"{system} report"] = _reporting(system, measuring, settings)
-    made[f"{system} keep"] = _keeping(system, settings)
-    made[f"{system} compare"] = _comparing(system, settings)
+        made[job.name] = _measure_job(system, job, settings, allocation)
+    made[f"{system} report"] = _report_job(system, measuring, settings)
+    made[f"{system} keep"] = _keep_job(system, settings)
+    made[f"{system} compare"] = _compare_job(system, settings)
     if settings.pages:
         made["pages"] = _publishing(settings)
     return made
@@ -143,15 +143,15 @@ def _building(system: str, settings: Settings) -> dict[str, Any]:
         "timeout": settings.timeout,
         # Two builds at the same time would wait for each other's lock until their time is over.
         "resource_group": f"railyard-build-{system}",
-        "script": [*lines.enter(place), lines.called(place, "spack", "install", "--system", system)],
+        "script": [*lines.enter(place), lines.format_call(place, "spack", "install", "--system", system)],
     }
 
 
-def _measuring(system: str, job: Job, settings: Settings, allocation: Callable[[Job], str] | None) -> dict[str, Any]:
+def _measure_job(system: str, job: Job, settings: Settings, allocation: Callable[[Job], str] | None) -> dict[str, Any]:
     folder, place = f"{RESULTS}/{job.folder}", settings.place
     asked = {} if allocation is None else {"SCHEDULER_PARAMETERS": allocation(job)}
     options = [*job.options, *(["--spack"] if settings.build else []), *(["--one-allocation"] if asked else [])]
-    call = lines.called(place, "run", *options, more=place.options)
+    call = lines.format_call(place, "run", *options, more=place.options)
     return {
         "stage": "measure",
         "rules": _AFTER_SUCCESS,
@@ -170,7 +170,7 @@ def _measuring(system: str, job: Job, settings: Settings, allocation: Callable[[
     }
 
 
-def _reporting(system: str, measuring: Sequence[Job], settings: Settings) -> dict[str, Any]:
+def _report_job(system: str, measuring: Sequence[Job], settings: Settings) -> dict[str, Any]:
     """Return the job that makes one page of all jobs. It gives no verdict of its own."""
     # Run it also after a failed verdict, which ends the stage before: then people need the page most.
     return _login("report", settings, _ALWAYS) | {
@@ -182,7 +182,7 @@ def _reporting(system: str, measuring: Sequence[Job], settings: Settings) -> dic
     }
 
 
-def _keeping(system: str, settings: Settings) -> dict[str, Any]:
+def _keep_job(system: str, settings: Settings) -> dict[str, Any]:
     """Return the job that keeps a branch's results, for merge requests into this branch."""
     return _login("report", settings, [{"if": "$CI_COMMIT_BRANCH", "when": "always"}]) | {
         # If two jobs added to one cache at the same time, the later one would drop what the other added.
@@ -192,7 +192,7 @@ def _keeping(system: str, settings: Settings) -> dict[str, Any]:
     }
 
 
-def _comparing(system: str, settings: Settings) -> dict[str, Any]:
+def _compare_job(system: str, settings: Settings) -> dict[str, Any]:
     """Return the job that compares a merge request's results with those of its target branch."""
     return _login("report", settings, [{"if": "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "when": "always"}]) | {
         "cache": _cache(system, "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "pull"),
@@ -204,7 +204,7 @@ def _comparing(system: str, settings: Settings) -> dict[str, Any]:
 def _publishing(settings: Settings) -> dict[str, Any]:
     """Return the job that publishes the page: GitLab knows it by its name. Only the default branch has it."""
     return _login("publish", settings, [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH", "when": "always"}]) | {
-        "script": lines.published(),
+        "script": lines.page_lines(),
         "artifacts": {"paths": ["public"]},
     }
 

@@ -46,7 +46,7 @@ def enter(place: Place) -> list[str]:
     return [f"cd {folder}", place.prepare or "make venv"]
 
 
-def called(place: Place, *words: str, more: str = "") -> str:
+def format_call(place: Place, *words: str, more: str = "") -> str:
     """Return a call of railyard with these words, each quoted, and with the site's own options."""
     program = shlex.quote(place.program) if place.program else ".venv/bin/railyard"
     return " ".join([program, words[0], *map(shlex.quote, words[1:]), *map(shlex.quote, split(more))])
@@ -80,7 +80,7 @@ def reporting_lines(place: Place, folders: Sequence[str]) -> list[str]:
         "  fi\n"
         "done\n",
         "code=0",
-        f'{called(place, "report")} "$results"/*/records.jsonl -o "$CI_PROJECT_DIR/{PAGE}" || code=$?',
+        f'{format_call(place, "report")} "$results"/*/records.jsonl -o "$CI_PROJECT_DIR/{PAGE}" || code=$?',
         # 1 says that a verdict failed: the job itself has said so already. 2 says that there is no page.
         '[ "$code" -le 1 ]',
     ]
@@ -111,13 +111,13 @@ def comparing_lines(place: Place) -> list[str]:
         *_joining_lines("nothing is compared", f" | tee {COMPARISON}"),
         *enter(place),
         "code=0",
-        f'{called(place, "compare")} {files}{own} >"$CI_PROJECT_DIR/{COMPARISON}" || code=$?',
+        f'{format_call(place, "compare")} {files}{own} >"$CI_PROJECT_DIR/{COMPARISON}" || code=$?',
         f'cat "$CI_PROJECT_DIR/{COMPARISON}"',
         'exit "$code"',
     ]
 
 
-def published() -> list[str]:
+def page_lines() -> list[str]:
     """Return the lines that put the page where GitLab Pages expects it."""
     return ["mkdir -p public", f"cp {PAGE} public/index.html"]
 

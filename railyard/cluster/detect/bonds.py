@@ -1,7 +1,7 @@
 """Bonds of network interfaces (LAG): which interfaces are in a bond, and how many of them carry traffic at once."""
 
 from railyard.cluster.detect.source import Source
-from railyard.hardware.bonding import carrying
+from railyard.hardware.bonding import active_ports
 
 _NET = "/sys/class/net"
 
@@ -16,4 +16,4 @@ def bonded_ports(source: Source, interface: str | None) -> int:
     if interface is None:
         return 1
     mode = (source.read(f"{_NET}/{interface}/bonding/mode") or "").partition(" ")[0]
-    return carrying(mode, max(1, len(members_of(source, interface))))
+    return active_ports(mode, max(1, len(members_of(source, interface))))

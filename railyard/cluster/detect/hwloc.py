@@ -28,7 +28,7 @@ def _places(element: ElementTree.Element, domain: int | None) -> Iterator[tuple[
     """Yield each device below an element, and the domain of the nearest part of the machine above it."""
     nodeset = element.get("nodeset")
     if nodeset is not None:
-        domain = _only(nodeset)
+        domain = _single_bit(nodeset)
     name = {"PCIDev": element.get("pci_busid"), "OSDev": element.get("name")}.get(element.get("type", ""))
     if name:
         yield name, domain
@@ -36,7 +36,7 @@ def _places(element: ElementTree.Element, domain: int | None) -> Iterator[tuple[
         yield from _places(child, domain)
 
 
-def _only(nodeset: str) -> int | None:
+def _single_bit(nodeset: str) -> int | None:
     """Return the one bit of a set such as ``0x00000002``, or ``0x1,0x00000000`` of 32 bits a word; None for others."""
     try:
         bits = sum(int(word or "0", 16) << 32 * place for place, word in enumerate(reversed(nodeset.split(","))))

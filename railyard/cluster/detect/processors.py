@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cluster.detect.source import Source
 
 _CPUS = "/sys/devices/system/cpu"
@@ -30,10 +30,10 @@ class Processors:
     @property
     def words(self) -> str:
         """How the cores are arranged: ``2 sockets of 56 cores, 2 threads a core``."""
-        threads = f"{counted(self.threads_a_core, 'thread')} a core"
+        threads = f"{count_of(self.threads_a_core, 'thread')} a core"
         if self.sockets is None:
             return threads
-        return f"{counted(self.sockets, 'socket')} of {counted(self.cores // self.sockets, 'core')}, {threads}"
+        return f"{count_of(self.sockets, 'socket')} of {count_of(self.cores // self.sockets, 'core')}, {threads}"
 
 
 def processors_of(source: Source) -> Processors | None:

@@ -44,7 +44,7 @@ class Scheduler:
     remarks: tuple[str, ...] = ()
 
     @property
-    def chosen(self) -> Partition | None:
+    def default_partition(self) -> Partition | None:
         """The default partition, else the largest one."""
         there = [one for one in self.partitions if one.up]
         named = next((one for one in there if one.default), None)
@@ -120,7 +120,7 @@ def _flux(source: Source) -> Scheduler | None:
 
 def _with_choice(found: Scheduler, option: str) -> Scheduler:
     """Return the scheduler with its chosen partition and its nodes; if that is not the default, a remark says so."""
-    chosen = found.chosen
+    chosen = found.default_partition
     if chosen is None:
         return found
     remarks = list(found.remarks)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from railyard.cluster.detect.found import Found
+from railyard.cluster.detect.detected_cluster import DetectedCluster
 from railyard.cluster.detect.software import FoundStack
 from railyard.cluster.detect.yaml_text import GUESSED, comment, scalar
 from railyard.stacks.ask import why_not
@@ -14,7 +14,7 @@ SPACK_BENCHMARKS = ("osu", "imb")
 NEEDS_HARDWARE = "hpl"
 
 
-def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
+def stacks_text(found: DetectedCluster, environments: Collection[str]) -> Iterator[str]:
     """Yield the lines below ``stacks:``; ``environments`` are the stacks whose benchmarks Spack builds."""
     listed = _usable_stacks(found)
     for stack in found.software.stacks:
@@ -30,7 +30,7 @@ def stacks_text(found: Found, environments: Collection[str]) -> Iterator[str]:
         yield from _benchmark_lines(found)
 
 
-def missing_parts(found: Found, environments: Collection[str]) -> tuple[str, ...]:
+def missing_parts(found: DetectedCluster, environments: Collection[str]) -> tuple[str, ...]:
     """Return a sentence for each missing thing without which benchmarks cannot run, whatever else the file says."""
     sentences = []
     if found.scheduler.name == "local":
@@ -51,7 +51,7 @@ def missing_parts(found: Found, environments: Collection[str]) -> tuple[str, ...
     return tuple(sentences)
 
 
-def _usable_stacks(found: Found) -> tuple[FoundStack, ...]:
+def _usable_stacks(found: DetectedCluster) -> tuple[FoundStack, ...]:
     """Return the stacks that can run over at least one of the fabrics."""
     kinds = {fabric.first.kind for fabric in found.fabrics}
     return tuple(
@@ -59,13 +59,13 @@ def _usable_stacks(found: Found) -> tuple[FoundStack, ...]:
     )
 
 
-def _is_built(found: Found, environments: Collection[str]) -> bool:
+def _is_built(found: DetectedCluster, environments: Collection[str]) -> bool:
     listed = _usable_stacks(found)
     bare = any(not stack.benchmarks and stack.name in environments for stack in listed)
     return bare or all(not STACKS[stack.name].is_mpi for stack in listed)
 
 
-def _stack(stack: FoundStack, environments: Collection[str], found: Found) -> Iterator[str]:
+def _stack(stack: FoundStack, environments: Collection[str], found: DetectedCluster) -> Iterator[str]:
     yield f"  {stack.name}:  # {stack.how}"
     if stack.module is not None:
         yield f"    modules: [{scalar(stack.module)}]"
@@ -89,7 +89,7 @@ def _stack(stack: FoundStack, environments: Collection[str], found: Found) -> It
         yield "    # No benchmarks of it were found, and no environment of Spack is for it: name them under benchmarks."
 
 
-def _benchmark_lines(found: Found) -> Iterator[str]:
+def _benchmark_lines(found: DetectedCluster) -> Iterator[str]:
     tools = [*SPACK_BENCHMARKS, *([NEEDS_HARDWARE] if found.node.processors else [])]
     yield "    spack:"
     yield f"      benchmarks: [{', '.join(tools)}]"

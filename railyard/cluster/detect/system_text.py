@@ -4,8 +4,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from railyard.base.wording import listing
+from railyard.cluster.detect.detected_cluster import DetectedCluster
 from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
-from railyard.cluster.detect.found import Found
 from railyard.cluster.detect.ports import Port
 from railyard.cluster.detect.stack_text import missing_parts, stacks_text
 from railyard.cluster.detect.yaml_text import GUESSED, LEFT_OUT, MISSING, TRAP, comment, scalar
@@ -27,7 +27,7 @@ _TITLES = {
 }
 
 
-def system_text(found: Found, name: str, where: str, environments: Collection[str]) -> str:
+def system_text(found: DetectedCluster, name: str, where: str, environments: Collection[str]) -> str:
     """Return systems/NAME.yaml. ``where``: what was looked at. ``environments``: what Spack builds benchmarks for."""
     lines = [
         "# yaml-language-server: $schema=schema.json",
@@ -77,7 +77,7 @@ def references_text(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _description(found: Found) -> str:
+def _description(found: DetectedCluster) -> str:
     """Return the system in one line: its rails, its processors and GPUs."""
     rails = [
         f"{_count(len(fabric.ports))} of {_TITLES[fabric.first.kind]} {_rate(fabric.first)}" for fabric in found.fabrics
@@ -107,7 +107,7 @@ def _comment_each(mark: str, sentences: Iterable[str]) -> Iterator[str]:
         yield from comment(f"{mark}: {sentence}")
 
 
-def _gpus(found: Found) -> Iterator[str]:
+def _gpus(found: DetectedCluster) -> Iterator[str]:
     """Yield how many GPUs are in each memory domain; the rails' comments say the rails' domains."""
     domains = [gpu.numa for gpu in found.node.gpus if gpu.numa is not None]
     if domains:
@@ -115,7 +115,7 @@ def _gpus(found: Found) -> Iterator[str]:
         yield from comment(f"GPUs: {listing(counts)}.")
 
 
-def _hostnames(found: Found) -> Iterator[str]:
+def _hostnames(found: DetectedCluster) -> Iterator[str]:
     stem = re.sub(r"[0-9]+$", "", found.node.hostname.split(".")[0])
     if not stem:
         yield "hostnames: []"
@@ -125,11 +125,11 @@ def _hostnames(found: Found) -> Iterator[str]:
     yield f"hostnames: [{scalar(pattern)}]"
 
 
-def _scheduling(found: Found) -> Iterator[str]:
+def _scheduling(found: DetectedCluster) -> Iterator[str]:
     scheduler = found.scheduler
     for remark in scheduler.remarks:
         yield from comment(f"{GUESSED}: {remark}")
-    others = [one for one in scheduler.partitions if one.up and one is not scheduler.chosen]
+    others = [one for one in scheduler.partitions if one.up and one is not scheduler.default_partition]
     if others:
         sizes = [one.name if one.nodes is None else f"{one.name} ({one.nodes} nodes)" for one in others]
         yield from comment(
@@ -148,7 +148,7 @@ def _scheduling(found: Found) -> Iterator[str]:
         yield "jobs: {exclusive: true}"
 
 
-def _nodes(found: Found, where: str) -> Iterator[str]:
+def _nodes(found: DetectedCluster, where: str) -> Iterator[str]:
     scheduler, processors = found.scheduler, found.node.processors
     yield "nodes:"
     if scheduler.name == "local":

@@ -28,7 +28,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
     return Login(
         python=sys.version_info[:2],
         reframe=_version("reframe-hpc"),
-        programs={name: _where(home, name) for name in needed_programs(system)},
+        programs={name: _find_program(home, name) for name in needed_programs(system)},
         paths={path: Path(path).exists() for path in _paths(system, home)},
         state=state,
         file_clock_s=clock,
@@ -36,7 +36,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
     ), system
 
 
-def _where(home: Path, name: str) -> str | None:
+def _find_program(home: Path, name: str) -> str | None:
     return program.program(home) if name == "spack" else shutil.which(name)
 
 

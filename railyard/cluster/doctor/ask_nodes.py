@@ -85,7 +85,7 @@ def _by_hand(home: Path, system: System, script: Path) -> str:
     folder, keeps = state_folder(home) / "doctor-nodes", state_folder(home) / node_files.SCRIPT
     try:
         shutil.rmtree(folder, ignore_errors=True)
-        asking = node_files.prepared(folder, _BY_HAND, system.nodes.number)
+        asking = node_files.prepare_folder(folder, _BY_HAND, system.nodes.number)
         keeps.write_text(node_files.script_text(), encoding="utf-8")
     except OSError as error:
         raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), but the nodes write there") from None
@@ -109,7 +109,7 @@ def _by_srun(home: Path, system: System, count: int | None, script: Path, before
         raise SetupError(f"doctor: {state_folder(home)} cannot be written ({error.strerror})") from None
 
 
-def _of_files(asking: node_files.Asking, words: list[str], expected: tuple[str, ...]) -> Answer:
+def _of_files(asking: node_files.AnswerFolder, words: list[str], expected: tuple[str, ...]) -> Answer:
     """Return what the nodes wrote, or printed if they could not write."""
     begun = time.time()
     try:
@@ -129,7 +129,7 @@ def _of_files(asking: node_files.Asking, words: list[str], expected: tuple[str, 
     )
     nodes = (*(node for found in gathered.values for node in found), *by_launcher)
     if not nodes and not gathered.faults:
-        raise _unanswered(ended, asking.count, "srun")
+        raise _no_answer_error(ended, asking.count, "srun")
     if gathered.faults:
         node_files.keep(asking)
     faults = [
@@ -147,7 +147,7 @@ def _of_files(asking: node_files.Asking, words: list[str], expected: tuple[str, 
     )
 
 
-def _old_way(asking: node_files.Asking, nodes: dict[str, str]) -> list[Finding]:
+def _old_way(asking: node_files.AnswerFolder, nodes: dict[str, str]) -> list[Finding]:
     """Return the remarks about nodes that answered through the launcher, one for each reason."""
     said = {"unseen": "does not see", "closed": "may not write into"}
     found = []
@@ -177,12 +177,12 @@ def _step(words: list[str]) -> Answer:
     try:
         ended = _run(words)
     except subprocess.TimeoutExpired:
-        raise _unanswered(None, 1, words[0]) from None
+        raise _no_answer_error(None, 1, words[0]) from None
     except OSError as error:
         raise _not_started(words, error) from None
     nodes = parse(ended[1])
     if not nodes:
-        raise _unanswered(ended, 1, words[0])
+        raise _no_answer_error(ended, 1, words[0])
     return Answer(nodes, (begun, time.time()), (), 1)
 
 
@@ -190,7 +190,7 @@ def _not_started(words: Sequence[str], error: OSError) -> SetupError:
     return SetupError(f"doctor: {words[0]} cannot be started ({error.strerror}); load its module")
 
 
-def _unanswered(ended: tuple[int, str, str] | None, count: int, program: str) -> SetupError:
+def _no_answer_error(ended: tuple[int, str, str] | None, count: int, program: str) -> SetupError:
     """Return the error for a step in which no node answered; ``ended`` is None if it did not end in time."""
     if ended is None:
         return SetupError(
@@ -227,10 +227,10 @@ def _in_testbed(home: Path, system: System, count: int | None, script: Path, ech
     """
     from railyard.cluster.doctor.transfers import calibrate
     from railyard.provision.testbed.cluster import Testbed
-    from railyard.provision.testbed.lifecycle import provided
+    from railyard.provision.testbed.lifecycle import provide_testbed
     from railyard.provision.testbed.spec import spec_of
 
-    with provided(home, system, echo):
+    with provide_testbed(home, system, echo):
         bed = Testbed(home, spec_of(system))
         if is_slurm(system.scheduler):
             return replace(_by_srun(home, system, count, script, way_in(system, home)), calibration=calibrate(bed))

@@ -38,7 +38,7 @@ def findings(transfer: Transfer) -> Iterator[Finding]:
     Bytes that leave by another rail also arrive by another one: then the receiver is not to blame.
     """
     yield from _end(transfer, transfer.sender, "sent", transfer.sent)
-    if _astray(transfer, transfer.sent) is None:
+    if _find_stray_rail(transfer, transfer.sent) is None:
         yield from _end(transfer, transfer.receiver, "received", transfer.received)
 
 
@@ -50,7 +50,7 @@ def not_calibrated(where: str, why: str) -> Finding:
 def _end(transfer: Transfer, node: str, word: str, grown: Mapping[str, int | None]) -> Iterator[Finding]:
     where, bytes_ = f"{node} {transfer.rail}", grown.get(transfer.rail)
     said = f"{traffic(transfer.payload_bytes)} were {word}"
-    astray = _astray(transfer, grown)
+    astray = _find_stray_rail(transfer, grown)
     if bytes_ is None:
         yield problem(where, f"{said}, and its counter could not be read", "check the driver in the system's file")
     elif astray is not None:
@@ -71,7 +71,7 @@ def _end(transfer: Transfer, node: str, word: str, grown: Mapping[str, int | Non
         )
 
 
-def _astray(transfer: Transfer, grown: Mapping[str, int | None]) -> str | None:
+def _find_stray_rail(transfer: Transfer, grown: Mapping[str, int | None]) -> str | None:
     """Return the rail of the same end that carried the bytes in place of this one, or None."""
     if (grown.get(transfer.rail) or 0) >= transfer.payload_bytes:
         return None

@@ -12,13 +12,13 @@ from pathlib import Path
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.paths import state_folder
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.job import node_files, slurm
-from railyard.job.launch import SRUN, Ranks, device_name, exported, plan_launch, runs_as_root
+from railyard.job.launch import SRUN, Ranks, device_name, escape_exports, plan_launch, runs_as_root
 from railyard.parsers.slurm import jobs as slurm_jobs
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm
-from railyard.site.systems.module_system import FIX, unloaded
+from railyard.site.systems.module_system import FIX, find_unloaded
 from railyard.stacks.table import STACKS
 
 #: How long the job may wait and run, in seconds. A full queue says nothing about the set-up.
@@ -31,7 +31,7 @@ _NODE = "railyard-node "
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class JobResult:
     """What became of the job: its number, what it printed, and why it did not end, None if it did."""
 
     job: str
@@ -54,7 +54,7 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
     nodes = min(count or _NODES, system.nodes.number)
     folder = state_folder(site.home) / "doctor"
     # Many nodes write a file each; a few nodes print one short line per node.
-    asking = node_files.Asking(folder, "doctor", nodes) if nodes > node_files.FLAT else None
+    asking = node_files.AnswerFolder(folder, "doctor", nodes) if nodes > node_files.FLAT else None
     lines, found = _steps(site, nodes, asking)
     shutil.rmtree(folder, ignore_errors=True)
     try:
@@ -62,7 +62,7 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
         if asking is not None:
             (folder / node_files.SCRIPT).write_text(node_files.script_text(), encoding="utf-8")
             for name in system.stacks:
-                node_files.prepared(folder / name, asking.tag, nodes)
+                node_files.prepare_folder(folder / name, asking.tag, nodes)
         (folder / _SCRIPT).write_text("\n".join(["#!/bin/sh", *lines, ""]), encoding="utf-8")
     except OSError as error:
         raise SetupError(f"doctor: {folder} cannot be written ({error.strerror}), but jobs write there too") from None
@@ -72,7 +72,7 @@ def findings(site: Site, count: int | None, before: Sequence[str] = ()) -> tuple
     return (*found, *_judge_job(sent, nodes, folder, asking))
 
 
-def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[list[str], list[Finding]]:
+def _steps(site: Site, nodes: int, asking: node_files.AnswerFolder | None) -> tuple[list[str], list[Finding]]:
     """Return the script's lines, one step per stack, and a finding for each stack that a job cannot use.
 
     With ``asking``, each node writes a file into a folder per stack; without it, each node prints a line.
@@ -80,7 +80,7 @@ def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[li
     system, lines, found = site.system, [], []
     fabric, first = next(iter(system.fabrics.items()))
     devices = (device_name(first.rails[0]),)
-    unloaded_stacks = dict(unloaded(system))
+    unloaded_stacks = dict(find_unloaded(system))
     for name, entry in system.stacks.items():
         where = f"{name} on {system.system}"
         if name in unloaded_stacks:
@@ -96,7 +96,7 @@ def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[li
                 found.append(problem(where, str(error)))
                 continue
             start = ["srun", *launch.options]
-            env = "".join(f"export {key}={value}; " for key, value in exported(launch.env).items())
+            env = "".join(f"export {key}={value}; " for key, value in escape_exports(launch.env).items())
         loads = "".join(f"module load {shlex.quote(module)} && " for module in entry.modules)
         command = ["sh", "-c", f"echo {_NODE}{name} $(uname -n)"]
         if asking is not None:
@@ -107,7 +107,7 @@ def _steps(site: Site, nodes: int, asking: node_files.Asking | None) -> tuple[li
     return lines, found
 
 
-def _send_job(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Sent:
+def _send_job(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> JobResult:
     """Send the job and return what became of it; cancel it if it does not end in time."""
     output = folder / _OUTPUT
     words = [
@@ -127,20 +127,22 @@ def _send_job(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Se
                 if not isinstance(error, subprocess.TimeoutExpired):
                     slurm.answer([*before, "scancel", _number(out)])
                     raise
-                return Sent(_number(out), "", _unfinished(_number(out), where, before))
+                return JobResult(_number(out), "", _cancel_unfinished(_number(out), where, before))
     except OSError as error:
         raise SetupError(f"doctor: sbatch cannot be started ({error.strerror}); load Slurm's module") from None
     job = _number(out)
     if not job:
         refused = " ".join(said.split()) or f"exit code {running.returncode} and no output"
-        return Sent("", "", problem(where, f"sbatch refused it: {refused}", "see jobs and access in the system's file"))
+        return JobResult(
+            "", "", problem(where, f"sbatch refused it: {refused}", "see jobs and access in the system's file")
+        )
     record = slurm_jobs.parse_job(slurm.show_job(job, before)[0])
-    ended = None if record is None else slurm_jobs.ended(record)
+    ended = None if record is None else slurm_jobs.find_end(record)
     wrong = None if ended is None else problem(where, ended.sentence)
-    return Sent(job, _read(output), wrong)
+    return JobResult(job, _read(output), wrong)
 
 
-def _unfinished(job: str, where: str, before: Sequence[str]) -> Finding:
+def _cancel_unfinished(job: str, where: str, before: Sequence[str]) -> Finding:
     """Cancel a job that took too long, and return the finding about it."""
     record = slurm_jobs.parse_job(slurm.show_job(job, before)[0])
     slurm.answer([*before, "scancel", job])
@@ -162,7 +164,7 @@ def _read(output: Path) -> str:
     return ""
 
 
-def _judge_job(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking | None) -> list[Finding]:
+def _judge_job(sent: JobResult, nodes: int, folder: Path, asking: node_files.AnswerFolder | None) -> list[Finding]:
     if not sent.text:
         what = f"what job {sent.job} printed into {folder} cannot be read after {_SEEN_WITHIN_S} s"
         return [problem("job", what, "put the site's folder on a file system that nodes and this host share")]
@@ -187,7 +189,7 @@ def _judge_job(sent: Sent, nodes: int, folder: Path, asking: node_files.Asking |
             continue
         said = "; ".join(line.strip() for line in own if not line.startswith(_NODE) and line.strip())
         found += (problem(each.node, each.what, each.fix) for each in faults)
-        what = f"its step reached {len(reached)} of {counted(nodes, 'node')} and ended with exit code {step['code']}"
+        what = f"its step reached {len(reached)} of {count_of(nodes, 'node')} and ended with exit code {step['code']}"
         found.append(problem(f"{stack} in job {sent.job}", f"{what}: {said or 'it printed nothing'}"))
     if not codes:
         said = "; ".join(lines[-3:]) or "it printed nothing"

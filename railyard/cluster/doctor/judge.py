@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from railyard.base.finding import Finding
 from railyard.base.wording import few
 from railyard.cluster.detect.source import natural
-from railyard.cluster.doctor import between, node_rules, rail_ports, rail_rules
+from railyard.cluster.doctor import compare_nodes, node_rules, rail_ports, rail_rules
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.site.systems.model import System
 
@@ -15,9 +15,13 @@ def of_nodes(
 ) -> tuple[Finding, ...]:
     """Return what is wrong, problems first. ``step``: when the job step began and ended, in seconds since 1970."""
     nodes = sorted(nodes, key=lambda node: natural(node.name))
-    found: list[Finding] = [*between.answered(nodes, expected), *between.unique(nodes), *between.differing(nodes)]
+    found: list[Finding] = [
+        *compare_nodes.find_unanswered(nodes, expected),
+        *compare_nodes.unique(nodes),
+        *compare_nodes.find_differing(nodes),
+    ]
     if step is not None:
-        found += between.clocks(nodes, *step)
+        found += compare_nodes.clocks(nodes, *step)
     for node in nodes:
         for rule in node_rules.RULES:
             found += rule(node, system)

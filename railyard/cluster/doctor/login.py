@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from railyard.base.finding import Finding, problem, remark
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.model import System
-from railyard.site.systems.module_system import FIX, unloaded
+from railyard.site.systems.module_system import FIX, find_unloaded
 
 WHERE = "login"
 #: A scheduler in ReFrame's words -> the commands that its backend calls.
@@ -72,7 +72,7 @@ def findings(login: Login, system: System) -> Iterator[Finding]:
         yield from _stacks(login, system)
         if login.shared is not None:
             yield problem(system.system, login.shared, ASK_FOR_WHOLE_NODES)
-        for _, why in unloaded(system):
+        for _, why in find_unloaded(system):
             yield problem(system.system, why, FIX)
 
 

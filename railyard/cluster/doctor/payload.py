@@ -15,7 +15,7 @@ _CHUNK = 1 << 20
 
 def send(own: str, peer: str, port: int, size: int) -> None:
     """Send so many bytes and wait until the peer has closed. Raises OSError, for example TimeoutError."""
-    with _connected(own, peer, port) as line:
+    with _connect_to_peer(own, peer, port) as line:
         for begin in range(0, size, _CHUNK):
             line.sendall(bytes(min(_CHUNK, size - begin)))
         line.shutdown(socket.SHUT_WR)
@@ -35,7 +35,7 @@ def receive(own: str, port: int, size: int) -> bool:
     return count == size
 
 
-def _connected(own: str, peer: str, port: int) -> socket.socket:
+def _connect_to_peer(own: str, peer: str, port: int) -> socket.socket:
     """Return a connection. Try again for a while: the peer may begin to listen later than this process starts."""
     end = time.monotonic() + _LIMIT_S
     while True:

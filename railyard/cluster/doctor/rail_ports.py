@@ -6,10 +6,10 @@ from dataclasses import replace
 from railyard.base.finding import Finding
 from railyard.cluster.detect.rates import roce_mtu
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.cluster.fabric.expected import VERBS, expected_of
+from railyard.cluster.fabric.expected_fabric import VERBS, expected_of
 from railyard.cluster.fabric.judge import of_kind
 from railyard.cluster.fabric.link_state import link_findings
-from railyard.cluster.fabric.model import Card, Expected, Readings, SlotState
+from railyard.cluster.fabric.model import Card, ExpectedFabric, Readings, SlotState
 from railyard.cluster.fabric.model import Finding as OfFabric
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
@@ -19,7 +19,7 @@ from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.model import Fabric, Rail, System
 
 #: Takes what is expected and what was read; returns what differs.
-Judge = Callable[[Expected, Readings], list[OfFabric]]
+Judge = Callable[[ExpectedFabric, Readings], list[OfFabric]]
 _JUDGES: tuple[Judge, ...] = (link_findings, slot_findings, uniform_findings)
 
 

@@ -9,7 +9,7 @@ from itertools import combinations
 from railyard.base.finding import Finding, problem, remark
 from railyard.cluster.detect.rates import plain_link
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.cluster.fabric.expected import VERBS
+from railyard.cluster.fabric.expected_fabric import VERBS
 from railyard.job.launch import device_name
 from railyard.site.systems.model import Fabric, Rail
 
@@ -24,7 +24,7 @@ def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]
             said = node.device(device_name(rail))
             if said.get("there") == "no":
                 yield problem(
-                    _where(node, rail),
+                    _place_words(node, rail),
                     "there is no such device",
                     "correct the rail in the system's file (railyard detect on a node prints its devices), or the node",
                 )
@@ -33,7 +33,9 @@ def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]
                     yield from rule(node, fabric, rail, said)
             else:
                 yield remark(
-                    _where(node, rail), "the answer does not mention it", "name every rail when doctor.sh is called"
+                    _place_words(node, rail),
+                    "the answer does not mention it",
+                    "name every rail when doctor.sh is called",
                 )
         yield from arp_flux(node, fabric)
 
@@ -45,10 +47,10 @@ def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) 
     now, carrier = said.get("state", ""), said.get("carrier")
     down = bool(now) and "ACTIVE" not in now and now != "up"
     if not now and carrier == "off":
-        yield problem(_where(node, rail), "it is switched off", f"ip link set {said.get('interface')} up")
+        yield problem(_place_words(node, rail), "it is switched off", f"ip link set {said.get('interface')} up")
     elif down or (not now and carrier == "0"):
         words = f"its port is {now}" if now else "it has no carrier"
-        yield problem(_where(node, rail), words, "check its cable, and the switch port at the other end")
+        yield problem(_place_words(node, rail), words, "check its cable, and the switch port at the other end")
 
 
 def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
@@ -59,7 +61,7 @@ def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -
     gbit_s = int(speed) / 1000
     if isinstance(fabric.declared_link, str) and plain_link("eth", gbit_s) != fabric.link.name:
         yield problem(
-            _where(node, rail),
+            _place_words(node, rail),
             f"its link runs at {gbit_s:g} Gbit/s, the system's file says {fabric.link.name}",
             "look at cable and switch port (a bad lane or a cable of an older kind lowers it), or correct the file",
         )
@@ -69,7 +71,7 @@ def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -
     """A RoCE rail has an address for routing, and trusts the priority in the packets."""
     if fabric.kind != "roce":
         return
-    where, interface = _where(node, rail), said.get("interface", "its interface")
+    where, interface = _place_words(node, rail), said.get("interface", "its interface")
     if not node.gids.get(device_name(rail)):
         yield problem(
             where,
@@ -118,5 +120,5 @@ def _effective(node: NodeState, said: Mapping[str, str], name: str) -> int:
     return max(int(value) if value.isdigit() else 0 for value in values)
 
 
-def _where(node: NodeState, rail: Rail) -> str:
+def _place_words(node: NodeState, rail: Rail) -> str:
     return f"{node.name} {device_name(rail)}"

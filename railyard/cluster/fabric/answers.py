@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from railyard.base.errors import InputError
 from railyard.cluster.fabric.model import Card, Finding
 from railyard.cluster.fabric.own_json import read_lines
-from railyard.job.node_files import Gathered, NodeFile
+from railyard.job.node_files import GatheredAnswers, NodeFile
 from railyard.parsers.fabric.port import PortState
 
 #: The ports and cards of a node, or why its file shows none.
@@ -20,7 +20,7 @@ def own_of(file: NodeFile) -> Own:
         return str(error)
 
 
-def readings_of(gathered: Gathered[Own]) -> tuple[tuple[PortState, ...], tuple[Card, ...], tuple[Finding, ...]]:
+def readings_of(gathered: GatheredAnswers[Own]) -> tuple[tuple[PortState, ...], tuple[Card, ...], tuple[Finding, ...]]:
     """Return the ports and cards of all nodes, and a problem for each node that gave no answer."""
     ports: list[PortState] = []
     cards: list[Card] = []

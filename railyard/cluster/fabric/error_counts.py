@@ -6,7 +6,7 @@ from types import MappingProxyType
 from railyard.base.bounds import HARD_ERRORS, PORT_DISCARDS, PORT_ERRORS, JudgingBound
 from railyard.base.wording import listing
 from railyard.cluster.fabric.merge import by_guid
-from railyard.cluster.fabric.model import Expected, Finding, Readings
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
 from railyard.cluster.fabric.words import cable
 from railyard.parsers.fabric.port import ALL_PORTS, PortState
 from railyard.parsers.fabric.port_remarks import DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS
@@ -47,7 +47,7 @@ _CONGESTED = (
 _CLEAR = "ibclearerrors (or perfquery -R LID PORT)"
 
 
-def counter_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def counter_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each port whose error counters grew, are too high, or cannot grow any more."""
     if readings.counters is None:
         return []
@@ -81,7 +81,7 @@ def growth(first: PortState | None, later: PortState) -> dict[str, int]:
     return grown
 
 
-def _of_port(expected: Expected, port: PortState, counts: Mapping[str, int], grows: bool) -> list[Finding]:
+def _of_port(expected: ExpectedFabric, port: PortState, counts: Mapping[str, int], grows: bool) -> list[Finding]:
     found = []
     full = [name for name in port.saturated if name in HARD or name in expected.errors]
     if full:
@@ -105,7 +105,7 @@ def _of_port(expected: Expected, port: PortState, counts: Mapping[str, int], gro
 
 
 def _too_many(
-    what: str, expected: Expected, port: PortState, counts: Mapping[str, int], grows: bool, fix: str
+    what: str, expected: ExpectedFabric, port: PortState, counts: Mapping[str, int], grows: bool, fix: str
 ) -> Finding:
     when = "in the time between two readings" if grows else "since they were cleared"
     shown = listing([f"{name} {'+' if grows else ''}{value}" for name, value in counts.items()])
@@ -113,7 +113,7 @@ def _too_many(
     return _finding(what, port, f"{shown} {when}", f"at most {most}", fix)
 
 
-def _highest_healthy(expected: Expected, name: str, grows: bool) -> float:
+def _highest_healthy(expected: ExpectedFabric, name: str, grows: bool) -> float:
     """Return the highest value that is not a fault; infinity for a signal that the site does not bound."""
     if name in expected.errors:
         return expected.errors[name]

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted
-from railyard.cluster.fabric.model import Expected, Finding, Readings
+from railyard.base.wording import count_of
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
 from railyard.cluster.fabric.words import cable, is_adapter, is_other, link_words
 from railyard.hardware.ib_speeds import lanes, slower
 from railyard.parsers.fabric.port import Peer, PortState
@@ -26,7 +26,7 @@ _NOT_ACTIVE = {
 }
 
 
-def link_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def link_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each link that is not as expected, or is not active."""
     found: list[Finding] = []
     judged: list[tuple[PortState, str | None]] = []
@@ -48,7 +48,7 @@ def link_findings(expected: Expected, readings: Readings) -> list[Finding]:
     return found + _findings_per_link(expected, judged)
 
 
-def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
+def _only_own(expected: ExpectedFabric, readings: Readings) -> list[PortState]:
     """Return the rails that nodes show in their own readings, but the subnet does not."""
     shown = {_name(port) for port in readings.ports}
     guids = {port.guid for port in readings.ports if port.guid}
@@ -56,13 +56,13 @@ def _only_own(expected: Expected, readings: Readings) -> list[PortState]:
     return [port for port in rails if _name(port) not in shown and port.guid not in guids]
 
 
-def is_software(expected: Expected, port: PortState) -> bool:
+def is_software(expected: ExpectedFabric, port: PortState) -> bool:
     """Return whether a rail is a software device (rdma_rxe). It prints 2.5 Gbit/s, whatever network is below it."""
     rail = expected.rail(port.device, port.port)
     return rail is not None and rail.counters == "rxe"
 
 
-def rails_without_speed(expected: Expected, readings: Readings) -> list[str]:
+def rails_without_speed(expected: ExpectedFabric, readings: Readings) -> list[str]:
     """Return the active rails whose nodes show no width, speed or rate in a known form."""
     return [
         f"{port.node} {port.device} port {port.port}"
@@ -101,14 +101,14 @@ def _not_active(port: PortState) -> Finding:
     return _finding("state", port, shown, "Active", fix)
 
 
-def _wrong(expected: Expected, port: PortState) -> str | None:
+def _wrong(expected: ExpectedFabric, port: PortState) -> str | None:
     """Return in what a link differs first: "width", "speed", "rate" or "degraded"; None if it is right.
 
     A link between switches may be better than a node's link. If a node's link is better, the file is wrong.
     """
     if expected.width is None and expected.speed is None:
         if expected.rate is None:
-            return "degraded" if port.degraded and port.best_from == "both ends" else None
+            return "degraded" if port.is_degraded and port.best_from == "both ends" else None
         return _wrong_rate(expected.rate, port)
     width = lanes(port.width)
     if expected.width is not None and width is not None and width != expected.width:
@@ -133,14 +133,14 @@ def _wrong_rate(rate: float, port: PortState) -> str | None:
     return "rate" if port.rate < rate or is_adapter(port) else None
 
 
-def _findings_per_link(expected: Expected, judged: list[tuple[PortState, str | None]]) -> list[Finding]:
+def _findings_per_link(expected: ExpectedFabric, judged: list[tuple[PortState, str | None]]) -> list[Finding]:
     """Return one finding per link; if all nodes' links differ in the same way, one finding about the file."""
     ours = [(port, wrong) for port, wrong in judged if is_adapter(port) or expected.rail(port.device, port.port)]
     alike = Counter((port.width, port.speed, port.rate) for port, _ in ours)
     meant = link_words(_x(expected.width), expected.speed, expected.rate)
     if len(ours) > 1 and len(alike) == 1 and all(wrong for _, wrong in ours):
         width, speed, rate = next(iter(alike))
-        found = f"{link_words(width, speed, rate)} on all {counted(len(ours), 'port')} of nodes"
+        found = f"{link_words(width, speed, rate)} on all {count_of(len(ours), 'port')} of nodes"
         fix = (
             f"the file contradicts the fabric: correct link of fabrics.{expected.fabric}, or find what slows all ports"
         )
@@ -152,7 +152,7 @@ def _findings_per_link(expected: Expected, judged: list[tuple[PortState, str | N
     return [_link(expected, port, wrong) for port, wrong in judged if wrong]
 
 
-def _link(expected: Expected, port: PortState, wrong: str) -> Finding:
+def _link(expected: ExpectedFabric, port: PortState, wrong: str) -> Finding:
     meant = link_words(_x(expected.width), expected.speed, expected.rate)
     if wrong == "degraded":
         best = link_words(port.best_width, port.best_speed, None)
@@ -162,7 +162,7 @@ def _link(expected: Expected, port: PortState, wrong: str) -> Finding:
     return _finding(wrong, port, link_words(port.width, port.speed, port.rate), meant, fix)
 
 
-def _is_below(expected: Expected, port: PortState, wrong: str) -> bool:
+def _is_below(expected: ExpectedFabric, port: PortState, wrong: str) -> bool:
     if wrong == "width":
         return (lanes(port.width) or 0) < (expected.width or 0)
     if wrong == "speed":

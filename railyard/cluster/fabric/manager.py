@@ -2,7 +2,7 @@
 
 import re
 
-from railyard.cluster.fabric.model import Expected, Finding, Manager, Readings
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Manager, Readings
 
 # sminfo: sm lid 1 sm guid 0xb8599f0300001015, activity count 446 priority 0 state 3 SMINFO_MASTER
 _SMINFO = re.compile(
@@ -19,7 +19,7 @@ def parse_sminfo(text: str) -> Manager | None:
     return Manager(int(found["lid"]), found["guid"].lower(), found["state"]) if found else None
 
 
-def manager_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def manager_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding if a manager is expected and none is in charge.
 
     Without ``sminfo`` the nodes' own ports show it: if a linked port has no manager's LID, no manager configured it.
@@ -27,7 +27,7 @@ def manager_findings(expected: Expected, readings: Readings) -> list[Finding]:
     if not expected.subnet_manager:
         return []
     if readings.managers:
-        return [finding for asked, manager in readings.managers.items() for finding in _answered(asked, manager)]
+        return [finding for asked, manager in readings.managers.items() for finding in _answer_findings(asked, manager)]
     linked = [
         port
         for port in readings.own
@@ -38,7 +38,7 @@ def manager_findings(expected: Expected, readings: Readings) -> list[Finding]:
     return []
 
 
-def _answered(asked: str, manager: Manager | None) -> list[Finding]:
+def _answer_findings(asked: str, manager: Manager | None) -> list[Finding]:
     where = f", asked from {asked}" if asked else ""
     if manager is None:
         return [_finding(f"no subnet manager that answers{where}", _START)]

@@ -3,21 +3,21 @@
 from collections.abc import Iterable
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted
-from railyard.cluster.fabric.model import Expected, Finding, Readings
+from railyard.base.wording import count_of
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
 from railyard.cluster.fabric.words import is_adapter, is_other, some, unique
 from railyard.parsers.fabric.port import PortState
 
 _CABLE = "is the node up? check its cable, and ibstat on the node"
 
 
-def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def member_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each missing node or rail and each unknown host.
 
     If no subnet was discovered, only rails that a node's own reading lacks count as missing. If a node reports its own
     rail as down, ``link_state`` reports it, and it does not count as missing.
     """
-    absent = _absent(expected, readings)
+    absent = _find_absent(expected, readings)
     if not readings.is_whole:
         return absent
     seen = adapters(readings.ports)
@@ -30,8 +30,8 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
             "let each node describe its adapter by its host name (rdma-ndd, or node_desc of its folder in /sys), "
             f"or correct nodes.names of {expected.file}"
         )
-        found = f"no node of {expected.file} among {counted(len(seen), 'host')} of the subnet ({shown})"
-        return [*absent, Finding("names", None, None, None, found, f"{counted(len(known), 'node')} by name", fix)]
+        found = f"no node of {expected.file} among {count_of(len(seen), 'host')} of the subnet ({shown})"
+        return [*absent, Finding("names", None, None, None, found, f"{count_of(len(known), 'node')} by name", fix)]
     down = {(label(port.node or ""), port.device) for port in readings.own if port.state not in (None, "Active")}
     down |= {(label(finding.node or ""), finding.device) for finding in absent}
     found_ones: list[Finding] = []
@@ -40,7 +40,7 @@ def member_findings(expected: Expected, readings: Readings) -> list[Finding]:
     return absent + found_ones + _unknown_ports(expected, seen, known)
 
 
-def _absent(expected: Expected, readings: Readings) -> list[Finding]:
+def _find_absent(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each rail whose device its own node does not show: the card is dead, or not there.
 
     A host that has none of the rails and none of the nodes' names is another one (a log-in node); it is not judged.
@@ -73,10 +73,10 @@ def adapters(ports: Iterable[PortState]) -> dict[str, list[PortState]]:
 
 
 def _missing_rails(
-    expected: Expected, node: str, ports: list[PortState], down: set[tuple[str, str | None]]
+    expected: ExpectedFabric, node: str, ports: list[PortState], down: set[tuple[str, str | None]]
 ) -> list[Finding]:
     rails = [rail for rail in expected.rails if (label(node), rail.device) not in down]
-    meant = f"{counted(len(expected.rails), 'rail')} of it on the subnet"
+    meant = f"{count_of(len(expected.rails), 'rail')} of it on the subnet"
     if not rails:
         return []
     if not ports:
@@ -89,7 +89,7 @@ def _missing_rails(
         return [_lost_port(node, rail.device, rail.port) for rail in rails if (rail.device, rail.port) not in here]
     # "node1 HCA-1" names no device: then the rails can only be counted
     if len(ports) < len(rails):
-        found = f"{counted(len(ports), 'port')} on the subnet ({some([str(port.device) for port in ports])})"
+        found = f"{count_of(len(ports), 'port')} on the subnet ({some([str(port.device) for port in ports])})"
         return [Finding("missing", node, None, None, found, meant, _CABLE)]
     return []
 
@@ -99,7 +99,7 @@ def _lost_port(node: str, device: str, port: int) -> Finding:
     return Finding("missing", node, device, port, "no such port on the subnet", "the rail linked", fix)
 
 
-def _unknown_ports(expected: Expected, seen: dict[str, list[PortState]], known: set[str]) -> list[Finding]:
+def _unknown_ports(expected: ExpectedFabric, seen: dict[str, list[PortState]], known: set[str]) -> list[Finding]:
     found = []
     for host, ports in seen.items():
         name = ports[0].node or host
@@ -114,7 +114,7 @@ def _unknown_ports(expected: Expected, seen: dict[str, list[PortState]], known: 
     return found
 
 
-def _too_few_hosts(expected: Expected, seen: dict[str, list[PortState]]) -> list[Finding]:
+def _too_few_hosts(expected: ExpectedFabric, seen: dict[str, list[PortState]]) -> list[Finding]:
     """Return a finding if there are fewer hosts than in the file; additional hosts may be servers and log-in nodes."""
     hosts = [
         ports[0].node or host for host, ports in seen.items() if not is_other(expected.others, ports[0].node or host)
@@ -122,5 +122,5 @@ def _too_few_hosts(expected: Expected, seen: dict[str, list[PortState]]) -> list
     if len(hosts) >= expected.count:
         return []
     fix = f"name the nodes in {expected.file} (nodes.names), then missing nodes are named"
-    found = f"{counted(len(hosts), 'host')} on the subnet"
-    return [Finding("missing", None, None, None, found, counted(expected.count, "node"), fix)]
+    found = f"{count_of(len(hosts), 'host')} on the subnet"
+    return [Finding("missing", None, None, None, found, count_of(expected.count, "node"), fix)]

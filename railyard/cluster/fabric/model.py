@@ -125,7 +125,7 @@ class RailExpected:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
+class ExpectedFabric:
     """How one fabric of a system should be; None for what its file does not say. ``rate``: Gbit/s as ibstat names it.
 
     ``nodes`` is empty if the file only says how many there are (``count``). ``file``: what sentences call the file.

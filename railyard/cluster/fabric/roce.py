@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from railyard.cluster.fabric.model import Card, Expected, Finding, Gid, Readings
+from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Gid, Readings
 from railyard.cluster.fabric.words import unique
 
 # prio-pfc 0:off 1:off 2:off 3:on 4:off 5:off 6:off 7:off
@@ -20,7 +20,7 @@ def parse_pfc(text: str) -> tuple[int, ...] | None:
     return tuple(int(priority) for priority, word in _PRIORITY.findall(found[1]) if word == "on")
 
 
-def roce_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def roce_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each card of a RoCE fabric whose GIDs, PFC or ECN are not as expected."""
     if expected.kind != "roce":
         return []
@@ -37,7 +37,7 @@ def roce_findings(expected: Expected, readings: Readings) -> list[Finding]:
     return found
 
 
-def _gids(expected: Expected, cards: list[Card]) -> list[Finding]:
+def _gids(expected: ExpectedFabric, cards: list[Card]) -> list[Finding]:
     found = []
     usable: list[tuple[Card, int]] = []
     for card in cards:
@@ -58,7 +58,7 @@ def _gids(expected: Expected, cards: list[Card]) -> list[Finding]:
     return found + _odd(usable)
 
 
-def _at_index(expected: Expected, card: Card, index: int) -> list[Finding]:
+def _at_index(expected: ExpectedFabric, card: Card, index: int) -> list[Finding]:
     gid = next((each for each in card.gids if each.index == index), None)
     meant = f"a GID of RoCE {expected.roce_mode} at index {index}"
     if gid is None:

@@ -1,7 +1,7 @@
 """Compares what each card's PCIe slot negotiated with the system's file, before a benchmark runs."""
 
 from railyard.base.wording import number
-from railyard.cluster.fabric.model import Card, Expected, Finding, Readings, SlotState
+from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Readings, SlotState
 from railyard.hardware import limits, links
 from railyard.hardware.links import pcie_generation
 
@@ -14,7 +14,7 @@ _MENDS = {
 }
 
 
-def slot_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def slot_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each rail's card whose slot is narrower or slower than expected, or set otherwise."""
     found: list[Finding] = []
     for card in readings.cards:
@@ -22,12 +22,12 @@ def slot_findings(expected: Expected, readings: Readings) -> list[Finding]:
         if rail is None or card.slot is None:
             continue
         if rail.slot is not None and rail.slot.startswith("pcie"):
-            found += _negotiated(expected, card, card.slot, links.SLOTS[rail.slot])
+            found += _find_narrow_slot(expected, card, card.slot, links.SLOTS[rail.slot])
         found += _settings(expected, card, card.slot)
     return found
 
 
-def _negotiated(expected: Expected, card: Card, slot: SlotState, meant: links.Slot) -> list[Finding]:
+def _find_narrow_slot(expected: ExpectedFabric, card: Card, slot: SlotState, meant: links.Slot) -> list[Finding]:
     wanted = int(meant.name[len("pcie")])
     width, here = slot.width or 0, pcie_generation(slot.speed)
     if not width or here is None:
@@ -56,7 +56,7 @@ def _fix(slot: SlotState, meant: links.Slot, here: int, wanted: int) -> str:
     return "check the slot's speed in the BIOS, reseat the card and its riser, and update its firmware"
 
 
-def _most_of_slot(expected: Expected, here: int, width: int) -> str:
+def _most_of_slot(expected: ExpectedFabric, here: int, width: int) -> str:
     """Return what such a slot gives at most, if the table has it: ", 7.2 GB/s at most"."""
     slot = links.SLOTS.get(f"pcie{here}-x{width}")
     if slot is None:
@@ -66,7 +66,7 @@ def _most_of_slot(expected: Expected, here: int, width: int) -> str:
     return "" if bound is None else f", {number(bound.value_mb_s)} MB/s at most"
 
 
-def _settings(expected: Expected, card: Card, slot: SlotState) -> list[Finding]:
+def _settings(expected: ExpectedFabric, card: Card, slot: SlotState) -> list[Finding]:
     """Return a finding for each setting that differs from the file; one that could not be read gives no finding."""
     rows: tuple[tuple[str, object, object], ...] = (
         ("max_payload", slot.max_payload, expected.max_payload),

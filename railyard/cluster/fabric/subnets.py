@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from railyard.cluster.fabric.merge import by_guid
-from railyard.cluster.fabric.model import Expected, Readings
+from railyard.cluster.fabric.model import ExpectedFabric, Readings
 from railyard.cluster.fabric.words import asked_as, is_adapter
 from railyard.parsers.fabric.port import Peer, PortState
 
 
-def of_subnets(expected: Expected, readings: Readings) -> Readings:
+def of_subnets(expected: ExpectedFabric, readings: Readings) -> Readings:
     """Return the readings without what belongs only to the system's other fabrics: subnets, ports, managers.
 
     A subnet stays if no adapter on it names a rail of any fabric ("HCA-1").
@@ -32,8 +32,8 @@ def of_subnets(expected: Expected, readings: Readings) -> Readings:
         readings,
         ports=tuple(kept),
         is_whole=readings.is_whole and bool(kept),
-        counters=_without(dropped, readings.counters),
-        later=_without(dropped, readings.later),
+        counters=_drop_ports(dropped, readings.counters),
+        later=_drop_ports(dropped, readings.later),
         managers={asked: manager for asked, manager in readings.managers.items() if asked not in others},
     )
 
@@ -62,10 +62,10 @@ def _node(end: PortState | Peer) -> object:
     return end.lid or (end.node, end.device, end.port if end.device is not None else None)
 
 
-def _is_neighbours(expected: Expected, port: PortState) -> bool:
+def _is_neighbours(expected: ExpectedFabric, port: PortState) -> bool:
     ends: tuple[PortState | Peer | None, ...] = (port, port.peer)
     return any(end is not None and (end.device, end.port) in expected.neighbours for end in ends)
 
 
-def _without(dropped: set[object], counted: tuple[PortState, ...] | None) -> tuple[PortState, ...] | None:
+def _drop_ports(dropped: set[object], counted: tuple[PortState, ...] | None) -> tuple[PortState, ...] | None:
     return None if counted is None else tuple(port for port in counted if by_guid(port) not in dropped)

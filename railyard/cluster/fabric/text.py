@@ -6,13 +6,13 @@ from typing import Any
 
 from railyard.base.clean_text import one_line
 from railyard.base.finding import tally
-from railyard.base.wording import counted
-from railyard.cluster.fabric.model import Expected, Finding, Report
+from railyard.base.wording import count_of
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Report
 
 FORMAT = 1
 
 
-def report_lines(expected: Expected, report: Report) -> list[str]:
+def report_lines(expected: ExpectedFabric, report: Report) -> list[str]:
     """Return the findings, one paragraph each, what was not seen, and the summary as the last line."""
     lines: list[str] = []
     for finding in report.findings:
@@ -30,13 +30,13 @@ def report_lines(expected: Expected, report: Report) -> list[str]:
     return [*lines, summary(expected, report)]
 
 
-def summary(expected: Expected, report: Report) -> str:
+def summary(expected: ExpectedFabric, report: Report) -> str:
     """Return one line that says how much was looked at and what was found."""
-    seen = f"{counted(report.seen, 'port')} of {counted(report.nodes, 'node')}"
+    seen = f"{count_of(report.seen, 'port')} of {count_of(report.nodes, 'node')}"
     return f"{expected.fabric}: {seen} seen, {tally(report.findings)}"
 
 
-def nothing_seen(expected: Expected, report: Report) -> str:
+def nothing_seen(expected: ExpectedFabric, report: Report) -> str:
     """Return the sentence for a fabric of which no port was read."""
     devices = ", ".join(f"{rail.device} port {rail.port}" for rail in expected.rails)
     why = f" ({one_line(report.notes[0])})" if report.notes else ""
@@ -46,16 +46,16 @@ def nothing_seen(expected: Expected, report: Report) -> str:
     )
 
 
-def verdict_sentence(expected: Expected, report: Report) -> str:
+def verdict_sentence(expected: ExpectedFabric, report: Report) -> str:
     """Return the sentence for a record: the first problem and how many more there are, or what is as expected."""
     problems = report.problems
     if not problems:
         return f"{summary(expected, report)}: all as {expected.file} says"
-    more = f" (and {counted(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
+    more = f" (and {count_of(len(problems) - 1, 'more problem')})" if len(problems) > 1 else ""
     return f"{one_line(problems[0].sentence)}{more}"
 
 
-def to_json(expected: Expected, report: Report) -> dict[str, Any]:
+def to_json(expected: ExpectedFabric, report: Report) -> dict[str, Any]:
     """Return the report as JSON values."""
     return {
         "format": FORMAT,

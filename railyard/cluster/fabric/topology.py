@@ -10,7 +10,7 @@ from itertools import combinations
 
 from railyard.base.hostlist import label
 from railyard.cluster.fabric.members import adapters
-from railyard.cluster.fabric.model import Expected, Finding, Readings
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
 from railyard.cluster.fabric.words import is_adapter, some
 from railyard.parsers.fabric.port import Peer, PortState
 
@@ -26,7 +26,7 @@ class Distances:
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     hops: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
-    def between(self, device: str, one: str, other: str) -> int | None:
+    def hops_between(self, device: str, one: str, other: str) -> int | None:
         """Return the number of switches between two nodes on a device's rail; None if no way is known."""
         of_device = self.places.get(device, {})
         first, second = of_device.get(one), of_device.get(other)
@@ -35,13 +35,13 @@ class Distances:
     def pairs(self) -> dict[tuple[str, str, str], int | None]:
         """Return the number of switches between each two nodes on each rail, by (device, node, node)."""
         return {
-            (device, one, other): self.between(device, one, other)
+            (device, one, other): self.hops_between(device, one, other)
             for device, of_device in self.places.items()
             for one, other in combinations(sorted(of_device), 2)
         }
 
 
-def hop_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def hop_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return one finding if pairs of nodes are farther apart than ``hops`` of the file, or not joined at all."""
     if expected.hops is None or not readings.is_whole:
         return []
@@ -57,13 +57,13 @@ def hop_findings(expected: Expected, readings: Readings) -> list[Finding]:
     return [Finding("hops", None, None, None, some(far, 4), meant, fix)]
 
 
-def hop_counts(expected: Expected, ports: Iterable[PortState]) -> dict[int, int]:
+def hop_counts(expected: ExpectedFabric, ports: Iterable[PortState]) -> dict[int, int]:
     """Return number of switches -> how many pairs of nodes have it, on all rails; leave out pairs without a way."""
     counted = Counter(hops for hops in distances(expected, ports).pairs().values() if hops is not None)
     return dict(sorted(counted.items()))
 
 
-def distances(expected: Expected, ports: Iterable[PortState]) -> Distances:
+def distances(expected: ExpectedFabric, ports: Iterable[PortState]) -> Distances:
     """Return the distances between the nodes of the file if it names them, else between all hosts.
 
     Include only devices that the subnet names.

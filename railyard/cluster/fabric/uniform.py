@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Callable
 
 from railyard.base.finding import Weight
-from railyard.cluster.fabric.model import Card, Expected, Finding, Readings
+from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Readings
 from railyard.cluster.fabric.words import some
 from railyard.hardware.counters import DRIVERS
 
 _KNOWN = frozenset(module for driver in DRIVERS.values() for module in driver.modules)
 
 
-def uniform_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def uniform_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each card whose firmware, board or MTU is not as expected, or not as on the others."""
     cards = [card for card in readings.cards if expected.sits(card.device)]
     found: list[Finding] = []
@@ -25,7 +25,7 @@ def uniform_findings(expected: Expected, readings: Readings) -> list[Finding]:
     return found + _mtus(expected, readings)
 
 
-def driver_findings(expected: Expected, readings: Readings) -> list[Finding]:
+def driver_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     """Return a finding for each card whose driver does not fit the file's ``counters``, or is in no table."""
     found = []
     for card in readings.cards:
@@ -79,7 +79,7 @@ def _no_majority(said: list[tuple[Card, str]], what: str) -> Finding:
     return Finding(what, None, None, None, shown, f"one {what} on all cards", fix, "remark")
 
 
-def _mtus(expected: Expected, readings: Readings) -> list[Finding]:
+def _mtus(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     found = []
     for port in readings.own:
         if expected.rail(port.device, port.port) is None or port.mtu_bytes is None or port.is_active is False:

@@ -17,7 +17,7 @@ _GRACE_S = 0.5
 _SPARE_S = 2
 
 
-class Stopped(Exception):
+class GateStop(Exception):
     """The gate was stopped before it could decide. The text says why."""
 
 
@@ -34,7 +34,7 @@ class Deadline:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProcessEnd:
     """What a process printed, and its exit code."""
 
     code: int
@@ -49,8 +49,8 @@ class Ended:
 
 
 @contextlib.contextmanager
-def bounded(seconds: float) -> Iterator[Deadline]:
-    """Raise Stopped inside the block when the time is over or a signal asks the process to end.
+def limit_time(seconds: float) -> Iterator[Deadline]:
+    """Raise GateStop inside the block when the time is over or a signal asks the process to end.
 
     Ignore a second signal, so that all started processes are ended in order.
     """
@@ -59,7 +59,7 @@ def bounded(seconds: float) -> Iterator[Deadline]:
         for each in (*_CANCELS, signal.SIGALRM):
             signal.signal(each, signal.SIG_IGN)
         over = number == signal.SIGALRM
-        raise Stopped(f"its time of {seconds:g} s is over" if over else f"cancelled ({signal.Signals(number).name})")
+        raise GateStop(f"its time of {seconds:g} s is over" if over else f"cancelled ({signal.Signals(number).name})")
 
     before = {each: signal.signal(each, stop) for each in (*_CANCELS, signal.SIGALRM)}
     signal.setitimer(signal.ITIMER_REAL, seconds)
@@ -95,19 +95,22 @@ def limit_words(words: Sequence[str], deadline: Deadline) -> list[str]:
     return ["timeout", "-k", "1", str(int(deadline.left_s) + _SPARE_S), *words]
 
 
-def run(words: Sequence[str], deadline: Deadline, folder: Path | None = None) -> Ended:
-    """Run a process and return what it printed. Raises OSError if it cannot be started, Stopped if the time is over."""
+def run(words: Sequence[str], deadline: Deadline, folder: Path | None = None) -> ProcessEnd:
+    """Run a process and return what it printed.
+
+    Raises OSError if it cannot be started, GateStop if the time is over.
+    """
     with start_process(limit_words(words, deadline), folder) as process:
         return wait_for(process, deadline)
 
 
-def wait_for(process: "subprocess.Popen[str]", deadline: Deadline) -> Ended:
-    """Wait until a process has ended, and return what it printed. Raises Stopped if the time is over."""
+def wait_for(process: "subprocess.Popen[str]", deadline: Deadline) -> ProcessEnd:
+    """Wait until a process has ended, and return what it printed. Raises GateStop if the time is over."""
     try:
         out, err = process.communicate(timeout=deadline.left_s)
     except subprocess.TimeoutExpired:
-        raise Stopped("its time was over") from None
-    return Ended(process.returncode, out, err)
+        raise GateStop("its time was over") from None
+    return ProcessEnd(process.returncode, out, err)
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

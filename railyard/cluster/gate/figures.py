@@ -23,7 +23,7 @@ def messages(most_bytes: int, measurements: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedFigure:
     """What is measured, the least that it must reach in MB/s (10^6 B/s), and the source of that.
 
     ``busy``: what ran on the node before anything was measured; None if it was idle.
@@ -36,7 +36,7 @@ class Wanted:
     busy: str | None = None
 
 
-def look(wanted: Wanted, measure: Callable[[], float | str]) -> Look:
+def look(wanted: WantedFigure, measure: Callable[[], float | str]) -> Look:
     """Return what a measurement says about the node; ``measure`` returns MB/s, or why there is no figure.
 
     One figure that is too low is not a fault. It is a fault only if it is low again on a node that was idle.
@@ -53,7 +53,7 @@ def look(wanted: Wanted, measure: Callable[[], float | str]) -> Look:
     return _judge_figure(wanted, found)
 
 
-def _judge_figure(wanted: Wanted, found: Sequence[float]) -> Look:
+def _judge_figure(wanted: WantedFigure, found: Sequence[float]) -> Look:
     reached = found[-1] >= wanted.least_mb_s
     if reached and len(found) == 1:
         return Look(wanted.part, True)

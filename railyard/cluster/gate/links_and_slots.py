@@ -6,7 +6,7 @@ from railyard.base.finding import Finding
 from railyard.cluster.detect.rates import port_rate
 from railyard.cluster.doctor import rail_ports, rail_rules
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.cluster.fabric.expected import VERBS
+from railyard.cluster.fabric.expected_fabric import VERBS
 from railyard.cluster.fabric.link_state import link_findings
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of

@@ -12,14 +12,14 @@ from railyard.base.paths import packaged_text, state_folder
 from railyard.cluster.doctor.ask_nodes import rails_of
 from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse
 from railyard.cluster.fabric.sysfs import text
-from railyard.cluster.gate import ending, error_counters, kept, links_and_slots, traffic
-from railyard.cluster.gate.ending import Deadline, Stopped
-from railyard.cluster.gate.model import Answer, Gap, Look, Part, decided
+from railyard.cluster.gate import ending, error_counters, gate_state, links_and_slots, traffic
+from railyard.cluster.gate.ending import Deadline, GateStop
+from railyard.cluster.gate.model import Answer, Gap, Look, Part, decide_answer
 from railyard.site.systems.model import System
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GateRequest:
     """What a gate was asked for: which node and system, where it keeps its counters, and whether it may send.
 
     ``forget``: ignore counters that grew before.
@@ -35,21 +35,21 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class GateResult:
     """What a gate says, and what the node's next gate should know."""
 
     answer: Answer
-    kept: kept.Kept
+    kept: gate_state.GateState
 
 
-def look(asked: Asked, deadline: Deadline) -> Looked:
-    """Return what a gate says about this node. Raises Stopped if it was cancelled or its time was over."""
-    system, before = asked.system, kept.load(asked.state, asked.node)
+def look(asked: GateRequest, deadline: Deadline) -> GateResult:
+    """Return what a gate says about this node. Raises GateStop if it was cancelled or its time was over."""
+    system, before = asked.system, gate_state.load(asked.state, asked.node)
     with tempfile.TemporaryDirectory(prefix="railyard-gate-") as name:
         folder = Path(name)
         facts = _facts(system, folder, deadline)
         if isinstance(facts, str):
-            return Looked(decided(asked.node, (Look("links", doubt=facts),)), before)
+            return GateResult(decide_answer(asked.node, (Look("links", doubt=facts),)), before)
         sys, proc = _root("RAILYARD_SYSFS", "/sys"), _root("RAILYARD_PROC", "/proc")
         boot = text(proc / "sys/kernel/random/boot_id")
         now = error_counters.read(sys, system)
@@ -58,9 +58,9 @@ def look(asked: Asked, deadline: Deadline) -> Looked:
         looks = [*links_and_slots.look(facts, system), counters]
         # If a counter grew too much, keep the old base: else the next gate would find the node fit.
         counts = before.counts if counters.faults else now.counts
-        after = kept.Kept(boot, counts, before.drained)
+        after = gate_state.GateState(boot, counts, before.drained)
         looks += _measure(asked, facts, tuple(looks), folder, deadline)
-        return Looked(decided(asked.node, looks), after)
+        return GateResult(decide_answer(asked.node, looks), after)
 
 
 def _facts(system: System, folder: Path, deadline: Deadline) -> NodeState | str:
@@ -78,7 +78,7 @@ def _facts(system: System, folder: Path, deadline: Deadline) -> NodeState | str:
 
 
 def _measure(
-    asked: Asked, facts: NodeState, looks: tuple[Look, ...], folder: Path, deadline: Deadline
+    asked: GateRequest, facts: NodeState, looks: tuple[Look, ...], folder: Path, deadline: Deadline
 ) -> Iterator[Look]:
     """Yield what was measured. Send nothing without --traffic, over faulty parts, or while another benchmark runs."""
     if not asked.traffic:
@@ -91,26 +91,26 @@ def _measure(
     if why is not None:
         yield from (Look(one.part, gaps=(Gap(one.part, why),)) for one in traffic.not_asked())
         return
-    with _hold_nodes(asked) as other, _shared(asked) as shared:
+    with _hold_nodes(asked) as other, _shared_folder(asked) as shared:
         if other is not None:
             doubt = f"disturbed: another gate measures with {other}"
             yield from (Look(one.part, doubt=doubt) for one in traffic.not_asked())
             return
         ground = traffic.Ground(asked.home, asked.system, asked.node, facts, folder, shared, deadline, asked.neighbour)
-        yield _within("loopback", lambda: traffic.loopback(ground))
-        yield _within("memory", lambda: traffic.memory(ground))
-        yield _within("pair", lambda: traffic.pair(ground))
+        yield _limit_look("loopback", lambda: traffic.loopback(ground))
+        yield _limit_look("memory", lambda: traffic.memory(ground))
+        yield _limit_look("pair", lambda: traffic.pair(ground))
 
 
-def _within(part: Part, measure: Callable[[], Look]) -> Look:
+def _limit_look(part: Part, measure: Callable[[], Look]) -> Look:
     try:
         return measure()
-    except Stopped as stop:
-        raise Stopped(f"{stop}, in {part}") from None
+    except GateStop as stop:
+        raise GateStop(f"{stop}, in {part}") from None
 
 
 @contextlib.contextmanager
-def _hold_nodes(asked: Asked) -> Iterator[str | None]:
+def _hold_nodes(asked: GateRequest) -> Iterator[str | None]:
     """Hold the node and its neighbour against other gates that measure; give the one that such a gate has, else None.
 
     Two gates with one neighbour would each have half of its rate, and both nodes would be drained. The locks are in the
@@ -121,8 +121,8 @@ def _hold_nodes(asked: Asked) -> Iterator[str | None]:
     with contextlib.ExitStack() as held:
         for node in sorted({asked.node, asked.neighbour or asked.node}):
             try:
-                held.enter_context(kept.locked(folder, f"measures-{node}"))
-            except kept.Busy:
+                held.enter_context(gate_state.lock_node(folder, f"measures-{node}"))
+            except gate_state.Busy:
                 taken = node
             except SetupError:
                 break
@@ -130,7 +130,7 @@ def _hold_nodes(asked: Asked) -> Iterator[str | None]:
 
 
 @contextlib.contextmanager
-def _shared(asked: Asked) -> Iterator[Path]:
+def _shared_folder(asked: GateRequest) -> Iterator[Path]:
     """Give a folder in the site's state folder, which the neighbour sees too; delete it afterwards."""
     if asked.neighbour is None:
         yield asked.state

@@ -96,7 +96,7 @@ class Answer:
         }
 
 
-def decided(node: str, looks: Sequence[Look]) -> Answer:
+def decide_answer(node: str, looks: Sequence[Look]) -> Answer:
     """Return what the parts say together: one fault makes a node unfit, else one doubt makes it undecided."""
     faults = [fault.found for look in looks for fault in look.faults]
     doubts = [look.doubt for look in looks if look.doubt is not None]

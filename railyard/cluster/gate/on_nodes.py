@@ -13,10 +13,10 @@ from railyard.base.hostlist import join_names
 from railyard.base.paths import HOME_VARIABLE, state_folder
 from railyard.base.wording import few
 from railyard.cluster.gate import ending
-from railyard.cluster.gate.ending import Ended
+from railyard.cluster.gate.ending import ProcessEnd
 from railyard.cluster.gate.model import EXIT_CODES, FORMAT, Answer
 from railyard.job import node_files
-from railyard.job.node_files import Asking, Fault, Gathered
+from railyard.job.node_files import AnswerFolder, Fault, GatheredAnswers
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
@@ -58,11 +58,11 @@ def ask(
 
 
 def _answers(
-    asking: Asking, nodes: Sequence[str], ended: Ended, say: Callable[[str], None]
+    asking: AnswerFolder, nodes: Sequence[str], ended: ProcessEnd, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], ...]:
     """Return what each node wrote, or printed if it could not write."""
     said = _answers_by_node(ended)
-    found: Gathered[tuple[int, dict[str, Any] | None]] = node_files.gather(
+    found: GatheredAnswers[tuple[int, dict[str, Any] | None]] = node_files.gather(
         asking, lambda file: (file.code, told_in(file.text)), ended_well=ended.code == 0, elsewhere=said
     )
     said |= {told["node"]: told for _, told in found.values if told is not None}
@@ -77,7 +77,7 @@ def _answers(
     return tuple(said.get(node) or _silent(node, _why(node, ended, ended_with, faults)) for node in nodes)
 
 
-def _why(node: str, ended: Ended, ended_with: Mapping[str, int], faults: Mapping[str, Fault]) -> str:
+def _why(node: str, ended: ProcessEnd, ended_with: Mapping[str, int], faults: Mapping[str, Fault]) -> str:
     """Return why a node has no answer."""
     if node in faults:
         return faults[node].what
@@ -91,20 +91,20 @@ def worst(answers: Sequence[dict[str, Any]]) -> int:
     return next((code for code in (EXIT_CODES["unfit"], EXIT_CODES["undecided"]) if code in codes), 0)
 
 
-def _run_to_end(words: Sequence[str], limit_s: float) -> Ended:
+def _run_to_end(words: Sequence[str], limit_s: float) -> ProcessEnd:
     try:
-        with ending.bounded(limit_s) as deadline:
+        with ending.limit_time(limit_s) as deadline:
             ended = ending.run(words, deadline)
     except OSError as error:
         raise SetupError(f"gate: timeout cannot be started ({error.strerror}); it comes with coreutils") from None
-    except ending.Stopped as stop:
-        return Ended(1, "", f"the step was ended: {stop}")
+    except ending.GateStop as stop:
+        return ProcessEnd(1, "", f"the step was ended: {stop}")
     if ended.code == _NO_PROGRAM:
         raise SetupError(f"gate: {words[0]} cannot be started; load its module")
     return ended
 
 
-def _answers_by_node(ended: Ended) -> dict[str, dict[str, Any]]:
+def _answers_by_node(ended: ProcessEnd) -> dict[str, dict[str, Any]]:
     """Return what gates printed through srun, by node."""
     return {told["node"]: told for line in ended.out.splitlines() if (told := _parse_answer(line)) is not None}
 

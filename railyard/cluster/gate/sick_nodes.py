@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from railyard.base.clean_text import one_line
 from railyard.base.errors import InputError
 from railyard.base.hostlist import label
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cluster.gate.model import short
 from railyard.cluster.gate.site_commands import fill_words
 from railyard.results.sick.form import SickPart
@@ -58,7 +58,7 @@ def why_not(part: SickPart) -> str | None:
 
 
 def _head(system: System, nodes: int) -> list[str]:
-    lines = [f"# {system.system}: {counted(nodes, 'node')} to drain; no command was run: read the reasons first"]
+    lines = [f"# {system.system}: {count_of(nodes, 'node')} to drain; no command was run: read the reasons first"]
     if nodes > max(1, _MANY * system.nodes.number):
         of = f"{nodes} of {system.nodes.number} nodes"
         lines.append(f"# {of}: so many nodes rarely fail at once; look for a common cause")

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from railyard.cluster.gate import ending
-from railyard.cluster.gate.ending import Deadline, Stopped
+from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, short
 
 _BLANK = re.compile(r"\{(node|reason)\}")
@@ -23,7 +23,7 @@ def run_command(words: Sequence[str], answer: Answer, deadline: Deadline) -> str
         ended = ending.run(given, deadline)
     except OSError as error:
         return f"{given[0]} cannot be started ({error.strerror})"
-    except Stopped as stop:
+    except GateStop as stop:
         return f"{given[0]} did not end: {stop}"
     return None if ended.code == 0 else f"{given[0]} ended with {ended.code}: {ended.last_words}"
 

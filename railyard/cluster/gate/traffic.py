@@ -15,9 +15,9 @@ from railyard.base.bounds import GATE_BUSY_SHARE
 from railyard.base.paths import packaged_text
 from railyard.benchmarks.apps.every_node import stream_of_nodes
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.cluster.fabric.expected import VERBS
+from railyard.cluster.fabric.expected_fabric import VERBS
 from railyard.cluster.gate import ending, figures
-from railyard.cluster.gate.ending import Deadline, Ended
+from railyard.cluster.gate.ending import Deadline, ProcessEnd
 from railyard.cluster.gate.links_and_slots import is_foreign
 from railyard.cluster.gate.model import Gap, Look, Part
 from railyard.hardware.day_one import stream_floor_mb_s
@@ -75,7 +75,7 @@ class Ground:
         """Why a low figure may be disturbed: what ran on the node before anything was measured; None if it was idle."""
         return _busy("on the node", self.facts.facts.get("load", ""), self.facts.number("processors") or 1)
 
-    def held(
+    def compare_figure(
         self,
         part: Part,
         what: str,
@@ -87,7 +87,7 @@ class Ground:
 
         ``least``: MB/s (10^6 B/s), and its source. ``busy``: what runs on a neighbour that takes part.
         """
-        return figures.look(figures.Wanted(part, what, *least, self.busy or busy), measure)
+        return figures.look(figures.WantedFigure(part, what, *least, self.busy or busy), measure)
 
 
 def _busy(where: str, load: str, processors: float) -> str | None:
@@ -116,10 +116,10 @@ def loopback(ground: Ground) -> Look:
         why = _no_loopback(fabric) or _no_program(ground, "perftest") or _too_few(ground)
         if why is None and least is not None:
             measure = partial(_loop, ground, fabric, rail)
-            looks.append(ground.held("loopback", what, (least, "gate.loopback_mb_s"), measure))
+            looks.append(ground.compare_figure("loopback", what, (least, "gate.loopback_mb_s"), measure))
         else:
             looks.append(Look("loopback", gaps=(Gap(what, why or "gate.loopback_mb_s is not set"),)))
-    return _together("loopback", looks)
+    return _combine_looks("loopback", looks)
 
 
 def _no_loopback(fabric: Fabric) -> str | None:
@@ -147,7 +147,7 @@ def memory(ground: Ground) -> Look:
     why = "gate.memory_mb_s is not set" if least is None else _no_program(ground, "stream")
     if why is not None or least is None:
         return Look("memory", gaps=(Gap("memory", why or ""),))
-    return ground.held("memory", "memory", (least, "gate.memory_mb_s"), partial(_triad, ground))
+    return ground.compare_figure("memory", "memory", (least, "gate.memory_mb_s"), partial(_triad, ground))
 
 
 def _triad(ground: Ground) -> float | str:
@@ -176,10 +176,10 @@ def pair(ground: Ground) -> Look:
         if why is None and not isinstance(floor, str):
             for way, nodes in (("to", (ground.node, neighbour)), ("from", (neighbour, ground.node))):
                 measure = partial(_stream, ground, fabric, rail, nodes)
-                looks.append(ground.held("pair", f"{what} {way} {neighbour}", floor, measure, busy))
+                looks.append(ground.compare_figure("pair", f"{what} {way} {neighbour}", floor, measure, busy))
         else:
             looks.append(Look("pair", gaps=(Gap(f"{what} with {neighbour}", why or ""),)))
-    return _together("pair", looks)
+    return _combine_looks("pair", looks)
 
 
 def _busy_there(ground: Ground, neighbour: str) -> str | None:
@@ -205,7 +205,7 @@ def _tool(fabric: Fabric) -> str:
     return "iperf3" if fabric.kind == "tcp" else "perftest"
 
 
-def _together(part: Part, looks: Sequence[Look]) -> Look:
+def _combine_looks(part: Part, looks: Sequence[Look]) -> Look:
     """Combine the looks of all rails into one."""
     doubts = [look.doubt for look in looks if look.doubt is not None]
     return Look(
@@ -265,7 +265,7 @@ def _write_script(folder: Path) -> None:
     (folder / SCRIPT).write_text(packaged_text(f"job/scripts/{SCRIPT}"), encoding="utf-8")
 
 
-def _value(tool: str, ended: Ended) -> float | str:
+def _value(tool: str, ended: ProcessEnd) -> float | str:
     """Return the bandwidth that a client printed, MB/s (10^6 B/s), or why there is none. Raises ParseError."""
     if ended.code:
         return ended.last_words

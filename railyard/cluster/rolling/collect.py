@@ -14,10 +14,10 @@ from typing import Literal
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
 from railyard.base.hostlist import label
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import hosts_of
 from railyard.cluster.rolling.job import BEGUN, END, ERRORS, OUTPUT
-from railyard.cluster.rolling.kept import KeptGroup, KeptRun, KeptStep
+from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep
 from railyard.job.batch import State
 from railyard.parsers.pairs import parse
 from railyard.parsers.parsed import Parsed, ParseError, Table
@@ -111,12 +111,12 @@ def part_of(
     return part("lost", said if ended else f"{said}, {when}")
 
 
-def incomplete(parts: Iterable[Part]) -> tuple[Part, ...]:
+def incomplete_groups(parts: Iterable[Part]) -> tuple[Part, ...]:
     """Return the groups whose files may still be on their way: a file system may show them up to a minute late."""
     return tuple(one for one in parts if one.kind == "cut" or (one.kind == "lost" and one.began is not None))
 
 
-def absent(run: KeptRun, parts: Iterable[Part]) -> Mapping[str, str]:
+def absent_nodes(run: KeptRun, parts: Iterable[Part]) -> Mapping[str, str]:
     """Return the nodes that no whole group measured, each with the reason."""
     there = {label(host) for one in parts if one.table is not None for host in hosts_of(one.table)}
     found = dict(run.left_out)
@@ -186,7 +186,7 @@ def summary(parts: Iterable[Part]) -> str:
         "foreign": "of another run",
     }
     others = [f"{counts[kind]} {word}" for kind, word in said.items() if kind in counts]
-    head = f"{counts.get('whole', 0)} of {counted(len(every), 'group')} measured"
+    head = f"{counts.get('whole', 0)} of {count_of(len(every), 'group')} measured"
     return ", ".join([head, *others])
 
 

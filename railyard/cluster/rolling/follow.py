@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.wording import listing
-from railyard.cluster.rolling.collect import Part, incomplete, part_of, summary
-from railyard.cluster.rolling.kept import KeptRun, KeptStep
+from railyard.cluster.rolling.collect import Part, incomplete_groups, part_of, summary
+from railyard.cluster.rolling.kept_run import KeptRun, KeptStep
 from railyard.cluster.rolling.under_scheduler import Scheduler, reasons_to_wait
 from railyard.job.batch import State
 from railyard.job.node_files import SEEN_WITHIN_S
@@ -17,7 +17,7 @@ LOOK_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class RunProgress:
     """A run as it is now, and what became of its groups."""
 
     run: KeptRun
@@ -33,26 +33,26 @@ class Seen:
         return all(one.is_over for one in self.parts)
 
 
-def look(run: KeptRun, folder: Path, scheduler: Scheduler) -> tuple[Seen, Mapping[str, Mapping[int, State]]]:
+def look(run: KeptRun, folder: Path, scheduler: Scheduler) -> tuple[RunProgress, Mapping[str, Mapping[int, State]]]:
     """Return how a run is now, and the states of its jobs by step and group."""
     states, parts = {}, []
     for step in run.steps:
         found = states[step.name] = scheduler.states(step)
         parts += [_part(run, folder, step, number, found, scheduler) for number in range(1, len(step.groups) + 1)]
-    return Seen(run, tuple(parts)), states
+    return RunProgress(run, tuple(parts)), states
 
 
-def settle_run(run: KeptRun, folder: Path, scheduler: Scheduler) -> Seen:
+def settle_run(run: KeptRun, folder: Path, scheduler: Scheduler) -> RunProgress:
     """Return how a run is now, once all files of the jobs that have ended must have arrived."""
     begun = time.monotonic()
     while True:
         seen, _ = look(run, folder, scheduler)
-        if not incomplete(seen.parts) or time.monotonic() - begun >= SEEN_WITHIN_S:
+        if not incomplete_groups(seen.parts) or time.monotonic() - begun >= SEEN_WITHIN_S:
             return seen
         time.sleep(min(LOOK_S, 1.0))
 
 
-def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str], None]) -> Seen:
+def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str], None]) -> RunProgress:
     """Wait until all groups of a run are over, and return how it is then; ``echo`` says what changes.
 
     Groups that wait for a drained node go on without it.
@@ -66,7 +66,7 @@ def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str
             echo(words)
             said = words
         if seen.is_over:
-            return settle_run(run, folder, scheduler) if incomplete(seen.parts) else seen
+            return settle_run(run, folder, scheduler) if incomplete_groups(seen.parts) else seen
         for step in run.steps:
             run = scheduler.without_unfit(run, step, states[step.name], echo)
         time.sleep(LOOK_S)

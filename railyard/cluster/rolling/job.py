@@ -11,9 +11,9 @@ from pathlib import Path
 
 from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text
-from railyard.cluster.rolling.kept import SAMPLE, KeptRun, KeptStep
+from railyard.cluster.rolling.kept_run import SAMPLE, KeptRun, KeptStep
 from railyard.job import environment, launcher_identity, node_facts, node_pair_steps, output_bound
-from railyard.job.batch import Asked, Batch, batch_of
+from railyard.job.batch import Batch, BatchRequest, batch_of
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.launch import (
     OWN_LAUNCHERS,
@@ -21,13 +21,13 @@ from railyard.job.launch import (
     Launch,
     Ranks,
     device_name,
-    exported,
+    escape_exports,
     plan_launch,
     runs_as_root,
 )
 from railyard.job.probe_job import limit_words, lists_nodes, step_words
 from railyard.parsers import pairs as parser
-from railyard.provision.installed import installed
+from railyard.provision.installed_stack import find_stack
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm
 from railyard.verdict.blame.search.model import Round
@@ -67,7 +67,7 @@ class Jobs:
         root = runs_as_root(self.site.system)
         return plan_launch(self.site, run.fabric, run.stack, self.devices, tuple(nodes), ranks, root)
 
-    def over(self, rail: str) -> "Jobs":
+    def limit_to_rail(self, rail: str) -> "Jobs":
         """Return how groups are launched over only one rail."""
         return replace(self, devices=(rail,))
 
@@ -87,24 +87,26 @@ class Jobs:
         array = self.batch.array
         if array is None:
             raise KeyError(self.site.system.scheduler)
-        asked = self._asked(str(self.folder / step.name), (), seconds)
+        asked = self._make_request(str(self.folder / step.name), (), seconds)
         head = array.directives(asked, len(step.groups), min(self.run.at_most, len(step.groups)))
-        return self._script(head, f'"${array.variable}"', (), seconds, called(step))
+        return self._script(head, f'"${array.variable}"', (), seconds, step_name(step))
 
     def script(self, step: KeptStep, number: int, seconds: int, after: str | None) -> str:
         """Return the script of one group's job; it begins when the job ``after`` has ended."""
         nodes = step.groups[number - 1].nodes
         folder = str(self.folder / step.folder(number))
-        head = self.batch.directives(self._asked(folder, nodes, seconds, after))
-        return self._script(head, ".", nodes, seconds, called(step))
+        head = self.batch.directives(self._make_request(folder, nodes, seconds, after))
+        return self._script(head, ".", nodes, seconds, step_name(step))
 
-    def _asked(self, folder: str, nodes: tuple[str, ...], seconds: int, after: str | None = None) -> Asked:
-        return Asked(_NAME, nodes, seconds, folder, tuple(self.site.system.job_options), after)
+    def _make_request(
+        self, folder: str, nodes: tuple[str, ...], seconds: int, after: str | None = None
+    ) -> BatchRequest:
+        return BatchRequest(_NAME, nodes, seconds, folder, tuple(self.site.system.job_options), after)
 
     def _script(self, head: Iterable[str], group: str, nodes: Sequence[str], seconds: int, name: str) -> str:
         launch, run = self.launch(nodes), self.run
         folder, system = shlex.quote(str(self.folder)), self.site.system
-        modules = installed(self.site, run.stack).modules
+        modules = find_stack(self.site, run.stack).modules
         reader = ["sh", f"{self.folder}/{READER}", COUNTERS, run.tag, ",".join(launch.meant), ",".join(launch.watched)]
         program = [self.program, name, node_pair_steps.ROUNDS, *run.words]
         marks = [run.tag, run.system, run.railyard]
@@ -114,7 +116,7 @@ class Jobs:
             "#!/bin/bash -l",
             *head,
             *(f"module load {shlex.quote(module)}" for module in modules),
-            *(f"export {name}={value}" for name, value in exported(launch.env).items()),
+            *(f"export {name}={value}" for name, value in escape_exports(launch.env).items()),
             output_bound.line(),
             f"cd {group} || exit",
             f"mkdir -p {COUNTERS}",
@@ -138,12 +140,12 @@ class Jobs:
 
 def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
     """Return how the groups of a run are launched. Raises RailyardError if the stack or its program is missing."""
-    used = site.system.fabrics[run.fabric].used(run.rails, run.policy)
-    program = installed(site, run.stack).executable("pairs")
+    used = site.system.fabrics[run.fabric].used_rails(run.rails, run.policy)
+    program = find_stack(site, run.stack).executable("pairs")
     return Jobs(site, run, folder, program, tuple(device_name(rail) for rail in used))
 
 
-def called(step: KeptStep) -> str:
+def step_name(step: KeptStep) -> str:
     """Return the name that railyard-pairs gives to a step."""
     return parser.SAMPLE if step.name == SAMPLE else parser.ONE_RAIL if step.over else parser.ALONE
 

@@ -11,26 +11,26 @@ from typing import Literal
 from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
-from railyard.base.hostlist import named as named_nodes
+from railyard.base.hostlist import list_nodes as named_nodes
 from railyard.base.paths import runs_folder
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.benchmarks.node_pairs import hosts_of, merge_tables
-from railyard.cluster.rolling.collect import Part, absent, clock_words
+from railyard.cluster.rolling.collect import Part, absent_nodes, clock_words
 from railyard.cluster.rolling.job import COUNTERS, ERRORS, LAUNCHER, LINKED, Jobs
-from railyard.cluster.rolling.kept import SAMPLE, KeptRun
+from railyard.cluster.rolling.kept_run import SAMPLE, KeptRun
 from railyard.job import environment, node_facts, node_pair_steps
 from railyard.job.case import Case, Evidence
-from railyard.job.kept import kept_of
+from railyard.job.kept_facts import kept_of
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.job.provenance import circumstances, provenance
 from railyard.parsers.pairs import parse, text_of
 from railyard.parsers.parsed import Table
-from railyard.provision.installed import changed_files
+from railyard.provision.installed_stack import changed_files
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.results import run_folder
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record
-from railyard.results.record.promised import promised
+from railyard.results.record.run_promise import hold_promise
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.site.topology import Leaves
@@ -39,8 +39,8 @@ from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.findings import with_remark
 from railyard.verdict.recording import record_of
-from railyard.verdict.rules.model import failed
-from railyard.verdict.screened_pairs import Sampled, with_screening
+from railyard.verdict.rules.model import fail_rule
+from railyard.verdict.screened_pairs import SampleOrigin, with_screening
 
 #: The name of the check, whether it runs in groups or not.
 CHECK = "SampledPairs"
@@ -53,7 +53,7 @@ _FAILED = ("broken", "cut", "foreign")
 
 
 @dataclass(frozen=True, slots=True)
-class Together:
+class CombinedGroups:
     """What all groups left: the tables of the sample and of each later step, and the text of the sample's output."""
 
     hosts: tuple[str, ...]
@@ -62,12 +62,12 @@ class Together:
     parts: tuple[Part, ...]
 
     @property
-    def whole(self) -> tuple[Part, ...]:
+    def complete_groups(self) -> tuple[Part, ...]:
         """The groups of the sample that are whole."""
         return tuple(one for one in self.parts if one.step == SAMPLE and one.table is not None)
 
 
-def together(run: KeptRun, parts: Sequence[Part]) -> Together:
+def combine_groups(run: KeptRun, parts: Sequence[Part]) -> CombinedGroups:
     """Return what the groups left, as one table per step. The first step without a whole group ends the tables.
 
     Nodes are in topology order; nodes whose leaf is not known come last, by their numbers. Raises ValueError for groups
@@ -84,24 +84,24 @@ def together(run: KeptRun, parts: Sequence[Part]) -> Together:
             break
         tables.append(merge_tables(of_step, hosts))
     output = text_of(tables[0]) + _other_lines(whole) if tables else ""
-    return Together(hosts, tuple(tables), output, tuple(parts))
+    return CombinedGroups(hosts, tuple(tables), output, tuple(parts))
 
 
-def sampled(run: KeptRun, parts: Sequence[Part], place_round_s: float, ended: float) -> Sampled:
+def describe_sample(run: KeptRun, parts: Sequence[Part], place_round_s: float, ended: float) -> SampleOrigin:
     """Return how the sample of a run in groups was made. ``ended`` is when, in seconds since 1970."""
     rounds = sum(int(str(one.table.context.get("rounds") or 0)) for one in parts if one.table and one.step == SAMPLE)
-    return Sampled(
+    return SampleOrigin(
         "rolling",
         Budget((rounds + ROUNDS_FOR_SUSPECTS) * place_round_s, place_round_s),
         planned_here=False,
         began=_utc(run.submitted),
         ended=_utc(ended),
-        absent=tuple(absent(run, parts).items()),
+        absent=tuple(absent_nodes(run, parts).items()),
     )
 
 
-def judged(
-    site: Site, run: KeptRun, jobs: Jobs, found: Together, how: Sampled, today: date
+def assess_run(
+    site: Site, run: KeptRun, jobs: Jobs, found: CombinedGroups, how: SampleOrigin, today: date
 ) -> tuple[Assessment, Evidence]:
     """Return the assessment of a run in groups, and the evidence that it was made from."""
     left = evidence(site, run, found)
@@ -114,9 +114,9 @@ def judged(
     return made, left
 
 
-def evidence(site: Site, run: KeptRun, found: Together) -> Evidence:
+def evidence(site: Site, run: KeptRun, found: CombinedGroups) -> Evidence:
     """Return what the whole groups left, as if one job had left it."""
-    whole = found.whole
+    whole = found.complete_groups
     facts = (node_facts.parse(text, run.tag) for text in _texts(whole, COUNTERS, "*.facts"))
     environments = (environment.parse(text, run.tag) for text in _texts(whole, COUNTERS, f"*{environment.SUFFIX}"))
     steps = [text_of(table) for table in found.tables[1:]]
@@ -147,7 +147,7 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
         raise SetupError(f"{folder}: found a record of this run, expected none: it was collected before")
     case, began = made.case, datetime.fromtimestamp(run.submitted, timezone.utc)
     folder.mkdir(parents=True, exist_ok=True)
-    with run_folder.as_run(run.id, folder), promised(folder, run.system, _utc(run.submitted), [str(case.test)]):
+    with run_folder.as_run(run.id, folder), hold_promise(folder, run.system, _utc(run.submitted), [str(case.test)]):
         printed = folder / "output.partial"
         printed.write_text(left.stdout, encoding="utf-8")
         output = run_folder.keep_output(site.home, str(case.test), printed) if left.stdout else None
@@ -186,7 +186,7 @@ def stored_in(home: Path, run: KeptRun) -> Path:
     return runs_folder(home) / run.id
 
 
-def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: Sampled) -> Assessment:
+def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: SampleOrigin) -> Assessment:
     """Return the assessment with what it must say about groups: a failed group fails the run, others become remarks."""
     of_sample = [one for one in parts if one.step == SAMPLE]
     broken = [one for one in of_sample if one.kind in _FAILED]
@@ -197,27 +197,27 @@ def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: Sam
         for node, why in how.absent:
             reasons.setdefault(why, []).append(node)
         said = [f"{named_nodes(nodes)} ({why})" for why, nodes in reasons.items()]
-        made = with_remark(made, f"{measured} of {counted(asked, 'node')} were measured, not {'; '.join(said)}")
+        made = with_remark(made, f"{measured} of {count_of(asked, 'node')} were measured, not {'; '.join(said)}")
     again = sum(STARTED_AGAIN in _text(one.folder / ERRORS) for one in parts)
     if again:
-        made = with_remark(made, f"{counted(again, 'group')} started again after a bug of the launcher")
+        made = with_remark(made, f"{count_of(again, 'group')} started again after a bug of the launcher")
     later = [one for one in parts if one.step != SAMPLE and one.table is None]
     if later:
         made = with_remark(made, "; ".join(f"{one.name}: {one.words}" for one in later[:4]))
     if broken:
         first = broken[0]
-        more = f"; {counted(len(broken) - 1, 'group')} more failed" if len(broken) > 1 else ""
+        more = f"; {count_of(len(broken) - 1, 'group')} more failed" if len(broken) > 1 else ""
         what = f"{first.name} ({named_nodes(first.nodes)}): {first.words}{more}"
         return _fail(made, what, "set-up", f"{first.folder / ERRORS} and the job's own outputs")
     if measured < LEAST_MEASURED * asked:
-        what = f"{measured} of {counted(asked, 'node')} gave a result: that says nothing about the others"
+        what = f"{measured} of {count_of(asked, 'node')} gave a result: that says nothing about the others"
         return _fail(made, what, "scheduler", "why their jobs ended or never began, then run it again")
     return made
 
 
 def _fail(made: Assessment, sentence: str, fault: Literal["set-up", "scheduler"], look: str) -> Assessment:
     judged = made.verdict
-    rule = failed(1, sentence, fault, look)
+    rule = fail_rule(1, sentence, fault, look)
     said = replace(
         judged,
         state="fail",

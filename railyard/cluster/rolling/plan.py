@@ -8,11 +8,11 @@ from pathlib import Path
 
 from railyard import __version__
 from railyard.base.errors import SetupError, did_you_mean
-from railyard.base.hostlist import expanded, label
+from railyard.base.hostlist import expand_names, label
 from railyard.base.wording import listing
 from railyard.cluster.rolling.groups import Candidate, Used, group_rounds, groups
 from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
-from railyard.cluster.rolling.kept import SAMPLE, KeptGroup, KeptRun, KeptStep, keep, runs_in
+from railyard.cluster.rolling.kept_run import SAMPLE, KeptGroup, KeptRun, KeptStep, keep, runs_in
 from railyard.job import node_pair_steps, slurm
 from railyard.parsers.slurm import queue
 from railyard.site import topology
@@ -28,7 +28,7 @@ _TOOL = "pairs"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PlanRequest:
     """What a person asks for; None leaves it open. ``nodes`` are names as Slurm writes them.
 
     A group has ``group`` nodes. At most ``at_most`` groups run at once. Each group measures at most ``sample`` rounds,
@@ -73,7 +73,7 @@ class Nodes:
     left_out: Mapping[str, str]
 
 
-def place_of(site: Site, wanted: Wanted) -> Place:
+def place_of(site: Site, wanted: PlanRequest) -> Place:
     """Return what a system's pairs are measured over: unless you say otherwise, its first fabric and all its rails.
 
     Raises SetupError for an unknown fabric, stack or number of rails, and for a stack that cannot use the fabric.
@@ -100,7 +100,7 @@ def place_of(site: Site, wanted: Wanted) -> Place:
 def leaves_of(site: Site, place: Place) -> topology.Leaves:
     """Return each node's leaf switch, from the system's file or as it was measured; {} if it is not known."""
     fabric = site.system.fabrics[place.fabric]
-    devices = [rail.device for rail in fabric.used(place.rails, place.policy)]
+    devices = [rail.device for rail in fabric.used_rails(place.rails, place.policy)]
     return topology.leaves(site.home, site.system.system, place.fabric, fabric.leaf_switches, devices)
 
 
@@ -135,7 +135,7 @@ def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datet
 
 
 def plan_run(
-    site: Site, wanted: Wanted, place: Place, nodes: Nodes, id: str, now: datetime, used: Used | None = None
+    site: Site, wanted: PlanRequest, place: Place, nodes: Nodes, id: str, now: datetime, used: Used | None = None
 ) -> KeptRun:  # fmt: skip
     """Return the run in groups, not yet submitted. ``now`` has a zone.
 
@@ -254,7 +254,7 @@ def _stack(site: Site, fabric: str, rails: int, asked: str | None) -> str:
 
 def _requested_nodes(asked: str, known: Sequence[str], system: str) -> tuple[str, ...]:
     try:
-        names = tuple(dict.fromkeys(expanded(asked)))
+        names = tuple(dict.fromkeys(expand_names(asked)))
     except ValueError as error:
         raise SetupError(f"pairs --nodes: found {asked!r} ({error}), expected names such as n[1-8],n12") from None
     there = {label(name): name for name in known}

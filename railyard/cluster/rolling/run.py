@@ -7,16 +7,16 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import merge_tables
 from railyard.cluster.rolling import collect, judge
 from railyard.cluster.rolling import follow as following
-from railyard.cluster.rolling.follow import Seen
+from railyard.cluster.rolling.follow import RunProgress
 from railyard.cluster.rolling.groups import groups_of_step
 from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
-from railyard.cluster.rolling.judge import Together, together
-from railyard.cluster.rolling.kept import KeptGroup, KeptRun, KeptStep, keep
-from railyard.cluster.rolling.plan import Place, Wanted, place_of, write_files
+from railyard.cluster.rolling.judge import CombinedGroups, combine_groups
+from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep, keep
+from railyard.cluster.rolling.plan import Place, PlanRequest, place_of, write_files
 from railyard.cluster.rolling.under_scheduler import Scheduler
 from railyard.job import slurm
 from railyard.parsers.parsed import Table
@@ -26,7 +26,7 @@ from railyard.site.topology import Leaves
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import PairsError, Step
 from railyard.verdict.node_pairs import least_of
-from railyard.verdict.screened_pairs import Reached, Sampled, reached
+from railyard.verdict.screened_pairs import SampleOrigin, ScreeningProgress, screen_tables
 
 #: The most steps after the sample, as within one allocation.
 MOST_STEPS = 12
@@ -46,66 +46,68 @@ class Rolling:
 
     def scheduler(self, over: str = "") -> Scheduler:
         """Return the scheduler of its jobs; with ``over``, of its jobs over only that rail."""
-        made = self.jobs.over(over) if over else self.jobs
+        made = self.jobs.limit_to_rail(over) if over else self.jobs
         return Scheduler(made, slurm.way_in(self.site.system, self.site.home))
 
-    def submitted(self, run: KeptRun, step: KeptStep, seconds: int) -> KeptRun:
+    def submit_step(self, run: KeptRun, step: KeptStep, seconds: int) -> KeptRun:
         """Return the run with a step whose jobs are submitted."""
         return self.scheduler(step.over).submit(run, step, seconds, self.echo)
 
-    def followed(self, run: KeptRun) -> Seen:
+    def follow_run(self, run: KeptRun) -> RunProgress:
         """Return the run when all its groups are over."""
         return following.follow(run, self.folder, self.scheduler(), self.echo)
 
-    def looked_at(self, run: KeptRun) -> Seen:
+    def looked_at(self, run: KeptRun) -> RunProgress:
         """Return the run as it is now."""
         return following.settle_run(run, self.folder, self.scheduler())
 
-    def confirmed(self, seen: Seen) -> Seen:
+    def confirm_suspects(self, seen: RunProgress) -> RunProgress:
         """Return the run once its suspects have been measured again with good partners, in separate jobs."""
         for number in range(1, MOST_STEPS + 1):
             step = self.open_step(seen)
             if step is None:
                 break
-            nodes = together(seen.run, seen.parts).hosts
+            nodes = combine_groups(seen.run, seen.parts).hosts
             self.echo(f"step {number} of the suspects: {step.why}")
-            seen = self.followed(self._confirming(seen.run, step, nodes, number))
+            seen = self.follow_run(self._submit_confirmation(seen.run, step, nodes, number))
             if not seen.of_step(f"confirm-{number}") or not any(
                 one.table is not None for one in seen.of_step(f"confirm-{number}")
             ):
                 break  # after a step that gave nothing, no other step can follow
         return seen
 
-    def open_step(self, seen: Seen) -> Step | None:
+    def open_step(self, seen: RunProgress) -> Step | None:
         """Return the step that a run's suspects need; None if there is no such step, or no sample."""
-        found = together(seen.run, seen.parts)
+        found = combine_groups(seen.run, seen.parts)
         if not found.tables:
             return None
         try:
-            return self.reached(found.tables, self.how(seen), seen.run, judge.leaves_of(seen.run)).open_step
+            return self.find_next(
+                found.tables, self.describe_sample(seen), seen.run, judge.leaves_of(seen.run)
+            ).open_step
         except (ValueError, PairsError) as error:
             self.echo(f"the suspects cannot be measured again: {error}")
             return None
 
-    def reached(self, tables: Sequence[Table], how: Sampled, run: KeptRun, leaf_of: Leaves) -> Reached:
+    def find_next(self, tables: Sequence[Table], how: SampleOrigin, run: KeptRun, leaf_of: Leaves) -> ScreeningProgress:
         """Return what follows from the sample and the later steps of a run. Raises ValueError and PairsError."""
         rails, up_links = self.jobs.devices, self.site.system.fabrics[run.fabric].up_links
         least = least_of(self.site, judge.test_of(run), run.size)
-        return reached(tables, how, leaf_of, least, rails if len(rails) > 1 else (), up_links)
+        return screen_tables(tables, how, leaf_of, least, rails if len(rails) > 1 else (), up_links)
 
-    def how(self, seen: Seen) -> Sampled:
+    def describe_sample(self, seen: RunProgress) -> SampleOrigin:
         """Return how the sample of a run was made."""
         size = max((len(group.nodes) for group in seen.run.steps[0].groups), default=2)
-        return judge.sampled(seen.run, seen.parts, self.place.round_s(size), time.time())
+        return judge.describe_sample(seen.run, seen.parts, self.place.round_s(size), time.time())
 
-    def stored(self, seen: Seen, words: Sequence[str]) -> tuple[Record, Together]:
+    def store_record(self, seen: RunProgress, words: Sequence[str]) -> tuple[Record, CombinedGroups]:
         """Store the record of a run among all others; return it and what it was made from."""
-        found = together(seen.run, seen.parts)
+        found = combine_groups(seen.run, seen.parts)
         now = datetime.now(timezone.utc)
-        made, left = judge.judged(self.site, seen.run, self.jobs, found, self.how(seen), now.date())
+        made, left = judge.assess_run(self.site, seen.run, self.jobs, found, self.describe_sample(seen), now.date())
         return judge.store(self.site, seen.run, made, left, words, now.timestamp()), found
 
-    def _confirming(self, run: KeptRun, step: Step, hosts: Sequence[str], number: int) -> KeptRun:
+    def _submit_confirmation(self, run: KeptRun, step: Step, hosts: Sequence[str], number: int) -> KeptRun:
         names = {label(node): node for group in run.steps[0].groups for node in group.nodes}
         made = groups_of_step(step.rounds, self.group)
         groups, files, seconds = [], {}, 0
@@ -120,22 +122,22 @@ class Rolling:
         write_files(self.folder, files)
         kept = KeptStep(name, tuple(groups), step.why, "" if step.over is None else step.over.name)
         keep(self.folder, run.with_step(kept))
-        self.echo(f"{counted(len(groups), 'job')} of {counted(sum(len(one.nodes) for one in groups), 'node')}")
-        return self.submitted(run.with_step(kept), kept, seconds)
+        self.echo(f"{count_of(len(groups), 'job')} of {count_of(sum(len(one.nodes) for one in groups), 'node')}")
+        return self.submit_step(run.with_step(kept), kept, seconds)
 
 
 def rolling(site: Site, run: KeptRun, folder: Path, group: int, echo: Echo) -> Rolling:
     """Return a run in groups that is kept in a folder. Raises RailyardError if its stack is not there any more."""
-    place = place_of(site, Wanted(fabric=run.fabric, stack=run.stack, rails=run.rails))
+    place = place_of(site, PlanRequest(fabric=run.fabric, stack=run.stack, rails=run.rails))
     return Rolling(site, folder, replace(place, words=run.words), jobs(site, run, folder), group, echo)
 
 
-def merged_text(every: Sequence[Rolling], seen: Sequence[Seen]) -> tuple[str, bool]:
+def merged_text(every: Sequence[Rolling], seen: Sequence[RunProgress]) -> tuple[str, bool]:
     """Return what the samples of several runs say together, and whether some node may be slow.
 
     That alone blames no node: suspects are measured again within one run.
     """
-    found = [together(one.run, one.parts) for one in seen]
+    found = [combine_groups(one.run, one.parts) for one in seen]
     hosts = tuple(dict.fromkeys(host for one in found for host in one.hosts))
     tables = [one.tables[0] for one in found if one.tables]
     lost = [f"{one.run.id}, {part.name}: {part.words}" for one in seen for part in one.parts if part.words]
@@ -143,12 +145,12 @@ def merged_text(every: Sequence[Rolling], seen: Sequence[Seen]) -> tuple[str, bo
     if not tables:
         return "; ".join([f"{names} together: no group was measured", *lost]), True
     there = {label(host) for host in hosts}
-    gone = {node: why for one in seen for node, why in collect.absent(one.run, one.parts).items()}
+    gone = {node: why for one in seen for node, why in collect.absent_nodes(one.run, one.parts).items()}
     first, table = every[0], merge_tables(tables, hosts)
     rounds, round_s = int(str(table.context["rounds"])), first.place.round_s(first.group)
     absent = tuple((node, why) for node, why in gone.items() if label(node) not in there)
-    how = Sampled("rolling", Budget(rounds * round_s, round_s), False, absent=absent)
+    how = SampleOrigin("rolling", Budget(rounds * round_s, round_s), False, absent=absent)
     leaf_of = {label(node): leaf for one in seen for node, leaf in one.run.leaves.items()}
-    came = first.reached([table], how, seen[0].run, leaf_of)
+    came = first.find_next([table], how, seen[0].run, leaf_of)
     said = "; ".join([f"{names} together", came.screened.sentence, *lost])
     return said, bool(came.screened.named or came.screened.unclear or came.open_step)

@@ -7,7 +7,7 @@ from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
 from railyard.base.wording import listing
 from railyard.cluster.rolling.job import SCRIPT, Jobs
-from railyard.cluster.rolling.kept import KeptGroup, KeptRun, KeptStep, keep
+from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep, keep
 from railyard.job import slurm
 from railyard.job.batch import State
 from railyard.parsers.slurm import jobs as slurm_jobs
@@ -58,12 +58,12 @@ class Scheduler:
         """Return what Slurm says about a job that it ended, as a sentence; empty if it says nothing."""
         if not is_slurm(self.jobs.site.system.scheduler):
             return ""
-        record = slurm_jobs.parse_job(self._ask(self.jobs.batch.ask(group.job))) or slurm.accounted(group.job)
+        record = slurm_jobs.parse_job(self._ask(self.jobs.batch.ask(group.job))) or slurm.accounted_state(group.job)
         if record is None:
             return ""
         nodes = slurm.nodes_of(self.jobs.site.system, self.jobs.site.home) if record.state == "NODE_FAIL" else ()
         there = {label(node) for node in group.nodes}
-        found = slurm_jobs.ended(record, (node for node in nodes if label(node.name) in there))
+        found = slurm_jobs.find_end(record, (node for node in nodes if label(node.name) in there))
         return "" if found is None else found.sentence
 
     def without_unfit(self, run: KeptRun, step: KeptStep, states: Mapping[int, State], echo: Echo) -> KeptRun:
@@ -77,7 +77,7 @@ class Scheduler:
             group = run.step(step.name).groups[number - 1]
             gone = [node for node in group.nodes if label(node) in nodes]
             if state.phase == "waits" and gone:
-                run = self._without(run, step.name, number, {node: nodes[label(node)] for node in gone}, echo)
+                run = self._drop_group(run, step.name, number, {node: nodes[label(node)] for node in gone}, echo)
         return run
 
     def unfit(self) -> Mapping[str, NodeState]:
@@ -101,7 +101,7 @@ class Scheduler:
         assert array is not None  # submit checked it
         script = self.jobs.folder / step.name / SCRIPT
         script.write_text(self.jobs.array_script(step, seconds), encoding="utf-8")
-        number, why = self._submitted(str(script))
+        number, why = self._submit_script(str(script))
         if number is None:
             # The first words of a refusal are always the same; only the refusal of an array itself has this word.
             if "array" in why:
@@ -115,7 +115,7 @@ class Scheduler:
         try:
             for place, group in enumerate(step.groups, start=1):
                 task = array.task(number, place)
-                complaint = self._refused(array.give(task, group.nodes))
+                complaint = self._find_refusal(array.give(task, group.nodes))
                 if complaint and place == 1:
                     echo(f"a task of an array is not given its nodes ({complaint}): a job a group instead")
                     self._ask(batch.cancel(number))
@@ -146,7 +146,7 @@ class Scheduler:
                 after = step.groups[before - 1].job if before > 0 else None
                 script = self.jobs.folder / step.folder(number) / SCRIPT
                 script.write_text(self.jobs.script(step, number, seconds, after), encoding="utf-8")
-                job, why = self._submitted(str(script))
+                job, why = self._submit_script(str(script))
                 if job is None:
                     raise SetupError(f"pairs: the job of group {number} was refused; {why}")
                 step = step.with_group(number, replace(group, job=job))
@@ -158,14 +158,14 @@ class Scheduler:
                 self.cancel(run.with_step(step))
         return run
 
-    def _without(self, run: KeptRun, name: str, number: int, gone: Mapping[str, NodeState], echo: Echo) -> KeptRun:
+    def _drop_group(self, run: KeptRun, name: str, number: int, gone: Mapping[str, NodeState], echo: Echo) -> KeptRun:
         array = self.jobs.batch.array
         assert array is not None  # without arrays there are no nodes to take out
         step = run.step(name)
         group = step.groups[number - 1]
         kept = tuple(node for node in group.nodes if node not in gone)
         words = listing([each.words for each in gone.values()])
-        if self._refused(array.hold(group.job)) is not None:
+        if self._find_refusal(array.hold(group.job)) is not None:
             return run  # it has begun or ended in the meantime
         if len(kept) < 2:
             self._ask(self.jobs.batch.cancel(group.job))
@@ -173,9 +173,9 @@ class Scheduler:
             echo(f"group {number} is not tested: {left.why}")
             run = run.with_step(step.with_group(number, left))
             for node in kept:
-                run = run.without(node, f"its group was left with one node: {words}")
+                run = run.drop_node(node, f"its group was left with one node: {words}")
         else:
-            complaint = self._refused(array.give(group.job, kept))
+            complaint = self._find_refusal(array.give(group.job, kept))
             if complaint:
                 echo(f"group {number} waits for nodes that no job can have: {words} ({complaint})")
                 self._ask(array.release(group.job))
@@ -184,11 +184,11 @@ class Scheduler:
             echo(f"group {number} goes on without {listing(list(gone))}: {words}")
             run = run.with_step(step.with_group(number, replace(group, nodes=kept)))
         for node, state in gone.items():
-            run = run.without(node, state.why)
+            run = run.drop_node(node, state.why)
         keep(self.jobs.folder, run)
         return run
 
-    def _submitted(self, script: str) -> tuple[str | None, str]:
+    def _submit_script(self, script: str) -> tuple[str | None, str]:
         """Return the number of a job and an empty text, or None and what the program said."""
         words = self.jobs.batch.submit(script)
         out, complaint = self._answer(words)
@@ -199,8 +199,8 @@ class Scheduler:
     def _answer(self, words: list[str]) -> tuple[str, str]:
         return slurm.answer([*self.before, *words])
 
-    def _refused(self, words: list[str]) -> str | None:
-        return slurm.refused([*self.before, *words])
+    def _find_refusal(self, words: list[str]) -> str | None:
+        return slurm.find_refusal([*self.before, *words])
 
     def _ask(self, words: list[str]) -> str:
         return self._answer(words)[0]

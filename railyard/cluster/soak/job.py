@@ -11,15 +11,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import SetupError, did_you_mean
-from railyard.base.hostlist import expanded
+from railyard.base.hostlist import expand_names
 from railyard.base.paths import packaged_text
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
-from railyard.job.batch import Asked, batch_of
-from railyard.job.launch import SRUN, Launch, Ranks, counter_drivers, device_name, exported, plan_launch, runs_as_root
-from railyard.job.node_files import FLAT, PER_FOLDER, Asking
+from railyard.job.batch import BatchRequest, batch_of
+from railyard.job.launch import (
+    SRUN,
+    Launch,
+    Ranks,
+    counter_drivers,
+    device_name,
+    escape_exports,
+    plan_launch,
+    runs_as_root,
+)
+from railyard.job.node_files import FLAT, PER_FOLDER, AnswerFolder
 from railyard.job.probe_job import SHARED, step_words
-from railyard.provision.installed import installed
+from railyard.provision.installed_stack import find_stack
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import Fabric, System
@@ -84,7 +93,7 @@ class SoakJob:
     @property
     def readings(self) -> str:
         """Where nodes write, as the reader's argument: the job's folder, or many folders inside one of its folders."""
-        folders = Asking(Path(), "", len(self.nodes)).folders
+        folders = AnswerFolder(Path(), "", len(self.nodes)).folders
         return f"{READINGS_FOLDER}/%{folders}" if folders else "."
 
     def files(self, folder: Path) -> dict[str, str]:
@@ -98,7 +107,7 @@ class SoakJob:
 
     def script(self, folder: Path) -> str:
         """Return the job's script in the form that the scheduler takes."""
-        asked = Asked(_NAME, self.nodes, self.seconds + _AROUND_S, str(folder), tuple(self.system.job_options))
+        asked = BatchRequest(_NAME, self.nodes, self.seconds + _AROUND_S, str(folder), tuple(self.system.job_options))
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         exports = (f"{name}={shlex.quote(value)}" for name, value in self.reader_env.items())
         reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, self.readings])])
@@ -136,7 +145,7 @@ def plan_soak(
             chosen.setdefault(device_name(rail), (name, _stack(site, name, stack)))
     loads = _spread([_load(site, *chosen[of], of, pair) for of in chosen for pair in _pairs(tuple(nodes))])
     stacks = dict.fromkeys(each for _, each in chosen.values())
-    modules = tuple(dict.fromkeys(name for each in stacks for name in installed(site, each).modules))
+    modules = tuple(dict.fromkeys(name for each in stacks for name in find_stack(site, each).modules))
     reader, env = _reader(site, tuple(nodes), *next(iter(chosen.items())), seconds)
     times = (math.ceil(seconds), math.ceil(every_s))
     return SoakJob(site.system, tuple(nodes), drivers, loads, modules, *times, reader, env)
@@ -159,7 +168,7 @@ def _reader(
     fabric, stack = of
     launch = _launch(site, fabric, stack, device, nodes)
     words = step_words(_launcher(site.system), stack, launch, math.ceil(seconds) + _AROUND_S, shared=True)
-    return tuple(words), exported(launch.env)
+    return tuple(words), escape_exports(launch.env)
 
 
 def _launch(site: Site, fabric: str, stack: str, device: str, nodes: tuple[str, ...]) -> Launch:
@@ -175,7 +184,7 @@ def _launcher(system: System) -> str:
 def expand_nodes(text: str) -> tuple[str, ...]:
     """Return the nodes of ``n[1-8],n12``. Raises SetupError if the brackets hold no ranges."""
     try:
-        return tuple(dict.fromkeys(expanded(text)))
+        return tuple(dict.fromkeys(expand_names(text)))
     except ValueError as error:
         raise SetupError(f"soak --nodes: found {text!r} ({error}), expected names such as n[1-8],n12") from None
 
@@ -240,8 +249,8 @@ def _load(site: Site, fabric: str, stack: str, device: str, pair: tuple[str, str
     assert tool is not None  # _stack chose a stack that has one
     launch = _launch(site, fabric, stack, device, pair)
     front = step_words(_launcher(site.system), stack, launch, "$LEFT", shared=True)
-    words = _TOOLS[tool](installed(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
-    exports = "".join(f"export {name}={value}\n" for name, value in exported(launch.env).items())
+    words = _TOOLS[tool](find_stack(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
+    exports = "".join(f"export {name}={value}\n" for name, value in escape_exports(launch.env).items())
     # The job's script holds the time that is left in a variable.
     command = " ".join(word if word == "$LEFT" else shlex.quote(word) for word in (*front, *words))
     return Load(pair, device, f"{exports}exec {command}\n")

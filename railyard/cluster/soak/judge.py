@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from railyard.base.finding import Finding, problem, remark
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.hardware.counters import DRIVERS
 
 #: A rail of one node.
@@ -41,7 +41,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Soaked:
+class SoakedRail:
     """One rail over the whole soak.
 
     ``sent_mb_s`` and ``received_mb_s``: medians of the intervals (10^6 B/s). ``least_mb_s``: the lower of both
@@ -64,7 +64,7 @@ class Soaked:
     unread: int
 
     @property
-    def where(self) -> str:
+    def rail_name(self) -> str:
         """The rail's name in findings."""
         return f"{self.node} {self.rail}"
 
@@ -74,14 +74,14 @@ class Soaked:
         return self.changes > 0 or "both" in self.stalled_s
 
 
-def soaked(readings: Sequence[Reading]) -> tuple[Soaked, ...]:
+def soaked_rails(readings: Sequence[Reading]) -> tuple[SoakedRail, ...]:
     """Return each rail that was read at least twice, in the order in which the readings first show it."""
     places = dict.fromkeys(place for reading in readings for place in reading.values)
-    found = (_soaked(place, readings) for place in places)
+    found = (_soak_rail(place, readings) for place in places)
     return tuple(one for one in found if one is not None)
 
 
-def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Finding]:
+def findings(rails: Sequence[SoakedRail], streams: Iterable[Stream]) -> Iterator[Finding]:
     """Yield what is wrong: links that went down, hard errors, stalls; then what may be wrong, and what was not seen.
 
     If a rail stalls only one way, either its partner is sick, or the stream between two good rails stalled.
@@ -89,27 +89,27 @@ def findings(rails: Sequence[Soaked], streams: Iterable[Stream]) -> Iterator[Fin
     for rail in rails:
         if rail.changes:
             yield problem(
-                rail.where,
-                f"its link went up or down {counted(rail.changes, 'time')}, first seen after "
+                rail.rail_name,
+                f"its link went up or down {count_of(rail.changes, 'time')}, first seen after "
                 f"{duration(rail.first_change_s or 0.0)}",
                 "change the cable or transceiver, then the port: a link under load stays up",
             )
         hard = {name: rate for name, rate in rail.errors.items() if name in HARD}
         if hard:
-            yield problem(rail.where, _errors(hard), "change the cable or transceiver, then the port")
+            yield problem(rail.rail_name, _errors(hard), "change the cable or transceiver, then the port")
         if "both" in rail.stalled_s and not rail.changes:
             usual, since = min(rail.sent_mb_s, rail.received_mb_s), duration(rail.stalled_s["both"])
             yield problem(
-                rail.where,
+                rail.rail_name,
                 f"it stalled both ways from {since} on: {rail.least_mb_s:.1f} MB/s at worst, usually {usual:.1f} MB/s",
                 _STALL_FIX,
             )
         soft = {name: rate for name, rate in rail.errors.items() if name not in HARD}
         if soft:
-            yield remark(rail.where, _errors(soft), "a signal of load: compare the rails with each other")
+            yield remark(rail.rail_name, _errors(soft), "a signal of load: compare the rails with each other")
         if rail.unread:
-            readings = counted(rail.unread, "reading")
-            yield remark(rail.where, f"it is not in {readings}", "its counters could not be read then")
+            readings = count_of(rail.unread, "reading")
+            yield remark(rail.rail_name, f"it is not in {readings}", "its counters could not be read then")
     yield from _one_way({(rail.node, rail.rail): rail for rail in rails}, streams)
 
 
@@ -128,9 +128,9 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
-def _soaked(place: Place, readings: Sequence[Reading]) -> Soaked | None:
+def _soak_rail(place: Place, readings: Sequence[Reading]) -> SoakedRail | None:
     read = [(reading.at_s, reading.values[place]) for reading in readings if place in reading.values]
-    own = _rising(read)
+    own = _order_by_time(read)
     if len(own) < 2:
         return None
     sent, received = _rates(own, TRAFFIC[0]), _rates(own, TRAFFIC[1])
@@ -143,7 +143,7 @@ def _soaked(place: Place, readings: Sequence[Reading]) -> Soaked | None:
     names = [name for name in first if is_error(name) and last.get(name, 0) > first[name]]
     before = first.get(CHANGES, 0)
     changed = next((at for at, counters in own if counters.get(CHANGES, 0) > before), None)
-    return Soaked(
+    return SoakedRail(
         *place,
         sent_mb_s=median(sent),
         received_mb_s=median(received),
@@ -157,7 +157,7 @@ def _soaked(place: Place, readings: Sequence[Reading]) -> Soaked | None:
     )
 
 
-def _rising(read: Sequence[tuple[float, Mapping[str, int]]]) -> list[tuple[float, Mapping[str, int]]]:
+def _order_by_time(read: Sequence[tuple[float, Mapping[str, int]]]) -> list[tuple[float, Mapping[str, int]]]:
     """Return readings with rising times: the very first one, then the last one of each time.
 
     A job's clock counts whole seconds and may be set back; two readings in the same second give no rate.
@@ -185,7 +185,7 @@ def _below_half(rates: Sequence[float]) -> list[bool]:
     return [rate < _STALLED * usual for rate in rates]
 
 
-def _one_way(rails: Mapping[Place, Soaked], streams: Iterable[Stream]) -> Iterator[Finding]:
+def _one_way(rails: Mapping[Place, SoakedRail], streams: Iterable[Stream]) -> Iterator[Finding]:
     """Yield the streams that stalled at both ends although neither of the two rails is sick."""
     for sender, receiver, device in streams:
         one, other = rails.get((sender, device)), rails.get((receiver, device))
@@ -194,7 +194,7 @@ def _one_way(rails: Mapping[Place, Soaked], streams: Iterable[Stream]) -> Iterat
         if "sent" in one.stalled_s and "received" in other.stalled_s:
             since = duration(one.stalled_s["sent"])
             what = f"what it sends {receiver} stalled from {since} on, and nothing else on the two rails stalled"
-            yield problem(one.where, what, "check its transmitter and the other's receiver: cable and port")
+            yield problem(one.rail_name, what, "check its transmitter and the other's receiver: cable and port")
 
 
 def _errors(errors: Mapping[str, float]) -> str:

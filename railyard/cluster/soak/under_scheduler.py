@@ -63,7 +63,7 @@ def soak(job: SoakJob, folder: Path, keep: Callable[[Reading], None], echo: Call
 def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], None]) -> None:
     waits_s = _WAITS_S if job.system.jobs.max_pending is None else seconds(job.system.jobs.max_pending)
     batch, begun, kept, silent = batch_of(job.system.scheduler), time.monotonic(), 0, 0
-    written = _Written(folder, job)
+    written = _WrittenLines(folder, job)
     while True:
         state = batch.state(slurm.answer(batch.ask(number))[0])
         silent = silent + 1 if state is None else 0
@@ -84,7 +84,7 @@ def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], N
         time.sleep(_LOOK_S * max(1.0, len(job.nodes) / FLAT))
 
 
-class _Written:
+class _WrittenLines:
     """What the nodes of a soak have written. Each look reads a file from where the last look ended."""
 
     def __init__(self, folder: Path, job: SoakJob) -> None:

@@ -24,7 +24,7 @@ class Energy:
     of: Of
 
 
-class Metered(Protocol):
+class EnergyReading(Protocol):
     """What one node's counters say about energy."""
 
     @property
@@ -40,7 +40,7 @@ def energy_of(facts: Facts) -> Energy | None:
     Sources: Linux Documentation/power/powercap/powercap.rst (energy_uj counts microjoules and starts again at
     max_energy_range_uj); HPE Cray EX, /sys/cray/pm_counters (energy: joules of the node since it started).
     """
-    whole = facts.grown("-", _NODE)
+    whole = facts.growth_of("-", _NODE)
     if whole is not None:
         return Energy(float(whole), "nodes")
     names = [name for name in facts.counters_of("-") if name.startswith(_PROCESSOR)]
@@ -49,7 +49,7 @@ def energy_of(facts: Facts) -> Energy | None:
     return Energy(sum(known) / 1e6, "processors") if known and len(known) == len(parts) else None
 
 
-def figures(readings: Mapping[str, Metered], nodes: Iterable[str]) -> tuple[Figure, ...]:
+def figures(readings: Mapping[str, EnergyReading], nodes: Iterable[str]) -> tuple[Figure, ...]:
     """Return the energy (J) and the mean power (W) of all nodes of a run; () if they do not all show the same kind."""
     found = [readings[node] if node in readings else None for node in nodes]
     taken = [each.energy for each in found if each is not None and each.energy is not None]
@@ -65,7 +65,7 @@ def figures(readings: Mapping[str, Metered], nodes: Iterable[str]) -> tuple[Figu
 
 
 def _processor(facts: Facts, name: str) -> int | None:
-    grown = facts.grown("-", f"{_PROCESSOR}{name}")
+    grown = facts.growth_of("-", f"{_PROCESSOR}{name}")
     if grown is not None:
         return grown
     before, after = (facts.count(when, "-", f"{_PROCESSOR}{name}") for when in ("before", "after"))

@@ -51,7 +51,7 @@ class Facts:
         known = [count for count in found if count is not None]
         return sum(known) if len(known) == len(found) else None
 
-    def grown(self, device: str, counter: str) -> int | None:
+    def growth_of(self, device: str, counter: str) -> int | None:
         """Return by how much a counter grew during the run; None if that is unknown or it went backwards."""
         before, after = self.count("before", device, counter), self.count("after", device, counter)
         return None if before is None or after is None or after < before else after - before
@@ -65,7 +65,7 @@ class Facts:
             self.at.setdefault("after", self.at["last"])
         return bool(last)
 
-    def about(self, device: str, what: str) -> str | None:
+    def fact_about(self, device: str, what: str) -> str | None:
         """Return what a device is: its driver, layer, mtu, or whether it is virtual; None if the file does not say."""
         return self.abouts.get((device, what))
 

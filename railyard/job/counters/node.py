@@ -36,14 +36,14 @@ class Direction:
     idle_bytes: int = 0
 
     @property
-    def decreased(self) -> bool:
+    def has_decreased(self) -> bool:
         """True if the counter went backwards: it was reset, it wrapped, or it is another device by now."""
         return self.before_bytes is not None and self.after_bytes is not None and self.after_bytes < self.before_bytes
 
     @property
     def delta_bytes(self) -> int | None:
         """Bytes moved between the readings beyond the idle ones, never below 0; None if they cannot be known."""
-        if self.before_bytes is None or self.after_bytes is None or self.decreased or self.full:
+        if self.before_bytes is None or self.after_bytes is None or self.has_decreased or self.full:
             return None
         return max(0, self.after_bytes - self.before_bytes - self.idle_bytes)
 
@@ -86,7 +86,7 @@ class DeviceCounters:
         if self.foreign is not None:
             return f"is driven by {self.foreign}, but the system's file says counters: {self.driver}"
         for name, direction in (("sent", self.tx), ("received", self.rx)):
-            if direction.decreased:
+            if direction.has_decreased:
                 return (
                     f"counted fewer bytes {name} after the run ({direction.after_bytes}) than before "
                     f"({direction.before_bytes}): it was reset or replaced"
@@ -175,7 +175,7 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
     if problem is not None:
         return NodeCounters(node, (), None, problem=problem)
     facts = facts_of(lines[1:])
-    used_cs = facts.grown("-", "processors_cs")
+    used_cs = facts.growth_of("-", "processors_cs")
     refusal = None if facts.refused is None else _refusal(*facts.refused)
     killed = facts.exit_code is None and not facts.garbled and facts.use_last()
     if facts.exit_code is None:
@@ -190,8 +190,8 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
         facts.elapsed_s("before", "after"),
         refusal=refusal,
         problem=problem,
-        resent=facts.grown("-", "tcp_retrans_segs"),
-        sent=facts.grown("-", "tcp_out_segs"),
+        resent=facts.growth_of("-", "tcp_retrans_segs"),
+        sent=facts.growth_of("-", "tcp_out_segs"),
         clock_khz=facts.count("after", "-", "clock_khz"),
         used_s=None if used_cs is None else used_cs / 100,
         bonds={rail: _bond(rail, ports, facts) for rail, ports in facts.ports.items()},
@@ -245,7 +245,7 @@ def _devices(facts: Facts, drivers: Mapping[str, str]) -> tuple[DeviceCounters, 
 
 def _bond(rail: str, ports: Iterable[str], facts: Facts) -> Bond:
     found = tuple(_device(port, port, facts, DRIVERS["netdev"], None) for port in ports)
-    return Bond(facts.about(rail, "bond") or "unknown", found)
+    return Bond(facts.fact_about(rail, "bond") or "unknown", found)
 
 
 def _row(name: str, facts: Facts, drivers: Mapping[str, str]) -> Driver | None:
@@ -257,14 +257,14 @@ def _row(name: str, facts: Facts, drivers: Mapping[str, str]) -> Driver | None:
     if name in facts.named["meant"] or name in facts.named["watched"]:
         return DRIVERS["netdev"]
     shown = facts.counters_of(name)
-    return DRIVERS["netdev"] if "tx_bytes" in shown else of_device(facts.about(name, "driver"), shown)
+    return DRIVERS["netdev"] if "tx_bytes" in shown else of_device(facts.fact_about(name, "driver"), shown)
 
 
 def _device(label: str, name: str, facts: Facts, row: Driver, beside: str | None) -> DeviceCounters:
     meant = name in facts.named["meant"] and label == name
-    virtual = facts.about(name, "virtual") == "yes"
-    packet = _path_mtu(facts.about(facts.beside.get(name, ""), "mtu")) if row.packets else None
-    module = facts.about(name, "driver")
+    virtual = facts.fact_about(name, "virtual") == "yes"
+    packet = _path_mtu(facts.fact_about(facts.beside.get(name, ""), "mtu")) if row.packets else None
+    module = facts.fact_about(name, "driver")
     lifespan = facts.count("after", name, "hw/lifespan") or 0
     uses_held = any("hw/" in counter for counter in (row.tx, row.rx))
     return DeviceCounters(
@@ -285,7 +285,7 @@ def _device(label: str, name: str, facts: Facts, row: Driver, beside: str | None
         held_ms=lifespan if uses_held and lifespan > facts.waited_ms else None,
         unnamed=beside is None and name not in facts.named["meant"] and name not in facts.named["watched"],
         foreign=module if _is_foreign(module, row) else None,
-        carrier_changes=facts.grown(name, "carrier_changes"),
+        carrier_changes=facts.growth_of(name, "carrier_changes"),
     )
 
 
@@ -296,7 +296,7 @@ def _is_foreign(module: str | None, row: Driver) -> bool:
 
 def _overlap(name: str, facts: Facts, row: Driver) -> Overlap:
     """Return how a device's counters overlap with those of the interface on its port."""
-    return row.overlaps(facts.about(name, "layer"))
+    return row.overlaps(facts.fact_about(name, "layer"))
 
 
 def _interfaces(facts: Facts, rows: Mapping[str, Driver | None]) -> dict[str, str]:
@@ -340,7 +340,7 @@ def _path_mtu(interface_mtu: str | None) -> int:
 
 
 def _growth(facts: Facts, device: str, counters: Iterable[str]) -> dict[str, int]:
-    grown = {counter: facts.grown(device, counter) for counter in counters}
+    grown = {counter: facts.growth_of(device, counter) for counter in counters}
     return {counter: count for counter, count in grown.items() if count}
 
 

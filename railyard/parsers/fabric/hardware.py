@@ -87,7 +87,7 @@ class Hardware(NamedTuple):
 NO_HARDWARE = Hardware()
 
 
-def together(parts: list[Hardware]) -> Hardware:
+def combine(parts: list[Hardware]) -> Hardware:
     """Return what several parts of one text hold."""
     return Hardware(
         slots=tuple(each for part in parts for each in part.slots),

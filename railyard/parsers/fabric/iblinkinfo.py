@@ -11,7 +11,7 @@ from typing import NamedTuple
 from railyard.parsers.fabric.link_info import link_of, peer_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
-from railyard.parsers.fabric.words import KINDS, guid_of, named
+from railyard.parsers.fabric.words import KINDS, guid_of, split_description
 from railyard.parsers.parsed import Parsed
 
 # Switch: 0xec0d9a0300000020 Leaf2:   |   CA: vn3 mlx5_1:   |   Switch 0x0002c902004050f8 Infiniscale-IV ...:
@@ -72,14 +72,14 @@ def parse(text: str) -> Parsed:
                 node = _node(kind, guid or old, name)
                 continue
             if number != cut and ("==(" in line or "==>" in line or _NODE_BEGUN.match(line) or _PART.search(line)):
-                notes.unread(number, line, _EXPECTED)
+                notes.note_unread(number, line, _EXPECTED)
                 continue
         notes.foreign(number, line)
     return finish("iblinkinfo", ports, bool(ports), notes, lines, _EXPECTED)
 
 
 def _node(kind: str, guid: str | None, description: str) -> _Node:
-    node, device = (description.strip() or None, None) if kind == "Switch" else named(description)
+    node, device = (description.strip() or None, None) if kind == "Switch" else split_description(description)
     return _Node(node, device, KINDS.get(kind.lower()), guid_of(guid) if guid else None)
 
 
@@ -107,7 +107,7 @@ def _port(line: str, above: _Node, number: int, cut: bool) -> PortState | None:
     if description is not None:
         # with -l a line does not say the kind, nor whether the description is a switch's: an adapter's ends in its
         # device
-        node, device = named(description)
+        node, device = split_description(description)
         kind = node_guid = None
     return PortState(
         *(node, device, int(port), kind, *link),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from railyard.hardware.ib_speeds import rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
-from railyard.parsers.fabric.words import guid_of, named
+from railyard.parsers.fabric.words import guid_of, split_description
 from railyard.parsers.parsed import Parsed
 
 # Switch	40 "S-ec0d9a0300000020"		# "Leaf2" enhanced port 0 lid 5 lmc 0
@@ -107,7 +107,7 @@ def parse(text: str) -> Parsed:
 def _note(notes: Notes, number: int, line: str, cut: bool) -> None:
     """Note a line that is not read; it is a failure if it looks like a node or a port."""
     if len(line) <= LONGEST and not cut and (_BEGUN.search(line) or (line.strip() and _PART.match(line))):
-        notes.unread(number, line, f"{_EXPECTED}, and a port below its node")
+        notes.note_unread(number, line, f"{_EXPECTED}, and a port below its node")
     else:
         notes.foreign(number, line)
 
@@ -117,7 +117,7 @@ def _node(found: re.Match[str]) -> _Node:
     kind, guid = _KINDS.get(printed, "Switch"), guid_of(digits)
     if lid:
         return _Node(description or None, None, kind, guid, int(lid), guid)
-    name, device = named(description)
+    name, device = split_description(description)
     return _Node(name, device, kind, guid)
 
 
@@ -128,7 +128,7 @@ def _topology_port(found: re.Match[str], above: _Node, number: int) -> PortState
     # fmt: on
     node, device, kind, node_guid, node_lid, own_guid = above
     width, speed, rate = _link(printed_width or "", printed_speed or "")
-    peer_node, peer_device = named(description) if peer_guid else (description or None, None)
+    peer_node, peer_device = split_description(description) if peer_guid else (description or None, None)
     return PortState(
         *(node, device, int(port), kind, None, None, rate, width, speed),
         # an adapter's own GUID and LID are on its port's line; a switch's are its node's
@@ -141,8 +141,8 @@ def _topology_port(found: re.Match[str], above: _Node, number: int) -> PortState
 
 
 @lru_cache(maxsize=4096)
-def _described(kind: str | None, description: str) -> tuple[str | None, str | None]:
-    return (description or None, None) if kind == "SW" else named(description)
+def _split_description(kind: str | None, description: str) -> tuple[str | None, str | None]:
+    return (description or None, None) if kind == "SW" else split_description(description)
 
 
 def _report_port(found: re.Match[str], number: int) -> PortState:
@@ -153,8 +153,8 @@ def _report_port(found: re.Match[str], number: int) -> PortState:
     width, speed, rate = _link(printed_width, printed_speed)
     peer = None
     if peer_node is not None:
-        peer = Peer(*_described(peer_kind, peer_node), int(peer_port), int(peer_lid), guid_of(peer_guid))
-    name, device = _described(kind, alone if node is None else node)
+        peer = Peer(*_split_description(peer_kind, peer_node), int(peer_port), int(peer_lid), guid_of(peer_guid))
+    name, device = _split_description(kind, alone if node is None else node)
     return PortState(
         node=name,
         device=device,

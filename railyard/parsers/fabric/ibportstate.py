@@ -78,7 +78,7 @@ def parse(text: str) -> Parsed:
             # the capabilities below CapMask are indented words
             blocks[-1].extended |= line.strip() == "IsExtendedSpeedsSupported"
         elif number != cut and _BLOCK_BEGUN.match(line[:_LONGEST]):
-            notes.unread(number, line, _EXPECTED)
+            notes.note_unread(number, line, _EXPECTED)
         else:
             notes.foreign(number, line)
     ports = [_port(block) for block in blocks]

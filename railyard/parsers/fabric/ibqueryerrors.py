@@ -17,7 +17,7 @@ from railyard.hardware.ib_counters import is_full, standard_name
 from railyard.parsers.fabric.link_info import link_of, peer_of
 from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, Link, Peer, PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
-from railyard.parsers.fabric.words import guid_of, named
+from railyard.parsers.fabric.words import guid_of, split_description
 from railyard.parsers.parsed import Parsed
 
 # Errors for "vn3 mlx5_1"   |   Errors for 0x2c903006e29b0 "MF0;sw:SX6036/U1"   |   Data Counters for 0x... "..."
@@ -54,7 +54,7 @@ def parse(text: str) -> Parsed:
     for number, line in enumerate(lines, 1):
         if line and (len(line) > _LONGEST or not reader.read(number, line, number == cut)):
             if number != cut and _BEGUN.match(line):
-                reader.notes.unread(number, line, f"{_EXPECTED}, with ports below it")
+                reader.notes.note_unread(number, line, f"{_EXPECTED}, with ports below it")
             else:
                 reader.notes.foreign(number, line)
     reader.notes.no_port(reader.header)
@@ -125,17 +125,17 @@ class _Reader:
             self.known, self.header = True, None
             self.ports.append(_port(self.node, number, line, found))
             if not cut and line.count("==") > len(_COUNTER.findall(line, found.end())):
-                self.notes.unread(number, line, 'each counter as "[SymbolErrorCounter == 12]"')
+                self.notes.note_unread(number, line, 'each counter as "[SymbolErrorCounter == 12]"')
         elif first in ("E", "D") and (node := _NODE.match(line)) and not cut:
             self.notes.no_port(self.header)
             self.known, self.header = True, (number, line)
             what, guid, description = node.groups()
-            name, device = (description, None) if guid and what == "Errors" else named(description)
+            name, device = (description, None) if guid and what == "Errors" else split_description(description)
             self.node = _Node(name, device, "Switch" if name == description and guid else None)
         elif first == "L" and self.ports and (link := _LINK.match(line)):
             self.ports[-1].take(line, link, cut)
         elif first == "[" and self.ports and not cut and _COUNTER.search(line):
-            self.notes.unread(number, line, "each counter in the line of its port")
+            self.notes.note_unread(number, line, "each counter in the line of its port")
         else:
             return not line.strip()
         return True
@@ -143,7 +143,7 @@ class _Reader:
     def summary(self, number: int, line: str) -> None:
         self.known = True
         if "PMA query failures" in line:
-            self.notes.failed(number, line)
+            self.notes.note_failure(number, line)
             return
         self.notes.remark(number, line)
         if line.startswith("## Thresholds:"):

@@ -14,7 +14,7 @@ from typing import Any
 from railyard.hardware.ib_speeds import speed_name
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
-from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, physical_of, said, state_of
+from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of
 from railyard.parsers.parsed import Parsed
 
 # CA 'mlx5_0'   |   CA: 'mlx5_0'   |   Switch 'x'   |   iWARP RNIC 'cxgb4_0'
@@ -49,7 +49,7 @@ def parse(text: str) -> Parsed:
         reader.read(number, line, number == cut)
     reader.close_device()
     if not reader.known:
-        listed = _listed(lines)
+        listed = _read_guids(lines)
         if listed:
             return Parsed(fabric=tuple(listed))
         # ibpanic: [1234] main: stat of IB device 'mlx5_0' failed: the words are ibstat's, but its name is not there
@@ -87,7 +87,7 @@ class _Reader:
             self.close_port()
             self.port = {"port": int(port["port"]), "line": number}
         elif not cut and _BEGUN.match(line):
-            self.notes.unread(number, line, 'a device as "CA \'mlx5_0\'", with its ports as "Port 1:" below it')
+            self.notes.note_unread(number, line, 'a device as "CA \'mlx5_0\'", with its ports as "Port 1:" below it')
         else:
             self.notes.foreign(number, line)
 
@@ -139,12 +139,12 @@ _OF_PORT: dict[str, tuple[str, Callable[[str], Any]]] = {
     "Link layer": ("link_layer", lambda value: LINK_LAYERS.get(value.lower())),
 }
 _OF_DEVICE: dict[str, tuple[str, Callable[[str], Any]]] = {
-    "Firmware version": ("firmware", said),
+    "Firmware version": ("firmware", known_value),
     "Node GUID": ("node_guid", guid_of),
 }
 
 
-def _listed(lines: list[str]) -> list[PortState]:
+def _read_guids(lines: list[str]) -> list[PortState]:
     """Return a port per line if the text is only port GUIDs (and names of hosts); else nothing."""
     ports: list[PortState] = []
     node = None

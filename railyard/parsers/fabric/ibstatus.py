@@ -13,7 +13,7 @@ from typing import Any
 from railyard.hardware.ib_speeds import speed_name, width_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
-from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, said, state_of
+from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of
 from railyard.parsers.parsed import Parsed
 
 # Infiniband device 'mlx5_0' port 1 status:
@@ -56,7 +56,7 @@ def parse(text: str) -> Parsed:
             fields = {"device": found["device"], "port": int(found["port"]), "line": number}
             blocks.append(fields)
         elif number != cut and (name or _PORT_BEGUN.match(line)):
-            notes.unread(number, line, f"{_EXPECTED} above its lines")
+            notes.note_unread(number, line, f"{_EXPECTED} above its lines")
         else:
             known |= _NO_DEVICES.match(line[:200]) is not None
             notes.foreign(number, line)
@@ -105,5 +105,5 @@ _READ: dict[str, Callable[[str], Any]] = {
     "state": lru_cache(lambda value: state_of(_CODED.sub("", value))),
     "physical_state": lru_cache(lambda value: physical_of(_CODED.sub("", value))),
     "link": _rate,
-    "link_layer": lru_cache(lambda value: LINK_LAYERS.get(value.lower()) or said(value)),
+    "link_layer": lru_cache(lambda value: LINK_LAYERS.get(value.lower()) or known_value(value)),
 }

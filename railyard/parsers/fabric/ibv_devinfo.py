@@ -13,7 +13,7 @@ from typing import Any
 from railyard.hardware.ib_speeds import rate_gbit_s, speed_of_lane, width_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
-from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, said, state_of
+from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of
 from railyard.parsers.parsed import Parsed
 
 # PORT_ACTIVE (4)   |   25.0 Gbps (32)   |   invalid MTU (0)
@@ -46,12 +46,12 @@ def parse(text: str) -> Parsed:
             ports += [_port(device, port)] if port else []
             notes.no_port(header)
             known, port, header = True, None, (number, line)
-            device = {"device": said(value), "kind": "CA"}
+            device = {"device": known_value(value), "kind": "CA"}
         elif key == "port" and known and value.isdigit() and len(value) <= 5:
             ports += [_port(device, port)] if port else []
             port, header = (None, header) if number == cut else ({"port": int(value), "line": number}, None)
         elif known and number != cut and _PORT_BEGUN.match(key):
-            notes.unread(number, line, 'a port as "port: 1"')
+            notes.note_unread(number, line, 'a port as "port: 1"')
         elif known and colon and (line[:1].isspace() or key in _OWN):
             _field(device, port, key, value, whole=number != cut or value.endswith(")"))
         elif not known or not line[:1].isspace():
@@ -69,7 +69,7 @@ def _field(device: dict[str, Any], port: dict[str, Any] | None, key: str, value:
         if key in _DEVICE and whole:
             device.update(_DEVICE[key](value))
     elif key == "link_layer" and (whole or value in ("InfiniBand", "Ethernet")):
-        port["link_layer"] = LINK_LAYERS.get(value.lower()) or said(value)
+        port["link_layer"] = LINK_LAYERS.get(value.lower()) or known_value(value)
     elif key in _PORT and whole:
         port.update(_PORT[key](value))
 
@@ -104,7 +104,7 @@ def _speed(value: str) -> dict[str, Any]:
 _Read = dict[str, Callable[[str], dict[str, Any]]]
 # printed key -> its fields
 _DEVICE: _Read = {
-    "fw_ver": lambda value: {"firmware": said(value)},
+    "fw_ver": lambda value: {"firmware": known_value(value)},
     "node_guid": lambda value: {"node_guid": guid_of(value)},
 }
 _PORT: _Read = {

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from railyard.hardware.ib_speeds import rate_gbit_s, speed_of_lane, width_of
 from railyard.parsers.fabric.port import Link, Peer
-from railyard.parsers.fabric.words import guid_of, named, physical_of, state_of
+from railyard.parsers.fabric.words import guid_of, physical_of, split_description, state_of
 
 # 4X      25.78125 Gbps Active/  LinkUp   |   4X 10.0 Gbps (FDR10) Active/ LinkUp   |   Down/ Polling
 _LINK = re.compile(
@@ -60,7 +60,7 @@ def peer_of(text: str, cut: bool) -> tuple[Peer, str] | None:
     if not found or (cut and text.count('"') != 2):
         return None
     guid, lid, port, description, could = found.groups()
-    node, device = named(description)
+    node, device = split_description(description)
     return Peer(node, device, int(port), int(lid), guid_of(guid) if guid else None), could[:200]
 
 

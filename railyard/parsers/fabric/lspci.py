@@ -52,7 +52,7 @@ def parse(text: str) -> Parsed:
         elif devices and line[0].isspace() and _take(devices[-1], line, number):
             continue
         elif _BEGUN.match(line):
-            notes.unread(number, line, _EXPECTED)
+            notes.note_unread(number, line, _EXPECTED)
         elif not line[0].isspace() or not devices:
             notes.foreign(number, line)
         elif _DENIED.match(line):

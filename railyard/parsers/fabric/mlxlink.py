@@ -19,7 +19,7 @@ from railyard.hardware.ib_speeds import ethernet_gbit_s, fastest, rate_gbit_s, s
 from railyard.parsers.fabric.json_text import documents
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
-from railyard.parsers.fabric.words import integer, physical_of, said, state_of
+from railyard.parsers.fabric.words import integer, known_value, physical_of, state_of
 from railyard.parsers.parsed import Parsed, ParseError
 
 _TITLE = "Operational Info"
@@ -99,14 +99,14 @@ def _sections(document: Any) -> Iterable[dict[str, str]]:
     fields: dict[str, str] = {}
     for section in sections.values() if isinstance(sections, dict) else ():
         for key, value in section.items() if isinstance(section, dict) else ():
-            fields.setdefault(key, _printed(value))
+            fields.setdefault(key, _console_text(value))
     message = status.get("message") if isinstance(status, dict) else None
     if isinstance(status, dict) and status.get("code") not in (None, "0") and isinstance(message, str):
         fields["error"] = message
     yield fields
 
 
-def _printed(value: Any) -> str:
+def _console_text(value: Any) -> str:
     """Return a JSON value as the console prints it: a list with its mask, or its members between commas."""
     if isinstance(value, dict):
         names = ",".join(str(one) for one in value.get("values") or ())
@@ -117,18 +117,18 @@ def _printed(value: Any) -> str:
 def _judge(number: int, fields: dict[str, str], notes: Notes) -> None:
     opcode, advice = fields.get("Status Opcode", "0"), fields.get("Recommendation", "")
     if opcode not in ("0", "N/A", ""):
-        notes.failed(number, f"status opcode {opcode}: {advice}")
+        notes.note_failure(number, f"status opcode {opcode}: {advice}")
     if "error" in fields:
-        notes.failed(number, fields["error"])
+        notes.note_failure(number, fields["error"])
 
 
 def _port(number: int, fields: dict[str, str]) -> PortState:
-    printed = said(fields.get("Speed", "")) or ""
+    printed = known_value(fields.get("Speed", "")) or ""
     speed, width = speed_name(printed), width_of(fields.get("Width", ""))
     is_infiniband = bool(speed) or printed.startswith("IB-")
     counters = _counters(fields)
     extra: dict[str, str | int | float] = {
-        name: value for key, name in _WORDS.items() if (value := said(fields.get(key, "")))
+        name: value for key, name in _WORDS.items() if (value := known_value(fields.get(key, "")))
     }
     for key, name in _BERS.items():
         if _BER.match(fields.get(key, "")[:40]):
@@ -146,7 +146,7 @@ def _port(number: int, fields: dict[str, str]) -> PortState:
         best_speed=best,
         best_from="this end and its cable" if best else None,
         link_layer="InfiniBand" if is_infiniband else "Ethernet" if ethernet_gbit_s(printed) else None,
-        firmware=said(fields.get("Firmware Version", "")),
+        firmware=known_value(fields.get("Firmware Version", "")),
         counters=MappingProxyType(counters),
         saturated=full(counters, 64),
         extra=MappingProxyType(extra),
@@ -164,7 +164,7 @@ def _counters(fields: dict[str, str]) -> dict[str, int]:
     return counters
 
 
-def _listed(fields: dict[str, str], title: str) -> tuple[str, ...] | None:
+def _supported_speeds(fields: dict[str, str], title: str) -> tuple[str, ...] | None:
     """Return the speeds of a line of the section Supported Info, with or without "(Ext.)"; None if it has none."""
     for key in (title, f"{title} (Ext.)"):
         found = _LIST.match(fields.get(key, "")[:LONGEST])
@@ -175,7 +175,7 @@ def _listed(fields: dict[str, str], title: str) -> tuple[str, ...] | None:
 
 def _best(fields: dict[str, str]) -> str | None:
     """Return the fastest speed that the port has enabled and the cable supports; None until both are printed."""
-    enabled, cable = _listed(fields, "Enabled Link Speed"), _listed(fields, "Supported Cable Speed")
+    enabled, cable = _supported_speeds(fields, "Enabled Link Speed"), _supported_speeds(fields, "Supported Cable Speed")
     if enabled is None or cable is None:
         return None
     return fastest(tuple(name for name in enabled if name in cable))

@@ -44,11 +44,11 @@ def parse(text: str) -> Parsed:
             row = _row(found, names, number)
             if row is None:
                 has = f"{found['name']}: not one word for each of the {len(names)} columns, so this row is not read"
-                notes.failed(number, f"{has}: {shown.strip()[:200]}")
+                notes.note_failure(number, f"{has}: {shown.strip()[:200]}")
             else:
                 rows.append(row)
         elif names and number != cut and _BEGUN.match(shown):
-            notes.unread(number, line, f"a row of one of the columns {names[0]} to {names[-1]}")
+            notes.note_unread(number, line, f"a row of one of the columns {names[0]} to {names[-1]}")
         elif (legend := _LEGEND.match(shown)) and number != cut:
             devices[legend["nic"]] = legend["device"]
         elif not _OWN.match(shown):

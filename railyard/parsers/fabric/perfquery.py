@@ -54,7 +54,7 @@ def parse(text: str) -> Parsed:
             ports += [_port(*block, counters)] if block else []
             block, counters = (number, found), {}
         elif (is_own or _BLOCK_BEGUN.search(line[:400])) and number != cut:
-            notes.unread(number, line, f'{_EXPECTED}, with counters as "SymbolErrorCounter:....0" below it')
+            notes.note_unread(number, line, f'{_EXPECTED}, with counters as "SymbolErrorCounter:....0" below it')
         else:
             notes.foreign(number, line)
     ports += [_port(*block, counters)] if block else []

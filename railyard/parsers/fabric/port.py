@@ -89,7 +89,7 @@ class PortState(NamedTuple):
         return None if self.state is None else self.state == "Active"
 
     @property
-    def degraded(self) -> bool | None:
+    def is_degraded(self) -> bool | None:
         """Return whether the link has fewer lanes or a lower speed than ``best_width`` and ``best_speed``.
 
         None if the port is not active, or if the tool does not say what the link could be.
@@ -109,7 +109,7 @@ class PortState(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return the fields that the tool printed, and ``degraded`` if known; whole numbers have no point."""
         given = {name: _plain(value) for name, value in self._asdict().items()}
-        given["degraded"] = self.degraded
+        given["degraded"] = self.is_degraded
         return {name: value for name, value in given.items() if value is not None and value != {} and value != []}
 
 

@@ -6,7 +6,7 @@ but no credit, and PortXmitDiscards packets that were dropped because the port w
 
 from collections.abc import Callable, Sequence
 
-from railyard.base.wording import counted, some
+from railyard.base.wording import count_of, some
 from railyard.parsers.fabric.port import ALL_PORTS, PortState
 
 WAIT, DISCARDS = "PortXmitWait", "PortXmitDiscards"
@@ -44,8 +44,8 @@ def port_remarks(ports: Sequence[PortState]) -> tuple[str, ...]:
     """Return one sentence for each kind of remark, with the ports that it is about; () if there is none."""
     of_mtu = [port for port in ports if has_small_mtu(port)]
     kinds: tuple[tuple[list[PortState], Callable[[PortState], str], str], ...] = (
-        (_counting(ports, WAIT), lambda port: f"{WAIT} {port.counters[WAIT]:,}", WAIT_MEANS),
-        (_counting(ports, DISCARDS), lambda port: f"{DISCARDS} {port.counters[DISCARDS]:,}", DISCARDS_MEAN),
+        (_find_counting(ports, WAIT), lambda port: f"{WAIT} {port.counters[WAIT]:,}", WAIT_MEANS),
+        (_find_counting(ports, DISCARDS), lambda port: f"{DISCARDS} {port.counters[DISCARDS]:,}", DISCARDS_MEAN),
         (
             [port for port in of_mtu if port.link_layer != "Ethernet"],
             _mtu_words,
@@ -60,7 +60,7 @@ def port_remarks(ports: Sequence[PortState]) -> tuple[str, ...]:
     return tuple(_sentence(found, words, means) for found, words, means in kinds if found)
 
 
-def _counting(ports: Sequence[PortState], name: str) -> list[PortState]:
+def _find_counting(ports: Sequence[PortState], name: str) -> list[PortState]:
     return [port for port in ports if port.counters.get(name)]
 
 
@@ -72,4 +72,4 @@ def _sentence(found: list[PortState], words: Callable[[PortState], str], means: 
     if len(found) == 1:
         return f"{place(found[0])}: {words(found[0])}: {means}"
     named = some([f"{place(port)}: {words(port)}" for port in found], _MOST_NAMED)
-    return f"{counted(len(found), 'port')} ({named}): {means}"
+    return f"{count_of(len(found), 'port')} ({named}): {means}"

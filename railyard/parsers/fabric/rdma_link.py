@@ -52,13 +52,13 @@ def parse(text: str) -> Parsed:
             ports.append(_port(device or old, int(port or old_port), said, number))
             is_broken = "physical_state" not in said or len(found["rest"].split()) % 2
             if is_broken and number != cut:
-                notes.unread(number, line, _EXPECTED)
+                notes.note_unread(number, line, _EXPECTED)
         elif number != cut and (
             _OWN_KEYS & said.keys() or _BEGUN.search(line[:LONGEST]) or _PART.match(line[:LONGEST])
         ):
-            notes.unread(number, line, _EXPECTED)
+            notes.note_unread(number, line, _EXPECTED)
         elif ports and ports[-1].line == number - 1 and _END.match(line):
-            notes.unread(number, line, _EXPECTED)
+            notes.note_unread(number, line, _EXPECTED)
         elif not (ports and _CAPABILITIES.match(line[:LONGEST])):
             notes.foreign(number, line)
     return finish("rdma link", ports, bool(ports), notes, lines, _EXPECTED)

@@ -83,18 +83,18 @@ def parse(text: str) -> Parsed:
             if bound or not port.take(words, number == cut):
                 port = None
                 is_lost = not (bound or "state" in words or number == cut)
-                notes.unread(number, line, _EXPECTED) if is_lost else notes.foreign(number, line)
+                notes.note_unread(number, line, _EXPECTED) if is_lost else notes.foreign(number, line)
             else:
                 ports.append(port)
         elif port is None or not _goes_on(port, line, lines[number - 2]) or not port.take(words, number == cut):
             has_no_value = port is not None and port.waiting is not None and line.strip() and port.line != number
             if number != cut and (has_no_value or _BEGUN.match(line)):
-                notes.unread(number, line, _EXPECTED)
+                notes.note_unread(number, line, _EXPECTED)
             else:
                 notes.foreign(number, line)
     for port in ports:
         if not port.counters and port.line != cut:
-            notes.unread(port.line, lines[port.line - 1], _EXPECTED)
+            notes.note_unread(port.line, lines[port.line - 1], _EXPECTED)
     states = [port.state() for port in ports if port.counters]
     return finish("rdma statistic", states, bool(states) or bound, notes, lines, _EXPECTED)
 

@@ -43,7 +43,7 @@ def parse(text: str) -> Parsed:
             port, index = int(said.pop("port")), int(said.pop("index"))
             gids.append(GidEntry(port=port, gid_index=index, line=number, **said))
         elif number != cut and _BEGUN.search(shown):
-            notes.unread(number, line, "device, port, index, GID, IPv4, version and interface")
+            notes.note_unread(number, line, "device, port, index, GID, IPv4, version and interface")
         elif not known or not _OWN.match(shown):
             notes.foreign(number, line)
     done = finish("show_gids", [], known, notes, lines, _EXPECTED)

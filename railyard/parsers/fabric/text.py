@@ -83,14 +83,14 @@ class Notes:
         failed = (_FAILED_ROOT.search(shown) and _FAILED.search(shown)) or is_failure(shown)
         (self.failures if failed else self.remarks).append(Remark(number, shown))
 
-    def failed(self, number: int, line: str) -> None:
+    def note_failure(self, number: int, line: str) -> None:
         """Take a line in which the tool itself says what is wrong."""
         self.failures.append(Remark(number, line[:LONGEST].strip()))
 
-    def unread(self, number: int, line: str, expected: str) -> None:
+    def note_unread(self, number: int, line: str, expected: str) -> None:
         """Take a line that looks like one of the tool's own rows but has another form: what it says is missing."""
         shown = " ".join(line[:LONGEST].split())[:_LONGEST_SHOWN]
-        self.failed(number, f'a row that cannot be read: found "{shown}", expected {expected}')
+        self.note_failure(number, f'a row that cannot be read: found "{shown}", expected {expected}')
 
     def remark(self, number: int, line: str) -> None:
         """Take a line that is worth quoting but not a failure."""
@@ -111,6 +111,6 @@ def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: 
         found = next(((number, line) for number, line in enumerate(lines, 1) if line.strip()), (0, ""))
         raise ParseError(found[0], found[1], f"output of {tool}: {expected}")
     if known and (number := first_joined(tool, lines)):
-        notes.unread(number, lines[number - 1], "one line of the tool in each line: two are joined, as fmt does")
+        notes.note_unread(number, lines[number - 1], "one line of the tool in each line: two are joined, as fmt does")
     remarks = sorted(notes.remarks, key=lambda note: note.line)
     return Parsed(failures=tuple(notes.failures), remarks=tuple(remarks), fabric=tuple(ports))

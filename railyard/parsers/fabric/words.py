@@ -60,16 +60,16 @@ _DIGITS = 20  # of 2^64 - 1
 @lru_cache(maxsize=256)
 def state_of(word: str) -> str | None:
     """Return a port's logical state in ibstat's word; another word as printed, None for a word without meaning."""
-    return STATES.get(word.lower()) or said(word)
+    return STATES.get(word.lower()) or known_value(word)
 
 
 @lru_cache(maxsize=256)
 def physical_of(word: str) -> str | None:
     """Return a port's physical state in ibstat's word; another word as printed, None for a word without meaning."""
-    return PHYSICAL_STATES.get(word.lower()) or said(word)
+    return PHYSICAL_STATES.get(word.lower()) or known_value(word)
 
 
-def said(word: str) -> str | None:
+def known_value(word: str) -> str | None:
     """Return a printed value; None if the tool prints a word for unknown."""
     return None if word.lower() in _UNSAID else word
 
@@ -91,7 +91,7 @@ def integer(word: str) -> int | None:
 
 
 @lru_cache(maxsize=4096)
-def named(description: str) -> tuple[str | None, str | None]:
+def split_description(description: str) -> tuple[str | None, str | None]:
     """Return (node, device) of a node description: ("vn1", "mlx5_0") for "vn1 mlx5_0", (all, None) for a switch's."""
     description = description.strip()
     node, _, device = description.rpartition(" ")

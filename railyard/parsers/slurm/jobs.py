@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.wording import listing
-from railyard.parsers.slurm.nodes import NodeState, known, record_fields
+from railyard.parsers.slurm.nodes import NodeState, known_value, record_fields
 
 _EXIT = re.compile(r"(\d+):(\d+)")
 #: What slurmstepd writes into a job's error output if the job was killed for memory, found by sampling (OverMemoryKill,
@@ -65,7 +65,7 @@ class JobState:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class JobEnd:
     """How a job ended that did not run to its end: ``kind``, a sentence, and the nodes to blame."""
 
     kind: Kind
@@ -87,15 +87,15 @@ def parse_job(text: str) -> JobState | None:
     return JobState(
         job=fields["JobId"],
         state=state,
-        reason=known(fields.get("Reason")),
+        reason=known_value(fields.get("Reason")),
         exit_code=code if final else None,
         signal=signal if final else None,
-        nodes=known(fields.get("NodeList")),
-        failed_node=known(fields.get("FailedNode")),
+        nodes=known_value(fields.get("NodeList")),
+        failed_node=known_value(fields.get("FailedNode")),
         restarts=_count(fields.get("Restarts")),
-        time_limit=known(fields.get("TimeLimit")),
+        time_limit=known_value(fields.get("TimeLimit")),
         # Set when the job is stopped and when it goes on; kept until its end.
-        suspended=known(fields.get("SuspendTime")) is not None,
+        suspended=known_value(fields.get("SuspendTime")) is not None,
         several=len(lines) > 1 or any(sign in fields.get("ArrayTaskId", "") for sign in "-,"),
     )
 
@@ -115,12 +115,12 @@ def parse_accounting(text: str, job: str) -> JobState | None:
     code, signal = _exit(exit_code)
     final = words[0] in FINAL
     return JobState(
-        job, words[0], known(reason), code if final else None, signal if final else None, known(nodes),
+        job, words[0], known_value(reason), code if final else None, signal if final else None, known_value(nodes),
         several=len(rows) > 1,
     )  # fmt: skip
 
 
-def ended(job: JobState, nodes: Iterable[NodeState] = ()) -> Ended | None:
+def find_end(job: JobState, nodes: Iterable[NodeState] = ()) -> JobEnd | None:
     """Return how a job ended, None if it ran to its end (whatever its exit code says) or still runs.
 
     ``nodes`` are its nodes as they are now: if one failed, the sentence names those that are down, and none that is
@@ -128,22 +128,24 @@ def ended(job: JobState, nodes: Iterable[NodeState] = ()) -> Ended | None:
     """
     if job.several:
         said = f"job {job.job} is several jobs, an array or a heterogeneous job: what they left is of several runs"
-        return Ended("several", said)
+        return JobEnd("several", said)
     if job.suspended and job.state != "NODE_FAIL":
-        return Ended("suspended", f"job {job.job} was suspended while it ran: its times have the pause in them")
+        return JobEnd("suspended", f"job {job.job} was suspended while it ran: its times have the pause in them")
     if job.restarts and job.state != "NODE_FAIL":
         times = "once" if job.restarts == 1 else f"{job.restarts} times"
-        return Ended("requeued", f"job {job.job} was requeued {times}: what it left may be of two runs{_because(job)}")
+        return JobEnd(
+            "requeued", f"job {job.job} was requeued {times}: what it left may be of two runs{_reason_words(job)}"
+        )
     if job.state == "NODE_FAIL":
         return _node_failed(job, tuple(nodes))
     made = _SENTENCES.get(job.state)
     if made is None:
         return None
     kind, text = made
-    return Ended(kind, f"job {job.job} {text.format(limit=_limit(job))}{_on(job)}{_because(job)}")
+    return JobEnd(kind, f"job {job.job} {text.format(limit=_limit(job))}{_nodes_words(job)}{_reason_words(job)}")
 
 
-def killed_for_memory(job: JobState, printed: str) -> Ended | None:
+def killed_for_memory(job: JobState, printed: str) -> JobEnd | None:
     """Return that a job was killed for memory if its own error output says so, else None.
 
     Slurm's record of such a job often has only its exit code (state FAILED). No node is to blame.
@@ -152,21 +154,23 @@ def killed_for_memory(job: JobState, printed: str) -> Ended | None:
     if not found or not job.is_final or job.exit_code == 0 == (job.signal or 0):
         return None
     nodes = sorted({said["node"] for said in found if said["node"]})
-    where = f" on {listing(nodes)}" if nodes else _on(job)
-    return Ended("memory", f"job {job.job} {_SENTENCES['OUT_OF_MEMORY'][1]}{where} ({found[0]['said'].strip()})")
+    where = f" on {listing(nodes)}" if nodes else _nodes_words(job)
+    return JobEnd("memory", f"job {job.job} {_SENTENCES['OUT_OF_MEMORY'][1]}{where} ({found[0]['said'].strip()})")
 
 
-def still_pending(job: JobState, seconds: float) -> Ended:
+def still_pending(job: JobState, seconds: float) -> JobEnd:
     """Return the end of a job that was cancelled because it had not begun after this many seconds."""
-    return Ended("pending", f"job {job.job} had not begun after {_span(seconds)} and was cancelled{_because(job)}")
+    return JobEnd(
+        "pending", f"job {job.job} had not begun after {_span(seconds)} and was cancelled{_reason_words(job)}"
+    )
 
 
-def blocked(job: JobState) -> Ended:
+def blocked_end(job: JobState) -> JobEnd:
     """Return the end of a job that was cancelled because it could not begin in the present state."""
-    return Ended("pending", f"job {job.job} could not begin and was cancelled{_because(job)}")
+    return JobEnd("pending", f"job {job.job} could not begin and was cancelled{_reason_words(job)}")
 
 
-def stuck(job: JobState, seconds: float, nodes: Iterable[NodeState] = ()) -> Ended:
+def stuck_end(job: JobState, seconds: float, nodes: Iterable[NodeState] = ()) -> JobEnd:
     """Return the end of a job that is over and that a node has not released after this many seconds.
 
     While it is COMPLETING, its record lists only those nodes (squeue(1), %N); ``nodes`` are their present states.
@@ -175,15 +179,15 @@ def stuck(job: JobState, seconds: float, nodes: Iterable[NodeState] = ()) -> End
     who = listing([f"{node.name} ({node.reason})" if node.reason else node.name for node in there])
     said = f"not released by {who or job.nodes or 'a node that the scheduler does not name'}"
     sentence = f"job {job.job} is over, and still COMPLETING after {_span(seconds)}: {said}"
-    return Ended("stuck", sentence, tuple(node.name for node in there))
+    return JobEnd("stuck", sentence, tuple(node.name for node in there))
 
 
-def lost(job: str, seconds: float, said: str) -> Ended:
+def lost_end(job: str, seconds: float, said: str) -> JobEnd:
     """Return the end of a job about which the scheduler has said nothing for this many seconds."""
-    return Ended("lost", f"the scheduler said nothing about job {job} for {_span(seconds)}: {said or 'no answer'}")
+    return JobEnd("lost", f"the scheduler said nothing about job {job} for {_span(seconds)}: {said or 'no answer'}")
 
 
-def _node_failed(job: JobState, nodes: tuple[NodeState, ...]) -> Ended:
+def _node_failed(job: JobState, nodes: tuple[NodeState, ...]) -> JobEnd:
     down = [node for node in nodes if node.is_dead]
     names = tuple(dict.fromkeys([*([job.failed_node] if job.failed_node else []), *(node.name for node in down)]))
     if down:
@@ -192,7 +196,7 @@ def _node_failed(job: JobState, nodes: tuple[NodeState, ...]) -> Ended:
         who = f"{listing(names)} failed"
     else:
         who = f"a node of {job.nodes or 'its allocation'} failed; the scheduler does not say which"
-    return Ended("node", f"job {job.job} was ended because a node died: {who}", names)
+    return JobEnd("node", f"job {job.job} was ended because a node died: {who}", names)
 
 
 _SENTENCES: Mapping[str, tuple[Kind, str]] = {
@@ -210,11 +214,11 @@ def _limit(job: JobState) -> str:
     return f" of {job.time_limit}" if job.time_limit else ""
 
 
-def _on(job: JobState) -> str:
+def _nodes_words(job: JobState) -> str:
     return f" on {job.nodes}" if job.nodes else ""
 
 
-def _because(job: JobState) -> str:
+def _reason_words(job: JobState) -> str:
     return f" (the scheduler's reason: {job.reason})" if job.reason else ""
 
 

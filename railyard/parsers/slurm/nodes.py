@@ -86,7 +86,7 @@ def parse_nodes(text: str) -> tuple[NodeState, ...]:
         if not line.startswith("NodeName="):
             continue
         fields = record_fields(line)
-        reason = known(fields.get("Reason"))
+        reason = known_value(fields.get("Reason"))
         found.append(
             NodeState(
                 fields["NodeName"],
@@ -124,7 +124,7 @@ def of_system(
     return tuple(found)
 
 
-def untested(nodes: Sequence[NodeState]) -> str | None:
+def describe_untested(nodes: Sequence[NodeState]) -> str | None:
     """Return the words about nodes that can run no job: "vn3 is drained (bad cable)"; None if all can."""
     unfit = [node.words for node in nodes if node.unfit is not None]
     return "; ".join(unfit) or None
@@ -137,7 +137,7 @@ def how_many(used: int, nodes: Sequence[NodeState], expected: int) -> str | None
     """
     if used >= expected:
         return None
-    unfit = untested(nodes)
+    unfit = describe_untested(nodes)
     why = f": {unfit}" if unfit else ""
     return f"{used} of {expected} nodes were tested, {expected - used} not tested{why}"
 
@@ -147,11 +147,11 @@ def record_fields(line: str) -> dict[str, str]:
     return {name: value.strip() for name, value in _FIELD.findall(line)}
 
 
-def known(value: str | None) -> str | None:
+def known_value(value: str | None) -> str | None:
     """Return a field's value; None if it is one of Slurm's words for nothing (``(null)``, ``N/A``)."""
     return None if value is None or value in _EMPTY else value
 
 
 def _names(text: str | None) -> tuple[str, ...]:
-    value = known(text)
+    value = known_value(text)
     return () if value is None else tuple(value.split(","))

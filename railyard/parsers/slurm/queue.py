@@ -7,7 +7,7 @@ and its nodes. Source: squeue(1), Slurm 22.05.
 from collections.abc import Mapping
 from datetime import datetime
 
-from railyard.base.hostlist import expanded, label
+from railyard.base.hostlist import expand_names, label
 
 #: The words behind squeue that this reads.
 WORDS = ("--noheader", "--states=RUNNING,COMPLETING", "--format=%e|%N")
@@ -23,7 +23,7 @@ def free_in(text: str, now: datetime) -> Mapping[str, float | None]:
     for line in text.splitlines():
         when, _, nodes = line.strip().partition("|")
         try:
-            names = [label(name) for name in expanded(nodes) if name]
+            names = [label(name) for name in expand_names(nodes) if name]
         except ValueError:
             continue
         left_s = _seconds_until(when, now)

@@ -15,7 +15,7 @@ from railyard.benchmarks.apps import milc_input, milc_physics, npb_shape
 from railyard.benchmarks.table.network import HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.hardware.node import NodeHardware
 from railyard.parsers.parsed import Parsed
-from railyard.provision.rehearsal.told import LibraryError
+from railyard.provision.rehearsal.rank_ports import LibraryError
 from railyard.provision.replay import application_texts, pattern_texts
 from railyard.site.site import Site
 
@@ -224,7 +224,7 @@ def _milc(program: str, folder: Path, machine: Machine) -> str:
     x, y, z, t = _lattice(folder)
     sides = x, y, z, t
     sites = milc_input.sites(sides)
-    plaquette = milc_physics.STORED.get(milc_input.said(sides), (2.53, 2.53))
+    plaquette = milc_physics.STORED.get(milc_input.format_lattice(sides), (2.53, 2.53))
     cores = 1 if machine.hardware is None else machine.hardware.cores
     a_rank = machine.gflop_s / len(machine.nodes) / cores * _CODE_SHARE * 1e3  # Mflop/s
     if machine.reference is not None:

@@ -30,16 +30,16 @@ _LAID_WITHIN_S = 30.0
 _PROGRAMS = {"tar": "tar", "taskset": "util-linux"}
 
 
-def refused() -> str | None:
+def find_refusal() -> str | None:
     """Return None if a rehearsal can come up on this machine, else the sentence that says why not (0.02 s)."""
     try:
         needs.require_programs(*_PROGRAMS, packages=_PROGRAMS)
     except SetupError as error:
         return str(error)
-    return slurm.refused() or needs.namespaces_refused()
+    return slurm.find_refusal() or needs.namespaces_refused()
 
 
-def up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
+def bring_up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
     """Bring up the nodes of a rehearsal with Slurm on them.
 
     If it is interrupted at any point, it leaves nothing behind. The nodes end with this process, whatever ends it,
@@ -50,7 +50,7 @@ def up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
     home = Path(rehearsal.home)
     bed = Testbed(home, rehearsal_spec(rehearsal.nodes), REHEARSAL)
     _refuse(bed)
-    down(home)
+    take_down(home)
     machine = machine_of(system)
     prolog = str(bed.folder / node_scripts.PROLOG)
     layout = layout_of(system, rehearsal.nodes, leaf_switches(system, rehearsal.nodes), prolog)
@@ -59,23 +59,23 @@ def up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
         for number, node in enumerate(rehearsal.nodes, 1)
     }
     try:
-        bed.up(lasting=keep)
+        bed.bring_up(lasting=keep)
         sign(bed.folder / OWNER_FILE)
         _write(bed.folder, machine, trees)
         _lay(bed)
         slurm.start(bed, layout)
         _reserve(bed, names_of(requested_words(system, "reservation")))
     except BaseException:
-        down(home)
+        take_down(home)
         raise
 
 
-def down(home: Path) -> bool:
+def take_down(home: Path) -> bool:
     """End all processes of the rehearsal of a site folder and remove its files; return whether any was running."""
     bed = Testbed(home, kind=REHEARSAL)
     if not bed.folder.is_dir():
         return False
-    found = bed.down()
+    found = bed.take_down()
     with contextlib.suppress(FileNotFoundError):  # the command that brought it up is taking it down right now
         shutil.rmtree(bed.folder)
     return found
@@ -98,7 +98,7 @@ def kill_node(home: Path, node: str) -> None:
 
 
 def _refuse(bed: Testbed) -> None:
-    sentence = refused()
+    sentence = find_refusal()
     if sentence is not None:
         raise SetupError(f"rehearsal: {sentence.removeprefix('testbed: ')}")
     measuring = lock.who_measures()
@@ -123,7 +123,7 @@ def _write(folder: Path, machine: Machine, trees: dict[str, bytes]) -> None:
 def _lay(bed: Testbed) -> None:
     """Lay the synthetic devices over each node's /sys. Raises SetupError with a node's error message if that fails."""
 
-    def laid(node: str) -> str:
+    def lay_node(node: str) -> str:
         try:
             done = bed.exec(node, [str(bed.folder / node_scripts.LAY), node], timeout_s=_LAID_WITHIN_S)
         except subprocess.TimeoutExpired:
@@ -131,7 +131,7 @@ def _lay(bed: Testbed) -> None:
         return "" if done.returncode == 0 else (done.stderr.strip() or f"exit {done.returncode}").splitlines()[-1]
 
     with ThreadPoolExecutor(len(bed.spec.nodes)) as together:
-        said = dict(zip(bed.spec.nodes, together.map(laid, bed.spec.nodes), strict=True))
+        said = dict(zip(bed.spec.nodes, together.map(lay_node, bed.spec.nodes), strict=True))
     for node, sentence in said.items():
         if sentence:
             raise SetupError(f"rehearsal: the devices of {node} could not be laid over its /sys: {sentence}")

@@ -10,20 +10,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.gpu.carried import carried
 from railyard.benchmarks.gpu.collectives import collective
+from railyard.benchmarks.gpu.domain_shares import shares_of
 from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, PARTS, RAILS, TWO_NODES, WHOLE, collective_of
 from railyard.hardware.gpu_nodes import Shape
 from railyard.provision.rehearsal import model, traffic
-from railyard.provision.rehearsal.asked import Asked
+from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest
 from railyard.provision.rehearsal.crew import Crew
 from railyard.provision.rehearsal.form import EVERY_NODE
 from railyard.provision.rehearsal.moves import Moves
-from railyard.provision.rehearsal.told import LibraryError, Port, Taken
+from railyard.provision.rehearsal.rank_ports import LibraryError, Port, RankPorts
 from railyard.provision.rehearsal.traffic import Flow, Network
-from railyard.provision.replay import published
-from railyard.provision.replay.collective_texts import Printed, before_its_end, print_run
+from railyard.provision.replay import reference_outputs
+from railyard.provision.replay.collective_texts import PrintedRun, before_its_end, print_run
 from railyard.site.gpu_shape import shape_of_part
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric
@@ -34,7 +34,7 @@ EFFICIENCY = 0.9
 _HALF_BYTES = 4 << 20
 
 
-def play_collective(network: Network, asked: Asked, sentence: str, moves: Moves) -> str:
+def play_collective(network: Network, asked: BenchmarkRequest, sentence: str, moves: Moves) -> str:
     """Return what a run prints, and add what it moves.
 
     Raises RailyardError if its system has no GPUs, and LibraryError if a GPU is missing, or its way to another node is
@@ -47,7 +47,7 @@ def play_collective(network: Network, asked: Asked, sentence: str, moves: Moves)
         )
     # No two runs have the same processes.
     first_gpu, first_pid = _first_gpu(network.crew), os.getpid()
-    network = Network(_near(network.crew, gpus, first_gpu))
+    network = Network(_nearest_nics(network.crew, gpus, first_gpu))
     crew = network.crew
     groups, part, ranks = _groups(crew), _part(crew), max(crew.per_node.values())
     # A library that left out every rail takes the management network, but its nodes still have the rails of a fabric.
@@ -61,7 +61,7 @@ def play_collective(network: Network, asked: Asked, sentence: str, moves: Moves)
         )
     traffic.start_up(crew, moves)
     told = asked.told
-    run = Printed(
+    run = PrintedRun(
         name, dict.fromkeys(asked.sizes, 1.0), [member.node for member in crew.members], ranks, sentence, groups,
         iterations=1 if told is None else told.measured, warm_ups=0 if told is None else told.warm_up,
         checked=asked.validated, log=list(_log(crew, part, gpus, fabrics[fabric], first_gpu, first_pid)),
@@ -87,7 +87,7 @@ def _first_gpu(crew: Crew) -> int:
     return int(visible[place]) if place < len(visible) and visible[place].isdigit() else place
 
 
-def _near(crew: Crew, gpus: Gpus, first_gpu: int) -> Crew:
+def _nearest_nics(crew: Crew, gpus: Gpus, first_gpu: int) -> Crew:
     """Return the crew with only the NICs that its processes use: those nearest to the GPU if a node has one process."""
     if max(crew.per_node.values()) > 1 or len(crew.nodes) == 1 or not gpus.nearest:
         return crew
@@ -134,16 +134,16 @@ def _part(crew: Crew) -> str:
     return WHOLE if whole else TWO_NODES
 
 
-def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, size: int) -> float:
+def _rate(network: Network, asked: BenchmarkRequest, name: str, part: str, shape: Shape, size: int) -> float:
     """Return the busbw at one size, MB/s: by the references, else a share of a ring's bound, less what faults take."""
-    flows = around(network)
+    flows = node_flows(network)
     if not flows:  # within one node the GPUs still have all rails that were taken
         node, taken = network.crew.nodes[0], network.crew.takes[0]
         flows = [Flow(node, node, tuple((port, port) for port in taken.ports), taken)]
     test = network.test(f"{asked.key}/{part}" if part else asked.key, flows)
-    known = None if test is None else published.healthy(network.crew.site, test, asked.sizes)
+    known = None if test is None else reference_outputs.healthy(network.crew.site, test, asked.sizes)
     if known is not None:
-        healthy = size / known.at(size)
+        healthy = size / known.time_at(size)
     else:
         healthy = (
             EFFICIENCY * (own_nics(name, shape) or bounds(name, shape)[0]).busbw_mb_s * size / (size + _HALF_BYTES)
@@ -164,13 +164,13 @@ def _rate(network: Network, asked: Asked, name: str, part: str, shape: Shape, si
     return healthy * min([*own, *(network.share(flow, size) for flow in flows if not flow.within_node)])
 
 
-def around(network: Network) -> list[Flow]:
+def node_flows(network: Network) -> list[Flow]:
     """Return the flows between the nodes.
 
     Each GPU sends by its own NIC to the NIC of the same GPU of the next node. If a node's library left out a NIC,
     another one carries its part; all others go on as before.
     """
-    gpus, flows = network.crew.site.system.gpus, traffic.around(network)
+    gpus, flows = network.crew.site.system.gpus, traffic.ring_flows(network)
     if gpus is None:
         return flows
     crew, found = network.crew, []
@@ -183,7 +183,7 @@ def around(network: Network) -> list[Flow]:
         lanes = tuple(
             (mine[_nic_of(gpu, mine, gpus)], other[_nic_of(gpu, other, gpus)]) for gpu in range(gpus.per_node)
         )
-        found.append(replace(flow, lanes=lanes, taken=Taken(tuple(a for a, _ in lanes), "striping")))
+        found.append(replace(flow, lanes=lanes, taken=RankPorts(tuple(a for a, _ in lanes), "striping")))
     return found
 
 
@@ -193,10 +193,10 @@ def _ports(network: Network) -> Sequence[Port]:
 
 def _move(network: Network, name: str, part: str, shape: Shape, groups: int, volume: float, moves: Moves) -> None:
     """Move each node's part of a ring, or of its sends and receives, evenly over the NICs that it takes."""
-    shares = carried(name, "p2p" if collective(name).point_to_point else "ring", shape)
+    shares = shares_of(name, "p2p" if collective(name).point_to_point else "ring", shape)
     if part == ONE_NODE or shape.domains == 1 or shares is None:
         return
-    flows, per_node = around(network), shape.gpus // shape.gpus_a_domain
+    flows, per_node = node_flows(network), shape.gpus // shape.gpus_a_domain
     if part == OVER_NICS:
         node, ports = network.crew.nodes[0], _ports(network)
         for port in ports:

@@ -8,10 +8,10 @@ from functools import cached_property
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.provision.rehearsal import told
+from railyard.provision.rehearsal import rank_ports
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.moves import place_of
-from railyard.provision.rehearsal.told import LibraryError, Port, PortKind, Rank, Taken
+from railyard.provision.rehearsal.rank_ports import LibraryError, Port, PortKind, Rank, RankPorts
 from railyard.site.site import Site
 
 _GIGABIT = 1.0
@@ -55,9 +55,9 @@ class Crew:
         return found
 
     @cached_property
-    def takes(self) -> tuple[Taken, ...]:
+    def takes(self) -> tuple[RankPorts, ...]:
         """What each rank takes, in their order. Raises LibraryError if a library would end."""
-        return tuple(self._taken(member) for member in self.members)
+        return tuple(self._take_ports(member) for member in self.members)
 
     @property
     def threads(self) -> int:
@@ -66,7 +66,7 @@ class Crew:
         return int(said) if said.isdigit() else 1
 
     @property
-    def computing(self) -> float:
+    def computing_share(self) -> float:
         """Return the share of its cores that the worst node computes with, by its threads and where they may run."""
         hardware = self.site.system.nodes.hardware
         shares = []
@@ -87,22 +87,24 @@ class Crew:
             raise LibraryError(f"{node} has no network interface that is up: no process can reach another node")
         return (others or rails)[0]
 
-    def _taken(self, member: Member) -> Taken:
+    def _take_ports(self, member: Member) -> RankPorts:
         faults, there = self.rehearsal.faults, self.ports[member.node]
         variables = {**self.variables, **member.variables}
-        rank = Rank(member.local, self.per_node[member.node], member.processors or self._dealt(member))
+        rank = Rank(member.local, self.per_node[member.node], member.processors or self._deal_processors(member))
         idle = {port.name for port in there for f in faults if f.kind == "idle" and f.hits(member.node, port.name)}
         try:
-            found = told.take_ports(self.stack, variables, [port for port in there if port.name not in idle], rank)
+            found = rank_ports.take_ports(
+                self.stack, variables, [port for port in there if port.name not in idle], rank
+            )
         except LibraryError as error:
             # Without its only rail the library ends. Libraries write the node before each line (UCX, Open MPI,
             # libfabric).
             raise LibraryError(f"[{member.node}:{member.local}] {error}", error.exit_code) from None
         if any(f.kind == "fallback" and f.hits(member.node, port.name) for port in found.ports for f in faults):
-            return Taken((self.management(member.node),), tcp=True)
+            return RankPorts((self.management(member.node),), tcp=True)
         return found
 
-    def _dealt(self, member: Member) -> frozenset[int]:
+    def _deal_processors(self, member: Member) -> frozenset[int]:
         """Return the processors that srun would bind a rank to: those of a socket, as the node's cards show them.
 
         The ranks take the sockets in turn, or one after the other, as srun's options say. None if srun was not asked to
@@ -149,7 +151,7 @@ def gather(
             f"the rehearsal found no first rank of {', '.join(lacking)}: no rank has SLURM_LOCALID 0 there"
         )
     ports = {node: ports_of(site, text) for node, text in notes.items()}
-    online = {node: _online(text) for node, text in notes.items()}
+    online = {node: _online_processors(text) for node, text in notes.items()}
     return Crew(site, rehearsal, stack, tuple(members), ports, online, variables)
 
 
@@ -203,6 +205,6 @@ def _port(site: Site, words: list[str]) -> Port:
     return replace(found, rate_gbit_s=shown or own or _GIGABIT, meant=not own_network)
 
 
-def _online(text: str) -> frozenset[int]:
+def _online_processors(text: str) -> frozenset[int]:
     said: Iterable[str] = (line.split()[1] for line in text.splitlines() if line.startswith("processors "))
     return processors(next(iter(said), ""))

@@ -33,7 +33,7 @@ def nodes_named(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(match["node"] for match in found if match is not None and match["node"] != EVERY_NODE))
 
 
-def planted(texts: Iterable[str], system: System, nodes: tuple[str, ...]) -> tuple[Fault, ...]:
+def plant_faults(texts: Iterable[str], system: System, nodes: tuple[str, ...]) -> tuple[Fault, ...]:
     """Return the faults that these words plant on the rehearsed nodes.
 
     Raises RailyardError for an unknown word, node, rail or leaf switch, with the nearest known one; for a fault that
@@ -49,7 +49,7 @@ def planted(texts: Iterable[str], system: System, nodes: tuple[str, ...]) -> tup
 
 
 def parse_fault(text: str, system: System, nodes: tuple[str, ...]) -> Fault:
-    """Return the fault that one word plants. Raises RailyardError as ``planted`` does."""
+    """Return the fault that one word plants. Raises RailyardError as ``plant_faults`` does."""
     place, _, what = text.partition(",")
     subject, equals, name = place.partition("=")
     if subject not in _SUBJECTS or not equals:

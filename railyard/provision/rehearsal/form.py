@@ -9,7 +9,7 @@ from typing import Literal
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
-from railyard.site.systems.rehearsed import FILE
+from railyard.site.systems.rehearsed_system import FILE
 
 #: Of a rail: slow: it gives ``share`` of its rate; idle: the library leaves it out; lanes: its cable runs at ``lanes``
 #: of four; unreadable: its counters cannot be read; far: its card is at the other socket. fallback: the library
@@ -72,7 +72,7 @@ class Rehearsal:
     recording: str = ""
 
     @property
-    def planted(self) -> str:
+    def planted_words(self) -> str:
         """The faults as they were typed, or ``nothing``."""
         return ", ".join(fault.text for fault in self.faults) or "nothing"
 
@@ -80,7 +80,7 @@ class Rehearsal:
     def remark(self) -> str:
         """The sentence in every record and page of it. It names the one proof that stand-ins are exempt from."""
         return (
-            f"a rehearsal with stand-ins in place of benchmarks, not a measurement; planted: {self.planted}; "
+            f"a rehearsal with stand-ins in place of benchmarks, not a measurement; planted: {self.planted_words}; "
             f"linkage: not judged, since the programs are stand-ins"
         )
 

@@ -17,10 +17,10 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE, packaged_text
 from railyard.provision.rehearsal.launcher_words import (
     OPEN_MPI,
-    Told,
+    LauncherWords,
     of_hostfile,
     of_slurm,
-    placed,
+    place_ranks,
     read,
     variables_of,
 )
@@ -60,7 +60,7 @@ def _srun(nodes: Sequence[str]) -> list[str]:
     ]
 
 
-def plan(stack: str, told: Told, machine: Machine, environment: Mapping[str, str]) -> dict[str, list[str]]:
+def plan(stack: str, told: LauncherWords, machine: Machine, environment: Mapping[str, str]) -> dict[str, list[str]]:
     """Return one line per rank, by node: its processors as a list, ``-`` for all, then its variables.
 
     Raises RailyardError if the launcher cannot place the ranks on the job's nodes.
@@ -68,7 +68,7 @@ def plan(stack: str, told: Told, machine: Machine, environment: Mapping[str, str
     if told.hostfile:
         told = replace(told, hosts=of_hostfile(Path(told.hostfile).read_text(encoding="utf-8")))
     job = of_slurm(environment.get("SLURM_JOB_NODELIST", ""), environment.get("SLURM_TASKS_PER_NODE", ""))
-    where = placed(told, job)
+    where = place_ranks(told, job)
     there: dict[str, int] = {}
     for node, _ in where:
         there[node] = there.get(node, 0) + 1
@@ -86,7 +86,13 @@ def plan(stack: str, told: Told, machine: Machine, environment: Mapping[str, str
 
 
 def processors(
-    told: Told, stack: str, machine: Machine, local: int, ranks: int, world: int, environment: Mapping[str, str]
+    told: LauncherWords,
+    stack: str,
+    machine: Machine,
+    local: int,
+    ranks: int,
+    world: int,
+    environment: Mapping[str, str],
 ) -> str:
     """Return the processors that a rank is bound to, as the kernel lists them; empty if it is not bound.
 
@@ -103,13 +109,13 @@ def processors(
     elif kind == "depth":
         kind = "core"
     if kind in ("numa", "socket", "package", "ldoms"):
-        return machine.near(local % machine.sockets)
+        return machine.processors_near(local % machine.sockets)
     if kind not in ("core", "cores"):
         return ""
     first = local * each
     if first + each > machine.cores:
         if told.launcher != OPEN_MPI:
-            return machine.near(local % machine.sockets)
+            return machine.processors_near(local % machine.sockets)
         raise RailyardError(
             f"A request was made to bind to that would result in binding more\nprocesses than cpus on a resource:\n\n"
             f"   Bind to:     CORE\n   #processes:  {ranks}\n   #cpus:       {machine.cores}\n"

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.hostlist import expanded
+from railyard.base.hostlist import expand_names
 
 #: Which launcher a stack brings. Stacks that are not listed bring Hydra's.
 OPEN_MPI, HYDRA, PALS = "Open MPI's mpirun", "Hydra's mpiexec", "PALS's mpiexec"
@@ -54,7 +54,7 @@ _SLOTS = re.compile(r"(?P<count>[0-9]{1,6})(?:\(x(?P<times>[0-9]{1,6})\))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class LauncherWords:
     """What a launcher was given.
 
     ``hosts`` has (node, slots), slots None if not given; ``command`` is the rest. ``variables`` are set for every rank.
@@ -80,7 +80,7 @@ def launcher_of(stack: str) -> str:
     return _LAUNCHERS.get(stack, HYDRA)
 
 
-def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> Told:
+def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> LauncherWords:
     """Return what a stack's launcher reads in its words; ``-x NAME`` alone takes the value of ``environment``.
 
     Raises RailyardError for an option that it does not know, and if no program is named.
@@ -88,7 +88,7 @@ def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> To
     launcher = launcher_of(stack)
     if launcher == OPEN_MPI and _BETWEEN in words:
         at = list(words).index(_BETWEEN)
-        return _together(read(stack, words[:at], environment), read(stack, words[at + 1 :], environment))
+        return _join_parts(read(stack, words[:at], environment), read(stack, words[at + 1 :], environment))
     options, rest, said, variables = _OPTIONS[launcher], list(words), dict[str, str](), dict[str, str]()
     while rest and rest[0].startswith("-"):
         word, name = rest[0], rest.pop(0).lstrip("-")
@@ -112,15 +112,15 @@ def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> To
     ppr = re.fullmatch(r"ppr:([0-9]+):node(?::.*)?", said.get("map", ""))
     per_node = said.get("per_node") or (ppr[1] if ppr else "")
     cores = re.search(r"(?i)pe=([0-9]+)", said.get("map", "")) or re.fullmatch(r"core:([0-9]+)", said.get("bind", ""))
-    return Told(
+    return LauncherWords(
         launcher, tuple(rest), _number(launcher, said.get("ranks")), _number(launcher, per_node),
-        tuple(_host(each) for each in expanded(said.get("hosts", ""))) if "hosts" in said else (),
+        tuple(_host(each) for each in expand_names(said.get("hosts", ""))) if "hosts" in said else (),
         said.get("hostfile", ""), said.get("bind", ""),
         _number(launcher, cores[1] if cores else said.get("cores")) or 1, "oversubscribe" in said, variables,
     )  # fmt: skip
 
 
-def _together(first: Told, rest: Told) -> Told:
+def _join_parts(first: LauncherWords, rest: LauncherWords) -> LauncherWords:
     """Return the parts of one command together: ``-H b:1 -np 1 prog : -H a:1 -np 1 prog``."""
     if first.command != rest.command:
         raise RailyardError(f"{first.launcher}: found several programs in one command, expected one in a rehearsal")
@@ -156,10 +156,10 @@ def of_slurm(nodes: str, tasks: str) -> tuple[tuple[str, int | None], ...]:
         if (found := _SLOTS.fullmatch(each))
         for _ in range(int(found["times"] or 1))
     ]
-    return tuple((name, slots[at] if at < len(slots) else None) for at, name in enumerate(expanded(nodes)))
+    return tuple((name, slots[at] if at < len(slots) else None) for at, name in enumerate(expand_names(nodes)))
 
 
-def placed(told: Told, hosts: Sequence[tuple[str, int | None]]) -> list[tuple[str, int]]:
+def place_ranks(told: LauncherWords, hosts: Sequence[tuple[str, int | None]]) -> list[tuple[str, int]]:
     """Return the node of each rank and its number there, in the order of the ranks: node by node, as slots allow.
 
     ``hosts`` are those of the job. Open MPI keeps their order (tests/job/test_probe_job.py asks the real one). Raises

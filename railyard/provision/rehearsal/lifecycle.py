@@ -38,7 +38,7 @@ def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[s
     this machine lacks.
     """
     home = Path(rehearsal.home)
-    bed.up(rehearsal, system, keep=keep)
+    bed.bring_up(rehearsal, system, keep=keep)
     try:
         with _led_by({REHEARSAL_VARIABLE: rehearsal.folder, **bed.client_variables(home)}):
             yield
@@ -47,7 +47,7 @@ def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[s
             echo(f"the nodes are left up; enter one: {enter_script(home, REHEARSAL)} {rehearsal.nodes[0]} -- sh")
             echo(f"take them down: {DOWN}")
         else:
-            bed.down(home)
+            bed.take_down(home)
 
 
 def take_down(home: Path) -> bool:
@@ -55,7 +55,7 @@ def take_down(home: Path) -> bool:
     note = bed_folder(home, REHEARSAL) / OWNER_FILE
     if note.exists() and not is_left_over(note):
         raise SetupError("--down: found a rehearsal of this site folder that runs, expected one that was kept: end it")
-    return bed.down(home)
+    return bed.take_down(home)
 
 
 @contextlib.contextmanager

@@ -37,7 +37,7 @@ class Machine:
         """How many processors the kernel counts: the threads of all cores."""
         return self.cores * self.threads_per_core
 
-    def near(self, socket: int) -> str:
+    def processors_near(self, socket: int) -> str:
         """Return the processors of a socket as the kernel lists them: ``0-55,112-167``.
 
         The first threads of all cores come first, socket by socket, then their second threads.
@@ -82,7 +82,7 @@ class Machine:
             "topology/core_id": str(core % self.cores_per_socket),
             "topology/thread_siblings_list": ",".join(map(str, siblings)),
             "topology/thread_siblings": self._mask(siblings),
-            "topology/core_siblings_list": self.near(socket),
+            "topology/core_siblings_list": self.processors_near(socket),
             "topology/core_siblings": self._mask(self._of(socket)),
             "cpufreq/scaling_governor": "performance",
         }
@@ -94,7 +94,7 @@ class Machine:
     def _domain(self, socket: int) -> Mapping[str, str]:
         kib = self.memory // self.sockets >> 10
         return {
-            "cpulist": self.near(socket),
+            "cpulist": self.processors_near(socket),
             "cpumap": self._mask(self._of(socket)),
             # A local access costs 10 by definition (ACPI, SLIT); two-socket servers give 21 for the other socket.
             "distance": " ".join("10" if other == socket else "21" for other in range(self.sockets)),
@@ -112,7 +112,7 @@ class Machine:
 
 
 def machine_of(system: "System") -> Machine:
-    """Return the processors and memory of a system's nodes, by its file; the rest is assumed (``assumed``)."""
+    """Return the processors and memory of a system's nodes, by its file; the rest is assumed (``assumptions``)."""
     hardware = system.nodes.hardware
     cores = hardware.cores if hardware else _CORES
     assumed_sockets = 2 if cores % 2 == 0 and cores >= _CORES_OF_TWO_SOCKETS else 1
@@ -127,7 +127,7 @@ def machine_of(system: "System") -> Machine:
     )
 
 
-def assumed(system: "System") -> Iterator[str]:
+def assumptions(system: "System") -> Iterator[str]:
     """Yield a sentence for each thing that the file does not say about its nodes, with what is assumed instead."""
     machine = machine_of(system)
     sockets = f"{machine.sockets} socket{'s' if machine.sockets > 1 else ''} of {machine.cores_per_socket} cores"

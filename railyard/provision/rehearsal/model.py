@@ -14,7 +14,7 @@ from railyard.benchmarks.model import BANDWIDTH, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.replay import published
+from railyard.provision.replay import reference_outputs
 from railyard.provision.replay.curve_model import MessageTime
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.site import Site
@@ -85,18 +85,20 @@ def times(site: Site, test: TestId, sizes: tuple[int, ...], split_from: int = 0)
 
     ``split_from``: messages below it go over one rail, if no reference gives their time.
     """
-    found = published.healthy(site, test, sizes)
+    found = reference_outputs.healthy(site, test, sizes)
     if found is not None:
-        return published.hold_bounds(site, test, sizes, tuple(found.at(size) for size in sizes))
+        return reference_outputs.hold_bounds(site, test, sizes, tuple(found.time_at(size) for size in sizes))
     several, one = (_of_link(site.system, each) for each in (test, replace(test, rails=1)))
     if micro.find(test.benchmark).metrics[0].shape == "collective":
         made = tuple(_collective_us(test, several, size) for size in sizes)
     else:
-        made = tuple((several if size >= split_from else one).at(size) for size in sizes)
-    return published.hold_bounds(site, test, sizes, made)
+        made = tuple((several if size >= split_from else one).time_at(size) for size in sizes)
+    return reference_outputs.hold_bounds(site, test, sizes, made)
 
 
-def slowed(times_us: Sequence[float], shares: Sequence[float], waits_us: float, start_us: float) -> tuple[float, ...]:
+def slow_times(
+    times_us: Sequence[float], shares: Sequence[float], waits_us: float, start_us: float
+) -> tuple[float, ...]:
     """Return healthy times changed by faults: for each size the share of the rate that is left, and what all wait.
 
     The part of a message's time that its bytes take grows; its start, at most ``start_us``, stays.
@@ -120,7 +122,7 @@ def over_tcp(times_us: Sequence[float], sizes: Sequence[int], test: TestId) -> t
     stream, ways = metric is not None and metric.shape == "stream", 1 if metric is None else metric.directions
     rate = ways * MANAGEMENT_MB_S / messages_a_time(test.benchmark)
     slow = MessageTime(MANAGEMENT_US / (_IN_FLIGHT if stream else 1), rate, ())
-    return tuple(max(time, slow.at(size)) for time, size in zip(times_us, sizes, strict=True))
+    return tuple(max(time, slow.time_at(size)) for time, size in zip(times_us, sizes, strict=True))
 
 
 def noisy(
@@ -179,5 +181,5 @@ def _collective_us(test: TestId, curve: MessageTime, size: int) -> float:
     """
     nodes, least = 4, micro.find(test.benchmark).least
     moved = 2.0 if least is None else max(least.sent(nodes, 1), least.received(nodes, 1), 1.0)
-    start = curve.at(0)
-    return start * math.ceil(math.log2(nodes)) + moved * (curve.at(size) - start) * 1.25
+    start = curve.time_at(0)
+    return start * math.ceil(math.log2(nodes)) + moved * (curve.time_at(size) - start) * 1.25

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from railyard.hardware.counters import DRIVERS, Driver
 from railyard.hardware.links import HEADERS
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.told import Port
+from railyard.provision.rehearsal.rank_ports import Port
 from railyard.site.systems.model import Fabric, Rail, System
 
 #: Headers and acknowledgements as a share of the payload, if a link's headers are not known.

@@ -211,7 +211,7 @@ def scripts(folder: str, machine: Machine) -> dict[str, str]:
         "BIND": BIND,
         "CORES": str(machine.cores),
         "THREADS": str(machine.threads_per_core),
-        "SOCKET": machine.near(0),
+        "SOCKET": machine.processors_near(0),
         "ALL": "0" if machine.processors == 1 else f"0-{machine.processors - 1}",
     }
     texts = {LAY: _LAY, BIND: _BIND, TASKSET: _TASKSET, PROLOG: _PROLOG, DIE: _DIE, SPEND: _SPEND}

@@ -30,14 +30,14 @@ _AVAILABLE = re.compile(r"^MemAvailable:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILI
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenNodes:
     """The rehearsed nodes, in the order of the file, and a sentence for each thing that is not as the file says."""
 
     nodes: tuple[str, ...]
     left_out: tuple[str, ...]
 
 
-def choose(system: System, available_mib: int, wanted: int | None = None, named: Collection[str] = ()) -> Chosen:
+def choose(system: System, available_mib: int, wanted: int | None = None, named: Collection[str] = ()) -> ChosenNodes:
     """Return the nodes of a system to rehearse: those that a fault names, and the first of each leaf switch.
 
     ``available_mib`` is the free memory of this machine, in MiB; ``wanted`` is the number of nodes asked for (default
@@ -67,7 +67,7 @@ def choose(system: System, available_mib: int, wanted: int | None = None, named:
         why = "jobs exclude the others (exclude)"
     else:
         why = f"you can ask for up to {MOST} (--nodes)"
-    return Chosen(nodes, tuple(_left_out(system, nodes, why)))
+    return ChosenNodes(nodes, tuple(_left_out(system, nodes, why)))
 
 
 def site_nodes(system: System) -> tuple[str, ...]:
@@ -153,8 +153,8 @@ def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
         found.append(f"{len(nodes)} of {number} nodes are rehearsed{at}; {why}")
     if not system.nodes.names and not any(fabric.leaf_switches for fabric in system.fabrics.values()):
         found.append("the file names no nodes: they are called n1, n2 and so on")
-    found += machine.assumed(system)
-    found += sysfs.assumed(system)
+    found += machine.assumptions(system)
+    found += sysfs.assumptions(system)
     if requested_words(system, "gres") or requested_words(system, "gpus-per-node"):
         found.append("Slurm counts generic resources, but no program finds a device")
     return found

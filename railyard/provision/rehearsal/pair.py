@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.provision.rehearsal import recorded, traffic
-from railyard.provision.rehearsal.asked import Asked, parse_words, program_of
+from railyard.provision.rehearsal import recorded_run, traffic
+from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest, parse_words, program_of
 from railyard.provision.rehearsal.crew import Crew, Member, ports_of
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.play import patience, rehearsal_of, sentence
-from railyard.provision.rehearsal.told import LibraryError, Port, Taken
+from railyard.provision.rehearsal.rank_ports import LibraryError, Port, RankPorts
 from railyard.provision.rehearsal.traffic import Network
 from railyard.provision.replay.texts import text_of
 from railyard.site.site import Site
@@ -46,9 +46,9 @@ class _End(Crew):
     named: tuple[Port, ...] = ()
 
     @property
-    def takes(self) -> tuple[Taken, ...]:
+    def takes(self) -> tuple[RankPorts, ...]:
         """The port that each end was given: there is no library that could fall back to another one."""
-        return tuple(Taken((port,), tcp=port.kind == "net") for port in self.named)
+        return tuple(RankPorts((port,), tcp=port.kind == "net") for port in self.named)
 
 
 def main(words: Sequence[str]) -> int:
@@ -68,11 +68,11 @@ def main(words: Sequence[str]) -> int:
         return 1
 
 
-def _is_client(tool: str, found: Asked) -> bool:
+def _is_client(tool: str, found: BenchmarkRequest) -> bool:
     return bool(found.words.get(_SERVER[tool]))
 
 
-def _serve(site: Site, found: Asked) -> int:
+def _serve(site: Site, found: BenchmarkRequest) -> int:
     port = int(found.words[_own_port(found)])
     if found.tool in _REFUSALS:
         _port(found, ports_of(site, "\n".join(_note())), _own_device(site, found, "")[0])
@@ -87,14 +87,14 @@ def _serve(site: Site, found: Asked) -> int:
     return 0
 
 
-def _own_port(found: Asked) -> str:
+def _own_port(found: BenchmarkRequest) -> str:
     """Return the option with the TCP port: fi_pingpong's server has a different one from its client."""
     own = _PORT[found.tool]
     return "-B" if found.tool == "fabtests" and own not in found.words else own
 
 
-def _client(site: Site, rehearsal: Rehearsal, stack: str, found: Asked) -> int:
-    recorded.say_made(rehearsal, Path.cwd(), "it is a client and a server, and one output holds several of them")
+def _client(site: Site, rehearsal: Rehearsal, stack: str, found: BenchmarkRequest) -> int:
+    recorded_run.say_made(rehearsal, Path.cwd(), "it is a client and a server, and one output holds several of them")
     server, port = found.words[_SERVER[found.tool]], int(found.words[_own_port(found)])
     with (
         socket.create_connection((server, port), patience(os.environ)) as connection,
@@ -119,7 +119,7 @@ def _client(site: Site, rehearsal: Rehearsal, stack: str, found: Asked) -> int:
     return 0
 
 
-def _own_device(site: Site, found: Asked, address: str) -> tuple[str, str]:
+def _own_device(site: Site, found: BenchmarkRequest, address: str) -> tuple[str, str]:
     """Return this end's device, by its words or else by its address, and the note of its node's ports."""
     note = "\n".join(_note())
     words = found.words
@@ -146,7 +146,7 @@ def _note() -> list[str]:
     return lines
 
 
-def _port(found: Asked, ports: Sequence[Port], device: str) -> Port:
+def _port(found: BenchmarkRequest, ports: Sequence[Port], device: str) -> Port:
     """Return the port that an end was given. Raises LibraryError, in the tool's words, if its node has no such port."""
     bare = device.partition(":")[0]
     for port in ports:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.provision.rehearsal import model, traffic
-from railyard.provision.rehearsal.asked import Asked
+from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest
 from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.traffic import Flow, Network
 
@@ -13,7 +13,7 @@ _EXCHANGE_BYTES = 8
 _MEMORY_MB_S, _MEMORY_US = 12_000.0, 0.4
 
 
-def play_pairs(network: Network, asked: Asked, folder: Path, sentence: str, moves: Moves) -> str:
+def play_pairs(network: Network, asked: BenchmarkRequest, folder: Path, sentence: str, moves: Moves) -> str:
     """Return the program's output, and add what it moves.
 
     Raises RailyardError for a file that is not a file of rounds, or that names a rank that the job does not have.

@@ -19,13 +19,22 @@ from railyard.base.whole_file import write_whole
 from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
-from railyard.provision.rehearsal import applications, collectives, form, gpu_copies, model, pairs, recorded, traffic
-from railyard.provision.rehearsal.asked import parse_words, program_of
+from railyard.provision.rehearsal import (
+    applications,
+    collectives,
+    form,
+    gpu_copies,
+    model,
+    pairs,
+    recorded_run,
+    traffic,
+)
+from railyard.provision.rehearsal.benchmark_request import parse_words, program_of
 from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
 from railyard.provision.rehearsal.moves import Moves
-from railyard.provision.rehearsal.told import LibraryError, Port
+from railyard.provision.rehearsal.rank_ports import LibraryError, Port
 from railyard.provision.rehearsal.traffic import Network
-from railyard.provision.replay import published
+from railyard.provision.replay import reference_outputs
 from railyard.provision.replay.texts import text_of
 from railyard.site.site import Site, site_at
 
@@ -99,25 +108,27 @@ def play_run(
     Raises LibraryError if its library ends it, RailyardError for a benchmark that has no stand-in.
     """
     if tool in crew.site.system.applications or tool in applications.KNOWN:
-        recorded.say_made(crew.rehearsal, folder, "it is an application, and its figures depend on the processors too")
+        recorded_run.say_made(
+            crew.rehearsal, folder, "it is an application, and its figures depend on the processors too"
+        )
         return _application(crew, tool, program, folder, moves)
     if tool == "nvbandwidth":
-        recorded.say_made(crew.rehearsal, folder, "it runs on one node and uses no network")
+        recorded_run.say_made(crew.rehearsal, folder, "it runs on one node and uses no network")
         node, system = crew.nodes[0], crew.site.system
         said = f"{_MADE}: {system.system}, {crew.stack}"
         return Output(gpu_copies.play_copies(system, node, crew.rehearsal.faults, words, said))
     found = parse_words(tool, program, words, folder)
     network = Network(crew)
     if tool == "pairs":
-        recorded.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
+        recorded_run.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
         return Output(pairs.play_pairs(network, found, folder, sentence(network), moves))
     if tool == "nccl":
-        recorded.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
+        recorded_run.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
         return Output(collectives.play_collective(network, found, sentence(network), moves))
-    genuine = recorded.genuine(network, found, program, words, folder)
+    genuine = recorded_run.genuine(network, found, program, words, folder)
     if genuine is not None:
         text = genuine.text
-        recorded.move(network, genuine, moves)
+        recorded_run.move(network, genuine, moves)
     else:
         text = text_of(traffic.make_output(network, found, sentence(network)))
         traffic.move(network, found, moves)
@@ -136,7 +147,7 @@ def sentence(network: Network) -> str:
 def _application(crew: Crew, tool: str, program: str, folder: Path, moves: Moves) -> Output:
     several = len(crew.nodes) > 1
     network = Network(crew)
-    flows = traffic.around(network) if several else []
+    flows = traffic.ring_flows(network) if several else []
     stated = tool in crew.site.system.applications
     key = f"installed/{tool}" if stated else applications.key_of(tool, program, folder)
     text = applications.text_of(tool, program, folder, _machine(network, key, flows, folder))
@@ -163,7 +174,7 @@ def _machine(
     nodes = len(crew.nodes)
     rate, wait, reference = model.MANAGEMENT_MB_S, model.MANAGEMENT_US, None
     test = network.test(key, flows) if flows else None
-    healthy = crew.computing == 1.0
+    healthy = crew.computing_share == 1.0
     if test is not None and network.place is not None:
         shares = [network.share(flow, 1 << 20) for flow in flows]
         if not any(network.is_fallback(flow) for flow in flows):
@@ -174,9 +185,9 @@ def _machine(
             healthy = False
         named = key if nodes == site.system.nodes.number else key_on(key, nodes)
         if healthy:
-            reference = published.figure(site, network.test(named, flows) or test)
+            reference = reference_outputs.figure(site, network.test(named, flows) or test)
     return applications.Machine(
-        site, crew.nodes, len(crew.members), crew.per_node[crew.nodes[0]], crew.threads, crew.computing,
+        site, crew.nodes, len(crew.members), crew.per_node[crew.nodes[0]], crew.threads, crew.computing_share,
         rate, wait, f"{_MADE}: {site.system.system}, {crew.stack}", reference,
         applications.wrf_case(folder) if key.startswith("wrf/") else "",
     )  # fmt: skip

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import state_folder
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.provision.rehearsal import nodes, programs
-from railyard.provision.rehearsal.faults import nodes_named, planted
+from railyard.provision.rehearsal.faults import nodes_named, plant_faults
 from railyard.provision.rehearsal.form import Fault, Rehearsal
-from railyard.provision.rehearsal.recorded import playable_recordings
+from railyard.provision.rehearsal.recorded_run import playable_recordings
 from railyard.provision.rehearsal.slurm_layout import gives_whole_nodes
 from railyard.site.site import Site
 from railyard.site.systems.job_requests import asks_for_whole_nodes
@@ -26,7 +26,9 @@ def rehearsal_folder(home: Path) -> Path:
     return state_folder(home) / "rehearsal"
 
 
-def prepared(site: Site, faults: Sequence[str], wanted: int | None, recording: Path | None = None) -> Rehearsal:
+def prepare_rehearsal(
+    site: Site, faults: Sequence[str], wanted: int | None, recording: Path | None = None
+) -> Rehearsal:
     """Return the rehearsal of a site's system, with its stand-ins, written to its folder; nothing runs yet.
 
     ``faults`` are words of ``railyard.provision.rehearsal.faults``, ``wanted`` is how many nodes to rehearse, and
@@ -34,7 +36,7 @@ def prepared(site: Site, faults: Sequence[str], wanted: int | None, recording: P
     faults that it cannot have, and for recordings that cannot be played.
     """
     system, home = site.system, site.home
-    standing, meant = chosen(system, faults, wanted, recording)
+    standing, meant = choose_nodes(system, faults, wanted, recording)
     folder = rehearsal_folder(home)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -49,19 +51,19 @@ def prepared(site: Site, faults: Sequence[str], wanted: int | None, recording: P
     return made
 
 
-def chosen(
+def choose_nodes(
     system: System, faults: Sequence[str], wanted: int | None, recording: Path | None
-) -> tuple[nodes.Chosen, tuple[Fault, ...]]:
+) -> tuple[nodes.ChosenNodes, tuple[Fault, ...]]:
     """Return which nodes are rehearsed and what is planted; nothing is written.
 
-    Raises RailyardError as ``prepared`` does.
+    Raises RailyardError as ``prepare_rehearsal`` does.
     """
     named = set(nodes_named(faults)) & set(nodes.site_nodes(system))
     standing = nodes.choose(system, nodes.memory_available_mib(), wanted, named)
     _refuse_launcher(system)
     if recording is not None:
         playable_recordings(recording, system.system)
-    return standing, planted(faults, system, standing.nodes)
+    return standing, plant_faults(faults, system, standing.nodes)
 
 
 def _refuse_launcher(system: System) -> None:
@@ -94,6 +96,6 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
     for name, entry in system.stacks.items():
         lacking = [tool for tool in entry.tools if tool not in there.get(name, {})]
         if lacking:
-            yield f"{counted(len(lacking), 'benchmark')} of {name}: there is no stand-in for {listing(lacking)}"
+            yield f"{count_of(len(lacking), 'benchmark')} of {name}: there is no stand-in for {listing(lacking)}"
     if not site.references.entries:
         yield "references: there are none, so only physical limits and floors judge"

@@ -10,10 +10,10 @@ from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.benchmarks.apps.wrf_cases import EDGES, NEEDED
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import nodes_of_key
-from railyard.provision.rehearsal import applications, asked
+from railyard.provision.rehearsal import applications, benchmark_request
 from railyard.provision.rehearsal.applications import CASE_FILE
 from railyard.provision.rehearsal.machine import machine_of
-from railyard.provision.rehearsal.told import OF_ONE_RANK
+from railyard.provision.rehearsal.rank_ports import OF_ONE_RANK
 from railyard.site.systems.model import System
 from railyard.stacks.table import STACKS
 
@@ -41,7 +41,7 @@ def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
         stack: {
             tool: str(_tool(folder / "programs" / stack / tool, system, stack, tool))
             for tool in entry.tools
-            if tool in asked.KNOWN | applications.KNOWN | _BESIDE or tool in system.applications
+            if tool in benchmark_request.KNOWN | applications.KNOWN | _BESIDE or tool in system.applications
         }
         for stack, entry in system.stacks.items()
     }

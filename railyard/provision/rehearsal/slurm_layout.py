@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.base.errors import SetupError
-from railyard.base.hostlist import expanded
+from railyard.base.hostlist import expand_names
 from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
@@ -20,7 +20,7 @@ _GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>[0-9]{1,9})")
 def names_of(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the names in lists such as ``n[1-3],n7``, each once. Raises SetupError for brackets without ranges."""
     try:
-        return tuple(dict.fromkeys(name for text in texts for name in expanded(text) if name))
+        return tuple(dict.fromkeys(name for text in texts for name in expand_names(text) if name))
     except ValueError as error:
         raise SetupError(f"rehearsal: found {', '.join(texts)}, expected names as Slurm writes them: {error}") from None
 

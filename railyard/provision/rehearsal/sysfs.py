@@ -130,7 +130,7 @@ def port_rate(link: Link, lanes_up: int = 4) -> tuple[float, str | None, str | N
     return rate_gbit_s(width, speed) or data, width, speed
 
 
-def assumed(system: System) -> Iterator[str]:
+def assumptions(system: System) -> Iterator[str]:
     """Yield a sentence for each thing of the fabrics that a node shows differently from the file."""
     links: dict[str, tuple[str, str]] = {}
     for name, fabric in system.fabrics.items():
@@ -194,7 +194,7 @@ def _card(tree: Tree, fabric: Fabric, rail: Rail, place: _Place, machine: Machin
 def _pci(tree: Tree, place: _Place, machine: Machine, module: str, slot: str | None) -> None:
     """Add a PCI device: its place, its driver and, if the file says it, its slot."""
     said = {"uevent": "\n".join([*([f"DRIVER={module}"] if module else []), f"PCI_SLOT_NAME={place.address}"])}
-    said |= {"numa_node": str(place.socket), "local_cpulist": machine.near(place.socket)}
+    said |= {"numa_node": str(place.socket), "local_cpulist": machine.processors_near(place.socket)}
     known = SLOTS.get(slot or "")
     if known is not None and not known.shared:
         speed = {"link_speed": f"{known.signalling_gbit_s_per_lane:.1f} GT/s PCIe", "link_width": str(known.lanes)}

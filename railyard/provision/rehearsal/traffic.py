@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from railyard.benchmarks.moved_bytes import Moved, Repetitions, moved_at_most, moved_bytes
+from railyard.benchmarks.moved_bytes import MovedBytes, Repetitions, moved_at_most, moved_bytes
 from railyard.benchmarks.table import micro
 from railyard.provision.rehearsal import model
-from railyard.provision.rehearsal.asked import Asked
+from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest
 from railyard.provision.rehearsal.crew import Crew
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.moves import Moves, Place, place_of
-from railyard.provision.rehearsal.told import LibraryError, Port, Taken
-from railyard.provision.replay.texts import IMB_VERSION, Made
+from railyard.provision.rehearsal.rank_ports import LibraryError, Port, RankPorts
+from railyard.provision.replay.texts import IMB_VERSION, OutputPlan
 from railyard.site.test_id import TestId
-from railyard.stacks.model import STRIPING, tuned
+from railyard.stacks.model import STRIPING, tuned_name
 
 #: When MPI starts, each node exchanges addresses with the first one over the management network.
 _START_UP_BYTES = 20_000
@@ -29,7 +29,7 @@ class Flow:
     first: str
     second: str
     lanes: tuple[tuple[Port, Port], ...]
-    taken: Taken
+    taken: RankPorts
 
     @property
     def within_node(self) -> bool:
@@ -63,7 +63,7 @@ class Network:
         crew, mine, other = self.crew, self.crew.takes[first], self.crew.takes[second]
         nodes = crew.members[first].node, crew.members[second].node
         if mine.tcp != other.tcp:  # one of them has fallen back to TCP: the other must follow
-            mine, other = (Taken((crew.management(node),), tcp=True) for node in nodes)
+            mine, other = (RankPorts((crew.management(node),), tcp=True) for node in nodes)
         by_name = {port.name: port for port in other.ports}
         if by_name.keys() == {port.name for port in mine.ports}:
             lanes = tuple((port, by_name[port.name]) for port in mine.ports)
@@ -112,7 +112,7 @@ class Network:
         policy: str = "single" if rails == 1 else "nic-per-rank" if split == "none" else split
         if policy == STRIPING and stack in system.stacks:
             asked = [size for size in system.stacks[stack].striping_thresholds if size == flows[0].taken.from_bytes]
-            policy = tuned(asked[0]) if asked else policy
+            policy = tuned_name(asked[0]) if asked else policy
         return TestId(fabric, stack, rails, benchmark, policy=policy, system=system.system)
 
 
@@ -122,17 +122,17 @@ def pairs_of(network: Network) -> list[Flow]:
     return [network.flow(rank, rank + half) for rank in range(half)]
 
 
-def around(network: Network) -> list[Flow]:
+def ring_flows(network: Network) -> list[Flow]:
     """Return the flows of a collective: each node's first rank to that of the next one, and the last to the first."""
     first = [next(m.rank for m in network.crew.members if m.node == node) for node in network.crew.nodes]
     flows = [network.flow(one, other) for one, other in pairwise(first)]
     return [*flows, network.flow(first[-1], first[0])] if len(first) > 1 else flows
 
 
-def make_output(network: Network, asked: Asked, sentence: str) -> Made:
+def make_output(network: Network, asked: BenchmarkRequest, sentence: str) -> OutputPlan:
     """Return what the benchmark prints: healthy times, the effect of faults, and the noise of few repetitions."""
     crew, benchmark = network.crew, micro.find(asked.key)
-    flows = pairs_of(network) if is_of_pairs(asked.key) else around(network)
+    flows = pairs_of(network) if is_of_pairs(asked.key) else ring_flows(network)
     crossing = [flow for flow in flows if not flow.within_node]
     times = _times(network, asked, crossing or flows)
     if benchmark.sums_pairs and flows:
@@ -147,7 +147,7 @@ def make_output(network: Network, asked: Asked, sentence: str) -> Made:
     seed = f"{asked.key} {' '.join(crew.nodes)}"
     passes = 1 if asked.tool == "iperf3" else asked.passes
     noisy = times if asked.tool == "iperf3" else model.noisy(times, asked.repetitions, messages, seed)
-    return Made(
+    return OutputPlan(
         *(asked.key, asked.sizes, noisy, sentence, len(crew.members), passes, asked.repetitions),
         window=asked.window or 1,
         validated=asked.validated,
@@ -160,7 +160,7 @@ def is_of_pairs(key: str) -> bool:
     return micro.find(key).metrics[0].shape not in ("collective", "figure")
 
 
-def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float, ...]:
+def _times(network: Network, asked: BenchmarkRequest, flows: Sequence[Flow]) -> tuple[float, ...]:
     """Return the time of one message of each size, us: for streams the mean of all pairs, else that of the slowest."""
     crew, sizes = network.crew, asked.sizes
     if asked.key == "osu/osu_init":
@@ -189,7 +189,7 @@ def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float
         else:
             shares = [network.share(flow, size) for size in sizes]
             link = crew.site.system.fabrics[test.fabric].link
-            found.append(model.slowed(healthy, shares, network.waits_us(flow), model.start_us(link, test)))
+            found.append(model.slow_times(healthy, shares, network.waits_us(flow), model.start_us(link, test)))
     if micro.find(asked.key).sums_pairs:
         # The mean of their rates, each counted as often as it occurs.
         return tuple(
@@ -199,7 +199,7 @@ def _times(network: Network, asked: Asked, flows: Sequence[Flow]) -> tuple[float
     return tuple(max(each) for each in zip(*found, strict=True))
 
 
-def move(network: Network, asked: Asked, moves: Moves) -> None:
+def move(network: Network, asked: BenchmarkRequest, moves: Moves) -> None:
     """Add the bytes that the benchmark moves to the counters of its nodes, size by size."""
     start_up(network.crew, moves)
     if not micro.find(asked.key).payload:
@@ -234,20 +234,20 @@ def start_up(crew: Crew, moves: Moves) -> None:
         moves.send(node, ports[node], first, ports[first], _START_UP_BYTES)
 
 
-def _of_a_pair(asked: Asked, size: int, count: int) -> Moved:
+def _of_a_pair(asked: BenchmarkRequest, size: int, count: int) -> MovedBytes:
     """Return the payload between one pair of ranks at a size, including warm-ups and passes."""
     if asked.amount_bytes:  # as its words say, whatever the link
-        return Moved(asked.amount_bytes, 0)
+        return MovedBytes(asked.amount_bytes, 0)
     told: Repetitions | None = asked.told
     measured, warm_up = (count, None) if told is None else (told.measured, told.warm_up)
     moved = moved_at_most(asked.key, size, measured, asked.window, 1, warm_up, IMB_VERSION)
     moved = moved or moved_bytes(asked.key, size, measured, asked.window)
     if moved is None:  # no closed form: both ways, a window of messages per repetition
-        moved = Moved(*(size * measured * (asked.window or 1),) * 2)
-    return Moved(asked.passes * moved.tx, asked.passes * moved.rx)
+        moved = MovedBytes(*(size * measured * (asked.window or 1),) * 2)
+    return MovedBytes(asked.passes * moved.tx, asked.passes * moved.rx)
 
 
-def _move_collective(network: Network, asked: Asked, size: int, count: int, moves: Moves) -> None:
+def _move_collective(network: Network, asked: BenchmarkRequest, size: int, count: int, moves: Moves) -> None:
     """Move the least that each node must: around all nodes, or, with a root, along them from it and back to it."""
     crew, least = network.crew, micro.find(asked.key).least
     nodes, ranks = len(crew.nodes), max(crew.per_node.values())
@@ -261,7 +261,7 @@ def _move_collective(network: Network, asked: Asked, size: int, count: int, move
     )
     payload = float(size * times * asked.passes)
     sent, received = (ranks, ranks) if least is None else (least.sent(nodes, ranks), least.received(nodes, ranks))
-    flows = around(network)
+    flows = ring_flows(network)
     if least is not None and least.rooted:
         for flow in flows[:-1]:
             add(moves, flow, size, sent * payload, received * payload)

@@ -8,7 +8,7 @@ from railyard.benchmarks.gpu.collectives import busbw
 from railyard.benchmarks.table.nccl import collective_of
 
 if TYPE_CHECKING:
-    from railyard.provision.replay.texts import Made
+    from railyard.provision.replay.texts import OutputPlan
 
 #: nccl-tests' own iterations, and the name of a GPU that does not exist.
 ITERATIONS, WARM_UPS, NO_GPU = 20, 5, "no real GPU"
@@ -22,7 +22,7 @@ _HEADING = (
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedRun:
     """What a run prints: size in bytes -> busbw in MB/s; ``hosts`` has the node of each rank, ``gpus`` is per node.
 
     ``groups``: ranks are dealt to them by their number. ``log`` has the library's lines before the table.
@@ -48,20 +48,20 @@ def bus_of(gpu: int) -> str:
     return f"0000:{0x10 + 8 * gpu:02x}:00"
 
 
-def _device(rank: int, run: Printed) -> int:
+def _device(rank: int, run: PrintedRun) -> int:
     return (run.first_gpu + rank % run.gpus) % max(run.gpus, run.first_gpu + 1)
 
 
-def nccl(made: "Made", name: str) -> str:
+def nccl(made: "OutputPlan", name: str) -> str:
     """Return the output of one of nccl-tests over all ranks; the rows of ``made`` have the bus bandwidths."""
     nodes = made.ranks // made.ranks_per_node
     digits = len(str(nodes))
     hosts = [f"node{rank // made.ranks_per_node + 1:0{digits}d}" for rank in range(made.ranks)]
     rates = {size: value for size, _, value in made.rows}
-    return print_run(Printed(collective_of(made.key) or "", rates, hosts, made.ranks_per_node, made.sentence))
+    return print_run(PrintedRun(collective_of(made.key) or "", rates, hosts, made.ranks_per_node, made.sentence))
 
 
-def before_its_end(run: Printed) -> str:
+def before_its_end(run: PrintedRun) -> str:
     """Return what a run prints before its first row: where a library ends it, there is no more."""
     sizes = list(run.rates_mb_s)
     lines = [
@@ -81,7 +81,7 @@ def before_its_end(run: Printed) -> str:
     return "\n".join([*lines, *run.log, ""])
 
 
-def print_run(run: Printed) -> str:
+def print_run(run: PrintedRun) -> str:
     """Return the output of one run."""
     ranks = len(run.hosts) // run.groups
     redop = "sum" if run.collective in ("all_reduce", "reduce_scatter", "sendrecv") else "none"

@@ -30,7 +30,7 @@ class MessageTime:
         if not (self.start_us > 0 and self.bandwidth_mb_s > 0 and all(time > 0 for _, time in self.points)):
             raise ValueError("a start, a bandwidth and times above 0 are needed")
 
-    def at(self, size_bytes: int) -> float:
+    def time_at(self, size_bytes: int) -> float:
         """Return the time of one message in us."""
         for size, time in self.points:
             if size == size_bytes:

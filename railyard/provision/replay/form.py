@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.provision.replay.origin import REPLAYED, WORDS, Origin
 from railyard.site.test_id import TestId
 
@@ -21,13 +21,13 @@ def file_of(test: TestId) -> str:
 
 def words_of(test: TestId) -> str:
     """Return a test in the words of a sentence about its recording."""
-    rails = counted(test.rails, "rail")
+    rails = count_of(test.rails, "rail")
     return f"{test.check} ({test.benchmark}) with {test.stack} over {rails} of {test.fabric}"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptFile:
-    """The file with what was kept beside an output (``railyard.results.record.kept``), and its SHA-256."""
+    """The file with what was kept beside an output (``railyard.results.record.kept_test``), and its SHA-256."""
 
     file: str
     sha256: str
@@ -71,7 +71,7 @@ class Index:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class PlayedTest:
     """What a test got in place of a measurement: its recording, or the sentence why there is none to judge."""
 
     recording: Recording | None

@@ -1,10 +1,10 @@
 """The recordings of a system on disk: one output per test, and an index that says what each is and how it was made.
 
-If a test's counters were read, a second file is beside its output: ``CHECK.json`` (``railyard.results.record.kept``).
-It has the benchmark's words, the texts of its input files such as ``sizes.txt``, and what each device of each node
-moved (nodes in the order of the ranks); then the device of each rank, and what the nodes said about themselves. A
-rehearsal uses it to play an output (``railyard rehearse --recording``); a replay does not need it. A recording without
-this file, such as an older one, has no key ``kept`` in the index.
+If a test's counters were read, a second file is beside its output: ``CHECK.json``
+(``railyard.results.record.kept_test``). It has the benchmark's words, the texts of its input files such as
+``sizes.txt``, and what each device of each node moved (nodes in the order of the ranks); then the device of each rank,
+and what the nodes said about themselves. A rehearsal uses it to play an output (``railyard rehearse --recording``); a
+replay does not need it. A recording without this file, such as an older one, has no key ``kept`` in the index.
 """
 
 import hashlib
@@ -14,10 +14,10 @@ from pathlib import Path, PurePosixPath
 
 from railyard.base.errors import InputError, RailyardError, SetupError
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.provision.replay.form import Index, KeptFile, Played, Recording, file_of, words_of
+from railyard.provision.replay.form import Index, KeptFile, PlayedTest, Recording, file_of, words_of
 from railyard.provision.replay.origin import REPLAYED, WORDS, Origin
-from railyard.results.record.kept import Kept, kept_path
-from railyard.results.record.kept import read as read_kept
+from railyard.results.record.kept_test import KeptTest, kept_path
+from railyard.results.record.kept_test import read as read_kept
 from railyard.site.test_id import TestId
 
 FOLDER = "recordings"
@@ -133,7 +133,7 @@ def write_set(
     return index
 
 
-def match_index(folder: Path, test: TestId, printed: bytes) -> Played:
+def match_index(folder: Path, test: TestId, printed: bytes) -> PlayedTest:
     """Return what a test got, compared with the index: ``printed`` is what its job printed.
 
     Never raises: any error of a recording becomes a sentence, and the test fails with it.
@@ -141,16 +141,16 @@ def match_index(folder: Path, test: TestId, printed: bytes) -> Played:
     try:
         index = read_index(folder)
     except InputError as error:
-        return Played(None, str(error))
+        return PlayedTest(None, str(error))
     where = f"{folder.parent.name}/{folder.name}"
     one = next((one for one in index.recordings if one.file == file_of(test)), None)
     if one is None:
-        return Played(
+        return PlayedTest(
             None,
             f"{where}: found no recording of {words_of(test)}, expected one; record a run of it, or switch it off in "
             f"systems/{folder.name}.yaml (disabled) with the reason",
         )
-    return Played(one, _problem(folder, f"{where}/{one.file}", one, test, printed))
+    return PlayedTest(one, _problem(folder, f"{where}/{one.file}", one, test, printed))
 
 
 def content_of(folder: Path, one: Recording) -> bytes:
@@ -159,7 +159,7 @@ def content_of(folder: Path, one: Recording) -> bytes:
     return _read_file(folder / one.file, name, one.sha256, one.bytes)
 
 
-def kept_of(folder: Path, one: Recording) -> Kept | None:
+def kept_of(folder: Path, one: Recording) -> KeptTest | None:
     """Return what was kept beside a recording's output, None if nothing was.
 
     Raises RailyardError if the file is missing, was changed, or cannot be read.

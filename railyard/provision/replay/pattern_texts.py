@@ -8,7 +8,7 @@ import re
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import installed_output
-from railyard.benchmarks.apps.installed import SECONDS, Application
+from railyard.benchmarks.apps.installed_applications import SECONDS, Application
 
 _GROUP = f"(?P<{SECONDS}>"
 

@@ -13,15 +13,15 @@ from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import recording_of
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
-from railyard.results.record.kept import kept_path, read
-from railyard.results.scrub import scrubbed
+from railyard.results.record.kept_test import kept_path, read
+from railyard.results.scrub import scrub_text
 from railyard.site.test_id import TestId, check_of
 
 MADE_BY = "railyard record"
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedRun:
     """The result for a run: recordings with their texts, and a sentence for each test without a recording.
 
     ``kept`` has the texts of other files that a rehearsal needs, by name.
@@ -35,7 +35,7 @@ class Recorded:
 
 def recorded_outputs(
     run: Path, parsers: Mapping[str, Callable[[str], Parsed]], hosts: tuple[str, ...], users: tuple[str, ...]
-) -> Recorded:
+) -> RecordedRun:
     """Return the recordings of a run's folder. ``parsers`` has one per tool; hosts and users are scrubbed.
 
     Raises InputError if the folder has no records, and RailyardError if none of them can be recorded or a scrubbed
@@ -50,7 +50,7 @@ def recorded_outputs(
         if why is not None:
             left.append(f"{record.case}: {why}")
             continue
-        said = partial(scrubbed, hosts=(*record.nodes, *hosts), users=users)
+        said = partial(scrub_text, hosts=(*record.nodes, *hosts), users=users)
         raw = (run / str(record.output)).read_text(encoding="utf-8", errors="replace")
         text, kept = said(raw), _read_kept(run / str(record.output), record, said)
         _refuse_changed(record, parsers, raw, text)
@@ -60,7 +60,7 @@ def recorded_outputs(
             kept_texts[one.kept.file] = kept
     if not made:
         raise RailyardError("\n".join((f"{run}: found no output that can be recorded, expected at least one", *left)))
-    return Recorded(next(iter(records.values())).system, tuple(made), tuple(left), kept_texts)
+    return RecordedRun(next(iter(records.values())).system, tuple(made), tuple(left), kept_texts)
 
 
 def _read_kept(output: Path, record: Record, said: Callable[[str], str]) -> str | None:

@@ -4,12 +4,12 @@ import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railyard.provision.replay.texts import Made
+    from railyard.provision.replay.texts import OutputPlan
 
 _SECONDS = 10  # iperf3's own default; a synthetic run took no time
 
 
-def iperf3(made: "Made", name: str) -> str:
+def iperf3(made: "OutputPlan", name: str) -> str:
     """Return a run of TCP one way; ``name`` says how many streams (``iperf3/4-streams``), or there is one."""
     streams = int(name.partition("/")[2].removesuffix("-streams") or 1)
     _, _, bandwidth_mb_s = made.rows[-1]

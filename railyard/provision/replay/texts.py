@@ -24,7 +24,7 @@ IMB_VERSION = "2021.11"
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class OutputPlan:
     """What to print: a benchmark's key, message sizes in bytes with a message's time in us, ranks and passes.
 
     ``sentence`` is the remark that calls the output synthetic, and says from what it was made. ``repetitions`` are per
@@ -58,7 +58,7 @@ class Made:
         return [(size, time, factor * size / time) for size, time in zip(self.sizes, self.times_us, strict=True)]
 
 
-def text_of(made: Made) -> str:
+def text_of(made: OutputPlan) -> str:
     """Return the output. Raises RailyardError for a benchmark whose text is not known here."""
     tool, _, name = made.key.partition("/")
     writer = WRITERS.get(tool)
@@ -68,11 +68,11 @@ def text_of(made: Made) -> str:
     return writer(made, name)
 
 
-def _osu(made: Made, name: str) -> str:
+def _osu(made: OutputPlan, name: str) -> str:
     return "".join(_osu_pass(made, name) for _ in range(made.passes))
 
 
-def _osu_pass(made: Made, name: str) -> str:
+def _osu_pass(made: OutputPlan, name: str) -> str:
     if micro.find(made.key).rows == "mean":
         took = f"{made.times_us[0] / 1000:.0f}"
         return (
@@ -137,7 +137,7 @@ _OSU_EXCHANGES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _imb(made: Made, name: str) -> str:
+def _imb(made: OutputPlan, name: str) -> str:
     rule = f"#{'-' * 64}\n"
     head = (
         f"{rule}#    Intel(R) MPI Benchmarks {IMB_VERSION}, MPI-1 part\n{rule}# {made.sentence}\n\n"
@@ -180,7 +180,7 @@ _NETPIPE_SAYS = {
 }
 
 
-def _netpipe(made: Made, name: str) -> str:
+def _netpipe(made: OutputPlan, name: str) -> str:
     # its Mb are 2^20 bit
     rows = "".join(
         f"{number:>3}: {size:>7} bytes {count:>6} times --> {value * 8e6 / (1 << 20):>9.2f} Mbps in "
@@ -193,7 +193,7 @@ def _netpipe(made: Made, name: str) -> str:
 _PERFTEST_TITLES = {"ib_write": "RDMA_Write", "ib_read": "RDMA_Read", "ib_send": "Send"}
 
 
-def _perftest(made: Made, name: str) -> str:
+def _perftest(made: OutputPlan, name: str) -> str:
     of_gpus = name.endswith(f"/{DEVICE}")
     program, _, mode = name.removesuffix(f"/{DEVICE}").partition("/")
     verb, _, kind = program.rpartition("_")
@@ -206,7 +206,7 @@ def _perftest(made: Made, name: str) -> str:
     if kind == "bw":
         head += " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
         rows = "".join(
-            f" {size:<10} {count:<10}       {_up(value / BINARY_MB):<18.2f} {_up(value / BINARY_MB):<18.2f} "
+            f" {size:<10} {count:<10}       {_ceiling(value / BINARY_MB):<18.2f} {_ceiling(value / BINARY_MB):<18.2f} "
             f"{value / size:<.6f}\n"
             for (size, _, value), count in zip(made.rows, made.counts, strict=True)
         )
@@ -224,7 +224,7 @@ def _perftest(made: Made, name: str) -> str:
 _FABTESTS = {"fi_pingpong": "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"}
 
 
-def _fabtests(made: Made, name: str) -> str:
+def _fabtests(made: OutputPlan, name: str) -> str:
     if name not in _FABTESTS:
         raise RailyardError(f"{made.key}: found no form of fabtests for it, expected {', '.join(_FABTESTS)}")
     head = f"# {made.sentence}\n{_FABTESTS[name]}"
@@ -239,7 +239,7 @@ def _fabtests(made: Made, name: str) -> str:
 _CXI_PACKET_BYTES = 2048
 
 
-def _cxi(made: Made, name: str) -> str:
+def _cxi(made: OutputPlan, name: str) -> str:
     rule = "-" * 51 + "\n"
     first, last = made.sizes[0], made.sizes[-1]
     said = {"Device": "cxi0", "Test Type": "Iteration", "Iterations": max(1, made.counts[0] // made.window)}
@@ -249,18 +249,18 @@ def _cxi(made: Made, name: str) -> str:
     head += "".join(f"{what:<17}: {value}\n" for what, value in said.items())
     head += f"{rule}RDMA Size[B]      Writes  BW[MB/s]  PktRate[Mpkt/s]\n"
     rows = "".join(
-        f"{size:>12}{count:>12}{_up(value):>10.2f}{value / size * -(-size // _CXI_PACKET_BYTES):>17.6f}\n"
+        f"{size:>12}{count:>12}{_ceiling(value):>10.2f}{value / size * -(-size // _CXI_PACKET_BYTES):>17.6f}\n"
         for (size, _, value), count in zip(made.rows, made.counts, strict=True)
     )
     return head + rows + rule
 
 
-def _up(value: float) -> float:
+def _ceiling(value: float) -> float:
     """Return a number rounded up to two decimals: a published floor that is printed rounded down would fail."""
     return math.ceil(value * 100 - 1e-6) / 100
 
 
-WRITERS: Mapping[str, Callable[[Made, str], str]] = {
+WRITERS: Mapping[str, Callable[[OutputPlan, str], str]] = {
     "osu": _osu,
     "imb": _imb,
     "netpipe": _netpipe,

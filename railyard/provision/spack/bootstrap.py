@@ -14,7 +14,7 @@ import yaml
 
 from railyard.base.errors import SetupError
 from railyard.base.locks import hold
-from railyard.base.paths import shipped
+from railyard.base.paths import find_shipped
 from railyard.base.wording import listing
 from railyard.provision import wheels
 from railyard.provision.spack import program
@@ -193,7 +193,7 @@ def _fetch(pin: Pin, folder: Path, say: Callable[[str], None]) -> None:
         done = _git(partial, *words)
         if done.returncode != 0:
             shutil.rmtree(partial, ignore_errors=True)
-            raise _lacking(pin) if "not our ref" in done.stderr else _unreachable(pin, _reason(done.stderr))
+            raise _missing_pin(pin) if "not our ref" in done.stderr else _unreachable(pin, _reason(done.stderr))
     if place.exists():
         shutil.rmtree(place)  # at another commit
     partial.rename(place)
@@ -204,7 +204,7 @@ def _unreachable(pin: Pin, reason: str) -> SetupError:
     return SetupError(f"{pin.what} cannot be fetched from {pin.source}: {reason}; {_CARRY}")
 
 
-def _lacking(pin: Pin) -> SetupError:
+def _missing_pin(pin: Pin) -> SetupError:
     return SetupError(
         f"{pin.source}: found no commit {pin.commit}, expected the one of {pin.what} with which Railyard was tried; "
         f"update that mirror; {_CARRY}"
@@ -221,7 +221,7 @@ def _wants_solver(folder: Path) -> bool:
 
 def _solver(folder: Path, given: Origin, say: Callable[[str], None]) -> None:
     """Make a Python with Spack's solver. If pip has none, say so: Spack then fetches its own, or says why it cannot."""
-    lock, place, held = shipped() / SOLVER_LOCK, folder / program.PYTHON, folder / program.WHEELS
+    lock, place, held = find_shipped() / SOLVER_LOCK, folder / program.PYTHON, folder / program.WHEELS
     shutil.rmtree(place, ignore_errors=True)
     try:
         wheels.download(lock, held, carried=given.wheels)

@@ -48,7 +48,7 @@ def ensure(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
 
 def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Marker:
     version = spack.version()
-    committed = lock_fit.committed(sources)
+    committed = lock_fit.read_committed(sources)
     start = time.monotonic()
     folder = request.place / sources.key()
     place = compose.write(sources, folder, request.install_tree)
@@ -63,7 +63,7 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
     wanted = progress.to_build(lock, listing)
     spack.say(f"spack:   {progress.promise(wanted)}")
     lines = progress.Progress(wanted, spack.say).line
-    spack.run(["-e", str(place), "install", "--fail-fast", *_how(committed, again)], log, lines)
+    spack.run(["-e", str(place), "install", "--fail-fast", *_install_options(committed, again)], log, lines)
     packages = _packages(lock, _prefixes(spack.output(["-e", str(place), "find", "--format", FIND_FORMAT])))
     made = prove(request, lock, packages)
     found = Marker(
@@ -78,7 +78,7 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
     return found
 
 
-def _how(committed: Lock | None, again: bool) -> list[str]:
+def _install_options(committed: Lock | None, again: bool) -> list[str]:
     """Return options of ``spack install``: a committed lock is the input, and is never concretized again."""
     words = ["--only-concrete"] if committed is not None else []
     # Spack treats what is in its database as installed, whatever became of the files.

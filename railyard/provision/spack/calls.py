@@ -81,7 +81,7 @@ class Spack:
         """
         self._note(words)
         try:
-            code, text = self._streamed(words, log, say or self.say)
+            code, text = self._stream_call(words, log, say or self.say)
         except OSError as error:
             raise SetupError(
                 f"{error.filename or log}: {(error.strerror or str(error)).lower()}, expected to write there what "
@@ -92,7 +92,7 @@ class Spack:
             raise SpackError(sentence, log, everywhere=failures.holds_everywhere(text))
         return text
 
-    def _streamed(self, words: Sequence[str], log: Path, say: Callable[[str], None]) -> tuple[int, str]:
+    def _stream_call(self, words: Sequence[str], log: Path, say: Callable[[str], None]) -> tuple[int, str]:
         lines: list[str] = []
         with log.open("a", encoding="utf-8") as stream:
             stream.write(f"{self._line(words)}\n")

@@ -11,7 +11,7 @@ import yaml
 from railyard.base.errors import InputError
 from railyard.base.strict_yaml import load
 from railyard.provision.spack.calls import Spack
-from railyard.provision.spack.seen import Seen, seen_packages
+from railyard.provision.spack.program_versions import FoundProgram, seen_packages
 
 COMPILERS = ("gcc", "llvm", "intel-oneapi-compilers", "nvhpc", "aocc")
 MPIS = ("openmpi", "mpich", "mvapich", "mvapich2", "intel-oneapi-mpi", "cray-mpich", "hpcx-mpi")
@@ -21,14 +21,14 @@ BUILD_TOOLS = ("gmake", "perl", "autoconf", "automake", "libtool", "m4", "pkgcon
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class DetectedPackages:
     """An overlay's packages section, and what a person must check in it before using it."""
 
     packages: Mapping[str, Any]
     traps: tuple[str, ...]
 
 
-def detect(spack: Spack) -> Found:
+def detect(spack: Spack) -> DetectedPackages:
     """Return what ``spack external find`` sees, and what it misses. Raises SpackError if Spack fails."""
     with tempfile.TemporaryDirectory(prefix="railyard-detect-") as folder:
         manifest = Path(folder) / "spack.yaml"
@@ -36,10 +36,10 @@ def detect(spack: Spack) -> Found:
         spack.output(["-e", folder, "external", "find", *COMPILERS, *MPIS, *TRANSPORTS, *BUILD_TOOLS])
         data = yaml.safe_load(manifest.read_text(encoding="utf-8"))
     packages = with_seen(data["spack"].get("packages") or {}, seen_packages())
-    return Found(_trimmed(packages), traps(packages))
+    return DetectedPackages(_trim_packages(packages), traps(packages))
 
 
-def with_seen(packages: Mapping[str, Any], others: tuple[Seen, ...]) -> dict[str, Any]:
+def with_seen(packages: Mapping[str, Any], others: tuple[FoundProgram, ...]) -> dict[str, Any]:
     """Return the packages, plus those that Spack's own detection does not name at the same prefix."""
     found = {name: dict(entry) for name, entry in packages.items()}
     for each in others:
@@ -51,7 +51,7 @@ def with_seen(packages: Mapping[str, Any], others: tuple[Seen, ...]) -> dict[str
     return found
 
 
-def _trimmed(packages: Mapping[str, Any]) -> dict[str, Any]:
+def _trim_packages(packages: Mapping[str, Any]) -> dict[str, Any]:
     """Return the packages in the order of the tables. Spack must not build an MPI library in place of the system's."""
     order = [*COMPILERS, *MPIS, *TRANSPORTS, *BUILD_TOOLS]
     found: dict[str, Any] = {}
@@ -85,7 +85,7 @@ def traps(packages: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def overlay_text(system: str, found: Found) -> str:
+def overlay_text(system: str, found: DetectedPackages) -> str:
     """Return the overlay as a file to review: what was found, and above it what to check."""
     lines = [
         f"# What `railyard spack detect` found for {system}. Read it before you use it. Look for compilers that",

@@ -27,7 +27,7 @@ _NO_VARIANTS = ("arch", "platform", "os", "namespace")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Requirement:
     """One text of a file that the lock must satisfy."""
 
     text: str
@@ -35,11 +35,11 @@ class _Asked:
     path: Path_
 
     @property
-    def where(self) -> str:
+    def place(self) -> str:
         return f"as {self.document.file}:{self.document.line(self.path)} asks"
 
 
-def committed(sources: Sources) -> Lock | None:
+def read_committed(sources: Sources) -> Lock | None:
     """Return the committed lock, None if there is none. Raises InputError if it is broken or out of date."""
     if sources.lock is None:
         return None
@@ -57,14 +57,14 @@ def refuse_outdated(lock: Lock, file: str, sources: Sources) -> None:
     """
     _refuse_roots(lock, file, sources)
     targets = [
-        _Asked(str(target), document, ("packages", "all", "target", 0))
+        _Requirement(str(target), document, ("packages", "all", "target", 0))
         for document in sources.documents
         for target in (_packages(document).get("all", {}).get("target") or [])[:1]
     ]
     if targets:
         for _, key in lock.roots:
             if lock.specs[key].target != targets[0].text:
-                raise _outdated(file, lock.specs[key], f"target={lock.specs[key].target}", targets[0])
+                raise _outdated_error(file, lock.specs[key], f"target={lock.specs[key].target}", targets[0])
     for document in sources.documents:
         for name, wanted in _packages(document).items():
             for asked in _requirements(document, str(name), wanted):
@@ -89,7 +89,7 @@ def _refuse_roots(lock: Lock, file: str, sources: Sources) -> None:
     locked = ["".join(text.split()) for text, _ in lock.roots]
     for asked in wanted:
         if "".join(asked.text.split()) not in locked:
-            raise InputError(file, f"no {show(asked.text)} among its roots", f"it, {asked.where}", action=_ACTION)
+            raise InputError(file, f"no {show(asked.text)} among its roots", f"it, {asked.place}", action=_ACTION)
     texts = {"".join(asked.text.split()) for asked in wanted}
     for text in locked:
         if text not in texts:
@@ -97,21 +97,21 @@ def _refuse_roots(lock: Lock, file: str, sources: Sources) -> None:
             raise InputError(file, f"the root {show(text)}", expected, action=_ACTION)
 
 
-def _roots(sources: Sources) -> tuple[_Asked, ...] | None:
+def _roots(sources: Sources) -> tuple[_Requirement, ...] | None:
     """Return the specs that the environment asks for, with definitions filled in; None if only Spack can tell."""
-    found: list[_Asked] = []
+    found: list[_Requirement] = []
     for index, text in enumerate(sources.section.data.get("specs") or ()):
         if isinstance(text, str) and not text.startswith("$"):
-            found.append(_Asked(text, sources.section, ("specs", index)))
+            found.append(_Requirement(text, sources.section, ("specs", index)))
             continue
-        items = list(_defined(str(text)[1:], sources)) if isinstance(text, str) else [None]
+        items = list(_definition_specs(str(text)[1:], sources)) if isinstance(text, str) else [None]
         if not items or any(item is None or item.text.startswith("$") for item in items):
             return None
         found += [item for item in items if item is not None]
     return tuple(found)
 
 
-def _defined(name: str, sources: Sources) -> Iterator[_Asked | None]:
+def _definition_specs(name: str, sources: Sources) -> Iterator[_Requirement | None]:
     """Yield the specs of a definition; None if its condition is not of the known form."""
     values = {**os.environ, **compose.variables(sources)}
     for document in sources.documents:
@@ -128,29 +128,33 @@ def _defined(name: str, sources: Sources) -> Iterator[_Asked | None]:
                 if there == bool(condition["not"]):
                     continue
             for number, text in enumerate(entry[name]):
-                yield _Asked(text, document, ("definitions", index, name, number)) if isinstance(text, str) else None
+                yield (
+                    _Requirement(text, document, ("definitions", index, name, number))
+                    if isinstance(text, str)
+                    else None
+                )
 
 
-def _requirements(document: Document, name: str, wanted: Mapping[Any, Any]) -> Iterator[_Asked]:
+def _requirements(document: Document, name: str, wanted: Mapping[Any, Any]) -> Iterator[_Requirement]:
     required = wanted.get("require", ())
     if isinstance(required, str):
-        yield _Asked(required, document, ("packages", name, "require"))
+        yield _Requirement(required, document, ("packages", name, "require"))
         return
     for index, entry in enumerate(required):
         text = entry if isinstance(entry, str) else None
         if isinstance(entry, Mapping) and "when" not in entry and isinstance(entry.get("spec"), str):
             text = entry["spec"]
         if text is not None:
-            yield _Asked(text, document, ("packages", name, "require", index))
+            yield _Requirement(text, document, ("packages", name, "require", index))
 
 
-def _refuse_requirement(lock: Lock, file: str, name: str, asked: _Asked) -> None:
+def _refuse_requirement(lock: Lock, file: str, name: str, asked: _Requirement) -> None:
     for spec in lock.specs.values():
         if spec.external is None or name in spec.provides:
             if name in ("all", spec.name) or name in spec.provides:
                 found = _difference(spec, asked.text, only_target=name == "all")
                 if found is not None:
-                    raise _outdated(file, spec, found, asked)
+                    raise _outdated_error(file, spec, found, asked)
 
 
 def _difference(spec: Spec, text: str, *, only_target: bool) -> str | None:
@@ -201,23 +205,25 @@ def _refuse_externals(
     for spec in lock.specs.values():
         if spec.name != name or not stated:
             continue
-        asked = _Asked(" or ".join(stated), document, ("packages", name, "externals", 0))
+        asked = _Requirement(" or ".join(stated), document, ("packages", name, "externals", 0))
         if spec.external is None:
             if wanted.get("buildable") is False:
-                raise _outdated(file, spec, "a build of its own", asked)
+                raise _outdated_error(file, spec, "a build of its own", asked)
         elif spec.external not in stated:
-            raise _outdated(file, spec, spec.external, asked)
+            raise _outdated_error(file, spec, spec.external, asked)
         else:
             version = re.search(r"@=?([^\s+~%^]+)", stated[spec.external])
             if version is not None and not _is_version(spec.version, version[1]):
-                raise _outdated(file, spec, f"@{spec.version}", _Asked(f"@{version[1]}", document, asked.path))
+                raise _outdated_error(
+                    file, spec, f"@{spec.version}", _Requirement(f"@{version[1]}", document, asked.path)
+                )
 
 
 _ACTION = "the lock is out of date; type: railyard spack lock, which shows the difference before it writes"
 
 
-def _outdated(file: str, spec: Spec, found: str, asked: _Asked) -> InputError:
+def _outdated_error(file: str, spec: Spec, found: str, asked: _Requirement) -> InputError:
     return InputError(
-        file, f'{spec.name} with "{found}"', f'"{asked.text}", {asked.where}',
+        file, f'{spec.name} with "{found}"', f'"{asked.text}", {asked.place}',
         field=spec.short, action=_ACTION,
     )  # fmt: skip

@@ -38,7 +38,7 @@ class Lock:
     specs: Mapping[str, Spec]
     spack: str
 
-    def named(self, name: str) -> Spec | None:
+    def find_spec(self, name: str) -> Spec | None:
         """Return the spec of this name, or None."""
         return next((spec for spec in self.specs.values() if spec.name == name), None)
 

@@ -54,7 +54,7 @@ def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
     """
     for place, value in _leaves(overlay.data):
         for other in others:
-            there = _at(other.data, place)
+            there = _value_at(other.data, place)
             if isinstance(value, list) and isinstance(there, list):
                 if place[-1] == "require":
                     _refuse_two_requirements(overlay, other, place, value, there)
@@ -92,7 +92,7 @@ def _leaves(data: Any, place: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
         yield place, data
 
 
-def _at(data: Any, place: Path_) -> Any:
+def _value_at(data: Any, place: Path_) -> Any:
     for part in place:
         if not isinstance(data, Mapping) or part not in data:
             return None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.wording import listing
-from railyard.provision.installed import request_of
+from railyard.provision.installed_stack import request_of
 from railyard.provision.spack import bootstrap, calls, compilers, program
 from railyard.provision.spack.build import ensure
 from railyard.provision.spack.calls import SpackError

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.provision.spack.locks import Lock, Spec
 
 #: Seconds that Spack 1.2 needs on two cores to solve one environment of spack_envs/, and to build each package. Source:
@@ -38,13 +38,13 @@ def promise(specs: tuple[Spec, ...]) -> str:
         return "all packages are installed already"
     unknown = sorted({spec.name for spec in specs if spec.name not in SECONDS})
     names = listing(unknown) if len(unknown) <= 3 else f"{', '.join(unknown[:3])} …"
-    many = f"{counted(len(specs), 'package')} to build"
+    many = f"{count_of(len(specs), 'package')} to build"
     if len(unknown) == len(specs):
         return f"{many}; how long {'it takes' if len(specs) == 1 else 'they take'} is not known: {names}"
     about = f"{many}, about {duration(sum(SECONDS.get(spec.name, 0) for spec in specs))} on two cores"
     if not unknown:
         return about
-    return f"{about}, and what {counted(len(unknown), 'other')} {'takes' if len(unknown) == 1 else 'take'}: {names}"
+    return f"{about}, and what {count_of(len(unknown), 'other')} {'takes' if len(unknown) == 1 else 'take'}: {names}"
 
 
 def duration(seconds: float) -> str:

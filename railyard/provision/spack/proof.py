@@ -23,7 +23,7 @@ _ADVICE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class ProvenBuild:
     """The proven build. ``mpi`` is the name and version of its MPI, ``tools`` maps a tool to its executable or folder.
 
     A stack without MPI has neither: ``mpi`` and ``mpi_prefix`` are empty.
@@ -36,7 +36,7 @@ class Made:
     libraries: tuple[Library, ...]
 
 
-def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
+def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> ProvenBuild:
     """Return a build's result if each executable is there and linked to the stack's MPI. Else raises SetupError."""
     prefix = None if table.STACKS[request.stack].pair else _mpi_prefix(request, lock, packages)
     tools: dict[str, str] = {}
@@ -54,7 +54,7 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Made:
     paths = sorted({path for each in executables for path in each.linked.values()})
     found = tuple(marker.library(path) for path in paths)
     mpi = f"{lock.mpi.name}@{lock.mpi.version}" if prefix is not None and lock.mpi is not None else ""
-    return Made(mpi, prefix or "", tools, tuple(executables), found)
+    return ProvenBuild(mpi, prefix or "", tools, tuple(executables), found)
 
 
 def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> str:

@@ -11,7 +11,7 @@ from railyard.provision.spack.sources import lock_file
 
 
 @dataclass(frozen=True, slots=True)
-class Relocked:
+class FreshLock:
     """A fresh lock: its text, its place, and how it differs from the present one (None: there is none)."""
 
     path: Path
@@ -19,7 +19,7 @@ class Relocked:
     changes: tuple[str, ...] | None
 
 
-def relock(request: Request, say: Callable[[str], None], *, verbose: bool = False) -> Relocked:
+def relock(request: Request, say: Callable[[str], None], *, verbose: bool = False) -> FreshLock:
     """Return a fresh lock of an environment; nothing is written. Raises SpackError if nothing satisfies it."""
     # The committed lock is left out: otherwise Spack would keep its contents.
     sources = replace(request.sources(), lock=None)
@@ -31,12 +31,12 @@ def relock(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
         text = (place / "spack.lock").read_text(encoding="utf-8")
     path = lock_file(request.home, request.system, request.stack)
     if not path.is_file():
-        return Relocked(path, text, None)
+        return FreshLock(path, text, None)
     before = locks.parse(path.read_text(encoding="utf-8"), overlay.short_path(path))
-    return Relocked(path, text, locks.differences(before, locks.parse(text, "the fresh lock")))
+    return FreshLock(path, text, locks.differences(before, locks.parse(text, "the fresh lock")))
 
 
-def write(found: Relocked) -> None:
+def write(found: FreshLock) -> None:
     """Write the lock to its place in the site's folder, for you to commit."""
     found.path.parent.mkdir(parents=True, exist_ok=True)
     found.path.write_text(found.text, encoding="utf-8")

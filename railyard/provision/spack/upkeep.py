@@ -18,7 +18,7 @@ ENVIRONMENT_KEY = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltEnvironment:
     """One environment's folder.
 
     ``marker`` is None for a build that did not finish; ``current``: it is built from the present sources.
@@ -35,7 +35,7 @@ class Built:
     is_marked: bool = True
 
 
-def status(request: Request) -> tuple[Built, ...]:
+def status(request: Request) -> tuple[BuiltEnvironment, ...]:
     """Return every environment of a (system, stack), the present one first; none if nothing was ever built."""
     key = request.sources().key()
     if not request.place.is_dir():
@@ -45,12 +45,12 @@ def status(request: Request) -> tuple[Built, ...]:
     return tuple(sorted(found, key=lambda each: (not each.current, each.folder.name)))
 
 
-def _read_build(stack: str, folder: Path, current: bool) -> Built:
+def _read_build(stack: str, folder: Path, current: bool) -> BuiltEnvironment:
     found = marker.read(folder)
     if found is None:
-        return Built(stack, folder, current, None, None, 0, is_marked=(folder / marker.FILE).is_file())
+        return BuiltEnvironment(stack, folder, current, None, None, 0, is_marked=(folder / marker.FILE).is_file())
     prefixes = {Path(package.prefix) for package in found.packages if not package.external}
-    return Built(stack, folder, current, found, marker.why_stale(found), sum(map(_size, prefixes)))
+    return BuiltEnvironment(stack, folder, current, found, marker.why_stale(found), sum(map(_size, prefixes)))
 
 
 def _size(folder: Path) -> int:

@@ -17,7 +17,7 @@ from railyard.provision.testbed.needs import SEARCH_PATH, outer_options, refusal
 from railyard.provision.testbed.processes import (
     Process,
     child_of,
-    inside,
+    find_inside,
     outermost_processes,
     process,
     wait_until_gone,
@@ -135,7 +135,7 @@ def _await_up(output: int) -> tuple[Process, list[int]]:
 
 def _new_state(spec: TestbedSpec, user_namespace: bool, keeper: Process, insides: list[int]) -> State:
     first = child_of(keeper)
-    members = {} if first is None else inside(first)
+    members = {} if first is None else find_inside(first)
     if first is None or any(pid not in members for pid in insides):
         raise SetupError("testbed: the virtual cluster ended while it came up")
     nodes = tuple(Node(name, members[pid], pid) for name, pid in zip(spec.nodes, insides, strict=True))

@@ -17,7 +17,7 @@ from railyard.provision.testbed.boot import end, start
 from railyard.provision.testbed.entry import CLUSTER, bed_folder, not_up
 from railyard.provision.testbed.faults import Commands, Degradation, Kind
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
-from railyard.provision.testbed.processes import inside, outermost_processes, wait_until_gone
+from railyard.provision.testbed.processes import find_inside, outermost_processes, wait_until_gone
 from railyard.provision.testbed.rail_status import RailStatus, rail_status
 from railyard.provision.testbed.rail_traffic import TrafficWatch
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
@@ -66,12 +66,12 @@ class Testbed:
         return self.folder / "agent"
 
     def __enter__(self) -> "Testbed":
-        self._started = self.up(lasting=False)
+        self._started = self.bring_up(lasting=False)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         if self._started:
-            self.down()
+            self.take_down()
 
     def is_up(self) -> bool:
         """Return whether it runs."""
@@ -90,7 +90,7 @@ class Testbed:
             )
         return state
 
-    def up(self, *, lasting: bool = True) -> bool:
+    def bring_up(self, *, lasting: bool = True) -> bool:
         """Bring it up; return False if it was already up. If interrupted at any point, it leaves nothing behind.
 
         A testbed that is not ``lasting`` ends with this process, whatever ends it.
@@ -103,12 +103,12 @@ class Testbed:
                 raise SetupError(f"testbed: {self.folder} is below {hidden}, and each node has its own: move the clone")
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with self._locked():
-                return self._up(lasting)
+            with self._hold_lock():
+                return self._bring_up(lasting)
         except OSError as error:
             raise SetupError(f"testbed: {self.folder} cannot be written: {error.strerror}") from None
 
-    def down(self) -> bool:
+    def take_down(self) -> bool:
         """End all its processes and remove what it wrote, except the two scripts; return whether any was running.
 
         Also cleans up after a testbed whose processes or state file are gone. Raises SetupError if it is another
@@ -116,7 +116,7 @@ class Testbed:
         """
         if not self.folder.is_dir():
             return end(self.folder, None)
-        with self._locked():
+        with self._hold_lock():
             return end(self.folder, states.load(self.folder))
 
     def exec(
@@ -160,7 +160,7 @@ class Testbed:
         state = self.state()
         # Marked are the first process and, if the testbed is not lasting, its child that reads until we end.
         held = {state.first, *outermost_processes(self.folder), *(node.holder for node in state.nodes)}
-        left = [found for found in inside(state.first).values() if found not in held and found.is_alive()]
+        left = [found for found in find_inside(state.first).values() if found not in held and found.is_alive()]
         for found in left:
             found.kill()
         wait_until_gone(left, _SWEPT_WITHIN_S)
@@ -187,28 +187,28 @@ class Testbed:
     def degrade(self, node: str, device: str, kind: Kind, value: float | None = None) -> Degradation:
         """Make one rail of one node slow (Mbit/s), lossy (per cent) or unplugged; a second call replaces the value."""
         fault = Degradation(node, device, kind, value)
-        with self._locked():
+        with self._hold_lock():
             state = self.state()
             state.spec.address(node, device)  # refuses unknown names
             same = [f for f in state.degradations if (f.node, f.device, f.kind) == (node, device, kind)]
             for earlier in same:
-                self._run(state, earlier, faults.undoing(state.spec, earlier))
+                self._run(state, earlier, faults.undo_commands(state.spec, earlier))
             others = tuple(f for f in state.degradations if f not in same)
             # Saved first: if we are interrupted halfway, it can be undone.
             states.save(self.folder, state.with_degradations((*others, fault)))
             try:
-                self._run(state, fault, faults.making(state.spec, fault))
+                self._run(state, fault, faults.make_commands(state.spec, fault))
             except SetupError:
                 # One side may be changed already; if the tool itself is missing, there is nothing to undo.
                 with contextlib.suppress(SetupError):
-                    self._run(state, fault, faults.undoing(state.spec, fault))
+                    self._run(state, fault, faults.undo_commands(state.spec, fault))
                 states.save(self.folder, state.with_degradations(others))
                 raise
         return fault
 
     def restore(self, node: str | None = None, device: str | None = None) -> tuple[Degradation, ...]:
         """Undo the degradations of one rail, one node or all; return those undone."""
-        with self._locked():
+        with self._hold_lock():
             state = self.state()
             if node is not None:
                 state.spec.node(node)
@@ -216,12 +216,12 @@ class Testbed:
                 state.spec.network(device)
             undone = tuple(f for f in state.degradations if node in (None, f.node) and device in (None, f.device))
             for fault in undone:
-                self._run(state, fault, faults.undoing(state.spec, fault))
+                self._run(state, fault, faults.undo_commands(state.spec, fault))
             kept = tuple(f for f in state.degradations if f not in undone)
             states.save(self.folder, state.with_degradations(kept))
         return undone
 
-    def _up(self, lasting: bool) -> bool:
+    def _bring_up(self, lasting: bool) -> bool:
         state = states.load(self.folder)
         if state is not None and state.is_alive():
             if state.spec != self.spec:
@@ -254,7 +254,7 @@ class Testbed:
                 raise SetupError(f"testbed: {tool} refused {fault} for {fault.device} of {fault.node}: {said}")
 
     @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
+    def _hold_lock(self) -> Iterator[None]:
         if not self.folder.is_dir():
             raise SetupError(f"testbed: {not_up(self.kind)}")
         with (self.folder / "lock").open("a", encoding="ascii") as lock:

@@ -71,7 +71,7 @@ class Commands:
     node: str
 
 
-def making(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
+def make_commands(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
     """Return the commands that make the fault on a rail without one of its kind, in order."""
     port, device = switch_port(spec, fault.node, fault.device), fault.device
     if fault.kind == "slow":
@@ -93,7 +93,7 @@ def making(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
     return (Commands("ip", f"link set {port} down\n", ""),)
 
 
-def undoing(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
+def undo_commands(spec: TestbedSpec, fault: Degradation) -> tuple[Commands, ...]:
     """Return the commands that undo the fault, in order."""
     port, device = switch_port(spec, fault.node, fault.device), fault.device
     if fault.kind == "slow":

@@ -19,7 +19,7 @@ OWNER_FILE = "owner"
 
 
 @contextlib.contextmanager
-def provided(home: Path, system: System, echo: Callable[[str], None]) -> Iterator[None]:
+def provide_testbed(home: Path, system: System, echo: Callable[[str], None]) -> Iterator[None]:
     """Hold the machine's measurement lock, and keep up the testbed (with Slurm) that the system needs."""
     if system.provider in ("nodes", "replay"):
         yield
@@ -41,9 +41,9 @@ def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
     """Keep the guests up, like the virtual cluster."""
     note = guests.folder / OWNER_FILE
     if guests.is_up() and is_left_over(note):
-        guests.down()
+        guests.take_down()
         echo("an earlier run was killed: its guests are taken down")
-    started = guests.up(echo, lasting=False)
+    started = guests.bring_up(echo, lasting=False)
     echo("guests up" if started else "the guests are already up: they are used as they are and stay up")
     try:
         if started:
@@ -51,7 +51,7 @@ def _guests(guests: Guests, echo: Callable[[str], None]) -> Iterator[None]:
         yield
     finally:
         if started:
-            guests.down()
+            guests.take_down()
             note.unlink(missing_ok=True)
 
 
@@ -60,7 +60,7 @@ def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
     """Keep the virtual cluster up; one that a killed run left does not count as one that somebody brought up."""
     note = bed.folder / OWNER_FILE
     if bed.is_up() and is_left_over(note):
-        bed.down()
+        bed.take_down()
         echo("an earlier run was killed: its virtual cluster is taken down")
     found = bed.is_up()
     with bed:

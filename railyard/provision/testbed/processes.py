@@ -59,7 +59,7 @@ def outermost_processes(folder: Path) -> list[Process]:
     return [process for process in _own_processes() if _read(process.pid, "cmdline").endswith(ending)]
 
 
-def inside(first: Process) -> dict[int, Process]:
+def find_inside(first: Process) -> dict[int, Process]:
     """Return all processes in the pid namespace of a testbed's first process, by their pid within it."""
     namespace = _namespace(first.pid)
     found = {}

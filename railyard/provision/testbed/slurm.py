@@ -18,7 +18,7 @@ from railyard.base.whole_file import write_whole
 from railyard.parsers.slurm.nodes import NodeState, parse_nodes
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.needs import SEARCH_PATH, needs_user_namespace, require_programs
-from railyard.provision.testbed.processes import Process, inside, wait_until_gone
+from railyard.provision.testbed.processes import Process, find_inside, wait_until_gone
 from railyard.provision.testbed.slurm_texts import (
     CLIENTS,
     CONFIGURATION,
@@ -52,7 +52,7 @@ _READY_WITHIN_S = 30.0
 _GONE_WITHIN_S = 10.0
 
 
-def refused() -> str | None:
+def find_refusal() -> str | None:
     """Return None if Slurm can come up on a testbed of this machine, else the sentence that says why not."""
     try:
         require_programs(*PACKAGES, packages=PACKAGES)
@@ -72,13 +72,13 @@ def start(bed: Testbed, layout: Layout | None = None) -> bool:
     Remains of an earlier Slurm are ended first. A start that fails or is interrupted leaves nothing running. Raises
     SetupError, one sentence, if a program is missing, this machine does not permit it, or a node does not answer.
     """
-    sentence = refused()
+    sentence = find_refusal()
     if sentence is not None:
         raise SetupError(sentence)
     if any(letter.isspace() for letter in str(bed.folder)):
         raise SetupError(f"testbed: found a blank in {bed.folder}, expected none: slurm.conf cannot have such a path")
     state = bed.state()
-    with _locked(bed):
+    with _hold_lock(bed):
         if is_up(bed):
             return False
         _end(state)
@@ -97,7 +97,7 @@ def start(bed: Testbed, layout: Layout | None = None) -> bool:
 def stop(bed: Testbed) -> bool:
     """End Slurm's daemons and the processes of its jobs, and remove its files; return whether any ran."""
     state = bed.state()
-    with _locked(bed):
+    with _hold_lock(bed):
         found = _end(state)
         shutil.rmtree(bed.folder / FOLDER, ignore_errors=True)
     return found
@@ -147,7 +147,7 @@ def scontrol(bed: Testbed, *words: str) -> str:
 def daemons(state: State) -> dict[Process, str]:
     """Return the daemons of Slurm and munge in a testbed, each with its command's name."""
     found = {}
-    for process in inside(state.first).values():
+    for process in find_inside(state.first).values():
         name = _command(process.pid)
         if name in DAEMONS:
             found[process] = name
@@ -159,7 +159,7 @@ def _write(state: State, folder: Path, layout: Layout | None) -> None:
     (folder / "bin").mkdir()
     for name, text in files(state.spec, folder, layout).items():
         write_whole(folder / name, text, 0o755 if name == START else 0o644)
-    programs = {name: _installed(name, folder) for name in CLIENTS}
+    programs = {name: _find_client(name, folder) for name in CLIENTS}
     for name, text in clients(state.spec, programs).items():
         write_whole(folder / "bin" / name, text, 0o755)
     # Like `mungekey`, which needs a user munge: 1024 random bits from the system.
@@ -168,7 +168,7 @@ def _write(state: State, folder: Path, layout: Layout | None) -> None:
         out.write(os.urandom(128))
 
 
-def _installed(program: str, folder: Path) -> str:
+def _find_client(program: str, folder: Path) -> str:
     """Return the path of an installed client, not of our script of the same name that comes first on PATH."""
     elsewhere = os.pathsep.join(part for part in SEARCH_PATH.split(os.pathsep) if part != str(folder / "bin"))
     return shutil.which(program, path=elsewhere) or program
@@ -177,7 +177,7 @@ def _installed(program: str, folder: Path) -> str:
 def _start_daemons(bed: Testbed, state: State) -> None:
     first = state.spec.nodes[0]
 
-    def started(node: str) -> str | None:
+    def find_failure(node: str) -> str | None:
         log = bed.folder / FOLDER / "log" / f"start.{node}.log"
         # Into a file: if a daemon kept our pipe open, we would wait for its end.
         words = ["sh", "-c", 'exec "$1" "$2" "$3" >"$4" 2>&1', "sh", str(bed.folder / FOLDER / START)]
@@ -190,7 +190,7 @@ def _start_daemons(bed: Testbed, state: State) -> None:
         return _last_line(log.read_text(encoding="utf-8", errors="replace") if log.exists() else done.stderr)
 
     with ThreadPoolExecutor(len(state.nodes)) as together:
-        said = dict(zip(state.spec.nodes, together.map(started, state.spec.nodes), strict=True))
+        said = dict(zip(state.spec.nodes, together.map(find_failure, state.spec.nodes), strict=True))
     for node, sentence in said.items():
         if sentence is not None:
             raise SetupError(f"testbed: Slurm did not start on {node}: {sentence}")
@@ -227,7 +227,7 @@ def _end(state: State) -> bool:
     found = list(daemons(state))
     for process in found:
         process.kill()
-    tasks = [process for process in inside(state.first).values() if process not in found and _is_of_a_job(process)]
+    tasks = [process for process in find_inside(state.first).values() if process not in found and _is_of_a_job(process)]
     found += tasks
     for process in tasks:
         process.kill()
@@ -241,7 +241,7 @@ def _environment(bed: Testbed) -> dict[str, str]:
 
 
 @contextmanager
-def _locked(bed: Testbed) -> Iterator[None]:
+def _hold_lock(bed: Testbed) -> Iterator[None]:
     with (bed.folder / "slurm.lock").open("a", encoding="ascii") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

@@ -26,7 +26,7 @@ _PROC = Path("/proc")
 
 
 @dataclass(slots=True)
-class _Seen:
+class _TaskWait:
     """A task's wait in ns, when it was first and last seen."""
 
     first_ns: int
@@ -42,7 +42,7 @@ class Watch:
 
     namespaces: frozenset[str]
     proc: Path = _PROC
-    _tasks: dict[str, _Seen] = field(default_factory=dict)
+    _tasks: dict[str, _TaskWait] = field(default_factory=dict)
     _ours: dict[str, bool] = field(default_factory=dict)
     _ended: threading.Event = field(default_factory=threading.Event)
     _began_s: float = 0.0
@@ -68,10 +68,10 @@ class Watch:
             self._thread.join()
         self.read()
         elapsed_s = time.monotonic() - self._began_s
-        waited_s = _since(self._pressed_s, pressed_s(self.proc))
+        waited_s = _wait_since(self._pressed_s, pressed_s(self.proc))
         if self._tasks:
             waited_s = max(seen.last_ns - seen.first_ns for seen in self._tasks.values()) / 1e9
-        known = [part for part in (waited_s, _since(self._stolen_s, stolen_s(self.proc))) if part is not None]
+        known = [part for part in (waited_s, _wait_since(self._stolen_s, stolen_s(self.proc))) if part is not None]
         return sum(known) / elapsed_s if known and elapsed_s > 0 else None
 
     def read(self) -> None:
@@ -97,7 +97,7 @@ class Watch:
             for task in os.listdir(self.proc / pid / "task"):
                 text = (self.proc / pid / "task" / task / "schedstat").read_text(encoding="ascii")
                 waited_ns = int(text.split()[1])
-                seen = self._tasks.setdefault(f"{pid}/{task}", _Seen(waited_ns if self._thread is None else 0))
+                seen = self._tasks.setdefault(f"{pid}/{task}", _TaskWait(waited_ns if self._thread is None else 0))
                 seen.last_ns = waited_ns
         except (OSError, ValueError, IndexError):  # it ended meanwhile
             return
@@ -120,7 +120,7 @@ def pressed_s(proc: Path = _PROC) -> float | None:
         return None
 
 
-def _since(before: float | None, now: float | None) -> float | None:
+def _wait_since(before: float | None, now: float | None) -> float | None:
     return None if before is None or now is None else now - before
 
 

@@ -8,7 +8,7 @@ import yaml
 from railyard.base.errors import RailyardError
 from railyard.base.fields import show
 from railyard.base.strict_yaml import Document, parse
-from railyard.results.capture.entry import Captured
+from railyard.results.capture.entry import CapturedEntry
 
 #: The line in a file that has no entry yet.
 EMPTY = "entries: []"
@@ -19,7 +19,7 @@ entries:
 """
 
 
-def with_entries(text: str | None, path: Path, system: str, entries: Sequence[Captured]) -> str:
+def with_entries(text: str | None, path: Path, system: str, entries: Sequence[CapturedEntry]) -> str:
     """Return the file's text with these entries.
 
     An entry with the same id is replaced in its place, others follow the last. ``text`` is None if there is no file
@@ -41,14 +41,14 @@ def with_entries(text: str | None, path: Path, system: str, entries: Sequence[Ca
     if end is None:
         raise document.error(("entries",), "no list of entries", "entries, each on a line that begins with -")
     indent = lines[places[next(iter(places))][0]].index("-")
-    blocks = [("", *_indented(entry.text, indent)) for entry in new]
+    blocks = [("", *_indent(entry.text, indent)) for entry in new]
     lines[end + 1 : end + 1] = [line for block in blocks for line in block]
     for (first, last), entry in sorted(replaced, key=lambda each: -each[0][0]):
-        lines[first : last + 1] = _indented(entry.text, indent)
+        lines[first : last + 1] = _indent(entry.text, indent)
     return "\n".join(lines)
 
 
-def _indented(text: str, indent: int) -> list[str]:
+def _indent(text: str, indent: int) -> list[str]:
     """Return an entry's lines with its dash in this column; the given lines have it in column 2."""
     lines = text.rstrip("\n").split("\n")
     return [" " * indent + line[2:] for line in lines]

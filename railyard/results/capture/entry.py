@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from railyard.base.wording import counted, message_size, number
+from railyard.base.wording import count_of, message_size, number
 from railyard.hardware.limits import Limit
-from railyard.results.capture.chosen import Group, is_quick
 from railyard.results.capture.spread import Spread
+from railyard.results.capture.suitable_records import Group, is_quick
 from railyard.results.conditions import seen_nodes
 from railyard.results.record.form import Record
-from railyard.site.conditions import shown
+from railyard.site.conditions import shown_values
 from railyard.site.references.amount import REGIMES
 from railyard.site.references.below_link import BelowLink
 from railyard.site.references.model import HIGHER_IS_BETTER
@@ -24,7 +24,7 @@ _NOT_IN_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class CapturedEntry:
     """A new reference: its id, what it is for, its text, and what its reader should know."""
 
     id: str
@@ -34,7 +34,9 @@ class Captured:
     remarks: tuple[str, ...]
 
 
-def captured(group: Group, metric: str, unit: str, directions: int, found: Spread, limit: Limit | None) -> Captured:
+def capture_entry(
+    group: Group, metric: str, unit: str, directions: int, found: Spread, limit: Limit | None
+) -> CapturedEntry:
     """Return the entry for one metric of a test; for a median above the physical ``limit``, the limit is written."""
     name = entry_id(group, metric)
     side = "low" if metric in HIGHER_IS_BETTER else "high"
@@ -55,7 +57,7 @@ def captured(group: Group, metric: str, unit: str, directions: int, found: Sprea
         "    source:",
         *(f"      {line}" for line in _source(group, remarks)),
     ]
-    return Captured(name, group, metric, "\n".join(lines) + "\n", tuple(remarks))
+    return CapturedEntry(name, group, metric, "\n".join(lines) + "\n", tuple(remarks))
 
 
 def with_below_link(text: str, stated: BelowLink) -> str:
@@ -66,9 +68,9 @@ def with_below_link(text: str, stated: BelowLink) -> str:
 
 def entry_id(group: Group, metric: str) -> str:
     """Return the name of the entry for a metric of a test: each capture gives the same name."""
-    parts = ("baseline", group.fabric, group.stack, counted(group.rails, "rail").replace(" ", "-"))
+    parts = ("baseline", group.fabric, group.stack, count_of(group.rails, "rail").replace(" ", "-"))
     policy = () if group.policy in ("any", "single") else (group.policy,)
-    hops = () if group.hops is None else (counted(group.hops, "hop").replace(" ", "-"),)
+    hops = () if group.hops is None else (count_of(group.hops, "hop").replace(" ", "-"),)
     return _NOT_IN_A_NAME.sub("-", "-".join((*parts, *policy, group.benchmark, *hops, metric)))
 
 
@@ -92,7 +94,7 @@ def _source(group: Group, remarks: Sequence[str]) -> list[str]:
     records, days = group.records, group.days
     count, pairs, jobs = len(records), len(group.pairs), len(set(group.jobs))
     span = days[0] if len(days) == 1 else f"{days[0]} to {days[-1]}"
-    repeats = f"{count} on {counted(pairs, 'set')} of nodes in {counted(jobs, 'job')}, {span}"
+    repeats = f"{count} on {count_of(pairs, 'set')} of nodes in {count_of(jobs, 'job')}, {span}"
     told = {
         "hardware": _common(_fact(record, "processor") for record in records),
         "firmware": _common(_device_fact(record, "firmware") for record in records),
@@ -163,7 +165,7 @@ def _conditions(records: Sequence[Record]) -> dict[str, list[str]]:
     for record in records:
         for seen in seen_nodes(record):
             for name in _CAPTURED:
-                found.setdefault(name, {}).update(dict.fromkeys(shown(name, seen)))
+                found.setdefault(name, {}).update(dict.fromkeys(shown_values(name, seen)))
     return {name: list(values) for name in _CAPTURED if (values := found.get(name))}
 
 

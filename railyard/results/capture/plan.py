@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import InputError, RailyardError
-from railyard.base.wording import counted
-from railyard.results.capture.chosen import Group, choose_records, too_few
+from railyard.base.wording import count_of
 from railyard.results.capture.edit import with_entries
-from railyard.results.capture.entry import Captured, captured, entry_id, with_below_link
+from railyard.results.capture.entry import CapturedEntry, capture_entry, entry_id, with_below_link
 from railyard.results.capture.spread import spread
+from railyard.results.capture.suitable_records import Group, choose_records, too_few
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.store.units import in_unit
 from railyard.site.references.band import LATENCY_UP_TO_BYTES
@@ -22,7 +22,7 @@ from railyard.site.test_id import TestId
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CaptureRequest:
     """What the user asked for: ``quick`` accepts repeats of one pair, ``replace`` replaces an existing entry.
 
     ``hops`` returns a record's distance, and each distance gets an entry; None for entries of any distance.
@@ -43,11 +43,11 @@ class Plan:
     path: Path
     before: str | None
     after: str
-    entries: tuple[Captured, ...]
+    entries: tuple[CapturedEntry, ...]
     refused: tuple[str, ...]
 
 
-def plan(system: System, path: Path, references: References, records: Sequence[Record], asked: Asked) -> Plan:
+def plan(system: System, path: Path, references: References, records: Sequence[Record], asked: CaptureRequest) -> Plan:
     """Return what the records of a system give for its references, as a file that loads.
 
     An entry that loading would refuse is left out, such as one far below what its link gives. Raises RailyardError if
@@ -55,7 +55,7 @@ def plan(system: System, path: Path, references: References, records: Sequence[R
     """
     groups, left = choose_records(records, replace=asked.replace, hops=asked.hops)
     refused = list(left)
-    entries: list[Captured] = []
+    entries: list[CapturedEntry] = []
     for group in groups:
         why = _not_of(group, system) or too_few(group, quick=asked.quick)
         if why is not None:
@@ -63,8 +63,8 @@ def plan(system: System, path: Path, references: References, records: Sequence[R
             continue
         for metric in _metrics(group):
             try:
-                entries.append(_captured(group, metric, system, references, asked))
-            except _Refused as error:
+                entries.append(_capture_metric(group, metric, system, references, asked))
+            except _Refusal as error:
                 refused.append(f"{group.name}, {metric}: {error}")
     before = path.read_text(encoding="utf-8") if path.exists() else None
     after = before or ""
@@ -83,14 +83,14 @@ def plan(system: System, path: Path, references: References, records: Sequence[R
 
 
 def _loadable(
-    entries: Sequence[Captured], before: str | None, path: Path, system: System, references: References
-) -> tuple[list[Captured], list[str]]:
+    entries: Sequence[CapturedEntry], before: str | None, path: Path, system: System, references: References
+) -> tuple[list[CapturedEntry], list[str]]:
     """Return the entries with which the file loads, and a sentence for each of the others.
 
     If a replaced entry has a reason why it may be far below its link, the new entry keeps that reason.
     """
     stated = {entry.id: entry.below_link for entry in references.entries if entry.below_link is not None}
-    taken: list[Captured] = []
+    taken: list[CapturedEntry] = []
     refused: list[str] = []
     for entry in entries:
         error = _why_not_loaded(entry, before, path, system)
@@ -111,7 +111,7 @@ def _loadable(
     return taken, refused
 
 
-def _why_not_loaded(entry: Captured, before: str | None, path: Path, system: System) -> InputError | None:
+def _why_not_loaded(entry: CapturedEntry, before: str | None, path: Path, system: System) -> InputError | None:
     try:
         _check(with_entries(before, path, system.system, [entry]), path, system)
     except InputError as error:
@@ -119,7 +119,7 @@ def _why_not_loaded(entry: Captured, before: str | None, path: Path, system: Sys
     return None
 
 
-class _Refused(ValueError):
+class _Refusal(ValueError):
     """Why one metric of a test is not captured."""
 
 
@@ -131,8 +131,8 @@ def _not_of(group: Group, system: System) -> str | None:
         return f'found the stack "{group.stack}", expected one of systems/{system.system}.yaml'
     there = system.fabrics[group.fabric]
     if not there.has(group.rails, group.policy):
-        found = group.policy if there.has(group.rails) else counted(group.rails, "rail")
-        rails = counted(len(there.rails), "rail")
+        found = group.policy if there.has(group.rails) else count_of(group.rails, "rail")
+        rails = count_of(len(there.rails), "rail")
         return f"found {found}, expected a test of systems/{system.system}.yaml, where {group.fabric} has {rails}"
     return None
 
@@ -145,7 +145,9 @@ def _metrics(group: Group) -> tuple[str, ...]:
     return tuple(name for name in names if name in UNITS)
 
 
-def _captured(group: Group, metric: str, system: System, references: References, asked: Asked) -> Captured:
+def _capture_metric(
+    group: Group, metric: str, system: System, references: References, asked: CaptureRequest
+) -> CapturedEntry:
     curves = _curves(group, metric)
     sizes = _sizes(group, metric, curves)
     columns = {size: [curve.values[curve.sizes.index(size)] for curve in curves] for size in sizes}
@@ -153,11 +155,11 @@ def _captured(group: Group, metric: str, system: System, references: References,
     if not found.curve:
         far = ", ".join(f"{group.records[one.repeat].run} ({100 * one.share:+.1f} %)" for one in found.outliers[:3])
         hint = f"; far off: {far}; leave such a run out with --without RUN" if far else ""
-        raise _Refused(f"found repeats that spread too far at every size, expected a size at which they agree{hint}")
+        raise _Refusal(f"found repeats that spread too far at every size, expected a size at which they agree{hint}")
     _check_place(group, metric, references, asked)
     fabric = system.fabrics[group.fabric]
     limit = fabric.limit(group.rails, curves[0].directions, policy=group.policy) if metric == "bandwidth" else None
-    return captured(group, metric, UNITS[metric], curves[0].directions, found, limit)
+    return capture_entry(group, metric, UNITS[metric], curves[0].directions, found, limit)
 
 
 def _curves(group: Group, metric: str) -> tuple[CurveRecord, ...]:
@@ -166,16 +168,16 @@ def _curves(group: Group, metric: str) -> tuple[CurveRecord, ...]:
     for record in group.records:
         curve = next((one for one in record.curves if one.metric == metric), None)
         if curve is None:
-            raise _Refused(
+            raise _Refusal(
                 f"found no {metric} in run {record.run}, expected it in all runs; leave this run out with --without RUN"
             )
         try:
             found.append(in_unit(curve, UNITS[metric]))
         except RailyardError as error:
-            raise _Refused(f"run {record.run}: {error}") from error
+            raise _Refusal(f"run {record.run}: {error}") from error
     directions = {curve.directions for curve in found}
     if len(directions) != 1:
-        raise _Refused("found runs that sum one direction and runs that sum both, expected one kind; leave some out")
+        raise _Refusal("found runs that sum one direction and runs that sum both, expected one kind; leave some out")
     return tuple(found)
 
 
@@ -186,17 +188,17 @@ def _sizes(group: Group, metric: str, curves: Sequence[CurveRecord]) -> tuple[in
     if both:
         common = {size for size in common if (size <= LATENCY_UP_TO_BYTES) == (metric == "latency")}
     if not common:
-        raise _Refused("found no message size that all these runs measured, expected one; name runs with equal sizes")
+        raise _Refusal("found no message size that all these runs measured, expected one; name runs with equal sizes")
     return tuple(sorted(common))
 
 
-def _check_place(group: Group, metric: str, references: References, asked: Asked) -> None:
+def _check_place(group: Group, metric: str, references: References, asked: CaptureRequest) -> None:
     """Raise _Refused if there is a reference that a capture must not replace, or only on request."""
     name = entry_id(group, metric)
     test = TestId(group.fabric, group.stack, group.rails, group.benchmark, policy=group.policy)
     for entry in references.entries:
         if entry.id == name and entry.kind != "baseline":
-            raise _Refused(f"found {name}, a {entry.kind} entry, expected none or a baseline; no capture replaces it")
+            raise _Refusal(f"found {name}, a {entry.kind} entry, expected none or a baseline; no capture replaces it")
         if entry.kind != "baseline" or not entry.matches(test, metric):
             continue
         if group.policy not in entry.policy and ANY not in entry.policy:  # only of the first rail
@@ -204,12 +206,12 @@ def _check_place(group: Group, metric: str, references: References, asked: Asked
         if group.hops is not None and not entry.holds_at(group.hops):
             continue
         if entry.id != name or _is_wider(entry):
-            raise _Refused(
+            raise _Refusal(
                 f"found the baseline {entry.id}, which is for this test and perhaps others, expected {name} or none; "
                 "remove it, or edit it by hand"
             )
         if not asked.replace:
-            raise _Refused(f"found {name} already, expected none; use --replace to put the new one in its place")
+            raise _Refusal(f"found {name} already, expected none; use --replace to put the new one in its place")
 
 
 def _is_wider(entry: Entry) -> bool:

@@ -10,10 +10,10 @@ from railyard.benchmarks.model import Better
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results import idle_rails
 from railyard.results.compare import conditions
-from railyard.results.compare.along import Stretch, stretches
 from railyard.results.compare.finding import Finding, finding
-from railyard.results.compare.pairing import Matched, Pairing, pair
+from railyard.results.compare.pairing import MatchedTest, Pairing, pair
 from railyard.results.compare.shift import Shift, interval_rank, shift
+from railyard.results.compare.size_stretches import Stretch, stretches
 from railyard.results.compare.surroundings import Difference, differences, not_the_fabric_alone
 from railyard.results.record.form import CurveRecord, Record
 
@@ -52,7 +52,7 @@ class CurveResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedTest:
     """One test on both sides; ``refused``: what is not alike and so not compared; ``idle``: rails that nothing used."""
 
     name: str
@@ -68,7 +68,7 @@ class Comparison:
     """The whole comparison of two sides; ``conditions``: those in which nodes differ from their references."""
 
     pairing: Pairing
-    tests: tuple[Compared, ...]
+    tests: tuple[ComparedTest, ...]
     environment: tuple[Difference, ...]
     attribution: str | None
     conditions: tuple[str, ...] = ()
@@ -95,7 +95,7 @@ def compare(a: Sequence[Record], b: Sequence[Record], noise: float | None = None
     return Comparison(
         found,
         tests,
-        (*differences(used_a, used_b), *conditions.between(used_a, used_b)),
+        (*differences(used_a, used_b), *conditions.find_differences(used_a, used_b)),
         not_the_fabric_alone(used_a, used_b),
         conditions.from_references(used_a, used_b),
     )
@@ -111,7 +111,7 @@ def better_of(benchmark: str, name: str) -> Better | None:
     return next((each.better for each in known.metrics if each.name == name), None) if known else None
 
 
-def _test(matched: Matched, noise: float | None) -> Compared:
+def _test(matched: MatchedTest, noise: float | None) -> ComparedTest:
     refused: list[str] = []
     alike = _same_sizes(matched, refused)
     figures = _figures(matched, noise, alike, refused)
@@ -121,10 +121,12 @@ def _test(matched: Matched, noise: float | None) -> Compared:
         curves += [result] if result else []
     idle = [said for side in (("A", matched.a), ("B", matched.b)) if (said := idle_rails.remark(*side)) is not None]
     repeats = (len(matched.a), len(matched.b))
-    return Compared(matched.name, repeats, tuple(figures), tuple(curves), tuple(dict.fromkeys(refused)), tuple(idle))
+    return ComparedTest(
+        matched.name, repeats, tuple(figures), tuple(curves), tuple(dict.fromkeys(refused)), tuple(idle)
+    )
 
 
-def _same_sizes(matched: Matched, refused: list[str]) -> bool:
+def _same_sizes(matched: MatchedTest, refused: list[str]) -> bool:
     """Return whether all repeats have curves over the same sizes; else their peaks do not mean the same."""
     a, b = ({curve.sizes for record in side for curve in record.curves} for side in (matched.a, matched.b))
     if a == b and all(_sizes_of(record) == _sizes_of(matched.a[0]) for record in (*matched.a, *matched.b)):
@@ -145,7 +147,7 @@ def _ranges(sizes: set[tuple[int, ...]]) -> str:
     return " or ".join(f"{count} from {message_size(low)} to {message_size(high)}" for count, low, high in told)
 
 
-def _figures(matched: Matched, noise: float | None, alike: bool, refused: list[str]) -> list[FigureResult]:
+def _figures(matched: MatchedTest, noise: float | None, alike: bool, refused: list[str]) -> list[FigureResult]:
     found = []
     for name in dict.fromkeys(figure.name for record in matched.a for figure in record.figures):
         a, b = _figures_of_name(matched.a, name), _figures_of_name(matched.b, name)
@@ -174,7 +176,7 @@ def _median(figures: Sequence[Figure]) -> float:
     return statistics.median(figure.value for figure in figures)
 
 
-def _curve(matched: Matched, metric: str, refused: list[str]) -> CurveResult | None:
+def _curve(matched: MatchedTest, metric: str, refused: list[str]) -> CurveResult | None:
     a, b = _curves(matched.a, metric), _curves(matched.b, metric)
     if not b:
         return None
@@ -189,7 +191,7 @@ def _curve(matched: Matched, metric: str, refused: list[str]) -> CurveResult | N
         return None
     if len(common) == 1:
         return None  # a benchmark without sizes: its key figure says everything
-    values = [[_at(curve, common) for curve in side] for side in (a, b)]
+    values = [[_values_at(curve, common) for curve in side] for side in (a, b)]
     found = stretches(common, *values)
     made = tuple(sorted(set(common) & {size for curve in (*a, *b) for size in curve.computed}))
     better = better_of(matched.benchmark, metric)
@@ -205,7 +207,7 @@ def _curves(records: Sequence[Record], metric: str) -> list[CurveRecord]:
     return [curve for record in records for curve in record.curves if curve.metric == metric and curve.sizes]
 
 
-def _at(curve: CurveRecord, sizes: Sequence[int]) -> list[float]:
+def _values_at(curve: CurveRecord, sizes: Sequence[int]) -> list[float]:
     values = dict(zip(curve.sizes, curve.values, strict=True))
     return [values[size] for size in sizes]
 

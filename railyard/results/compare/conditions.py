@@ -13,7 +13,7 @@ from railyard.site import conditions
 from railyard.site.conditions import CONDITIONS
 
 
-def between(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
+def find_differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
     """Return the conditions that are known on both sides and not alike, if a side is a replay; else ()."""
     if not any(record.replayed is not None for record in (*a, *b)):
         return ()
@@ -46,7 +46,7 @@ def _values(records: Iterable[Record]) -> dict[str, list[str]]:
             continue
         for seen in seen_nodes(record):
             for name in CONDITIONS:
-                found.setdefault(name, {}).update(dict.fromkeys(conditions.shown(name, seen)))
+                found.setdefault(name, {}).update(dict.fromkeys(conditions.shown_values(name, seen)))
     return {name: list(values) for name, values in found.items()}
 
 

@@ -40,7 +40,7 @@ def finding(of: Shift, unit: str, better: Better | None = None, noise: float | N
     is known from elsewhere. It is used if repeats are too few to show their own.
     """
     percent = of.percent(of.value)
-    if of.told:
+    if of.has_interval:
         return _from_interval(of, unit, better, percent)
     if noise is not None and percent is not None:
         return _from_noise(of, better, noise, percent)
@@ -48,14 +48,16 @@ def finding(of: Shift, unit: str, better: Better | None = None, noise: float | N
 
 
 def _from_interval(of: Shift, unit: str, better: Better | None, percent: float | None) -> Finding:
-    if not of.seen:
+    if not of.is_shown:
         smallest = _amount(of, of.smallest, unit, signed=False)
         sentence = f"no difference at this noise; the smallest visible difference is {smallest}"
         return Finding("none", sentence, percent, of.percent(of.smallest))
     word = "above" if of.value > 0 else "below"
     between = f"{_amount(of, of.low, unit)} to {_amount(of, of.high, unit)}"
     sentence = f"B is {_amount(of, abs(of.value), unit, signed=False)} {word} A ({between} at {_SHARE} confidence)"
-    return Finding(_kind(of.value, better), sentence, percent, of.percent(of.smallest), of.percent(of.surely) or 0.0)
+    return Finding(
+        _kind(of.value, better), sentence, percent, of.percent(of.smallest), of.percent(of.least_distance) or 0.0
+    )
 
 
 def _from_noise(of: Shift, better: Better | None, noise: float, percent: float) -> Finding:

@@ -17,7 +17,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedTest:
     """One test on both sides: its name, and its repeats on side A and side B."""
 
     name: str
@@ -30,7 +30,7 @@ class Matched:
 class Pairing:
     """Matched tests; the chosen differences of the sides (name, A's value, B's); what has no partner or no figures."""
 
-    matched: tuple[Matched, ...]
+    matched: tuple[MatchedTest, ...]
     contrasts: tuple[tuple[str, str, str], ...] = ()
     only_a: tuple[str, ...] = ()
     only_b: tuple[str, ...] = ()
@@ -62,7 +62,7 @@ def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairing:
             _refuse_several(side, groups[key], differing)
     return Pairing(
         matched=tuple(
-            Matched(_name(key), groups_a[key][0].benchmark, _repeats(groups_a[key]), _repeats(groups_b[key]))
+            MatchedTest(_name(key), groups_a[key][0].benchmark, _repeats(groups_a[key]), _repeats(groups_b[key]))
             for key in both
         ),
         contrasts=tuple(

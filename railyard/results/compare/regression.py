@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from railyard.base.wording import counted
-from railyard.results.compare.comparison import Compared, Comparison, FigureResult
+from railyard.base.wording import count_of
+from railyard.results.compare.comparison import ComparedTest, Comparison, FigureResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class Gate:
     unjudged: int
 
     @property
-    def passed(self) -> bool:
+    def is_pass(self) -> bool:
         """Return whether nothing got worse and something was judged: if no figure could be judged, the gate fails."""
         return not self.regressions and self.judged > 0
 
@@ -27,7 +27,7 @@ class Gate:
         held = f"{self.judged} of {self.judged + self.unjudged} figures could be compared with {bound}"
         if self.regressions:
             many = len(self.regressions)
-            return f"FAIL: {counted(many, 'regression')} of {bound} or more; {held}."
+            return f"FAIL: {count_of(many, 'regression')} of {bound} or more; {held}."
         if not self.judged:
             return (
                 f"FAIL: no figure could be compared with {bound}: repeats are too few or too far apart; take more runs."
@@ -67,7 +67,7 @@ def _could_see(figure: FigureResult, percent: float) -> bool:
     return figure.finding.smallest is not None and figure.finding.smallest <= percent
 
 
-def _worse_stretches(test: Compared, percent: float) -> list[str]:
+def _worse_stretches(test: ComparedTest, percent: float) -> list[str]:
     found = []
     for curve in test.curves:
         for stretch in curve.stretches:

@@ -23,7 +23,7 @@ class Selector:
 
 def selector(text: str) -> Selector:
     """Return what the word for a side asks for. Raises RailyardError naming the word that GRAMMAR does not allow."""
-    names, colon, conditions = _parted(text)
+    names, colon, conditions = _split_conditions(text)
     runs = tuple(names.split("+")) if names else ()
     if "" in runs or (colon and not conditions) or not (runs or conditions):
         raise RailyardError(f'"{text}": found an empty word, expected {GRAMMAR}')
@@ -57,7 +57,7 @@ def choose_records(asked: Selector, records: Sequence[Record]) -> tuple[Record, 
     return left
 
 
-def _parted(text: str) -> tuple[str, str, str]:
+def _split_conditions(text: str) -> tuple[str, str, str]:
     """Return runs, colon and conditions; a colon in a path does not count, since no KEY= follows it."""
     at = text.find(":")
     while at >= 0:

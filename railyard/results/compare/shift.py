@@ -34,19 +34,19 @@ class Shift:
     method: Method = "none"
 
     @property
-    def told(self) -> bool:
+    def has_interval(self) -> bool:
         """Return whether there is an interval."""
         return self.low is not None and self.high is not None
 
     @property
-    def seen(self) -> bool:
+    def is_shown(self) -> bool:
         """Return whether zero is outside the interval: the sides differ by more than their noise."""
         return self.low is not None and self.high is not None and (self.low > 0 or self.high < 0)
 
     @property
-    def surely(self) -> float:
+    def least_distance(self) -> float:
         """Return the least distance of the sides: the interval's end nearer to zero, without sign; 0 if not seen."""
-        return min(abs(self.low or 0.0), abs(self.high or 0.0)) if self.seen else 0.0
+        return min(abs(self.low or 0.0), abs(self.high or 0.0)) if self.is_shown else 0.0
 
     @property
     def smallest(self) -> float | None:
@@ -81,7 +81,7 @@ def shift(a: Sequence[float], b: Sequence[float]) -> Shift:
     if rank == 0:
         return Shift(repeats, base, value)
     if min(repeats) >= BOOTSTRAP_FROM:
-        bounds = _bootstrapped(a, b)
+        bounds = _bootstrap(a, b)
         if bounds is not None:
             return Shift(repeats, base, value, *bounds, "bootstrap")
     return Shift(repeats, base, value, differences[rank - 1], differences[-rank], "exact")
@@ -129,7 +129,7 @@ def fewest() -> int:
     return repeats
 
 
-def _bootstrapped(a: Sequence[float], b: Sequence[float]) -> tuple[float, float] | None:
+def _bootstrap(a: Sequence[float], b: Sequence[float]) -> tuple[float, float] | None:
     """Return the bias-corrected, accelerated interval of the same estimate; None if equal values leave it undefined.
 
     Source: B. Efron, "Better bootstrap confidence intervals", J. Am. Stat. Assoc. 82 (1987).

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.base.hostlist import MOST_IN_WORDS, folded
+from railyard.base.hostlist import MOST_IN_WORDS, fold_names
 from railyard.base.wording import listing
 from railyard.results.record.form import NodeGroup, Record
 
@@ -104,7 +104,7 @@ def _of(record: Record) -> Iterator[tuple[str, str]]:
     if record.benchmark_version:
         yield f"version of {record.benchmark.partition('/')[0]}", record.benchmark_version
     if record.nodes:
-        yield "nodes", listing(record.nodes) if len(record.nodes) <= MOST_IN_WORDS else folded(sorted(record.nodes))
+        yield "nodes", listing(record.nodes) if len(record.nodes) <= MOST_IN_WORDS else fold_names(sorted(record.nodes))
     for group in record.hardware:
         yield from _of_group(group)
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from railyard.base.json_codec import encode
 from railyard.base.terminal import fold_words
-from railyard.base.wording import counted, listing, number
-from railyard.results.compare.comparison import Compared, Comparison, FigureResult
+from railyard.base.wording import count_of, listing, number
+from railyard.results.compare.comparison import ComparedTest, Comparison, FigureResult
 from railyard.results.compare.finding import KIND_WORDS
 from railyard.results.compare.regression import Gate
 from railyard.results.compare.shift import CONFIDENCE
@@ -44,11 +44,11 @@ def as_json(of: Comparison, sides: tuple[str, str], gate: Gate | None = None) ->
         "only_a": list(of.pairing.only_a),
         "only_b": list(of.pairing.only_b),
         "left_out": list(of.pairing.left_out),
-        "gate": None if gate is None else {**encode(gate), "passed": gate.passed, "sentence": gate.sentence},
+        "gate": None if gate is None else {**encode(gate), "passed": gate.is_pass, "sentence": gate.sentence},
     }
 
 
-def _test_json(test: Compared) -> dict[str, Any]:
+def _test_json(test: ComparedTest) -> dict[str, Any]:
     return {
         "name": test.name,
         "repeats": list(test.repeats),
@@ -98,9 +98,9 @@ def _environment(of: Comparison, width: int) -> Iterator[str]:
         yield fold_words(sentence, width, "    ", "  ")
 
 
-def _test(test: Compared, width: int, colour: bool) -> Iterator[str]:
+def _test(test: ComparedTest, width: int, colour: bool) -> Iterator[str]:
     one, other = test.repeats
-    yield fold_words(f"{test.name}: {counted(one, 'repeat')} on A, {other} on B", width, "  ")
+    yield fold_words(f"{test.name}: {count_of(one, 'repeat')} on A, {other} on B", width, "  ")
     for figure in test.figures:
         yield fold_words(_figure(figure, colour), width, "    ", "  ")
     for curve in test.curves:
@@ -131,14 +131,14 @@ def _summary(of: Comparison, gate: Gate | None, width: int) -> Iterator[str]:
             yield fold_words(f"{words}, not compared: {listing([*names[:_MOST_NAMED], *more])}", width, "  ")
     for sentence in of.pairing.left_out:
         yield fold_words(sentence, width, "  ")
-    yield from (fold_words(f"differs: {words}", width, "  ") for words in _differing(of))
+    yield from (fold_words(f"differs: {words}", width, "  ") for words in _repeat_differences(of))
     if gate is not None:
         for regression in gate.regressions:
             yield fold_words(f"regression: {regression}", width, "  ")
     kinds = [figure.finding.kind for figure in of.figures]
     told = ", ".join(f"{kinds.count(kind)} {words}" for kind, words in KIND_WORDS.items() if kind in kinds)
-    tests = counted(len(of.tests), "test")
-    yield fold_words(f"{tests}, {counted(len(kinds), 'figure')}: {told or 'none alike'}", width, "  ")
+    tests = count_of(len(of.tests), "test")
+    yield fold_words(f"{tests}, {count_of(len(kinds), 'figure')}: {told or 'none alike'}", width, "  ")
     judged = sum(kind != "cannot-tell" for kind in kinds)
     if judged:
         by_chance = judged * (1 - CONFIDENCE)
@@ -151,7 +151,7 @@ def _summary(of: Comparison, gate: Gate | None, width: int) -> Iterator[str]:
         yield fold_words(gate.sentence, width, "  ")
 
 
-def _differing(of: Comparison) -> Iterator[str]:
+def _repeat_differences(of: Comparison) -> Iterator[str]:
     """Yield what differs by more than the noise again, since a long comparison is read from its end."""
     for test in of.tests:
         for figure in test.figures:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from railyard.base.wording import counted, listing, number
+from railyard.base.wording import count_of, listing, number
 from railyard.benchmarks.model import Better
 from railyard.results.compare.comparison import better_of
 from railyard.results.compare.shift import CONFIDENCE, Shift, shift
@@ -62,7 +62,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedSeries:
     """A series with its changes, the oldest first; ``smaller`` is how many were below the least percentage."""
 
     series: Series
@@ -72,7 +72,7 @@ class Judged:
     smaller: int = 0
 
 
-def judge(series: Series, least_percent: float = LEAST_PERCENT, whole: Whole = tuple) -> Judged:
+def judge(series: Series, least_percent: float = LEAST_PERCENT, whole: Whole = tuple) -> JudgedSeries:
     """Return what a series shows, always with a sentence: changes, none, or why it cannot tell.
 
     ``whole`` returns complete records, with what each of many nodes moved, if the series' records were read without
@@ -81,17 +81,19 @@ def judge(series: Series, least_percent: float = LEAST_PERCENT, whole: Whole = t
     count = len(series.points)
     low, high = min(series.values), max(series.values)
     if count == 1:
-        return Judged(series, "cannot-tell", f"one run, {number(low)} {series.unit}: a history begins with the second")
+        return JudgedSeries(
+            series, "cannot-tell", f"one run, {number(low)} {series.unit}: a history begins with the second"
+        )
     if low == high:
-        return Judged(series, "equal", f"all {count} values are {number(low)} {series.unit}: no change")
+        return JudgedSeries(series, "equal", f"all {count} values are {number(low)} {series.unit}: no change")
     if count < LEAST_RUNS:
         sentence = f"cannot tell: {count} runs, a change needs at least {LEAST_RUNS} ({FEWEST} of them after it)"
-        return Judged(series, "cannot-tell", sentence)
+        return JudgedSeries(series, "cannot-tell", sentence)
     changes = _changes(series, steps(series.values), whole)
     told = tuple(change for change in changes if change.percent is None or abs(change.percent) >= least_percent)
     smaller = len(changes) - len(told)
     state: State = "changed" if told else "none"
-    return Judged(series, state, _summary(series, told, smaller, least_percent), told, smaller)
+    return JudgedSeries(series, state, _summary(series, told, smaller, least_percent), told, smaller)
 
 
 def _summary(series: Series, told: Sequence[Change], smaller: int, least: float) -> str:
@@ -101,7 +103,7 @@ def _summary(series: Series, told: Sequence[Change], smaller: int, least: float)
     if not told:
         range_ = f"{number(min(series.values))} to {number(max(series.values))} {series.unit}"
         return f"no change{' of that size' if smaller else ''} in {looked_at}, {range_}{below}"
-    return f"{counted(len(told), 'change')} in {looked_at}{below}"
+    return f"{count_of(len(told), 'change')} in {looked_at}{below}"
 
 
 def _changes(series: Series, found: Sequence[Step], whole: Whole) -> list[Change]:
@@ -120,11 +122,11 @@ def _change(
     of = shift([point.value for point in before], [point.value for point in after])
     kind = _kind(of.value, better)
     nodes = nodes_told(before, after)
-    together = _together(before[-_NEAR:], after[:_NEAR])
+    together = _find_changed_properties(before[-_NEAR:], after[:_NEAR])
     percent = of.percent(of.value)
     near = ([point.record for point in before[-_NEAR:]], [point.record for point in after[:_NEAR]])
     rails = rail_words(*map(whole, near))
-    words = [_describe_shift(of, unit, kind), _when(before[-1], after[0]), nodes.sentence, *rails]
+    words = [_describe_shift(of, unit, kind), _time_words(before[-1], after[0]), nodes.sentence, *rails]
     words.append(_together_words(together))
     sentence = "; ".join(words)
     return Change(step.index, before[-1], after[0], of, percent, kind, step.p, nodes, rails, together, sentence)
@@ -151,10 +153,10 @@ def nodes_told(before: Sequence[Point], after: Sequence[Point]) -> NodesTold:
     here = [[point.value for point in side if _nodes(point) in common] for side in (before, after)]
     of = shift(*here)
     there = f"the nodes that both sides have ({node_words(common)})"
-    if not of.told:
+    if not of.has_interval:
         counts = listing([str(len(side)) for side in here])
         return NodesTold("mixed", f"some nodes differ; on {there}, {counts} runs are too few to tell")
-    if of.seen:
+    if of.is_shown:
         return NodesTold("same", f"some nodes differ, but {there} show the change too")
     return NodesTold("swapped", f"it came with other nodes: {there} do not show it")
 
@@ -178,11 +180,11 @@ def _describe_shift(of: Shift, unit: str, kind: Kind) -> str:
     if percent is None:
         return f"{word} {levels}{good}"
     ends = sorted(abs(end) for end in (of.percent(of.low), of.percent(of.high)) if end is not None)
-    sure = f" ({ends[0]:.1f} to {ends[1]:.1f} % at {100 * CONFIDENCE:g} % confidence)" if of.seen else ""
+    sure = f" ({ends[0]:.1f} to {ends[1]:.1f} % at {100 * CONFIDENCE:g} % confidence)" if of.is_shown else ""
     return f"{word} by {abs(percent):.1f} %{sure} {levels}{good}"
 
 
-def _when(before: Point, after: Point) -> str:
+def _time_words(before: Point, after: Point) -> str:
     return f"between {_minute(before)} ({before.record.run}) and {_minute(after)} ({after.record.run})"
 
 
@@ -190,7 +192,7 @@ def _minute(point: Point) -> str:
     return point.record.time[:16].replace("T", " ")
 
 
-def _together(before: Sequence[Point], after: Sequence[Point]) -> tuple[str, ...]:
+def _find_changed_properties(before: Sequence[Point], after: Sequence[Point]) -> tuple[str, ...]:
     """Return which recorded properties changed, firmware and drivers first; nodes are not among them."""
     found = differences([point.record for point in before], [point.record for point in after])
     named = sorted((one for one in found if one.name != "nodes"), key=lambda one: (_rank(one.name), one.name))

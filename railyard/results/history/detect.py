@@ -71,7 +71,7 @@ def steps(values: Sequence[float], alarm: float = ALARM, fewest: int = FEWEST) -
         chances |= dict.fromkeys(found, chance)
         if found:
             parts += pairwise((first, *found, last))
-    return tuple(Step(start + index, chances[index]) for index in _staying(row, sorted(chances)))
+    return tuple(Step(start + index, chances[index]) for index in _lasting_cuts(row, sorted(chances)))
 
 
 def _comparable(values: Sequence[float]) -> list[float]:
@@ -181,7 +181,7 @@ def _chance(scores: Any, observed: float, alarm: float, fewest: int, at_end: boo
     return (1 + as_clear) / (1 + dealt)
 
 
-def _staying(row: Sequence[float], cuts: list[int]) -> list[int]:
+def _lasting_cuts(row: Sequence[float], cuts: list[int]) -> list[int]:
     """Return the cuts whose neighbouring levels differ: an arc has two ends, and one may not be a step."""
     while cuts:
         bounds = (0, *cuts, len(row))

@@ -26,7 +26,7 @@ def rail_words(before: Sequence[Record], after: Sequence[Record]) -> tuple[str, 
     whose path is not recorded give no sentence.
     """
     ours, theirs = _shares(before), _shares(after)
-    return (*_over(ours, theirs), *_changed_rails(ours, theirs), *_changed_suspects(before, after))
+    return (*_describe_rails(ours, theirs), *_changed_rails(ours, theirs), *_changed_suspects(before, after))
 
 
 def _shares(records: Sequence[Record]) -> dict[_Rail, list[float]]:
@@ -40,7 +40,7 @@ def _shares(records: Sequence[Record]) -> dict[_Rail, list[float]]:
     return found
 
 
-def _over(ours: dict[_Rail, list[float]], theirs: dict[_Rail, list[float]]) -> Iterator[str]:
+def _describe_rails(ours: dict[_Rail, list[float]], theirs: dict[_Rail, list[float]]) -> Iterator[str]:
     sides = [sorted({device for _, device in side}) for side in (ours, theirs)]
     if not all(sides):
         return

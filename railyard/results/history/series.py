@@ -8,8 +8,8 @@ from datetime import date
 from itertools import pairwise
 
 from railyard.base.errors import RailyardError
-from railyard.base.hostlist import MOST_IN_WORDS, named
-from railyard.base.wording import counted, listing
+from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.figure import Figure
 from railyard.results.compare.pairing import why_left_out
 from railyard.results.record.form import Record
@@ -52,7 +52,7 @@ class Series:
     def name(self) -> str:
         """Return the test in words: benchmark, and the rest of its name (``ImbUniband, hsn, mpich, 1 rail``)."""
         last = self.points[-1].record
-        rails = counted(last.rails, "rail")
+        rails = count_of(last.rails, "rail")
         policy = [last.policy] if last.policy not in (None, SINGLE) else []
         own = plain_check(self.case).split()[1:]
         return f"{self.benchmark} ({', '.join([self.system, last.fabric, last.stack, rails, *policy, *own])})"
@@ -84,7 +84,7 @@ def _of_test(records: Sequence[Record]) -> Iterator[Series]:
     alike = [record for record in kept if _sizes(record) == sizes]
     left_out = Counter(reason for reason in reasons if reason is not None)
     left_out["measured over other message sizes"] += len(kept) - len(alike)
-    remarks = tuple(f"{counted(count, 'run')} left out: {reason}" for reason, count in left_out.items() if count)
+    remarks = tuple(f"{count_of(count, 'run')} left out: {reason}" for reason, count in left_out.items() if count)
     for name in dict.fromkeys(figure.name for record in reversed(alike) for figure in record.figures):
         yield _of_figure(name, alike, remarks)
 
@@ -103,17 +103,18 @@ def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -
             converted[figure.unit] += 1
         points.append(Point(figure.value * factor, record))
     said = [
-        f"{counted(count, 'run')} with {name} in {unit}, not {newest.unit}: left out" for unit, count in foreign.items()
+        f"{count_of(count, 'run')} with {name} in {unit}, not {newest.unit}: left out"
+        for unit, count in foreign.items()
     ]
     said += [
-        f"{counted(count, 'run')} with {name} in {unit}: converted to {newest.unit}"
+        f"{count_of(count, 'run')} with {name} in {unit}: converted to {newest.unit}"
         for unit, count in converted.items()
     ]
     if len(there) < len(records):
-        said.append(f"{counted(len(records) - len(there), 'run')} without {name}")
+        said.append(f"{count_of(len(records) - len(there), 'run')} without {name}")
     kept, repeated = _once_a_run(points)
     if repeated:
-        said.append(f"{counted(repeated, 'run')} with repeats (--repeat): the middle value of each counts")
+        said.append(f"{count_of(repeated, 'run')} with repeats (--repeat): the middle value of each counts")
     gaps = _gaps([point.record.time[:10] for point in kept])
     case = without_repeat(last.case)
     return Series(last.system, case, last.benchmark, name, newest.unit, kept, (*remarks, *said, *gaps))
@@ -179,5 +180,5 @@ def nodes_of(points: Sequence[Point]) -> frozenset[tuple[str, ...]]:
 
 def node_words(sets: frozenset[tuple[str, ...]], most: int = 3) -> str:
     """Return sets of nodes in words, at most ``most`` of them: ``vn1+vn2, vn1+vn3 and 4 more``."""
-    told = ["+".join(nodes) if len(nodes) <= MOST_IN_WORDS else named(nodes) for nodes in sorted(sets)]
+    told = ["+".join(nodes) if len(nodes) <= MOST_IN_WORDS else list_nodes(nodes) for nodes in sorted(sets)]
     return listing([*told[:most], *([f"{len(told) - most} more"] if len(told) > most else [])])

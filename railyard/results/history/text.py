@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from railyard.base.hostlist import MOST_IN_WORDS
-from railyard.base.hostlist import folded as ranges
+from railyard.base.hostlist import fold_names as ranges
 from railyard.base.terminal import fold_words
-from railyard.base.wording import counted
-from railyard.results.history.changes import Change, Judged, State
+from railyard.base.wording import count_of
+from railyard.results.history.changes import Change, JudgedSeries, State
 from railyard.results.history.detect import ALARM
 from railyard.results.history.series import Point
 from railyard.results.report.over_time import OverTime
@@ -23,24 +23,24 @@ _STATE_WORDS: dict[State, str] = {
 }
 
 
-def text(found: Sequence[Judged], *, whole: bool = False, width: int = 100, colour: bool = False) -> str:
+def text(found: Sequence[JudgedSeries], *, whole: bool = False, width: int = 100, colour: bool = False) -> str:
     """Return the figures that changed, with ``whole`` all of them, and a summary. Folded to ``width``, never cut."""
     parts = ["\n".join(_lines(one, whole, width, colour)) for one in found if whole or one.state == "changed"]
     parts.append("\n".join(fold_words(line, width, "  ") for line in summary(found)))
     return "\n\n".join(parts) + "\n"
 
 
-def summary(found: Sequence[Judged]) -> Iterator[str]:
+def summary(found: Sequence[JudgedSeries]) -> Iterator[str]:
     """Yield the last lines: how many figures are in each state, how many got worse, how many may be chance."""
     of = Counter(one.state for one in found)
     tests = len({(one.series.system, one.series.case) for one in found})
     told = ", ".join(f"{of[state]} {words}" for state, words in _STATE_WORDS.items() if of[state])
-    yield f"{counted(len(found), 'figure')} of {counted(tests, 'test')}: {told}"
+    yield f"{count_of(len(found), 'figure')} of {count_of(tests, 'test')}: {told}"
     worse = [change for one in found for change in one.changes if change.kind == "worse"]
     if of["changed"]:
         swapped = sum(change.nodes.kind == "swapped" for change in worse)
         with_nodes = f", {swapped} of them with other nodes" if swapped else ""
-        yield f"{counted(len(worse), 'change')} for the worse{with_nodes}"
+        yield f"{count_of(len(worse), 'change')} for the worse{with_nodes}"
     judged = of["changed"] + of["none"]
     if judged:
         yield (
@@ -49,12 +49,12 @@ def summary(found: Sequence[Judged]) -> Iterator[str]:
         )
 
 
-def as_json(found: Sequence[Judged]) -> dict[str, Any]:
+def as_json(found: Sequence[JudgedSeries]) -> dict[str, Any]:
     """Return all histories as JSON values: ``figures`` with their values, changes, sentences and remarks."""
     return {"format": FORMAT, "alarm": ALARM, "figures": [_json(one) for one in found], "summary": [*summary(found)]}
 
 
-def over_time(found: Sequence[Judged]) -> tuple[OverTime, ...]:
+def over_time(found: Sequence[JudgedSeries]) -> tuple[OverTime, ...]:
     """Return what a page shows of the figures that changed."""
     return tuple(
         OverTime(
@@ -71,19 +71,19 @@ def over_time(found: Sequence[Judged]) -> tuple[OverTime, ...]:
     )
 
 
-def _lines(one: Judged, whole: bool, width: int, colour: bool) -> Iterator[str]:
+def _lines(one: JudgedSeries, whole: bool, width: int, colour: bool) -> Iterator[str]:
     yield fold_words(f"{one.series.name}, {one.series.figure}: {one.sentence}", width, "  ")
     for change in one.changes:
-        yield _coloured(fold_words(change.sentence, width, "    ", "  "), change, colour)
+        yield _colour_words(fold_words(change.sentence, width, "    ", "  "), change, colour)
     for remark in one.series.remarks if whole or one.changes else ():
         yield fold_words(remark, width, "    ", "  ")
 
 
-def _coloured(words: str, change: Change, colour: bool) -> str:
+def _colour_words(words: str, change: Change, colour: bool) -> str:
     return f"\x1b[{_SGR[change.kind]}m{words}\x1b[0m" if colour else words
 
 
-def _json(one: Judged) -> dict[str, Any]:
+def _json(one: JudgedSeries) -> dict[str, Any]:
     series = one.series
     return {
         **{"system": series.system, "case": series.case, "benchmark": series.benchmark},

@@ -16,7 +16,7 @@ from railyard.results.record.form import (
     Record,
 )
 from railyard.results.record.masking import masked_json
-from railyard.results.record.promised import why_short
+from railyard.results.record.run_promise import why_short
 
 FILE_NAME = "records.jsonl"
 

@@ -298,7 +298,7 @@ class PathProofRecord:
         for group in self.alike:
             yield from group.each()
 
-    def meant(self) -> set[str]:
+    def intended_devices(self) -> set[str]:
         """Return the devices that the run was to use."""
         groups = (zip(group.devices, group.meant, strict=True) for group in self.alike)
         alike = {device for group in groups for device, is_meant in group if is_meant}

@@ -39,7 +39,7 @@ _ASSIGNMENT_NEXT = ("-x", "--export", "--setenv")
 _USER_NEXT = ("-u", "--user")  # curl's and others' user:password
 
 
-def masked(text: str) -> str:
+def mask_text(text: str) -> str:
     """Return the text with each recognisable secret replaced by ``***``; everything else stays."""
     if not _MAY_HOLD.search(text):
         return text
@@ -83,7 +83,7 @@ def _word(word: str, before: str) -> str:
     assigned = _ASSIGNED.fullmatch(word)
     if assigned and assigned["name"].upper() == assigned["name"] and assigned["name"] not in ALLOWED:
         return f"{assigned['name']}={MASK}"
-    return masked(word)
+    return mask_text(word)
 
 
 def _assignments(text: str) -> str:
@@ -97,9 +97,9 @@ def _assignments(text: str) -> str:
         assigned = _ASSIGNED.fullmatch(part)
         if assigned:
             kept = assigned["name"] in ALLOWED
-            parts.append(masked(part) if kept else f"{assigned['name']}={MASK}")
+            parts.append(mask_text(part) if kept else f"{assigned['name']}={MASK}")
         elif kept:
-            parts.append(masked(part))
+            parts.append(mask_text(part))
     return ",".join(parts)
 
 
@@ -110,25 +110,27 @@ def masked_record(record: Record) -> Record:
 
 def masked_json(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record's JSON values as they may be stored: all texts masked, only variables on the allow-list."""
-    found: dict[str, Any] = _masked(values)
+    found: dict[str, Any] = _mask_value(values)
     command, variables = values.get("command"), values.get("variables")
     if isinstance(command, list):
         found["command"] = list(masked_words([str(word) for word in command]))
     if isinstance(variables, Mapping):
-        found["variables"] = {name: masked(str(value)) for name, value in variables.items() if name in ALLOWED}
+        found["variables"] = {name: mask_text(str(value)) for name, value in variables.items() if name in ALLOWED}
     return found
 
 
-def _masked(value: Any) -> Any:
+def _mask_value(value: Any) -> Any:
     if isinstance(value, str):
-        return masked(value)
+        return mask_text(value)
     if isinstance(value, Mapping):
         return {
-            masked(str(key)): MASK if isinstance(item, str) and _NAME_ALONE.fullmatch(str(key)) else _masked(item)
+            mask_text(str(key)): MASK
+            if isinstance(item, str) and _NAME_ALONE.fullmatch(str(key))
+            else _mask_value(item)
             for key, item in value.items()
         }
     if isinstance(value, list):
-        return [_masked(item) for item in value]
+        return [_mask_value(item) for item in value]
     return value
 
 
@@ -169,6 +171,6 @@ ALLOWED: frozenset[str] = frozenset(
 )
 
 
-def allowed(variables: Mapping[str, str]) -> dict[str, str]:
+def allowed_variables(variables: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a record may have, by name."""
     return {name: variables[name] for name in sorted(variables) if name in ALLOWED}

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.whole_file import write_whole
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.record.pairs import PairRows
 
 FORMAT = 1
@@ -51,23 +51,23 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedRows:
     """The rows as they are written: the file's content, and the record's entry for it."""
 
     told: PairRows
     content: bytes
 
 
-def packed(nodes: int, rows: Iterable[Row], steps: Sequence[str]) -> Packed:
+def pack_rows(nodes: int, rows: Iterable[Row], steps: Sequence[str]) -> PackedRows:
     """Return the file of these rows. Equal rows give equal bytes."""
     lines = ["\t".join(map(_cell, row)) for row in rows]
     text = "\n".join([_TITLE, f"# {nodes} nodes, {len(lines)} rows", "\t".join(COLUMNS), *lines, "# end", ""])
     content = gzip.compress(text.encode(), compresslevel=6, mtime=0)
     digest = hashlib.sha256(content).hexdigest()
-    return Packed(PairRows(f"pairs-{digest[:16]}.tsv.gz", digest, len(lines), tuple(steps)), content)
+    return PackedRows(PairRows(f"pairs-{digest[:16]}.tsv.gz", digest, len(lines), tuple(steps)), content)
 
 
-def write(folder: Path, file: Packed) -> None:
+def write(folder: Path, file: PackedRows) -> None:
     """Write the file beside a run's records. Raises SetupError if that fails; then nothing of it is left."""
     path = folder / file.told.file
     try:
@@ -163,7 +163,7 @@ def parse(content: bytes, file: str, expected: int) -> tuple[Row, ...]:
         raise _refusal(file, "another form")
     nodes, rows = int(counts[1]), lines[3:-2]
     if not len(rows) == int(counts[2]) == expected:
-        raise _refusal(file, f"{counted(len(rows), 'row')}, but {expected} were written")
+        raise _refusal(file, f"{count_of(len(rows), 'row')}, but {expected} were written")
     try:
         found = tuple(_row(line) for line in rows)
     except ValueError as error:

@@ -74,7 +74,7 @@ class PairsSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Exercised:
+class ExercisedCount:
     """How many things of a kind were exercised: ``used`` of ``all``; ``basis`` says how that is known.
 
     ``of`` is the kind: nodes, pairs, leaf_pairs, up_links or rails. ``all`` is None if unknown.
@@ -122,7 +122,7 @@ class PairsSample:
     """
 
     kind: str
-    covered: tuple[Exercised, ...]
+    covered: tuple[ExercisedCount, ...]
     promises: tuple[PromiseRecord, ...] = ()
     not_measured: tuple[NodesNotMeasured, ...] = ()
     not_looked_at: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted, listing, places
+from railyard.base.wording import count_of, listing, places
 from railyard.results.record.form import FaultClass, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
 from railyard.results.report.summary import suspect_part
@@ -60,7 +60,7 @@ def causes(records: Sequence[Record]) -> tuple[Cause, ...]:
     return tuple(_cause(number, own, records) for number, own in enumerate(disturbed_last, start=1))
 
 
-def blamed(failed: Sequence[Record]) -> list[str]:
+def blame_lines(failed: Sequence[Record]) -> list[str]:
     """Return the line that says whom failed tests blame, the most blamed first; none if no test failed.
 
     ``blamed: rail hsn1 of vn2 (3 tests) and node vn4 (1 test)``
@@ -68,7 +68,7 @@ def blamed(failed: Sequence[Record]) -> list[str]:
     named = Counter(part for record in failed for part in {suspect_part(one) for one in record.verdict.suspects})
     if not named:
         return ["blamed: nobody; the sentences above say what failed"] if failed else []
-    most = [f"{part} ({counted(count, 'test')})" for part, count in named.most_common(_MOST_BLAMED)]
+    most = [f"{part} ({count_of(count, 'test')})" for part, count in named.most_common(_MOST_BLAMED)]
     more = len(named) - len(most)
     return [f"blamed: {listing(most)}{f', and {more} more' if more else ''}"]
 

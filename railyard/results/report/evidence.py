@@ -32,16 +32,18 @@ def bases(records: Iterable[Record]) -> tuple[Basis, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Untested:
+class UntestedCount:
     """What was not tested: how many promised ``tests`` did not run, and how many matrix ``cells`` cannot run."""
 
     tests: int
     cells: int
 
 
-def untested(records: Iterable[Record], cells: Sequence[Cell]) -> Untested:
+def count_untested(records: Iterable[Record], cells: Sequence[Cell]) -> UntestedCount:
     """Return how many tests did not run, and how many cells of the matrix have a reason not to."""
-    return Untested(sum(record.state == "not-tested" for record in records), sum(bool(cell.reason) for cell in cells))
+    return UntestedCount(
+        sum(record.state == "not-tested" for record in records), sum(bool(cell.reason) for cell in cells)
+    )
 
 
 def holes(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.results.record.form import Record
 
 _MOST_NAMES = 8
@@ -33,7 +33,7 @@ def node_names(nodes: Sequence[str]) -> str:
     """Return nodes by name if they are few, else some names and the number: ``n1, n2 … n5000 (5,000 nodes)``."""
     if len(nodes) <= _MOST_NAMES:
         return one_line(", ".join(nodes))
-    return one_line(f"{nodes[0]}, {nodes[1]} … {nodes[-1]} ({counted(len(nodes), 'node', ',')})")
+    return one_line(f"{nodes[0]}, {nodes[1]} … {nodes[-1]} ({count_of(len(nodes), 'node', ',')})")
 
 
 def shown_time(time: str) -> str:
@@ -46,7 +46,7 @@ def _nodes(nodes: Sequence[str], records: Sequence[Record]) -> str:
     if not nodes:
         return "none: nothing was measured" if any(record.replayed is not None for record in records) else ""
     if len(nodes) <= _MOST_NAMES:
-        return one_line(f"{counted(len(nodes), 'node')}: {listing(nodes)}")
+        return one_line(f"{count_of(len(nodes), 'node')}: {listing(nodes)}")
     return node_names(nodes)
 
 

@@ -11,7 +11,7 @@ from railyard.base.whole_file import write_whole
 from railyard.results.csv import csv_text
 from railyard.results.record.file import read_records
 from railyard.results.record.form import FORMAT, Record
-from railyard.results.report.earlier import earlier_medians
+from railyard.results.report.earlier_runs import earlier_medians
 from railyard.results.report.history import are_repeats, histories
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
@@ -19,7 +19,7 @@ from railyard.results.report.markdown import markdown
 from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.report.matrix import matrices, read_cells
 from railyard.results.report.over_time import OverTime
-from railyard.results.report.summary import counts, overall
+from railyard.results.report.summary import counts, judge_overall
 from railyard.results.report.terminal import text_report
 from railyard.results.run_files import (
     COSTS_FILE_NAME,
@@ -52,21 +52,21 @@ class Results:
     folder: Path | None = None
 
     @property
-    def shown(self) -> tuple[Record, ...]:
+    def shown_records(self) -> tuple[Record, ...]:
         """Return the records that the verdict is about: if several runs repeat tests, the newest of each test."""
         if not are_repeats(self.records):
             return self.records
         return tuple(history.newest for history in histories(self.records))
 
     @property
-    def unrun(self) -> tuple[Cell, ...]:
+    def missing_cells(self) -> tuple[Cell, ...]:
         """Return the cells that should have run and left no record."""
-        return tuple(cell for _, table in matrices(self.shown, self.cells) for cell in table.unrun)
+        return tuple(cell for _, table in matrices(self.shown_records, self.cells) for cell in table.unrun)
 
     @property
-    def passed(self) -> bool:
+    def is_pass(self) -> bool:
         """Return whether everything is a pass: nothing failed, nothing was lost, and something was judged."""
-        return overall(self.shown, self.problems, len(self.unrun), self.relations).word == "PASS"
+        return judge_overall(self.shown_records, self.problems, len(self.missing_cells), self.relations).word == "PASS"
 
 
 def read_results(path: Path) -> Results:
@@ -151,12 +151,12 @@ def write_reports(
     if costs:
         write_report(folder / COSTS_FILE_NAME, written_beside(costs, "costs"))
     write_report(folder / PROBLEMS_FILE_NAME, json.dumps(encode(list(problems)), ensure_ascii=False, indent=1) + "\n")
-    write_report(folder / "report.html", written(results, "html"))
-    write_report(folder / "junit.xml", written(results, "junit"))
-    return written(results, "terminal", width=width, colour=colour)
+    write_report(folder / "report.html", write_format(results, "html"))
+    write_report(folder / "junit.xml", write_format(results, "junit"))
+    return write_format(results, "terminal", width=width, colour=colour)
 
 
-def written(
+def write_format(
     results: Results, form: str, *, width: int = 100, colour: bool = False, over_time: Sequence[OverTime] = ()
 ) -> str:
     """Return a report in one of FORMATS; ``width`` and ``colour`` are the terminal's, ``over_time`` the page's."""
@@ -165,20 +165,20 @@ def written(
         beside = (results.problems, results.cells, results.relations, results.costs, earlier)
         return html_report(results.records, *beside, over_time=over_time)
     if form == "md":
-        return markdown(results.shown, results.problems, results.cells, results.relations, results.costs)
+        return markdown(results.shown_records, results.problems, results.cells, results.relations, results.costs)
     if form == "csv":
         return csv_text(results.records)
     if form == "junit":
-        return junit(results.records, results.problems, results.unrun, results.relations)
+        return junit(results.records, results.problems, results.missing_cells, results.relations)
     if form == "json":
         return json.dumps(_as_json(results), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-    shown = results.shown
+    shown = results.shown_records
     text = text_report(
         shown,
         results.problems,
         width=width,
         colour=colour,
-        unrun=results.unrun,
+        unrun=results.missing_cells,
         relations=results.relations,
         costs=results.costs,
     )
@@ -212,15 +212,15 @@ def _read_problems(path: Path) -> tuple[str, ...]:
 
 
 def _as_json(results: Results) -> Mapping[str, object]:
-    verdict = overall(results.shown, results.problems, len(results.unrun), results.relations)
+    verdict = judge_overall(results.shown_records, results.problems, len(results.missing_cells), results.relations)
     unrun: Sequence[Mapping[str, object]] = [
         {"fabric": test.fabric, "stack": test.stack, "rails": test.rails, "benchmark": test.benchmark}
-        for test in (cell.test for cell in results.unrun)
+        for test in (cell.test for cell in results.missing_cells)
     ]
     return {
         "format": FORMAT,
         "verdict": {"word": verdict.word, "sentence": verdict.sentence},
-        "counts": counts(results.shown),
+        "counts": counts(results.shown_records),
         "problems": list(results.problems),
         "unrun": unrun,
         "relations": encode(list(results.relations)),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.parsers.fabric.hardware import GidEntry, Hardware, Nearness, PciSlot
 
 _NOTHING = "–"
@@ -17,15 +17,20 @@ def hardware_parts(hardware: Hardware, table: Callable[[Sequence[Sequence[str]]]
     parts: list[tuple[str, list[list[str]]]] = []
     if slots:
         heads = ["address", "LnkSta", "LnkCap", "MaxPayload", "NUMA", "device"]
-        parts.append((f"{counted(len(slots), 'PCI device')} with a link", [heads, *map(_slot, slots)]))
+        parts.append((f"{count_of(len(slots), 'PCI device')} with a link", [heads, *map(_slot, slots)]))
     if gids:
         heads = ["device", "port", "index", "GID", "IPv4", "version", "netdev"]
-        parts.append((counted(len(gids), "GID"), [heads, *([_text(value) for value in each[:-1]] for each in gids)]))
+        parts.append((count_of(len(gids), "GID"), [heads, *([_text(value) for value in each[:-1]] for each in gids)]))
     if rows:
         names = list(dict.fromkeys((*(row.name for row in rows), *(name for row in rows for name in row.to))))
         heads = ["", *names, "CPUs", "NUMA"]
-        parts.append((f"{counted(len(rows), 'row')} of GPUs and NICs", [heads, *(_near(row, names) for row in rows)]))
-    return [f"{title}\n{table(_turned(lines))}" for title, lines in parts]
+        parts.append(
+            (
+                f"{count_of(len(rows), 'row')} of GPUs and NICs",
+                [heads, *(_nearby_names(row, names) for row in rows)],
+            )
+        )
+    return [f"{title}\n{table(_transpose(lines))}" for title, lines in parts]
 
 
 def hardware_remarks(hardware: Hardware) -> tuple[str, ...]:
@@ -81,7 +86,7 @@ def _row_name(row: Nearness) -> str:
     return row.name if row.device in (None, row.name) else f"{row.name} {row.device}"
 
 
-def _near(row: Nearness, names: Sequence[str]) -> list[str]:
+def _nearby_names(row: Nearness, names: Sequence[str]) -> list[str]:
     return [_row_name(row), *(row.to.get(name, "X") for name in names), _text(row.cpus), _text(row.numa)]
 
 
@@ -95,6 +100,6 @@ def _text(value: object) -> str:
     return _NOTHING if value is None else one_line(str(value))
 
 
-def _turned(lines: Sequence[Sequence[str]]) -> list[list[str]]:
+def _transpose(lines: Sequence[Sequence[str]]) -> list[list[str]]:
     """Return lines as columns, each with its head and an empty unit; the first line has the heads."""
     return [[head, "", *cells] for head, *cells in zip(*lines, strict=True)]

@@ -25,7 +25,7 @@ class History:
         return next((one for one in self.records if one.run == last.run and one.fails), last)
 
     @property
-    def failed(self) -> tuple[Record, ...]:
+    def failed_records(self) -> tuple[Record, ...]:
         """Return the records that failed, without the newest."""
         return tuple(record for record in self.records if record.state == "fail" and record is not self.newest)
 
@@ -35,7 +35,7 @@ def histories(records: Sequence[Record]) -> tuple[History, ...]:
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         found.setdefault((record.system, record.case), []).append(record)
-    return tuple(History(tuple(sorted(each, key=_when))) for each in found.values())
+    return tuple(History(tuple(sorted(each, key=_begin_and_end))) for each in found.values())
 
 
 def are_repeats(records: Sequence[Record]) -> bool:
@@ -62,5 +62,5 @@ def _value(record: Record, figure: Figure) -> list[float]:
     return [one.value for one in record.figures if (one.name, one.unit) == (figure.name, figure.unit)][:1]
 
 
-def _when(record: Record) -> tuple[str, str]:
+def _begin_and_end(record: Record) -> tuple[str, str]:
     return record.time, record.run

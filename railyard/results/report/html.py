@@ -11,16 +11,15 @@ from markupsafe import Markup
 
 from railyard.base.bounds import without_names
 from railyard.base.clean_text import clean, one_line
-from railyard.base.hostlist import folded
+from railyard.base.hostlist import fold_names
 from railyard.base.paths import packaged_text
 from railyard.base.wording import message_size
 from railyard.benchmarks.figure import Figure
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 from railyard.results.record.headline import describe_finding, headline
-from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.causes import causes
-from railyard.results.report.evidence import Basis, bases, holes, hosts, not_run, untested
+from railyard.results.report.evidence import Basis, bases, count_untested, holes, hosts, not_run
 from railyard.results.report.fabrics import fabric_numbers
 from railyard.results.report.facts import facts, node_names
 from railyard.results.report.heatmap import Heatmap, heatmap
@@ -30,21 +29,22 @@ from railyard.results.report.lines import scalings, signatures
 from railyard.results.report.matrix import cell_words, matrices
 from railyard.results.report.node_table import NodeTable, node_table
 from railyard.results.report.over_time import OverTime
+from railyard.results.report.relations_text import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.summary import (
     Row,
     by_reason,
     counts,
     evidence_rows,
+    judge_overall,
     most_uneven,
     names_policies,
     not_measured,
-    overall,
     rehearsals,
     row,
     suspect_part,
     suspect_words,
 )
-from railyard.results.report.svg import Earlier, Grids, bars, computed_words, svg
+from railyard.results.report.svg import EarlierMedian, Grids, bars, computed_words, svg
 from railyard.results.report.sweep_charts import sweep_charts
 from railyard.results.report.text import (
     COMPUTED_MARK,
@@ -69,7 +69,7 @@ _MOST_IN_FULL = 150
 _MOST_EARLIER = 50
 #: A section's heading, as the templates write it.
 _HEADING = re.compile(r'<h2 id="([^"]+)">(.*?)</h2>')
-_NO_EARLIER: Mapping[tuple[str, str, str], Earlier] = {}
+_NO_EARLIER: Mapping[tuple[str, str, str], EarlierMedian] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class _Curve:
     record: CurveRecord
     drawing: Markup
     bands: tuple[str, ...]
-    earlier: Earlier | None
+    earlier: EarlierMedian | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class _Test:
         return self.record.fails
 
     @property
-    def drawn(self) -> bool:
+    def has_drawing(self) -> bool:
         """Whether it has a drawing: a curve, or a figure over many runs."""
         return bool(self.over_time) or any(curve.drawing for curve in self.curves)
 
@@ -119,7 +119,7 @@ def html_report(
     cells: Sequence[Cell] = (),
     relations: Sequence[RelationRecord] = (),
     costs: Sequence[CostRecord] = (),
-    earlier: Mapping[tuple[str, str, str], Earlier] = _NO_EARLIER,
+    earlier: Mapping[tuple[str, str, str], EarlierMedian] = _NO_EARLIER,
     over_time: Sequence[OverTime] = (),
 ) -> str:
     """Return the page.
@@ -153,7 +153,7 @@ def html_report(
         rehearsals=rehearsals(shown),
         replays=_replays(ran),
         all_replayed=replayed == len(ran) > 0,
-        overall=overall(shown, problems, len(unrun), relations),
+        overall=judge_overall(shown, problems, len(unrun), relations),
         fabrics=fabric_numbers(shown),
         causes=causes(shown),
         records=len(records),
@@ -166,7 +166,7 @@ def html_report(
         counts=[(STATE_WORDS[state], state, count) for state, count in counts(shown).items()],
         tests=tests,
         ran=[test for test in tests if test.record.state != "not-tested"],
-        untested=untested(shown, cells),
+        untested=count_untested(shown, cells),
         rest=_rest(shown),
         matrices=tables,
         unrun=unrun,
@@ -207,7 +207,7 @@ def _template() -> Any:
     environment.filters |= {"rule_words": rule_words, "suspect": suspect_words, "cell_words": cell_words}
     environment.filters |= {"named_policy": named_policy, "computed_words": computed_words}
     environment.filters |= {"headings": _headings, "node_names": node_names, "by_source": _by_source}
-    environment.filters |= {"ranges": folded, "headline": headline, "finding": describe_finding}
+    environment.filters |= {"ranges": fold_names, "headline": headline, "finding": describe_finding}
     environment.filters |= {"without_names": without_names, "evidence_rows": evidence_rows, "part": suspect_part}
     environment.tests |= {"single": lambda found: len(found) == 1}
     return environment.from_string(packaged_text("results/report/report.html.j2"))
@@ -244,7 +244,7 @@ def _test(
     index: int,
     cells: Row,
     common: Mapping[str, object],
-    earlier: Mapping[tuple[str, str, str], Earlier],
+    earlier: Mapping[tuple[str, str, str], EarlierMedian],
     grids: Grids,
     full: bool,
 ) -> _Test:
@@ -279,9 +279,9 @@ def _over_time(test: _Test, history: History, grids: Grids) -> _Test:
 def _earlier_failures(kept: Sequence[History]) -> tuple[list[tuple[str, int, int, Record]], int]:
     """Return tests that failed before their newest record (anchor, how often, of how many, the last); how many more."""
     found = [
-        (f"test-{index + 1}", len(history.failed), len(history.records) - 1, history.failed[-1])
+        (f"test-{index + 1}", len(history.failed_records), len(history.records) - 1, history.failed_records[-1])
         for index, history in enumerate(kept)
-        if history.failed
+        if history.failed_records
     ]
     return found[:_MOST_EARLIER], max(0, len(found) - _MOST_EARLIER)
 

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
 from railyard.base.clean_text import clean, one_line
-from railyard.base.hostlist import MOST_IN_WORDS, folded
+from railyard.base.hostlist import MOST_IN_WORDS, fold_names
 from railyard.results.record.form import Record
 from railyard.results.record.headline import headline
 from railyard.results.report.matrix import cell_words
@@ -112,7 +112,7 @@ def _properties(record: Record) -> dict[str, str]:
         "stack": record.stack,
         "rails": str(record.rails),
         "benchmark": record.benchmark,
-        "nodes": folded(record.nodes) if len(record.nodes) > MOST_IN_WORDS else " ".join(record.nodes),
+        "nodes": fold_names(record.nodes) if len(record.nodes) > MOST_IN_WORDS else " ".join(record.nodes),
     }
     if figure:
         found[figure.name] = f"{cells.peak} {cells.unit}"

@@ -13,9 +13,9 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from railyard.base.clean_text import one_line
-from railyard.base.hostlist import label, named
+from railyard.base.hostlist import label, list_nodes
 from railyard.base.paths import packaged_text
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.pair_summary import rows_of_matrix, summary
 from railyard.results.record.form import Record
 from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSample, PairsSummary
@@ -50,7 +50,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _DrawnMap:
     """What is drawn: the record's summary, the value of 100 %, and the addresses of its groups."""
 
     pairs: PairsRecord
@@ -85,7 +85,7 @@ def leaf_map(record: Record, prefix: str) -> Markup | None:
     of = pairs.summary or summary(pairs.nodes, rows_of_matrix(pairs.values), pairs.leaves)
     if of.level is None:
         return None
-    seen = _Seen(pairs, of, pairs.expected or of.level or 1.0, prefix)
+    seen = _DrawnMap(pairs, of, pairs.expected or of.level or 1.0, prefix)
     groups = _groups(seen)
     nodes = _nodes(seen)
     drawn = _template().render(
@@ -107,7 +107,7 @@ def leaf_map(record: Record, prefix: str) -> Markup | None:
         nodes=len(pairs.nodes),
         measured=sum(count > 0 for count in of.node_pairs),
         sample=pairs.sample,
-        covered=_covered(pairs.sample),
+        covered=_coverage_rows(pairs.sample),
         again=pairs.again,
     )
     return Markup(drawn)
@@ -120,7 +120,7 @@ def _template() -> Any:
     made = Environment(
         autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, finalize=_finalize
     )
-    made.filters |= {"number": number, "percent": _percent, "nodes": named, "probability": _probability}
+    made.filters |= {"number": number, "percent": _percent, "nodes": list_nodes, "probability": _probability}
     return made.from_string(packaged_text("results/report/leaf_map.html.j2"))
 
 
@@ -128,7 +128,7 @@ def _finalize(value: object) -> object:
     return one_line(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
-def _groups(seen: _Seen) -> list[Line]:
+def _groups(seen: _DrawnMap) -> list[Line]:
     """Return each group with the median of its nodes' medians, and its worst pair."""
     members: list[list[int]] = [[] for _ in seen.of.groups]
     for node, group in enumerate(seen.of.group_of):
@@ -142,13 +142,13 @@ def _groups(seen: _Seen) -> list[Line]:
     return found
 
 
-def _nodes(seen: _Seen) -> list[Line]:
+def _nodes(seen: _DrawnMap) -> list[Line]:
     of = seen.of
     columns = zip(seen.pairs.nodes, of.group_of, of.node_pairs, of.node_median, of.node_worst, strict=True)
     return [seen.line(name, group, count, (middle, low)) for name, group, count, middle, low in columns]
 
 
-def _members(seen: _Seen, groups: Sequence[Line], nodes: Sequence[Line]) -> list[tuple[Line, list[Line]]]:
+def _members(seen: _DrawnMap, groups: Sequence[Line], nodes: Sequence[Line]) -> list[tuple[Line, list[Line]]]:
     """Return each group with its nodes, worst first, and then those without a value."""
     found: list[list[Line]] = [[] for _ in groups]
     for node, group in zip(nodes, seen.of.group_of, strict=True):
@@ -160,7 +160,7 @@ def _worst(lines: Sequence[Line]) -> list[Line]:
     return sorted(lines, key=lambda line: (line.share is None, line.share or 0.0))
 
 
-def _slower_than_their_leaf(seen: _Seen, nodes: Sequence[Line], groups: Sequence[Line]) -> list[Line]:
+def _slower_than_their_leaf(seen: _DrawnMap, nodes: Sequence[Line], groups: Sequence[Line]) -> list[Line]:
     """Return the slow nodes, worst first, without those whose whole leaf is as slow."""
     leaves = (groups[group] for group in seen.of.group_of)
     slow = [node for node, leaf in zip(nodes, leaves, strict=True) if _is_below(node.median, leaf.median)]
@@ -176,7 +176,7 @@ def _is_below(value: float | None, others: float | None) -> bool:
     return value is not None and others is not None and value < _BAD * others
 
 
-def _slower_than_their_nodes(seen: _Seen, nodes: Sequence[Line]) -> list[tuple[PairAgain, float, str]]:
+def _slower_than_their_nodes(seen: _DrawnMap, nodes: Sequence[Line]) -> list[tuple[PairAgain, float, str]]:
     """Return the slow pairs, worst first, except those as slow as one of their nodes; each with share and address."""
     places = {node.name: node for node in nodes}
     found = []
@@ -188,7 +188,7 @@ def _slower_than_their_nodes(seen: _Seen, nodes: Sequence[Line]) -> list[tuple[P
     return found[:_WORST_PAIRS]
 
 
-def _suspects(record: Record, seen: _Seen) -> list[tuple[str, str | None]]:
+def _suspects(record: Record, seen: _DrawnMap) -> list[tuple[str, str | None]]:
     """Return whom the verdict names, in words, each with the address of its node's group if it has a node."""
     from railyard.results.report.summary import suspect_words
 
@@ -200,7 +200,7 @@ def _suspects(record: Record, seen: _Seen) -> list[tuple[str, str | None]]:
     return found
 
 
-def _legend(seen: _Seen) -> list[tuple[str, str]]:
+def _legend(seen: _DrawnMap) -> list[tuple[str, str]]:
     there = {class_of(value / seen.base) for row in seen.of.worst for value in row if value is not None}
     return [(kind, words) for _, kind, words in CLASSES if kind in there]
 
@@ -214,7 +214,7 @@ _WORDS = {
 }
 
 
-def _covered(sample: PairsSample | None) -> list[tuple[str, str, str, str]]:
+def _coverage_rows(sample: PairsSample | None) -> list[tuple[str, str, str, str]]:
     """Return what a sample exercised: the kind, how many of how many, the share in per cent, and how that is known."""
     if sample is None:
         return []
@@ -235,7 +235,7 @@ def _probability(value: float | None) -> str:
     return "not looked at" if value is None else f"{100 * value:.0f} %"
 
 
-def _draw(seen: _Seen, groups: Sequence[Line]) -> Markup:
+def _draw(seen: _DrawnMap, groups: Sequence[Line]) -> Markup:
     count = len(groups)
     step = _SIDE / count
     parts = [f'<path class="{kind}" d="{shape}"/>' for kind, shape in _shapes(seen, step)]
@@ -247,12 +247,12 @@ def _draw(seen: _Seen, groups: Sequence[Line]) -> Markup:
     what = "leaf switches" if seen.of.are_leaves else "blocks of neighbours"
     # With the keyboard, the lists beside it lead to the same places: two thousand stops in a drawing would block the
     # way.
-    title = one_line(f"{counted(len(seen.pairs.nodes), 'node')} in {count} {what}; a field is the worst pair of two")
+    title = one_line(f"{count_of(len(seen.pairs.nodes), 'node')} in {count} {what}; a field is the worst pair of two")
     head = f'<svg class="heat leaves" viewBox="0 0 {wide} {high}" role="group"><title>{escape(title)}</title>'
     return Markup(f"{head}{''.join(parts)}</svg>")
 
 
-def _shapes(seen: _Seen, step: float) -> list[tuple[str, str]]:
+def _shapes(seen: _DrawnMap, step: float) -> list[tuple[str, str]]:
     """Return one path per class; in a map of many groups, consecutive fields of one class in a row are one shape."""
     together = len(seen.of.groups) > _WITH_GAPS
     edge = step if together else max(step - 1, step * 0.85)
@@ -274,7 +274,7 @@ def _shapes(seen: _Seen, step: float) -> list[tuple[str, str]]:
     return [(kind, "".join(each)) for kind, each in sorted(shapes.items())]
 
 
-def _slowest_nodes(seen: _Seen, groups: Sequence[Line], step: float) -> list[str]:
+def _slowest_nodes(seen: _DrawnMap, groups: Sequence[Line], step: float) -> list[str]:
     """Return a strip beside the map with the class of each group's slowest node, by that node's median.
 
     Most fields of a sample are empty, and one slow node makes only few of them slow. In this strip it is visible.
@@ -302,7 +302,7 @@ def _rows(groups: Sequence[Line], step: float) -> list[str]:
     ]
 
 
-def _bad_fields(seen: _Seen, groups: Sequence[Line], step: float) -> list[str]:
+def _bad_fields(seen: _DrawnMap, groups: Sequence[Line], step: float) -> list[str]:
     """Return a link over each low field (of many, the worst ones), to the nodes of the slower group."""
     low = sorted(
         (value, row, column)
@@ -353,4 +353,4 @@ def _short(name: str) -> str:
 def _row_text(line: Line) -> str:
     if line.share is None:
         return one_line(f"{line.name}: not measured")
-    return one_line(f"{line.name}, {counted(line.count, 'node')}: median {100 * line.share:.1f} %")
+    return one_line(f"{line.name}, {count_of(line.count, 'node')}: median {100 * line.share:.1f} %")

@@ -7,14 +7,14 @@ from railyard.base.clean_text import one_line
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State
 from railyard.results.record.headline import describe_finding, headline
-from railyard.results.report.beside import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import holes
 from railyard.results.report.matrix import Matrix, cell_words, matrices
+from railyard.results.report.relations_text import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.summary import (
     by_reason,
     count_line,
+    judge_overall,
     names_policies,
-    overall,
     rehearsals,
     row,
     suspect_words,
@@ -42,7 +42,7 @@ def markdown(
     """Return the report in GitHub's Markdown; every text is escaped."""
     tables = matrices(records, cells)
     unrun = [cell for _, table in tables for cell in table.unrun]
-    verdict = overall(records, problems, len(unrun), relations)
+    verdict = judge_overall(records, problems, len(unrun), relations)
     lines = [f"# {verdict.word}: {_text(', '.join(dict.fromkeys(record.system for record in records)) or 'no system')}"]
     lines += ["", f"{_text(verdict.sentence)} {count_line(records)}."]
     lines += [f"\n> {_text(sentence)}" for sentence in rehearsals(records)]
@@ -52,7 +52,7 @@ def markdown(
     lines += _section("What was disturbed", _failures(records, "disturbed"))
     for system, table in tables:
         lines += _section(f"Fabric × rails × stack{f' of {_text(system)}' if system else ''}", _matrix(table))
-    lines += _section("Not tested, and why", _untested(records, cells))
+    lines += _section("Not tested, and why", _untested_lines(records, cells))
     lines += _section(HEADING, (f"- {_text(sentence)}" for sentence in sentences(records)))
     lines += _section("Relations between curves", map(_relation, relations))
     lines += _section("What it costs", _table(COST_HEADS, map(cost_cells, costs)) if costs else ())
@@ -93,7 +93,7 @@ def _matrix(table: Matrix) -> Sequence[str]:
     return list(_table(("", *table.stacks), rows))
 
 
-def _untested(records: Sequence[Record], cells: Sequence[Cell]) -> Iterator[str]:
+def _untested_lines(records: Sequence[Record], cells: Sequence[Cell]) -> Iterator[str]:
     for reason, some in by_reason(record for record in records if record.state == "not-tested").items():
         yield f"- {_text(reason)}: {_text(', '.join(record.case for record in some))}"
     for reason, places in holes(cells):

@@ -110,7 +110,7 @@ def read_cells(path: Path) -> tuple[Cell, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _StoredCell:
     """A cell as in a ``matrix.json``; ``policy`` is None if its test's name leaves that to the stack."""
 
     fabric: str
@@ -126,12 +126,12 @@ class _Kept:
 def cell_json(cell: Cell) -> dict[str, Any]:
     """Return a cell as in a ``matrix.json``, with its rail policy if its test's name has it."""
     test, policy = cell.test, {"policy": cell.test.policy} if cell.named else {}
-    kept = _Kept(test.fabric, test.stack, test.rails, test.benchmark, test.check, cell.reason)
+    kept = _StoredCell(test.fabric, test.stack, test.rails, test.benchmark, test.check, cell.reason)
     return {key: value for key, value in asdict(kept).items() if key not in ("policy", "system")} | policy
 
 
 def _cell_of(value: object, where: str) -> Cell:
-    kept = decode(_Kept, value, where)
+    kept = decode(_StoredCell, value, where)
     test = TestId(
         *(kept.fabric, kept.stack, kept.rails, kept.benchmark, kept.check or ""),
         policy=kept.policy or "",

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.record.form import NodeTraffic, PathProofRecord
 from railyard.results.report.summary import unevenness
 
@@ -39,7 +39,7 @@ def node_table(proof: PathProofRecord | None) -> NodeTable:
     if len(nodes) <= MOST_NODES:
         return NodeTable(nodes)
     odd = tuple(sorted(nodes, key=unevenness, reverse=True)[:MOST_ODD])
-    caption = f"The {MOST_ODD} most uneven of {counted(len(nodes), 'node')}; the record has all"
+    caption = f"The {MOST_ODD} most uneven of {count_of(len(nodes), 'node')}; the record has all"
     return NodeTable(odd, _sums(nodes), caption)
 
 

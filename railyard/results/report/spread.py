@@ -72,7 +72,7 @@ def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, mar
     lines = "".join(f"M{round_px(point(at, low)[0] - _HALF_STEP)},{TOP}V{_LOW - 10}" for at in marks)
     parts += [f'<path class="step" d="{lines}"/>'] if lines else []
     if len(values) > _MOST_DOTS:
-        parts += _binned([value for value, _ in values], point)
+        parts += _draw_bins([value for value, _ in values], point)
         good = []
     else:
         good = [point(index, value) for index, (value, failed) in enumerate(values) if not failed]
@@ -87,7 +87,7 @@ def timeline_svg(values: Sequence[tuple[float, bool]], unit: str, name: str, mar
     return drawing("".join(parts), one_line(title), _LOW)
 
 
-def _binned(values: Sequence[float], point: Callable[[int, float], tuple[float, float]]) -> list[str]:
+def _draw_bins(values: Sequence[float], point: Callable[[int, float], tuple[float, float]]) -> list[str]:
     """Return the range and the median of the neighbouring runs that share a column of the drawing."""
     each = -(-len(values) // _MOST_DOTS)
     ranges, medians = [], []

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
@@ -45,7 +45,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Overall:
+class OverallVerdict:
     """The verdict on everything: ``word`` is PASS, FAIL or NOTHING JUDGED, ``sentence`` says why.
 
     ``brief`` is the sentence without what was not measured, for a page that says so elsewhere.
@@ -69,15 +69,15 @@ def count_line(records: Sequence[Record]) -> str:
     """
     parts = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts(records).items())
     again = sum(bool(record.attempts) for record in records)
-    return f"{counted(len(records), 'test')}: {parts}" + (f"; {again} measured again" if again else "")
+    return f"{count_of(len(records), 'test')}: {parts}" + (f"; {again} measured again" if again else "")
 
 
-def overall(
+def judge_overall(
     records: Sequence[Record],
     problems: Sequence[str] = (),
     unrun: int = 0,
     relations: Sequence[RelationRecord] = (),
-) -> Overall:
+) -> OverallVerdict:
     """Return the verdict on everything.
 
     A pass needs a test that passed or was report-only, and no test that failed, was disturbed or was lost. ``problems``
@@ -89,23 +89,25 @@ def overall(
     broken = sum(relation.state == "fail" for relation in relations)
     if of["disturbed"]:
         was = "was" if of["disturbed"] == 1 else "were"
-        faults.append(f"{counted(of['disturbed'], 'test')} {was} disturbed, so nobody can judge what was measured")
+        faults.append(f"{count_of(of['disturbed'], 'test')} {was} disturbed, so nobody can judge what was measured")
     if broken:
         many = "relation" if len(relations) == 1 else "relations"
         faults.append(f"{broken} of {len(relations)} {many} between curves failed")
     if unrun:
-        faults.append(f"{counted(unrun, 'test')} that should have run left no record")
+        faults.append(f"{count_of(unrun, 'test')} that should have run left no record")
     if problems:
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
-        return _overall("FAIL", [*faults, *_measured_again(records)], records)
+        return _make_overall("FAIL", [*faults, *_measured_again(records)], records)
     if not of["pass"] and not of["report-only"]:
-        return _overall("NOTHING JUDGED", ["No test ran to a verdict, so nothing is known of this system"], records)
-    return _overall("PASS", [*_good_news(of), *_measured_again(records)], records)
+        return _make_overall(
+            "NOTHING JUDGED", ["No test ran to a verdict, so nothing is known of this system"], records
+        )
+    return _make_overall("PASS", [*_good_news(of), *_measured_again(records)], records)
 
 
-def _overall(word: str, told: Sequence[str], records: Sequence[Record]) -> Overall:
-    return Overall(word, _sentence([*told, *not_measured(records)]), _sentence(told))
+def _make_overall(word: str, told: Sequence[str], records: Sequence[Record]) -> OverallVerdict:
+    return OverallVerdict(word, _sentence([*told, *not_measured(records)]), _sentence(told))
 
 
 def names_policies(records: Iterable[Record]) -> bool:
@@ -228,35 +230,35 @@ def _share(share: float | None) -> str:
 
 
 def _count_failed(failed: int, ran: int) -> str:
-    return f"{failed} of {counted(ran, 'test')} failed"
+    return f"{failed} of {count_of(ran, 'test')} failed"
 
 
 def _good_news(of: Mapping[State, int]) -> list[str]:
     told = []
     if of["pass"]:
-        told.append(f"{counted(of['pass'], 'test')} passed against {'its' if of['pass'] == 1 else 'their'} references")
+        told.append(f"{count_of(of['pass'], 'test')} passed against {'its' if of['pass'] == 1 else 'their'} references")
     if of["report-only"]:
         was = "was" if of["report-only"] == 1 else "were"
         told.append(
-            f"{counted(of['report-only'], 'test')} {was} only compared with the physical limit, without a reference"
+            f"{count_of(of['report-only'], 'test')} {was} only compared with the physical limit, without a reference"
         )
     if of["xfail"]:
-        told.append(f"{counted(of['xfail'], 'test')} failed as expected")
+        told.append(f"{count_of(of['xfail'], 'test')} failed as expected")
     if of["not-tested"]:
-        told.append(f"{counted(of['not-tested'], 'test')} did not run")
+        told.append(f"{count_of(of['not-tested'], 'test')} did not run")
     return told
 
 
 def _measured_again(records: Sequence[Record]) -> list[str]:
     """Return how many tests were measured again because they had been disturbed; nothing if none was."""
     again = sum(bool(record.attempts) for record in records)
-    return [f"{counted(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []
+    return [f"{count_of(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []
 
 
 def not_measured(records: Sequence[Record]) -> list[str]:
     """Return what was played or rehearsed instead of a measurement, in words; nothing for a run that measured."""
     played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
-    told = [f"{counted(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]
+    told = [f"{count_of(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]
     if any(figure.computed for record in played for figure in record.figures):
         told.append(COMPUTED_WORDS)
     return [*told, "this is a rehearsal: nothing was measured"] if rehearsals(records) else told

@@ -33,7 +33,7 @@ _APART = 38
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierMedian:
     """The median of earlier runs of a test, over the sizes of its curve; ``runs`` is how many there were."""
 
     values: tuple[float, ...]
@@ -61,7 +61,7 @@ def svg(
     curve: CurveRecord,
     benchmark: str = "",
     marked: int | None = None,
-    earlier: Earlier | None = None,
+    earlier: EarlierMedian | None = None,
     grids: Grids | None = None,
 ) -> Markup:
     """Return the drawing of a curve, under 4 kB for 32 sizes; its title says the same as text.

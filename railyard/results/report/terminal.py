@@ -7,19 +7,19 @@ from collections.abc import Sequence
 from railyard.base.bounds import without_names
 from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
-from railyard.base.wording import counted, earlier_attempts
+from railyard.base.wording import count_of, earlier_attempts
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State, Suspect
 from railyard.results.record.headline import describe_finding, headline
-from railyard.results.report.beside import cost_lines, relation_lines
-from railyard.results.report.causes import blamed, commands
+from railyard.results.report.causes import blame_lines, commands
 from railyard.results.report.matrix import cell_words
+from railyard.results.report.relations_text import cost_lines, relation_lines
 from railyard.results.report.summary import (
     by_reason,
     count_line,
     evidence_lines,
+    judge_overall,
     names_policies,
-    overall,
     rehearsals,
     row,
     suspect_part,
@@ -75,7 +75,7 @@ def text_report(
     # A row of dashes for each test that did not run would hide the others, so these tests are below, by reason.
     ran = [record for record in records if record.state != "not-tested"]
     parts += [verdict_table(ran, width=width, colour=colour)] if ran else []
-    failed = failing(records, width=width)
+    failed = format_failures(records, width=width)
     parts += [failed, "railyard report --why says by which rule, reference and bound."] if failed else []
     for state, heading in _REST:
         some = [record for record in records if record.state == state]
@@ -92,9 +92,9 @@ def text_report(
     if problems or unrun:
         lost = [*map(one_line, problems), *(one_line(cell_words(cell)) for cell in unrun)]
         parts.append("\n".join(["Problems of the run", *(_fold(line, width, "  ", "    ") for line in lost)]))
-    verdict = overall(records, problems, len(unrun), relations)
+    verdict = judge_overall(records, problems, len(unrun), relations)
     # A rehearsal says it after what was planted.
-    who = [] if rehearsals(records) else blamed([record for record in records if record.state == "fail"])
+    who = [] if rehearsals(records) else blame_lines([record for record in records if record.state == "fail"])
     last = (*who, f"{verdict.word}: {verdict.sentence}", count_line(records))
     parts.append("\n".join(_fold(line, width, "", "  ") for line in last))
     return "\n\n".join(parts) + "\n"
@@ -111,7 +111,7 @@ def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool =
     return "\n".join(table(_HEADS, rows, width, right=_RIGHT, words=_WORDS, optional=_PERCENTAGES, styles=styles))
 
 
-def failing(records: Sequence[Record], *, width: int = 100, why: bool = False) -> str:
+def format_failures(records: Sequence[Record], *, width: int = 100, why: bool = False) -> str:
     """Return all tests that failed, then all that were disturbed (``failures``); empty if there are none."""
     found = [(heading, [record for record in records if record.state == state]) for state, heading in _FAILING]
     return "\n\n".join(failures(some, heading, width=width, why=why) for heading, some in found if some)
@@ -136,14 +136,14 @@ def _failure(record: Record, why: bool) -> list[str]:
     lines = [first, *filter(None, [describe_finding(first, verdict.sentence, verdict.measured)])]
     lines += [line for one in verdict.suspects for line in _suspect(one, first)]
     reasons = [one_line(one.reason) for one in verdict.suspects]
-    others = [without_names(_without(one_line(remark), reasons)) for remark in verdict.remarks]
+    others = [without_names(_drop_reasons(one_line(remark), reasons)) for remark in verdict.remarks]
     lines += [f"also: {also}" for also in others if also and also.lower() != first.lower()]
     lines += [f"look at: {one_line(verdict.next)}"] if verdict.next else []
     lines += [f"type next: {command}" for command in commands(record)[:1]]
     return [*lines, *([f"why: {_rule(record)}: {one_line(verdict.text)}"] if why else [])]
 
 
-def _without(remark: str, reasons: Sequence[str]) -> str:
+def _drop_reasons(remark: str, reasons: Sequence[str]) -> str:
     """Return a remark without the suspects' reasons, which are shown above it."""
     for reason in reasons:
         remark = remark.replace(f"; {reason}", "").replace(f"{reason}; ", "")
@@ -193,7 +193,7 @@ def _which(some: Sequence[Record]) -> str:
         return ", ".join(one_line(record.case) for record in some)
     names = [*dict.fromkeys(one_line(record.benchmark) for record in some)]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"{counted(len(some), 'test')} of {', '.join(names[:_MOST_NAMED])}{more}"
+    return f"{count_of(len(some), 'test')} of {', '.join(names[:_MOST_NAMED])}{more}"
 
 
 def _fold(text: str, width: int, indent: str, hanging: str | None = None) -> str:

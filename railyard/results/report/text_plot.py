@@ -23,7 +23,7 @@ def plot(
     labels = (number(max(values)), number(low))
     gutter = max(map(len, labels))
     room = max(8, width - gutter - 2)
-    kept = _thinned(values, room)
+    kept = _thin_values(values, room)
     bar = max(1, min(_WIDEST_BAR, room // len(kept)))
     eighths = [_share(value, low, max(values), logarithmic) * height * _EIGHTHS for value in kept]
     lines = []
@@ -36,7 +36,7 @@ def plot(
     return lines
 
 
-def _thinned(values: Sequence[float], most: int) -> list[float]:
+def _thin_values(values: Sequence[float], most: int) -> list[float]:
     """Return the values, or at most ``most`` of them: the largest of each group of neighbours."""
     each = math.ceil(len(values) / most)
     return [max(values[at : at + each]) for at in range(0, len(values), each)]

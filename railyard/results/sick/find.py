@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.record.form import Record, State, Suspect
 from railyard.results.record.headline import suspect_name
 from railyard.results.record.pairs import PairsRecord
-from railyard.results.sick.form import Kind, Seen, SickList, SickPart, Sure
+from railyard.results.sick.form import Kind, SeenTest, SickList, SickPart, Sure
 from railyard.results.store.verify import is_of_the_future
 
 #: A test in one of these states may blame parts.
@@ -67,7 +67,7 @@ def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) 
     passes = _Passes(measured)
     parts = [_part(key, found, passes) for key, found in blamed.items()]
     chosen = [part for part in parts if run is None or run in part.runs]
-    sentences = tuple(f"{counted(count, 'suspect')} left out: {why}" for why, count in left_out.items() if count)
+    sentences = tuple(f"{count_of(count, 'suspect')} left out: {why}" for why, count in left_out.items() if count)
     tests = sum(1 for one in measured if run is None or one.run == run)
     return SickList(f"{now:%Y-%m-%dT%H:%M:%SZ}", tests, tuple(chosen), sentences)
 
@@ -120,7 +120,7 @@ def _pair(name: str, known: Sequence[str]) -> tuple[str, ...]:
 def _part(key: _Key, seen: _Seen, passes: "_Passes") -> SickPart:
     record, suspect = seen[0]
     nodes = nodes_of(record, suspect)
-    passed = passes.since(key, seen)
+    passed = passes.first_since(key, seen)
     words: set[Sure] = {each.confidence or "named" for _, each in seen}
     is_own = key.kind in ("node", "rail", "gpu")
     between = f" between {nodes[0]} and {nodes[1]}" if key.kind == "pair" and not suspect.node and nodes else ""
@@ -146,8 +146,8 @@ def _part(key: _Key, seen: _Seen, passes: "_Passes") -> SickPart:
     )
 
 
-def _as_seen(record: Record) -> Seen:
-    return Seen(record.run, record.case, record.time)
+def _as_seen(record: Record) -> SeenTest:
+    return SeenTest(record.run, record.case, record.time)
 
 
 #: What must be the same in two tests, so that the second shows that a part which failed in the first is healthy. The
@@ -155,7 +155,7 @@ def _as_seen(record: Record) -> Seen:
 _Alike = tuple[str, str, str, int, str | None]
 
 
-def _alike(record: Record) -> _Alike:
+def _likeness_of(record: Record) -> _Alike:
     return record.system, record.benchmark, record.fabric, record.rails, record.policy
 
 
@@ -166,13 +166,13 @@ class _Passes:
         self._by: dict[_Alike, list[Record]] = {}
         for record in newest_first:
             if record.state == "pass":
-                self._by.setdefault(_alike(record), []).append(record)
+                self._by.setdefault(_likeness_of(record), []).append(record)
 
-    def since(self, key: _Key, seen: _Seen) -> Seen | None:
+    def first_since(self, key: _Key, seen: _Seen) -> SeenTest | None:
         """Return the newest test that is like one that blames the part, and passed over it after the last blame."""
         last = seen[0][0].time
         found: list[Record] = []
-        for alike in dict.fromkeys(_alike(record) for record, _ in seen):
+        for alike in dict.fromkeys(_likeness_of(record) for record, _ in seen):
             later = itertools.takewhile(lambda record: record.time > last, self._by.get(alike, ()))
             found += itertools.islice((record for record in later if _covers(record, key)), 1)
         return _as_seen(max(found, key=lambda one: one.time)) if found else None
@@ -190,7 +190,7 @@ def _covers(record: Record, key: _Key) -> bool:
         return False
     if record.pairs is not None and not _measured_in(record.pairs, key.nodes):
         return False
-    return key.rail is None or record.benchmark == _FABRIC_STATE or _carried(record, key.nodes, key.rail)
+    return key.rail is None or record.benchmark == _FABRIC_STATE or _has_carried(record, key.nodes, key.rail)
 
 
 def _measured_in(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
@@ -214,7 +214,7 @@ def _measured_in(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
     return min(met) == len(pairs.nodes) - 1 or frozenset(nodes) in shown
 
 
-def _carried(record: Record, nodes: Sequence[str], rail: str) -> bool:
+def _has_carried(record: Record, nodes: Sequence[str], rail: str) -> bool:
     path = record.path_proof
     if path is None or path.state != "proven":
         return False

@@ -24,7 +24,7 @@ Extra = Mapping[str, object]  # keys of a newer Railyard that this one does not 
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenTest:
     """One test that blames a part, or that passed over it: its run, its name, and when it was recorded (UTC)."""
 
     run: str
@@ -52,8 +52,8 @@ class SickPart:
     sentence: str
     confidence: Sure
     state: State
-    first: Seen
-    last: Seen
+    first: SeenTest
+    last: SeenTest
     node: str | None = None
     nodes: tuple[str, ...] = ()
     rail: str | None = None
@@ -62,7 +62,7 @@ class SickPart:
     look_at: str | None = None
     runs: tuple[str, ...] = ()
     tests: tuple[str, ...] = ()
-    passed: Seen | None = None
+    passed: SeenTest | None = None
     extra: Extra = field(default_factory=dict, kw_only=True)
 
 

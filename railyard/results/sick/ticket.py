@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import counted, few
-from railyard.results.sick.form import Kind, Seen, SickList, SickPart
+from railyard.base.wording import count_of, few
+from railyard.results.sick.form import Kind, SeenTest, SickList, SickPart
 
 #: The meaning of each word for how sure the verdicts are.
 SURE: Mapping[str, str] = {
@@ -35,14 +35,14 @@ def lines(found: SickList) -> list[str]:
         for part in found.sick
     ]
     sick = sum(part.state == "sick" for part in found.sick)
-    closing = f"{counted(found.tests, 'test')}: {counted(sick, 'sick part')}"
+    closing = f"{count_of(found.tests, 'test')}: {count_of(sick, 'sick part')}"
     passed = len(found.sick) - sick
     return [*said, *found.left_out, f"{closing}{f', {passed} passed since' if passed else ''}"]
 
 
 def _words(part: SickPart) -> str:
     passed = f", passed since: {part.passed.time}" if part.passed is not None else ""
-    return f"{part.confidence}, {counted(len(part.runs), 'run')}{passed}"
+    return f"{part.confidence}, {count_of(len(part.runs), 'run')}{passed}"
 
 
 def ticket(part: SickPart, page: Callable[[str], str]) -> str:
@@ -53,7 +53,7 @@ def ticket(part: SickPart, page: Callable[[str], str]) -> str:
     told = [
         ("What", f"{part.name} ({part.confidence}: {SURE[part.confidence]})"),
         ("Where", where),
-        ("Since", _since(part)),
+        ("Since", _format_since(part)),
         ("Evidence", part.evidence),
         ("Verdict", part.sentence),
         ("What to try next", "; ".join(filter(None, (part.look_at, NEXT[part.kind])))),
@@ -70,14 +70,14 @@ def tickets(found: SickList, page: Callable[[str], str]) -> str:
     return "\n---\n\n".join(ticket(part, page) for part in found.sick)
 
 
-def _since(part: SickPart) -> str:
-    blamed = f"blamed by {counted(len(part.tests), 'test')} of {counted(len(part.runs), 'run')}"
+def _format_since(part: SickPart) -> str:
+    blamed = f"blamed by {count_of(len(part.tests), 'test')} of {count_of(len(part.runs), 'run')}"
     if part.first == part.last:
         return f"{part.first.time}; {blamed}: {part.last.test}"
     return f"{part.first.time}, last {part.last.time}; {blamed}, the newest: {part.last.test}"
 
 
-def _test(seen: Seen) -> str:
+def _test(seen: SeenTest) -> str:
     return f"{seen.test} at {seen.time} (run {seen.run})"
 
 

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.base.terminal import tracked
+from railyard.base.terminal import track
 from railyard.results.record.file import LineError, content_of, lines_of, why_rows_lost
 from railyard.results.record.form import STATES, Record
 from railyard.results.store.finals import final_of
@@ -109,7 +109,7 @@ def _bring_up_to_date(index: sqlite3.Connection, files: tuple[Path, ...]) -> boo
     """Read new and changed files, forget removed ones; return whether there were any."""
     known = {row[1]: row for row in index.execute("SELECT id, place, size, mtime_ns, inode FROM files")}
     changed = False
-    for path in tracked(files, "reading runs"):
+    for path in track(files, "reading runs"):
         try:
             status = path.stat()
         except FileNotFoundError:  # removed since its folder was listed

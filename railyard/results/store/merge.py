@@ -15,7 +15,7 @@ from railyard.base.paths import runs_folder
 from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
 from railyard.results.record.pair_rows import is_file_name, put, stored_bytes
 from railyard.results.record.pairs import PairRows
-from railyard.results.record.promised import ENDED_FILE_NAME
+from railyard.results.record.run_promise import ENDED_FILE_NAME
 from railyard.results.store.export import exported_files
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
@@ -24,7 +24,7 @@ _BESIDE = ("*.json", "*.html", "*.xml", ENDED_FILE_NAME)
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedRun:
     """One run of a source: how many lines came, how many were already here; a sentence for each rejected one."""
 
     run: str
@@ -54,7 +54,7 @@ class _Source:
             return None
 
 
-def merge(home: Path, source: Path) -> tuple[Merged, ...]:
+def merge(home: Path, source: Path) -> tuple[MergedRun, ...]:
     """Bring in every run of a source: a site, its .railyard, a folder of runs, a run's folder, a .jsonl or a .json.
 
     A line is copied byte for byte, also in a newer format, and only once. A new run appears completely or not at all.
@@ -66,7 +66,7 @@ def merge(home: Path, source: Path) -> tuple[Merged, ...]:
         raise InputError(
             str(source), "no records", "a site, a run's folder, a .jsonl or an exported .json", action="check the name"
         )
-    merged: list[Merged] = []
+    merged: list[MergedRun] = []
     for file in files:
         found, problems = _runs_in(file)
         for number, one in enumerate(found):
@@ -138,23 +138,23 @@ def _json(content: bytes) -> Any:
         return None
 
 
-def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged:
+def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> MergedRun:
     target = runs / source.run
     try:
         if not target.is_dir():
             lost = _place(source, target)
-            return Merged(source.run, len(source.lines), 0, (*problems, *lost))
+            return MergedRun(source.run, len(source.lines), 0, (*problems, *lost))
         file = target / FILE_NAME
         stored = [line.content for line in lines_of(content_of(file))] if file.exists() else []
         here, taken = {_canonical_text(line) for line in stored}, {_moment(line) for line in stored} - {None}
         new = [line for line in dict.fromkeys(source.lines) if _canonical_text(line) not in here]
         missing = [line for line in new if _moment(line) not in taken]
-        changed = tuple(_changed(source.run, line) for line in new if _moment(line) in taken)
+        changed = tuple(_describe_change(source.run, line) for line in new if _moment(line) in taken)
         # The rows of a record that is already here may have been lost since.
         taking = [*missing, *(line for line in source.lines if _canonical_text(line) in here)]
         lost = _bring_rows(source, taking, target)
         append_lines(file, missing)
-        return Merged(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed, *lost))
+        return MergedRun(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed, *lost))
     except OSError as error:
         raise SetupError(
             f"{target}: the run could not be stored ({error.strerror}); free some space, then merge again"
@@ -173,7 +173,7 @@ def _moment(line: bytes) -> tuple[str, str] | None:
     return (case, time) if isinstance(case, str) and isinstance(time, str) else None
 
 
-def _changed(run: str, line: bytes) -> str:
+def _describe_change(run: str, line: bytes) -> str:
     case, time = _moment(line) or ("", "")
     return f"{run}: found a record of {case} at {time} that differs from the one that is here; it is left out"
 

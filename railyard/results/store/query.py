@@ -10,11 +10,11 @@ from pathlib import Path
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.paths import runs_folder, state_folder
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, LineError, json_of, read_records, record_of
 from railyard.results.record.form import STATES, Record
 from railyard.results.record.pair_rows import why_unlike
-from railyard.results.record.promised import PROMISED_FILE_NAME, Promised, read_promised
+from railyard.results.record.run_promise import PROMISED_FILE_NAME, RunPromise, read_promised
 from railyard.results.store.export import exported_files
 from railyard.results.store.finals import final
 from railyard.results.store.index import COLUMNS, INDEX_FILE, open_index
@@ -24,7 +24,7 @@ Words = str | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class RecordFilter:
     """Which tests; None allows any value. A tuple allows any of its words.
 
     ``since`` (included) and ``until`` (excluded) are the beginning of a UTC time, such as 2026-11. ``where`` is a
@@ -60,11 +60,11 @@ class RunSummary:
     systems: tuple[str, ...]
     counts: Mapping[str, int]
     problems: tuple[str, ...] = ()
-    promised: Promised | None = None
+    promised: RunPromise | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundRecords:
     """The requested records, the oldest first, and what could not be read."""
 
     records: tuple[Record, ...]
@@ -81,7 +81,7 @@ class Run:
     problems: tuple[str, ...] = ()
 
 
-def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tuple[RunSummary, ...]:
+def runs(home: Path, wanted: RecordFilter = RecordFilter(), newest: int | None = None) -> tuple[RunSummary, ...]:
     """Return the runs with a wanted test, the oldest first; of these only the ``newest`` ones."""
     index = _index(home)
     condition, values = _condition(wanted)
@@ -111,7 +111,7 @@ def runs(home: Path, wanted: Wanted = Wanted(), newest: int | None = None) -> tu
                 read_promised(Path(path).parent),
             )
         )
-    if wanted == Wanted():
+    if wanted == RecordFilter():
         found += _without_a_record(home, {one.folder for one in found}, problems)
     found.sort(key=lambda one: (one.began, one.run))
     return tuple(found if newest is None else found[max(0, len(found) - newest) :])
@@ -133,7 +133,9 @@ def _without_a_record(
             yield RunSummary(folder.name, folder, changed, changed, (), {}, told[folder])
 
 
-def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *, slim: bool = False) -> Found:
+def records(
+    home: Path, wanted: RecordFilter = RecordFilter(), newest: int | None = None, *, slim: bool = False
+) -> FoundRecords:
     """Return the wanted final records, the oldest first; of these only the ``newest`` ones.
 
     Only their lines are read, each at its position in its file. ``slim`` leaves out pairs of nodes and, for runs over
@@ -155,7 +157,7 @@ def records(home: Path, wanted: Wanted = Wanted(), newest: int | None = None, *,
     problems = tuple(sentence for told in _problems(index).values() for sentence in told)
     index.close()
     closed = (sentence for _, sentence in _unreadable_folders(home))
-    return Found(_read([row[:3] for row in rows], slim), (*problems, *closed, *copies))
+    return FoundRecords(_read([row[:3] for row in rows], slim), (*problems, *closed, *copies))
 
 
 def whole_records(home: Path, slim: Sequence[Record]) -> tuple[Record, ...]:
@@ -181,7 +183,7 @@ def _each_once(rows: list[tuple[str, ...]]) -> tuple[list[tuple[str, ...]], tupl
         else:
             copies[row[0], of] = copies.get((row[0], of), 0) + 1
     return kept, tuple(
-        f"{path}: found {counted(count, 'record')} that {of} also has, expected each once; remove the copy"
+        f"{path}: found {count_of(count, 'record')} that {of} also has, expected each once; remove the copy"
         for (path, of), count in copies.items()
     )
 
@@ -200,7 +202,7 @@ def load(home: Path, name: str) -> Run:
     Raises RailyardError if the name stands for no run, or for several.
     """
     if name.endswith(".json") and Path(name).is_file():
-        return _exported(Path(name))
+        return _read_export(Path(name))
     found = folders(name, runs_folder(home))
     if len(found) != 1:
         raise RailyardError(f'"{name}": found {len(found)} runs, expected one; name one of them')
@@ -210,7 +212,7 @@ def load(home: Path, name: str) -> Run:
     return Run(finals[0].run if finals else folder.name, folder, finals, read.problems)
 
 
-def _exported(path: Path) -> Run:
+def _read_export(path: Path) -> Run:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -239,7 +241,7 @@ def _index(home: Path) -> sqlite3.Connection:
     return open_index(files, state_folder(home) / INDEX_FILE if folder.is_dir() else None)
 
 
-def _condition(wanted: Wanted) -> tuple[str, list[object]]:
+def _condition(wanted: RecordFilter) -> tuple[str, list[object]]:
     """Return the condition in SQL, and the values of its marks."""
     parts, values = ["1"], list[object]()
     for field in fields(wanted):
@@ -259,7 +261,9 @@ def _condition(wanted: Wanted) -> tuple[str, list[object]]:
     return " AND ".join(parts), values
 
 
-def _fetch_rows(index: sqlite3.Connection, sql: str, values: list[object], wanted: Wanted) -> list[tuple[str, ...]]:
+def _fetch_rows(
+    index: sqlite3.Connection, sql: str, values: list[object], wanted: RecordFilter
+) -> list[tuple[str, ...]]:
     """Return the rows of a read-only question. Raises RailyardError if the caller's condition is wrong."""
     index.set_authorizer(_only_reading)
     try:

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from railyard.base.clean_text import one_line
-from railyard.base.hostlist import named
-from railyard.base.wording import counted, message_size, number
+from railyard.base.hostlist import list_nodes
+from railyard.base.wording import count_of, message_size, number
 from railyard.results.record.form import STATES, DeficitRecord, Record
 from railyard.results.report.summary import key_figure
 from railyard.results.report.text import COMPUTED_WORDS, figure_number
@@ -31,7 +31,7 @@ def run_lines(found: Sequence[RunSummary]) -> list[str]:
     for one in found:
         counts = ", ".join(f"{one.counts[state]} {state}" for state in STATES if one.counts.get(state))
         tests = sum(one.counts.values())
-        told = ": ".join(filter(None, (counted(tests, "test"), counts))) + _unfinished(one)
+        told = ": ".join(filter(None, (count_of(tests, "test"), counts))) + _unfinished_words(one)
         lines.append(f"{one.run:<{width}}  {_minute(one.began)}  {', '.join(one.systems):<{systems}}  {told}")
         lines += [f"{'':{width}}  {sentence}" for sentence in one.problems]
     return lines
@@ -47,7 +47,7 @@ def test_lines(records: Sequence[Record]) -> list[str]:
             record.state,
             record.fabric,
             record.stack,
-            counted(record.rails, "rail"),
+            count_of(record.rails, "rail"),
             record.benchmark,
             "" if (figure := key_figure(record)) is None else f"{figure_number(figure)} {figure.unit}",
         )
@@ -119,16 +119,16 @@ def _summarize(values: Sequence[Any]) -> str:
     """Return a summary of thousands of values: nodes as ranges, numbers from the least to the largest."""
     numbers = [value for value in values if isinstance(value, (int, float)) and not isinstance(value, bool)]
     if not numbers:
-        return named([str(value) for value in values])
+        return list_nodes([str(value) for value in values])
     lacking = f", {len(values) - len(numbers)} none" if len(numbers) < len(values) else ""
     return f"{len(values)} values, {min(numbers)} to {max(numbers)}{lacking} (--json prints them)"
 
 
-def _unfinished(one: RunSummary) -> str:
+def _unfinished_words(one: RunSummary) -> str:
     """Return words for a run that did not reach its end, or that still runs; nothing for any other."""
     if one.promised is None or (one.promised.state == "ended" and one.counts):
         return ""
-    return f"; {counted(len(one.promised.tests), 'test')} promised, the run {_HOW[one.promised.state]}"
+    return f"; {count_of(len(one.promised.tests), 'test')} promised, the run {_HOW[one.promised.state]}"
 
 
 def _minute(time: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from railyard.base.errors import did_you_mean
 from railyard.base.finding import Finding, problem, remark
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.pair_rows import PATTERN
@@ -20,14 +20,14 @@ _UTC = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0
 
 
 @dataclass(frozen=True, slots=True)
-class Verified:
+class StoreCheck:
     """How many records were read, and what was found. A problem lost something or may mislead; a remark is only odd."""
 
     records: int
     findings: tuple[Finding, ...]
 
 
-def verify(folder: Path, systems: Collection[str], now: datetime) -> Verified:
+def verify(folder: Path, systems: Collection[str], now: datetime) -> StoreCheck:
     """Return what is found in one run's folder; ``systems`` are those with a file today, ``now`` has a time zone.
 
     Raises InputError if the folder has no file of records.
@@ -47,8 +47,8 @@ def verify(folder: Path, systems: Collection[str], now: datetime) -> Verified:
     found += [problem(name, sentence) for sentence in _of_another_form(read.records)]
     found += _units(read.records, name)
     found += [remark(name, sentence) for sentence in _clock(read.records)]
-    found += [remark(name, sentence) for sentence in _renamed(read.records, systems)]
-    return Verified(len(read.records), tuple(found))
+    found += [remark(name, sentence) for sentence in _find_renamed(read.records, systems)]
+    return StoreCheck(len(read.records), tuple(found))
 
 
 def _of_another_run(records: Sequence[Record], name: str) -> Iterator[str]:
@@ -61,7 +61,7 @@ def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
     missing = [record for record in records if record.output is not None and not (folder / record.output).is_file()]
     if missing:
         yield (
-            f"{counted(len(missing), 'output')} that records name "
+            f"{count_of(len(missing), 'output')} that records name "
             f"{'is' if len(missing) == 1 else 'are'} not there (the first: {missing[0].output}); the figures are"
         )
 
@@ -104,7 +104,7 @@ def _of_the_future(records: Sequence[Record], now: datetime) -> Iterator[str]:
     if late:
         first = late[0]
         yield (
-            f"{counted(len(late), 'record')} from the future (the first: {first.case}, {first.time}): a clock was "
+            f"{count_of(len(late), 'record')} from the future (the first: {first.case}, {first.time}): a clock was "
             "wrong; until then it stays the newest in all lists by time"
         )
 
@@ -113,7 +113,7 @@ def _of_another_form(records: Sequence[Record]) -> Iterator[str]:
     odd = [record for record in records if _UTC.fullmatch(record.time) is None]
     if odd:
         yield (
-            f'{counted(len(odd), "record")} with a time in another form (the first: {odd[0].case}, "{odd[0].time}"), '
+            f'{count_of(len(odd), "record")} with a time in another form (the first: {odd[0].case}, "{odd[0].time}"), '
             f"expected UTC such as 2026-11-21T06:00:12Z: runs are sorted, and chosen by day, by that text"
         )
 
@@ -135,7 +135,7 @@ def _plain(time: str) -> str:
     return time.removesuffix("Z") + ("+00:00" if time.endswith("Z") else "")  # Python 3.10 cannot read the Z
 
 
-def _renamed(records: Sequence[Record], systems: Collection[str]) -> Iterator[str]:
+def _find_renamed(records: Sequence[Record], systems: Collection[str]) -> Iterator[str]:
     for system in dict.fromkeys(record.system for record in records):
         if system not in systems:
             yield (

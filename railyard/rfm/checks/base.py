@@ -19,7 +19,7 @@ from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.numbers import take_numbers, why_refused
 from railyard.rfm.checks.variants import builds_with_spack
 from railyard.rfm.current import places, stated_amounts
-from railyard.rfm.deprecated import told_only_when_set
+from railyard.rfm.deprecated_variables import told_only_when_set
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
 from railyard.rfm.launchers import hold_measurement_lock
 from railyard.rfm.run.options import EXTENDED
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from railyard.job.launch import Launch
-    from railyard.rfm.checks.measure_again import Again, Clock
+    from railyard.rfm.checks.measure_again import Clock, SecondRun
     from railyard.rfm.checks.plan import Plan
     from railyard.rfm.checks.prober import RailProber
-    from railyard.rfm.checks.runner import Left, PlannedJob
+    from railyard.rfm.checks.runner import PlannedJob, RunOutputs
     from railyard.rfm.checks.way_back import WayBack
     from railyard.verdict.assess import Assessment
 
@@ -72,7 +72,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     _plan: "Plan"
     _tag: str
     _clock: "Clock"
-    _again: "Again"
+    _again: "SecondRun"
     _assessment: "Assessment | None" = None
 
     @run_after("init")
@@ -108,7 +108,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @run_after("setup")
     def plan(self) -> None:
         """Choose nodes, ranks, devices, variables and launcher options. Skip what is not tested, with the reason."""
-        from railyard.rfm.checks.plan import Untested, plan_check
+        from railyard.rfm.checks.plan import UntestedCase, plan_check
         from railyard.rfm.checks.record import store_untested
 
         with as_reframe_error():
@@ -117,7 +117,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
                 raise RailyardError(f"{self.display_name}: {refused}")
             try:
                 self._plan = plan_check(self, self.site, self.test_id, self.is_dry_run())
-            except Untested as untested:
+            except UntestedCase as untested:
                 store_untested(self.site, self.test_id, self.runner, untested.reason)
                 self.skip(str(untested))
             ranks = self._plan.ranks
@@ -132,8 +132,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @run_before("run")
     def stage(self) -> None:
         """Write the files that the run reads beside the job's script, where all nodes see them; note the time."""
-        from railyard.rfm.checks.measure_again import Again, Clock
-        from railyard.rfm.waiting import note_wait
+        from railyard.rfm.checks.measure_again import Clock, SecondRun
+        from railyard.rfm.wait_notes import note_wait
 
         with as_reframe_error():
             self.runner.start(hold_measurement_lock)
@@ -142,7 +142,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             for name, text in {**self.runner.files(self, self._plan.placing), **files}.items():
                 Path(self.stagedir, name).write_text(text, encoding="utf-8")
             self.postrun_cmds = [*self.runner.after(self), *lines, *self.postrun_cmds]
-            self._again, self._clock = Again(self.job, Path(self.stagedir), self.hashcode), Clock(self.runner)
+            self._again, self._clock = SecondRun(self.job, Path(self.stagedir), self.hashcode), Clock(self.runner)
             note_wait(*self._plan.wait)
 
     @run_before("sanity")
@@ -154,12 +154,14 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         from railyard.rfm.checks.record import store_run
 
         with as_reframe_error():
-            made = measure_undisturbed(self.runner, self._clock, lambda: self._plan.judged(self.left), self._run_again)
-            found = self._assessment = made.explained(self.prober, self._plan.nodes_remark)
+            made = measure_undisturbed(
+                self.runner, self._clock, lambda: self._plan.judge_run(self.run_outputs), self._run_again
+            )
+            found = self._assessment = made.explain(self.prober, self._plan.nodes_remark)
             words = (*shlex.split(self.job.launcher.run_command(self.job)), self.executable, *self.executable_opts)
-            store_run(self.runner, self, made, found, words, self.left)
+            store_run(self.runner, self, made, found, words, self.run_outputs)
         if self.job.exitcode is None:  # ReFrame needs it too, and its scheduler may have none
-            self.job._exitcode = self.left.exit_code
+            self.job._exitcode = self.run_outputs.exit_code
         if found.verdict.state == "fail" and found.verdict.rule in (1, 2):
             raise SanityError(found.verdict.line)
 
@@ -201,11 +203,11 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         )  # fmt: skip
 
     @property
-    def left(self) -> "Left":
+    def run_outputs(self) -> "RunOutputs":
         """What the job left, in the stage directory."""
-        from railyard.rfm.checks.runner import Left
+        from railyard.rfm.checks.runner import RunOutputs
 
-        return Left(self.job, Path(self.stagedir), str(self.stdout), str(self.stderr), self._tag)
+        return RunOutputs(self.job, Path(self.stagedir), str(self.stdout), str(self.stderr), self._tag)
 
     @property
     def rail_prober(self) -> "RailProber":

@@ -55,12 +55,12 @@ def _tests(checks: Path) -> tuple[type, ...]:
         raise RailyardError(f"-c {checks}: found no such file or folder, expected checks")
     files = [checks] if checks.is_file() else sorted(checks.rglob("*.py"))
     states = ((file, file.stat()) for file in files)
-    return _imported(checks, tuple((file, state.st_mtime_ns, state.st_size) for file, state in states))
+    return _import_classes(checks, tuple((file, state.st_mtime_ns, state.st_size) for file, state in states))
 
 
 # A command asks for names, tags and needs in turn; to import all checks each time would take half a second.
 @lru_cache(maxsize=2)
-def _imported(checks: Path, files: tuple[tuple[Path, int, int], ...]) -> tuple[type, ...]:
+def _import_classes(checks: Path, files: tuple[tuple[Path, int, int], ...]) -> tuple[type, ...]:
     """Return the classes of these files, each given with its time of change in ns and its size in bytes.
 
     ``checks`` is the folder that they are below, or the one file itself.

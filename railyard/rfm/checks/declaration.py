@@ -251,7 +251,7 @@ class Declaration(rfm.RegressionTestPlugin):
 
     def refuse_others(self, stated: "StatedAmounts | None") -> None:
         """Raise RailyardError if the system's file states a number that the check does not take (``takes()``)."""
-        for name, value in ({} if stated is None else stated.given).items():
+        for name, value in ({} if stated is None else stated.given_amounts).items():
             if name not in self.takes():
                 known = ", ".join(self.takes()) or "nothing"
                 raise RailyardError(f"measure: benchmarks: {self.key}: {name}: found {value}, expected {known}")

@@ -69,7 +69,7 @@ def gpu_of(check: InterconnectCheck) -> dict[str, int]:
     fabric = system.fabrics[test.fabric]
     if system.gpus is None:
         raise RailyardError(f"systems/{system.system}.yaml: found no gpus, expected those of every node")
-    used = fabric.used(check.rails, test.policy)
+    used = fabric.used_rails(check.rails, test.policy)
     try:
         near = gpus_near(system.gpus, fabric, used)
     except ValueError as error:

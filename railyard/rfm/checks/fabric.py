@@ -25,7 +25,7 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 
 if TYPE_CHECKING:
-    from railyard.cluster.fabric.model import Card, Expected, Finding, Report
+    from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Report
     from railyard.parsers.fabric.port import PortState
     from railyard.results.record.form import Record
 
@@ -48,10 +48,10 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
     num_tasks_per_node = 1
     #: How many nodes are read; 0: all of the system's.
     nodes_read = variable(int, value=0)
-    _asking: node_files.Asking | None
+    _asking: node_files.AnswerFolder | None
     _nodes: tuple[str, ...]
     _report: "Report"
-    _expected: "Expected"
+    _expected: "ExpectedFabric"
 
     @property
     def site(self) -> Site:
@@ -78,7 +78,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         self._asking = None
         if self.num_tasks > node_files.FLAT:
             # A launcher's output of so many nodes is longer than what is read of an output.
-            self._asking = node_files.Asking(Path(self.stagedir) / _ANSWERS, self.hashcode, self.num_tasks)
+            self._asking = node_files.AnswerFolder(Path(self.stagedir) / _ANSWERS, self.hashcode, self.num_tasks)
             command = self._asking.words(command, node_files.SCRIPT)
         self.executable, *self.executable_opts = map(shlex.quote, command)
 
@@ -88,7 +88,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         self._started_at = datetime.now(timezone.utc)
         if self._asking is not None:
             shutil.rmtree(self._asking.folder, ignore_errors=True)
-            node_files.prepared(self._asking.folder, self._asking.tag, self._asking.count)
+            node_files.prepare_folder(self._asking.folder, self._asking.tag, self._asking.count)
             Path(self.stagedir, node_files.SCRIPT).write_text(node_files.script_text(), encoding="utf-8")
 
     @run_before("sanity")
@@ -96,7 +96,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         """Judge what all nodes printed, store the verdict, and fail with the first problem."""
         if self.is_dry_run():
             return
-        from railyard.cluster.fabric.expected import expected_of
+        from railyard.cluster.fabric.expected_fabric import expected_of
         from railyard.cluster.fabric.judge import judge, with_silent
         from railyard.cluster.fabric.model import Readings
         from railyard.rfm.checks.record import store
@@ -139,7 +139,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         from railyard.job.provenance import provenance
         from railyard.results import run_folder
         from railyard.results.record.form import Record, Suspect, VerdictRecord
-        from railyard.rfm.checks.record import now
+        from railyard.rfm.checks.record import current_time
 
         found, ended = self._report, datetime.now(timezone.utc)
         fails = bool(found.problems) or found.is_blind
@@ -162,7 +162,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         )
         said = VerdictRecord(say(self._expected, found), suspects=suspects, **verdict)
         return replace(
-            Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=now()),
+            Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=current_time()),
             nodes=self._nodes,
             elapsed_s=round((ended - self._started_at).total_seconds(), 2),
             environment=provenance(self.site, test.stack),

@@ -6,7 +6,7 @@ from reframe.core.builtins import variable
 
 from railyard.benchmarks.repetitions import Amounts, Pace, Work
 from railyard.parsers import imb
-from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.site.systems.measure import StatedAmounts
 
 #: The volume for one size: IMB's own 40 MB (its default is "-iter 1000,40"), and less over a slow link.

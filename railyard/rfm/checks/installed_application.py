@@ -4,7 +4,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from railyard.benchmarks.apps import installed_output
-from railyard.benchmarks.apps.installed import Application
+from railyard.benchmarks.apps.installed_applications import Application
 from railyard.job.launch import starting_agent
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.application import ApplicationCheck
@@ -30,7 +30,7 @@ class InstalledApplication(ApplicationCheck):
         return f"{installed_output.TOOL}/{self.benchmark}"
 
     @property
-    def described(self) -> Application:
+    def application(self) -> Application:
         """What the system's file says about it."""
         return self.site.system.applications[self.app]
 
@@ -42,15 +42,15 @@ class InstalledApplication(ApplicationCheck):
     @property
     def words(self) -> list[str]:
         # If it starts its own processes, or is replayed, the launch has fewer ranks per node than it is given.
-        ranks_per_node = max(self.ranks_per_node, self.described.ranks_per_node)
-        return installed_output.words(self.described, self.num_nodes, ranks_per_node, self.has_no_mpi)
+        ranks_per_node = max(self.ranks_per_node, self.application.ranks_per_node)
+        return installed_output.words(self.application, self.num_nodes, ranks_per_node, self.has_no_mpi)
 
     def parse(self, text: str) -> Parsed:
         """Return what the application printed, read by the patterns of the system's file."""
-        return installed_output.parse(text, self.app, self.described)
+        return installed_output.parse(text, self.app, self.application)
 
     def shape(self) -> None:
-        self.ranks_per_node = 1 if self.has_no_mpi else self.described.ranks_per_node
+        self.ranks_per_node = 1 if self.has_no_mpi else self.application.ranks_per_node
 
     @property
     def command(self) -> "Command":
@@ -60,6 +60,6 @@ class InstalledApplication(ApplicationCheck):
         return FirstProcess(self.num_nodes, starting_agent(self.site)) if self.has_no_mpi else super().command
 
     def before(self, program: str) -> list[str]:
-        if self.described.inputs is None:
+        if self.application.inputs is None:
             return []
-        return [f"cp -R {shlex.quote(installed_output.folder(self.described.inputs, self.site.home))}/. ."]
+        return [f"cp -R {shlex.quote(installed_output.folder(self.application.inputs, self.site.home))}/. ."]

@@ -16,7 +16,7 @@ from railyard.results.record.form import AttemptRecord
 from railyard.rfm.checks.prober import Prober
 from railyard.rfm.checks.runner import COUNTERS
 from railyard.verdict.assess import Assessment
-from railyard.verdict.findings import explained, with_pace, with_starvation
+from railyard.verdict.findings import explain_run, with_pace, with_starvation
 from railyard.verdict.recording import attempt_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 QUIET_WITHIN_S = 5
 
 
-class Again:
+class SecondRun:
     """Runs a test's job once more in its stage directory, through the scheduler that ran it.
 
     ``job`` is ReFrame's, not yet submitted. ``mark`` begins every word of the job that must be new in each run: else
@@ -86,13 +86,13 @@ class Measurement:
     started: datetime
     attempts: tuple[AttemptRecord, ...]
 
-    def explained(self, prober: Prober, nodes_remark: str | None) -> Assessment:
+    def explain(self, prober: Prober, nodes_remark: str | None) -> Assessment:
         """Return its result with all that is known besides: who was found slow, where processes were, which nodes."""
         case, path = self.found.case, self.found.path
         # With several ranks on a node, the first one's core says nothing about how near the others are to the rails.
         rails = case.launch.meant if case.ranks_per_node == 1 else ()
         where = placement.remarks(self.evidence.facts, path.clocks_khz, rails)
-        return explained(prober.explain(self.found), self.attempts, nodes_remark, where)
+        return explain_run(prober.explain(self.found), self.attempts, nodes_remark, where)
 
 
 def measure_undisturbed(
@@ -103,7 +103,7 @@ def measure_undisturbed(
     One that never began because of a bug of the launcher is started again once, whatever the file allows.
     ``clock`` belongs to the measurement that was made; ``judge`` judges what is there, ``again`` makes another.
     """
-    times, within_s = runner.again
+    times, within_s = runner.repeat_limits
     last = time.monotonic() + within_s
     attempts: list[AttemptRecord] = []
     has_restarted = runner.replayed is not None

@@ -12,7 +12,7 @@ from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Amounts, Work
 from railyard.benchmarks.table.nccl import part_of
 from railyard.job import gpu_group_steps
-from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.rfm.checks.variants import of_gpus, rail_counts, rail_policies
 from railyard.site.sizes import sizes_within
 
@@ -91,7 +91,7 @@ class NcclCheck(RepeatedCheck):
         return tuple(map(gpu_group_steps.output_of, range(self.ranks_per_node))) if part_of(self.key).split else ()
 
     def before(self, program: str) -> list[str]:
-        return gpu_group_steps.before() if part_of(self.key).split else []
+        return gpu_group_steps.begin_lines() if part_of(self.key).split else []
 
     def after(self) -> list[str]:
         """Return the lines that measure each rail of a run in groups if the slowest group is below a reference."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.job import gpu_pair_steps
 from railyard.job.launch import Ranks, plan_launch, runs_as_root
 from railyard.parsers import gpu_pairs as parser
@@ -54,7 +54,7 @@ class NcclPairsCheck(NcclCheck):
         chosen = every[: int(self.shifts)] if self.shifts else every
         if self._limit_s < self.step_s:
             raise RailyardError(
-                f"{type(self).__name__}: found {counted(self._limit_s, 'second')} for pairs in the time limit, "
+                f"{type(self).__name__}: found {count_of(self._limit_s, 'second')} for pairs in the time limit, "
                 f"expected at least step_s, {self.step_s}: give a longer time_limit, or -S "
                 f"{type(self).__name__}.step_s="
             )
@@ -69,7 +69,7 @@ class NcclPairsCheck(NcclCheck):
             self._limit_s,
             int(self.step_s),
             gpu_pair_steps.lister(system.scheduler, scheduling.launcher, self._plan.launch.nodes),
-            gpu_pair_steps.asking(["--switches", gpu_pair_steps.SWITCHES] if self._leaves() else []),
+            gpu_pair_steps.next_command(["--switches", gpu_pair_steps.SWITCHES] if self._leaves() else []),
         )
 
     @property
@@ -80,7 +80,7 @@ class NcclPairsCheck(NcclCheck):
     def _leaves(self) -> "topology.Leaves":
         """Return each node's leaf switch, if the system's file or the kept distances of the fabric say it."""
         system, fabric = self.site.system, self.current_partition.name
-        devices = [rail.device for rail in system.fabrics[fabric].used(self.rails, self.policy)]
+        devices = [rail.device for rail in system.fabrics[fabric].used_rails(self.rails, self.policy)]
         return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
 
     def input_files(self) -> Mapping[str, str]:

@@ -15,7 +15,7 @@ from railyard.verdict.blame.search.model import Settings
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_suspects
 from railyard.verdict.node_pairs import steps, with_slow_nodes
-from railyard.verdict.screened_pairs import Sampled, with_screening
+from railyard.verdict.screened_pairs import SampleOrigin, with_screening
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class SampleProber:
     """Names who is slow from the screening of a sample, and says what the sample covered."""
 
     rails: RailProber
-    sampled: Sampled
+    sampled: SampleOrigin
     leaf_of: topology.Leaves
     up_links: int | None
 

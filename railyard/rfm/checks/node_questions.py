@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.job.counters import node as counters
 from railyard.job.launch import Launch, counter_drivers
 from railyard.results.record.form import Suspect
 from railyard.rfm.checks.ping_pong import PingPong
-from railyard.rfm.checks.probe_places import Held, NotProbed, Place, Series, Step, no_step
+from railyard.rfm.checks.probe_places import HeldPair, NotProbed, Place, Series, Step, no_step
 from railyard.rfm.checks.runner import READER
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
@@ -30,7 +30,7 @@ QUESTIONS = Series("question", 0)
 Front = Callable[[Launch], list[str]]
 
 
-def starts(front: Front, launch: Launch, held: Held) -> bool | None:
+def starts(front: Front, launch: Launch, held: HeldPair) -> bool | None:
     """Return whether a process started on every node of a launch; None if that was not asked, for lack of time or
     because of a bug of the launcher.
     """
@@ -101,16 +101,16 @@ class Addresses:
         while place is not None and left and wanted - where.keys() and times != place.most_pairs:
             pair = (left[0], left[1] if len(left) > 1 else launch.nodes[0])
             others = tuple(name for name in (*left[2:], *launch.nodes) if name not in pair)
-            with place.held(pair, others, launch.meant, no_step, QUESTIONS) as held:
+            with place.hold_pair(pair, others, launch.meant, no_step, QUESTIONS) as held:
                 there = [name for name in (*pair, *held.partners) if label(name) not in mine]
                 for two in zip(there[::2], (*there, *pair[::-1])[1::2], strict=False):
                     where |= self._of(two, launch.meant[0], place, held)
             done, times = {label(name) for name in there}, times + 1
             left = [name for name in left if label(name) not in done]
         is_open = place is not None and bool(left and wanted - where.keys())
-        return where, f"{counted(len(left), 'more node')} not asked for addresses" if is_open else None
+        return where, f"{count_of(len(left), 'more node')} not asked for addresses" if is_open else None
 
-    def _of(self, nodes: tuple[str, str], rail: str, place: Place, held: Held) -> dict[str, tuple[str, str]]:
+    def _of(self, nodes: tuple[str, str], rail: str, place: Place, held: HeldPair) -> dict[str, tuple[str, str]]:
         """Return node and device of each hardware address of two nodes; nothing for one that does not answer."""
         name, launch = f"addresses-{'-'.join(nodes)}", self.ping_pong.launch(rail, nodes)
         (self.stage / name).mkdir(exist_ok=True)
@@ -141,7 +141,7 @@ class CrossedCables:
         mine = {label(node) for node in pair}
         others = tuple(name for name in self.site.system.nodes.names if label(name) not in mine)
         try:
-            with self.place.held(pair, others, launch.meant, no_step, QUESTIONS) as held:
+            with self.place.hold_pair(pair, others, launch.meant, no_step, QUESTIONS) as held:
                 if not held.partners:
                     return found
                 third = held.partners[0]
@@ -153,7 +153,7 @@ class CrossedCables:
         node, good = sorted(pair, key=lambda each: seen[each] is not True)
         return _with_crossed(found, node, good, third, rails)
 
-    def _is_crossed(self, node: str, third: str, rails: tuple[str, str], held: Held) -> bool | None:
+    def _is_crossed(self, node: str, third: str, rails: tuple[str, str], held: HeldPair) -> bool | None:
         assert self.place is not None
         way, name = self.ping_pong, f"crossed-{node}-{third}"
         launch = way.launch(rails[0], (node, third))

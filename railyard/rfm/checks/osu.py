@@ -8,7 +8,7 @@ from reframe.core.builtins import variable
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Amounts, Pace, Work
 from railyard.parsers import osu
-from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.site.sizes import doubled
 from railyard.site.systems.measure import StatedAmounts
 
@@ -90,17 +90,19 @@ class OsuCheck(RepeatedCheck):
             self.warm_up = 0
 
     @property
-    def _told(self) -> Repetitions:
+    def _repetitions(self) -> Repetitions:
         return Repetitions(self.repetitions, self.warm_up)
 
     @property
     def fixed_repetitions(self) -> Repetitions:
         """The repetitions that OSU is given, since it prints none."""
-        return moved_repetitions(self._told, validates=self.validates)
+        return moved_repetitions(self._repetitions, validates=self.validates)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         known = self.reduces and self.runner.knows(self, FLOATS)
-        return words_of(sizes, self._told, self.window, validates=self.validates, datatype=FLOATS if known else "")
+        return words_of(
+            sizes, self._repetitions, self.window, validates=self.validates, datatype=FLOATS if known else ""
+        )
 
     def probe_arguments(self, size: int) -> list[str]:
         return words_of((size,), Repetitions(5, 1), 1, validates=False)

@@ -18,7 +18,7 @@ from railyard.base.hostlist import label
 from railyard.base.wording import listing, number, percent
 from railyard.results.record.form import Suspect
 from railyard.rfm.checks.ping_pong import first_line
-from railyard.rfm.checks.probe_places import Held, Here, NotProbed, Series, name_of, no_step
+from railyard.rfm.checks.probe_places import HeldPair, LocalPlace, NotProbed, Series, name_of, no_step
 from railyard.rfm.checks.prober import RailProber
 from railyard.rfm.checks.way_back import WayBack
 from railyard.verdict.assess import Assessment
@@ -88,16 +88,16 @@ class OtherWay:
         """Return the assessment with who was found slow, and with what each rail gives the other way."""
         found = self.rails.explain(found)
         nodes, bound = found.case.launch.nodes, PROBE_SLOW_SHARE.value * self.rails.expected_alone_mb_s
-        is_here = isinstance(self.rails.place, Here)
+        is_here = isinstance(self.rails.place, LocalPlace)
         if (not is_here and self.back is None) or self.rails.one_way is None or not bound:
             return _only_one(found, self.seen_by)
         if len(nodes) != 2 or found.verdict.state != "pass":
             return found
         if is_here:
-            return self._measured(found, bound)
-        return found if found.path.state != "proven" else self._left(found, bound)
+            return self._assess_streams(found, bound)
+        return found if found.path.state != "proven" else self._assess_outputs(found, bound)
 
-    def _left(self, found: Assessment, bound: float) -> Assessment:
+    def _assess_outputs(self, found: Assessment, bound: float) -> Assessment:
         """Return the assessment from what the run's job left; what is low or missing is measured again."""
         assert self.back is not None
         sender, receiver = found.case.launch.nodes
@@ -108,7 +108,7 @@ class OtherWay:
         why = "its system has probes_within: 0" if self.rails.place is None else ""
         try:
             if not why:
-                return self._measured(found, bound)
+                return self._assess_streams(found, bound)
         except NotProbed as not_probed:
             why = str(not_probed)
         # No such stream went the first way, so its own shortfall is allowed for once more.
@@ -120,7 +120,7 @@ class OtherWay:
         sentence = f"{low} carries {ways[low]} from {receiver} to {sender}, alone ({bound_words}); {reason}"
         return with_slow_way(found, Findings((Suspect("pair", reason, None, low),), sentence))
 
-    def _measured(self, found: Assessment, bound: float) -> Assessment:
+    def _assess_streams(self, found: Assessment, bound: float) -> Assessment:
         """Return the assessment from streams that are made now. Raises NotProbed if no nodes are given for them."""
         place, stream, launch = self.rails.place, self.rails.one_way, found.case.launch
         assert place is not None and stream is not None
@@ -128,10 +128,10 @@ class OtherWay:
         pair = (launch.nodes[0], launch.nodes[1])
         mine = {label(node) for node in pair}
         others = tuple(name for name in self.rails.site.system.nodes.names if label(name) not in mine)
-        with place.held(pair, others, launch.meant, no_step, WAYS) as held:
-            return self._judged(found, bound, held)
+        with place.hold_pair(pair, others, launch.meant, no_step, WAYS) as held:
+            return self._judge_streams(found, bound, held)
 
-    def _judged(self, found: Assessment, bound: float, held: Held) -> Assessment:
+    def _judge_streams(self, found: Assessment, bound: float, held: HeldPair) -> Assessment:
         sender, receiver = found.case.launch.nodes
         ways: dict[str, _Way] = {}
         for rail in found.case.launch.meant:
@@ -148,7 +148,7 @@ class OtherWay:
             behind = PROBE_SLOW_SHARE.value * own.value_mb_s
             if not way.is_below(behind):
                 continue
-            return with_slow_way(found, self._blamed(rail, (sender, receiver), behind, low, held))
+            return with_slow_way(found, self._find_blame(rail, (sender, receiver), behind, low, held))
         return with_remark(found, _each_alone(receiver, sender, ways))
 
     @property
@@ -157,7 +157,7 @@ class OtherWay:
         share, of = percent(PROBE_SLOW_SHARE.value), number(self.rails.expected_alone_mb_s)
         return f"bound {share} of {of} MB/s, {PROBE_SLOW_SHARE.name}"
 
-    def _blamed(self, rail: str, nodes: tuple[str, str], bound: float, low: str, held: Held) -> Findings:
+    def _find_blame(self, rail: str, nodes: tuple[str, str], bound: float, low: str, held: HeldPair) -> Findings:
         """Return whether the receiver sends slowly or the sender receives slowly: both are tried with other nodes."""
         sender, receiver = nodes
         others = held.partners[:PARTNERS]
@@ -176,14 +176,14 @@ class OtherWay:
         reason = f"{rail} is slow only from {receiver} to {sender}, and no node by itself: the path between them is"
         return Findings((Suspect("pair", reason, None, rail),), f"{low}; {reason}")
 
-    def _best(self, rail: str, nodes: tuple[str, str], bound: float, held: Held) -> _Way:
+    def _best(self, rail: str, nodes: tuple[str, str], bound: float, held: HeldPair) -> _Way:
         """Return the best of some streams from the first of two nodes; one that reaches the bound is enough."""
         best = _Way(None, "it printed nothing")
         stream = self.rails.one_way
         assert stream is not None
         probe = Probe(*nodes, rail)
         for turn in range(1, TRIES + 1):
-            text, is_proven = self.rails.streamed(probe, name_of(WAYS, probe, turn), held)
+            text, is_proven = self.rails.measure_stream(probe, name_of(WAYS, probe, turn), held)
             value = None if text is None else stream.value(text)
             if value is not None and not is_proven:
                 return _Way(None, f"no counters prove that {nodes[0]} sent it: its launcher may order nodes itself")

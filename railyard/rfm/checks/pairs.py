@@ -84,9 +84,9 @@ class PairsCheck(InterconnectCheck):
         rails = {rail: self.launch_line(rail) for rail in meant} if len(meant) > 1 else {}
         program = self.runner.program(self.tool, self.programs)
         run = [shlex.quote(program), parser.ALONE]
-        return node_pair_steps.lines(str(self.stdout), self.launch_line(), run, words, rails, self._asking())
+        return node_pair_steps.lines(str(self.stdout), self.launch_line(), run, words, rails, self._pair_options())
 
-    def _asking(self) -> list[str]:
+    def _pair_options(self) -> list[str]:
         """Return the options of ``railyard pairs``: how often a suspect is measured, and what a pair should give."""
         least = self.least()
         expected = [] if least is None else ["--expected", repr(least)]
@@ -96,7 +96,7 @@ class PairsCheck(InterconnectCheck):
     def leaves(self) -> "topology.Leaves":
         """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
         system, fabric = self.site.system, self.current_partition.name
-        devices = [rail.device for rail in system.fabrics[fabric].used(self.rails, self.policy)]
+        devices = [rail.device for rail in system.fabrics[fabric].used_rails(self.rails, self.policy)]
         return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
 
     def least(self) -> float | None:

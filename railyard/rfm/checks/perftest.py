@@ -3,7 +3,7 @@
 from railyard.benchmarks.repetitions import Amounts, Pace
 from railyard.benchmarks.table.perftest import BIDIRECTIONAL
 from railyard.parsers import perftest
-from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.site.sizes import doubled
 
 #: Iterations of a probe after a failure. On a slow link it makes no more than the test, or it would not end in time.
@@ -38,9 +38,9 @@ class PerftestCheck(RepeatedCheck):
         """Return the sizes that perftest doubles through."""
         return doubled(int(self.smallest), int(self.largest))
 
-    def fitting(self, pace: Pace | None, window: int) -> Amounts:
+    def fit_amounts(self, pace: Pace | None, window: int) -> Amounts:
         # For a recording, or a link of unknown rate: perftest's own number is too much only for slow links.
-        return self.own if pace is None else super().fitting(pace, window)
+        return self.own if pace is None else super().fit_amounts(pace, window)
 
     def _timeout(self) -> list[str]:
         rails = self.site.system.fabrics[self.current_partition.name].rails

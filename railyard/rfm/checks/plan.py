@@ -6,16 +6,16 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError
-from railyard.base.hostlist import named
-from railyard.base.wording import counted, listing
+from railyard.base.hostlist import list_nodes
+from railyard.base.wording import count_of, listing
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch, runs_as_root
-from railyard.job.placement import Placing, side_of
+from railyard.job.placement import ProcessPlacement, side_of
 from railyard.job.scheduling import Scheduling, span
 from railyard.parsers import rail_parts
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.numbers import why_not_taken
-from railyard.rfm.checks.runner import Left, PlannedJob, runner_of
+from railyard.rfm.checks.runner import PlannedJob, RunOutputs, runner_of
 from railyard.site.matrix import disabled_reason
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.runner import Runner
 
 
-class Untested(Exception):
+class UntestedCase(Exception):
     """A test that does not run here: the reason for its record, and what the run says about it."""
 
     def __init__(self, reason: str, said: str) -> None:
@@ -50,7 +50,7 @@ class Plan:
     test: TestId
     runner: "Runner"
     scheduling: Scheduling
-    placing: Placing
+    placing: ProcessPlacement
     ranks: Ranks
     launch: Launch
     nodes_remark: str | None = None
@@ -66,7 +66,7 @@ class Plan:
     @property
     def wait(self) -> tuple[str, float | None]:
         """What is waited for while the job is there, and its most seconds; None if nothing ends its wait in a queue."""
-        nodes = named(self.launch.nodes) or counted(self.check.num_nodes, "node")
+        nodes = list_nodes(self.launch.nodes) or count_of(self.check.num_nodes, "node")
         what = f"{self.test.benchmark} with {self.test.stack} over {listing(self.launch.meant)} on {nodes}"
         queue_s = 0 if self.site.system.scheduler == "local" else self.scheduling.longest_wait_s
         if queue_s is None:
@@ -89,9 +89,9 @@ class Plan:
         """Return what the tool's parser finds; if one client per rail printed, in all of them together."""
         return rail_parts.parse(text, self.check.parse, worst=self.check.in_turn)
 
-    def judged(self, left: Left) -> tuple[Assessment, Evidence]:
+    def judge_run(self, left: RunOutputs) -> tuple[Assessment, Evidence]:
         """Return the assessment of the run that was made, and what it left."""
-        launch = self.runner.launched(self.launch, left)
+        launch = self.runner.fill_nodes(self.launch, left)
         evidence = self.runner.evidence(self.check, left, launch, self.placing)
         return assess(self._case(launch), evidence, self.read_rails, date.today()), evidence
 
@@ -127,13 +127,13 @@ def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     check.runner = runner = runner_of(site, test, dry)
     reason = disabled_reason(system, test, site.references.has_number)
     if reason is not None:
-        raise Untested(reason, f"disabled by the site: {reason}")
+        raise UntestedCase(reason, f"disabled by the site: {reason}")
     check.largest = largest_allowed(check.largest, system.measure, check.num_nodes, check.rails)
     check.passes = min(check.passes, system.measure.passes or check.passes)
     asked = max(check.num_nodes, system.nodes.number) if check.all_nodes else check.num_nodes
     there = span(asked, runner.node_states(), least=check.num_nodes if check.all_nodes else None)
     if there.untested is not None:
-        raise Untested(there.untested, f"not tested: {there.untested}")
+        raise UntestedCase(there.untested, f"not tested: {there.untested}")
     check.num_nodes = there.nodes
     runner.choose_ranks(check.shape)
     unlike = why_not_taken(check)
@@ -152,7 +152,7 @@ def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     nic_ranks = check.ranks_per_node if own_nics and check.check_class != "app" else 0
     if nic_ranks and side is None and not check.placement:
         side = "near"
-    placing = Placing(None if check.within_node else side, check.placement, own_cores, nic_ranks, dealt)
+    placing = ProcessPlacement(None if check.within_node else side, check.placement, own_cores, nic_ranks, dealt)
     ranks = Ranks(
         total=total,
         per_node=total if system.provider == "host" else check.ranks_per_node,
@@ -163,10 +163,10 @@ def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
         variables=check.told_ranks,
         memory=check.memory,
     )
-    devices = tuple(device_name(rail) for rail in fabric.used(check.rails, test.policy))
+    devices = tuple(device_name(rail) for rail in fabric.used_rails(check.rails, test.policy))
     nodes = runner.node_names(check.num_nodes)
     launch = plan_launch(site, test.fabric, test.stack, devices, nodes, ranks, runs_as_root(system))
-    check.choose_amounts(runner.pace(), system.measure.stated(test.benchmark))
+    check.choose_amounts(runner.pace(), system.measure.amounts_of(test.benchmark))
     return Plan(check, site, test, runner, scheduling, placing, ranks, launch, there.remark)
 
 

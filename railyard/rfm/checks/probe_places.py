@@ -16,13 +16,13 @@ from railyard.base.errors import RailyardError
 from railyard.base.whole_file import write_whole
 from railyard.base.wording import listing
 from railyard.job import output_bound, probe_job
-from railyard.job.launch import TESTBEDS, Launch, exported
+from railyard.job.launch import TESTBEDS, Launch, escape_exports
 from railyard.job.probe_job import NodesAsked
 from railyard.job.scheduling import Scheduling
 from railyard.job.slurm import nodes_of
 from railyard.job.testbed_words import KILL_AFTER_S, namespace_words
 from railyard.rfm.checks.runner import text_of
-from railyard.rfm.waiting import note_wait
+from railyard.rfm.wait_notes import note_wait
 from railyard.site.site import Site
 from railyard.site.systems.jobs import FAMILIES, seconds
 from railyard.verdict.blame import slow_rails
@@ -66,7 +66,7 @@ class Step:
     @property
     def script(self) -> str:
         """The script of a shell that replaces itself with the step."""
-        exports = "".join(f"export {name}={value}\n" for name, value in exported(self.env).items())
+        exports = "".join(f"export {name}={value}\n" for name, value in escape_exports(self.env).items())
         made = f"mkdir -p {shlex.quote(self.folder)}\n" if self.folder else ""
         return f"#!/bin/sh\n{output_bound.line(output_bound.SH_BLOCK)}\n{made}{exports}exec {shlex.join(self.words)}\n"
 
@@ -75,7 +75,7 @@ class Step:
 Steps = Callable[[Probe, int], Step]
 
 
-class Held(Protocol):
+class HeldPair(Protocol):
     """A pair of a run's nodes and other nodes, for as long as their rails are measured."""
 
     @property
@@ -108,9 +108,9 @@ class Place(Protocol):
         started.
         """
 
-    def held(
+    def hold_pair(
         self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
-    ) -> AbstractContextManager[Held]:
+    ) -> AbstractContextManager[HeldPair]:
         """Hold a pair of nodes; ``others`` are the system's other nodes by name. Raises NotProbed if it cannot."""
 
 
@@ -129,9 +129,9 @@ def place_of(
             words = namespace_words(site.home, launch.nodes[0], limit_s, launch.program, bed)
             return [*words, *launch.options]
 
-        return Here(stage, in_bed)
+        return LocalPlace(stage, in_bed)
     if scheduling.is_step:
-        return Here(stage, lambda launch, limit_s: probe_job.step_words(launcher, stack, launch, limit_s))
+        return LocalPlace(stage, lambda launch, limit_s: probe_job.step_words(launcher, stack, launch, limit_s))
     if system.scheduler not in FAMILIES or not seconds(system.measure.probes_within):
         return None
     return InJob(site, stage, launcher, stack, job)
@@ -162,7 +162,7 @@ def run_step(name: str, step: Step, folder: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
+class LocalPlace:
     """Each probe is started from here when its turn comes: in our own testbed, or as a step of our own allocation."""
 
     stage: Path
@@ -173,14 +173,14 @@ class Here:
         return self.words(launch, limit_s)
 
     @contextmanager
-    def held(
+    def hold_pair(
         self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
-    ) -> "Iterator[_Started]":
-        yield _Started(self.stage, others, steps, series)
+    ) -> "Iterator[_StartedProbes]":
+        yield _StartedProbes(self.stage, others, steps, series)
 
 
 @dataclass(frozen=True, slots=True)
-class _Started:
+class _StartedProbes:
     stage: Path
     partners: tuple[str, ...]
     steps: Steps
@@ -210,7 +210,7 @@ class NodesJob(Protocol):
         """Ask the scheduler for the job's state."""
 
     @property
-    def said(self) -> str:
+    def end_words(self) -> str:
         """What the scheduler says about it, as the end of a sentence; it begins with the job's number."""
 
     def cancel(self) -> None:
@@ -235,7 +235,7 @@ class InJob:
         return probe_job.step_words(self.launcher, self.stack, launch, limit_s)
 
     @contextmanager
-    def held(
+    def hold_pair(
         self, pair: tuple[str, str], others: tuple[str, ...], rails: tuple[str, ...], steps: Steps, series: Series
     ) -> "Iterator[_InJob]":
         name, job, number = f"{series.name}s-{'-'.join(pair)}", self.job(), self._number(others)
@@ -293,10 +293,10 @@ class InJob:
         while not is_there(self.stage, f"{name}.nodes"):
             state = job.state()
             if state == "ended" and not is_there(self.stage, f"{name}.nodes"):
-                raise NotProbed(f"the job for it ended before its first step: {job.said}; see {name}.err")
+                raise NotProbed(f"the job for it ended before its first step: {job.end_words}; see {name}.err")
             if state == "waits" and time.monotonic() - begun >= waits_s:
                 raise NotProbed(
-                    f"found no free nodes within {waits_s} s for {listing(list(pair))} and partners: {job.said}"
+                    f"found no free nodes within {waits_s} s for {listing(list(pair))} and partners: {job.end_words}"
                 )
             time.sleep(_LOOK_S)
         return text_of(self.stage / f"{name}.nodes").split()
@@ -315,16 +315,16 @@ class _InJob:
     _questions: int = 0
 
     def output(self, probe: Probe, turn: int) -> str | None:
-        return self._printed(f"{name_of(self.series, probe, turn)}.out")
+        return self._read_printed(f"{name_of(self.series, probe, turn)}.out")
 
     def answer(self, name: str, step: Step) -> str | None:
         (self.stage / f"{name}.out").unlink(missing_ok=True)
         (self.stage / f"{name}.sh").write_text(step.script, encoding="utf-8")
         self._questions += 1
         write_whole(self.stage / probe_job.question(self.name, self._questions), f"{name}\n")
-        return self._printed(f"{name}.out")
+        return self._read_printed(f"{name}.out")
 
-    def _printed(self, name: str) -> str | None:
+    def _read_printed(self, name: str) -> str | None:
         while not is_there(self.stage, name):
             if self._has_ended:
                 return None
@@ -340,7 +340,7 @@ class _InJob:
 
 
 def no_step(probe: Probe, turn: int) -> Step:
-    """Replace the steps of a series without any: its nodes are only asked (``Held.answer``)."""
+    """Replace the steps of a series without any: its nodes are only asked (``HeldPair.answer``)."""
     raise AssertionError(f"nothing is planned of {probe.rail} in round {turn}")
 
 

@@ -13,15 +13,15 @@ from typing import Protocol
 
 from railyard.base.bounds import PROBE_ROUNDS_MOST, PROBE_TIME
 from railyard.base.hostlist import label
-from railyard.base.wording import counted, message_size
+from railyard.base.wording import count_of, message_size
 from railyard.job.launch import Launch, counter_drivers
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.rfm.checks.node_questions import Addresses, CrossedCables, read_counters, starts
 from railyard.rfm.checks.ping_pong import PingPong, first_line
 from railyard.rfm.checks.probe_places import (
     PROBE_LIMIT_S,
-    Held,
-    Here,
+    HeldPair,
+    LocalPlace,
     NotProbed,
     Place,
     Series,
@@ -174,11 +174,11 @@ class RailProber:
             if self._is_late:
                 break
         found = with_suspects(found, findings) if slow else found
-        return with_remark(found, f"{counted(left, 'pair')} of its nodes not measured alone" if left else None)
+        return with_remark(found, f"{count_of(left, 'pair')} of its nodes not measured alone" if left else None)
 
     @property
     def _is_late(self) -> bool:
-        return isinstance(self.place, Here) and time.monotonic() >= self.until_s
+        return isinstance(self.place, LocalPlace) and time.monotonic() >= self.until_s
 
     def _with_lossy_rails(self, found: Assessment) -> Assessment:
         """If TCP sent too much again, count this over each rail alone; the node and rail that lose fail the test.
@@ -223,7 +223,7 @@ class RailProber:
         other = replace(self.ping_pong, size_bytes=PROBE_DELAY_SIZE_BYTES if is_large else PROBE_SIZE_BYTES)
         is_another = (other.delay_bytes is None) is not is_large
         if (
-            isinstance(self.place, Here)
+            isinstance(self.place, LocalPlace)
             and is_another
             and not alone.suspects
             and any(p.value_mb_s for p in alone.probes)
@@ -248,7 +248,7 @@ class RailProber:
         """
         return self._in_rounds(self.ping_pong, launch.meant, pair, others, launch, self._asked_more)
 
-    def _asked_more(self, found: Findings, launch: Launch, held: Held) -> Findings:
+    def _asked_more(self, found: Findings, launch: Launch, held: HeldPair) -> Findings:
         """Return the findings with two more answers: whether processes start on the nodes, and in which direction a
         slow rail is slow. The nodes are asked where the rails were measured, while they are held.
         """
@@ -267,7 +267,7 @@ class RailProber:
         pair: tuple[str, str],
         others: Sequence[str],
         launch: Launch,
-        then: "Callable[[Findings, Launch, Held], Findings] | None" = None,
+        then: "Callable[[Findings, Launch, HeldPair], Findings] | None" = None,
     ) -> Findings:
         assert self.place is not None
         way.write_files(self.stage)
@@ -280,9 +280,9 @@ class RailProber:
         def step(probe: Probe, turn: int) -> Step:
             return self.step(way, probe, limit_s=limit_after(longest_s))
 
-        with self.place.held(pair, tuple(others), rails, step, PROBES) as held:
+        with self.place.hold_pair(pair, tuple(others), rails, step, PROBES) as held:
 
-            def measured(probe: Probe, turn: int) -> RailProbe | None:
+            def measure_turn(probe: Probe, turn: int) -> RailProbe | None:
                 nonlocal longest_s
                 watcher, begun_s = self.watch() if held.is_seen else None, time.monotonic()
                 text = held.output(probe, turn)
@@ -298,13 +298,13 @@ class RailProber:
 
             planned = plan_probes(pair, held.partners, rails)
             within_s = self.until_s - held.clock() if held.is_seen else PROBE_TIME.value
-            found = slow_rails.find(planned, measured, launch.nodes, held.clock, within_s)
+            found = slow_rails.find(planned, measure_turn, launch.nodes, held.clock, within_s)
             _keep(found.probes, self.stage / PROBES_FILE)
             found = found if then is None else then(found, launch, held)
             said = started_again(texts)
             return replace(found, sentence=f"{found.sentence}; {said}") if said else found
 
-    def _with_directions(self, found: Findings, held: Held) -> Findings:
+    def _with_directions(self, found: Findings, held: HeldPair) -> Findings:
         """Return the findings with the direction in which each slow rail is slow, if the tool has a stream one way."""
         if self.one_way is None or self.ping_pong.delay_bytes is not None:
             return found
@@ -323,14 +323,14 @@ class RailProber:
                 found = replace(found, suspects=tuple(suspects), sentence=sentence)
         return found
 
-    def _direction(self, node: str, partner: str, rail: str, held: Held) -> str:
+    def _direction(self, node: str, partner: str, rail: str, held: HeldPair) -> str:
         assert self.one_way is not None
         self.one_way.write_files(self.stage)
         ways: dict[tuple[str, str], list[float | None]] = {(node, partner): [], (partner, node): []}
         for turn in range(1, DIRECTION_TURNS + 1):
             for (first, second), values in ways.items():
                 probe = Probe(first, second, rail)
-                text, is_proven = self.streamed(probe, f"one-way-{turn}-{rail}-{first}-{second}", held)
+                text, is_proven = self.measure_stream(probe, f"one-way-{turn}-{rail}-{first}-{second}", held)
                 value = None if text is None else self.one_way.value(text)
                 # The job's time is over, it never began, or nobody knows which way it went: nothing is said about it.
                 if text is None or (value is None and never_began(text)) or (value is not None and not is_proven):
@@ -338,7 +338,7 @@ class RailProber:
                 values.append(value)
         return direction(node, partner, ways[node, partner], ways[partner, node])
 
-    def _starts(self, node: str, partner: str, launch: Launch, held: Held) -> bool | None:
+    def _starts(self, node: str, partner: str, launch: Launch, held: HeldPair) -> bool | None:
         """Return whether a process starts on a node together with one on its partner; None if that was not asked."""
         assert self.place is not None
         return starts(self.place.front, self.ping_pong.launch(launch.meant[0], (partner, node)), held)
@@ -353,10 +353,10 @@ class RailProber:
         assert self.place is not None
         made: list[LossProbe] = []
         self.ping_pong.write_files(self.stage)
-        with self.place.held(pair, tuple(others), launch.meant, self._loss_step, LOSSES) as held:
+        with self.place.hold_pair(pair, tuple(others), launch.meant, self._loss_step, LOSSES) as held:
             for rail in launch.meant:
                 for probe in plan_probes(pair, held.partners, (rail,)):
-                    found = self._lost(held, probe)
+                    found = self._measure_loss(held, probe)
                     made += [] if found is None else [found]
                     if (probe.node_a, probe.node_b) == pair and (found is None or not found.is_bad):
                         break
@@ -364,11 +364,11 @@ class RailProber:
         over = f"{_TIME_OVER} all rails were measured for what they lose ({PROBE_TIME.name})"
         return replace(findings, sentence=f"{findings.sentence}; {over}") if is_late else findings
 
-    def _is_over(self, held: Held) -> bool:
+    def _is_over(self, held: HeldPair) -> bool:
         """Return whether the time of all probes is over. A job of their own is as long as all its probes."""
         return held.is_seen and held.clock() >= self.until_s
 
-    def _lost(self, held: Held, probe: Probe) -> LossProbe | None:
+    def _measure_loss(self, held: HeldPair, probe: Probe) -> LossProbe | None:
         resent = sent = 0
         for run in range(1, LOSSES.rounds + 1):
             if self._is_over(held):
@@ -390,7 +390,7 @@ class RailProber:
         launch = way.launch(probe.rail, (probe.node_a, probe.node_b))
         return Step(launch.env, [*self.place.front(launch, limit_s), *front, *way.words(launch, way.size_bytes)])
 
-    def streamed(self, probe: Probe, name: str, held: Held) -> tuple[str | None, bool]:
+    def measure_stream(self, probe: Probe, name: str, held: HeldPair) -> tuple[str | None, bool]:
         """Return what a stream from the first of two nodes printed, and whether it is known that it went that way.
 
         A stream that is started from here goes the way that was asked for. In a scheduler's job a launcher may use its
@@ -415,7 +415,7 @@ def started_again(texts: Sequence[str]) -> str:
     """Return how many probes were started again, and how many never began, by what each printed; empty if none."""
     again = [text for text in texts if STARTED_AGAIN in text]
     never = sum(never_began(text) for text in again)
-    said = f"{counted(len(again), 'probe')} started again after a bug of the launcher" if again else ""
+    said = f"{count_of(len(again), 'probe')} started again after a bug of the launcher" if again else ""
     return f"{said}, and {never} of them never began: they do not count" if never else said
 
 

@@ -5,14 +5,14 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from railyard.job.case import Case
-from railyard.job.kept import kept_of
+from railyard.job.kept_facts import kept_of
 from railyard.provision.rehearsal import form as rehearsal
-from railyard.provision.rehearsal import recorded
+from railyard.provision.rehearsal import recorded_run
 from railyard.results import run_folder
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record
 from railyard.rfm.checks.measure_again import Measurement
-from railyard.rfm.checks.runner import Asked, Left
+from railyard.rfm.checks.runner import CheckRequest, RunOutputs
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.site.topology import Leaves, leaves
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.runner import Runner
 
 
-def now() -> str:
+def current_time() -> str:
     """Return the time as records have it."""
     return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
@@ -38,12 +38,17 @@ def store(site: Site, record: Record) -> None:
 
 def store_untested(site: Site, test: TestId, runner: "Runner", reason: str) -> None:
     """Store that a test did not run, and why."""
-    record = untested_record(test, reason, run=run_folder.run_id(), time=now())
+    record = untested_record(test, reason, run=run_folder.run_id(), time=current_time())
     store(site, replace(record, environment=runner.environment(None), replayed=runner.replayed))
 
 
 def store_run(
-    runner: "Runner", asked: Asked, made: Measurement, found: Assessment, words: tuple[str, ...], left: Left
+    runner: "Runner",
+    asked: CheckRequest,
+    made: Measurement,
+    found: Assessment,
+    words: tuple[str, ...],
+    left: RunOutputs,
 ) -> None:
     """Store a run with its output, and what ``asked`` told the benchmark; ``words`` are its command.
 
@@ -62,14 +67,14 @@ def store_run(
     record = record_of(
         found,
         run=run_folder.run_id(),
-        time=now(),
+        time=current_time(),
         elapsed_s=round(made.elapsed_s, 2),
         environment=runner.environment(made.evidence),
         command=words,
         output=output,
     )
     record = replace(
-        record, pairs=None if pairs is None else pairs.record, rehearsed_output=recorded.describe_stage(left.stage)
+        record, pairs=None if pairs is None else pairs.record, rehearsed_output=recorded_run.describe_stage(left.stage)
     )
     store(case.site, replace(record, **runner.circumstances(made.evidence, case.launch, made.started)))
 
@@ -77,5 +82,5 @@ def store_run(
 def _leaves(case: Case) -> Leaves:
     """Return each node's leaf switch, if the system's file or the kept distances of the fabric say it."""
     system, fabric = case.site.system, case.site.system.fabrics[case.fabric]
-    devices = [rail.device for rail in fabric.used(case.rails, case.test.policy)]
+    devices = [rail.device for rail in fabric.used_rails(case.rails, case.test.policy)]
     return leaves(case.site.home, system.system, case.fabric, fabric.leaf_switches, devices)

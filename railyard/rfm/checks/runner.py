@@ -1,7 +1,7 @@
 """What makes a check's output: what it is given, the job that follows from that, and what the job leaves.
 
-Two have the same methods: ``Measured`` runs the benchmark itself on the system's nodes, ``Replayed`` plays a recording.
-A test chooses one of them once, by ``runner_of``; nothing else asks which it is.
+Two have the same methods: ``MeasuredRun`` runs the benchmark itself on the system's nodes, ``ReplayedRun`` plays a
+recording. A test chooses one of them once, by ``runner_of``; nothing else asks which it is.
 """
 
 import shlex
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from railyard.base.bounded_file import read_bounded, too_long
 from railyard.job import environment, node_facts, output_bound, rank_nics
 from railyard.job.command import Command
-from railyard.job.gpu_pair_steps import Ended
+from railyard.job.gpu_pair_steps import EndedStep
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import FOLDER
 from railyard.parsers.parsed import ParseError
@@ -21,10 +21,10 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 
 if TYPE_CHECKING:
-    from railyard.rfm.checks.measured import Measured
-    from railyard.rfm.checks.replayed import Replayed
+    from railyard.rfm.checks.measured_run import MeasuredRun
+    from railyard.rfm.checks.replayed_run import ReplayedRun
 
-    Runner: TypeAlias = Measured | Replayed
+    Runner: TypeAlias = MeasuredRun | ReplayedRun
 
 #: Files beside the job's script: the counter reader, the folder of what it reads, what ``ldd`` printed about the
 #: benchmark, what the launcher printed about itself, and the hosts that the scheduler gave the job.
@@ -37,7 +37,7 @@ HOSTS = "hosts.txt"
 EXIT_CODE = "exit-code.txt"
 
 
-class Asked(Protocol):
+class CheckRequest(Protocol):
     """What a check says about its benchmark; every check has these."""
 
     tool: Any
@@ -97,7 +97,7 @@ class PlannedJob:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class RunOutputs:
     """What is there when a job has ended: ReFrame's job, its folder, the names of its two outputs, and its tag."""
 
     job: Any
@@ -145,19 +145,19 @@ class Left:
         texts = self.of_nodes(".facts")
         return tuple(facts for text in texts if (facts := node_facts.parse(text, self.tag)) is not None)
 
-    def environments(self) -> tuple[environment.Found, ...]:
+    def environments(self) -> tuple[environment.RankEnvironment, ...]:
         """Return the variables of the benchmark's process on each node in this very job."""
         texts = self.of_nodes(environment.SUFFIX)
         return tuple(found for text in texts if (found := environment.parse(text, self.tag)) is not None)
 
-    def steps(self) -> tuple[Ended, ...]:
+    def steps(self) -> tuple[EndedStep, ...]:
         """Return the steps that the job's one process started, in the order in which it printed them."""
         try:
             tables = gpu_pairs.parse(self.text(self.stdout)).tables
         except ParseError:
             return ()
         return tuple(
-            Ended(
+            EndedStep(
                 step,
                 self.text(step.log),
                 tuple(text_of(file) for file in sorted((self.stage / FOLDER / step.name).glob("*.counters"))),
@@ -186,10 +186,10 @@ def text_of(path: Path) -> str:
 
 def runner_of(site: Site, test: TestId, dry: bool = False) -> "Runner":
     """Return what makes the output of a test on this system; a ``dry`` run makes no output."""
-    from railyard.rfm.checks.measured import Measured
-    from railyard.rfm.checks.replayed import Replayed
+    from railyard.rfm.checks.measured_run import MeasuredRun
+    from railyard.rfm.checks.replayed_run import ReplayedRun
 
-    return Replayed(site, test) if site.system.provider == "replay" else Measured(site, test, dry)
+    return ReplayedRun(site, test) if site.system.provider == "replay" else MeasuredRun(site, test, dry)
 
 
 def quote_words(words: Iterable[str]) -> tuple[str, ...]:

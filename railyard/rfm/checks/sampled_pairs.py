@@ -54,7 +54,7 @@ class SampledPairsCheck(PairsCheck):
         if not self._is_scheduled:
             files[node_pair_steps.NODES] = "".join(f"{node}\n" for node in self._plan.launch.nodes)
         if self.nightly:
-            files[node_pair_steps.USED] = self._used()
+            files[node_pair_steps.USED] = self._past_pairs()
         return files
 
     def before(self, program: str) -> list[str]:
@@ -62,7 +62,7 @@ class SampledPairsCheck(PairsCheck):
         from railyard.job.probe_job import lists_nodes
 
         listed = lists_nodes(self.site.system.scheduler) if self._is_scheduled else None
-        return node_pair_steps.plan_sample(self._asked(), listed)
+        return node_pair_steps.plan_sample(self._sample_options(), listed)
 
     def after(self) -> list[str]:
         """Return the lines that measure what the screening asks for after the sample."""
@@ -70,7 +70,9 @@ class SampledPairsCheck(PairsCheck):
         rails = {rail: self.launch_line(rail) for rail in meant} if len(meant) > 1 else {}
         program = shlex.quote(self.runner.program(self.tool, self.programs))
         words, again = self.words(size, self.window, self.exchanges), self.words(size, self.window // 2, 0)
-        made = node_pair_steps.Sample(self.launch_line(), rails, program, words, again, self._asked(), self.budget_s)
+        made = node_pair_steps.Sample(
+            self.launch_line(), rails, program, words, again, self._sample_options(), self.budget_s
+        )
         return made.after(str(self.stdout))
 
     @property
@@ -90,9 +92,9 @@ class SampledPairsCheck(PairsCheck):
         """What decides after a run, also after a pass: the screening."""
         from railyard.rfm.checks.node_pair_prober import SampleProber
         from railyard.verdict.blame.screening.model import Budget
-        from railyard.verdict.screened_pairs import Sampled
+        from railyard.verdict.screened_pairs import SampleOrigin
 
-        made = Sampled("nightly" if self.nightly else "budget", Budget(self.measuring_s, self.round_s),
+        made = SampleOrigin("nightly" if self.nightly else "budget", Budget(self.measuring_s, self.round_s),
                        planned_here=not self.nightly, began=f"{self._clock.started:%Y-%m-%dT%H:%M:%SZ}",
                        ended=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
         return SampleProber(self.rail_prober, made, self.leaves(), self._up_links)
@@ -105,7 +107,7 @@ class SampledPairsCheck(PairsCheck):
     def _up_links(self) -> int | None:
         return self.site.system.fabrics[self.current_partition.name].up_links
 
-    def _asked(self) -> list[str]:
+    def _sample_options(self) -> list[str]:
         """Return the options of ``railyard pairs next`` for a sample."""
         meant, least = self._plan.launch.meant, self.least()
         options = ["--budget", f"{self.measuring_s:.3f}s", "--round", f"{self.round_s:.3f}"]
@@ -117,11 +119,11 @@ class SampledPairsCheck(PairsCheck):
             options += ["--nightly", str(self.nightly), "--used", node_pair_steps.USED]
         return [shlex.quote(word) for word in options]
 
-    def _used(self) -> str:
+    def _past_pairs(self) -> str:
         """Return the pairs of the last nights, the oldest first, with a blank line between nights."""
-        from railyard.verdict.pair_coverage import lately, used_text
+        from railyard.verdict.pair_coverage import recent_nights, used_text
 
-        return used_text(lately(self.site.home, self.site.system.system, self.current_partition.name, DAYS)[0])
+        return used_text(recent_nights(self.site.home, self.site.system.system, self.current_partition.name, DAYS)[0])
 
 
 def enough_s(nodes: int, round_s: float) -> float:

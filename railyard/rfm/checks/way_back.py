@@ -15,7 +15,7 @@ from railyard.base.hostlist import label
 from railyard.job import probe_job
 from railyard.job.launch import Launch, counter_drivers, counters_can_prove
 from railyard.rfm.checks.plan import Plan
-from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here, InJob, NodesJob, Series, name_of
+from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, InJob, LocalPlace, NodesJob, Series, name_of
 from railyard.rfm.checks.prober import RailProber, sent_by
 from railyard.site.systems.jobs import FAMILIES
 from railyard.verdict.blame.suspects import Probe
@@ -58,7 +58,9 @@ class WayBack:
         return files, self._lines(scheduler)
 
     def _lines(self, scheduler: str) -> tuple[str, ...]:
-        unset = "".join(f" -u {name}" for name in self.launch.env if name not in self._alone(self.launch.meant[0]).env)
+        unset = "".join(
+            f" -u {name}" for name in self.launch.env if name not in self._single_rail_launch(self.launch.meant[0]).env
+        )
         left = f"{self.limit_s - _LEFT_S} - SECONDS"  # bash's own clock of the job's script
         within = f"$(({left} < {_WITHIN_S} ? {left} : {_WITHIN_S}))"
         words = f'sh {probe_job.SCRIPT} {_JOB} "{within}" 0 {shlex.join(_NOBODY)}'
@@ -96,7 +98,7 @@ class WayBack:
     def _drivers(self) -> Mapping[str, str]:
         return counter_drivers(self.rails.site)
 
-    def _alone(self, rail: str) -> Launch:
+    def _single_rail_launch(self, rail: str) -> Launch:
         assert self.rails.one_way is not None
         return self.rails.one_way.launch(rail, probe_job.PARTNERS)
 
@@ -109,7 +111,7 @@ def of_plan(plan: Plan, rails: RailProber) -> WayBack | None:
     went, it would prove nothing. ``rails`` measures the test's rails.
     """
     system = plan.site.system
-    is_asked = system.scheduler in FAMILIES and system.provider != "replay" and not isinstance(rails.place, Here)
+    is_asked = system.scheduler in FAMILIES and system.provider != "replay" and not isinstance(rails.place, LocalPlace)
     if not is_asked or plan.ranks.total != 2 * plan.ranks.per_node:
         return None
     if not plan.launch.meant or not counters_can_prove(plan.site, plan.test.fabric):

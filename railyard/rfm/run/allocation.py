@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.provision.testbed.slurm_texts import client_variables, slurm_folder
 from railyard.site.matrix import Need
 from railyard.site.systems.jobs import is_slurm
@@ -39,7 +39,7 @@ class Estimate:
     @property
     def words(self) -> str:
         """``12 jobs, at most 48 node-minutes``."""
-        return f"{counted(self.jobs, 'job')}, at most {math.ceil(self.node_minutes)} node-minutes"
+        return f"{count_of(self.jobs, 'job')}, at most {math.ceil(self.node_minutes)} node-minutes"
 
 
 def estimate(system: System, checks: Sequence[str], asked: Mapping[str, Need]) -> Estimate:
@@ -84,7 +84,7 @@ def salloc_words(system: System, found: Estimate, salloc: str = "salloc") -> lis
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class StartWords:
     """Words before ReFrame's own, and variables for them; a run of single jobs has neither."""
 
     front: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ def ask(
     one_allocation: bool,
     budget: float | None,
     echo: Callable[[str], None],
-) -> Asked:
+) -> StartWords:
     """Say what a run under a scheduler takes at most, and return how ReFrame is started.
 
     In a job of Slurm the allocation is that job's own. Raises RailyardError if the run is over the budget, if there is
@@ -111,29 +111,29 @@ def ask(
             f"--one-allocation: found the scheduler {system.scheduler} of {system.system}, expected Slurm; leave it out"
         )
     if system.provider == "replay" or not (is_slurm(system.scheduler) or budget is not None):
-        return Asked()
+        return StartWords()
     found = estimate(system, [case.check for case in promised], {need.check: need for need in needs()})
     refused = over_budget(found, budget)
     if refused is not None:
         raise RailyardError(refused)
     echo(f"{found.words}{': steps of one allocation' if one_allocation else ''}")
     if not one_allocation:
-        return Asked()
+        return StartWords()
     there = os.environ.get("SLURM_JOB_NUM_NODES")
     if there is not None:
-        return _inside(found, int(there))
+        return _start_inside(found, int(there))
     if system.provider != "testbed":
-        return Asked(tuple(salloc_words(system, found)))
+        return StartWords(tuple(salloc_words(system, found)))
     path = os.environ.get("PATH", os.defpath)
     variables = {name: text.replace("$PATH", path) for name, text in client_variables(home).items()}
-    return Asked(tuple(salloc_words(system, found, str(slurm_folder(home) / "bin" / "salloc"))), variables)
+    return StartWords(tuple(salloc_words(system, found, str(slurm_folder(home) / "bin" / "salloc"))), variables)
 
 
-def _inside(found: Estimate, there: int) -> Asked:
+def _start_inside(found: Estimate, there: int) -> StartWords:
     """Return how ReFrame is started in the allocation that is there. Raises RailyardError if it is too small."""
     if there < found.nodes:
         raise RailyardError(
-            f"--one-allocation: found an allocation of {counted(there, 'node')} around this run, "
+            f"--one-allocation: found an allocation of {count_of(there, 'node')} around this run, "
             f"expected {found.nodes} or more for its largest test; request more, or start it outside of any job"
         )
-    return Asked(INSIDE)
+    return StartWords(INSIDE)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.clean_text import clean
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.rfm.run.reframe import promised_cases
 from railyard.site.test_id import TestId
 
@@ -73,10 +73,10 @@ def script_lines(scripts: Sequence[Path], cases: int, stage: Path | None) -> lis
     """Return the lines about the scripts of ``cases`` tests: how many, in which folder, and the first one."""
     below = "" if stage is None else f" below {stage}"
     if not scripts:
-        return [f"no job script was written{below} for {counted(cases, 'test')}: ReFrame's lines above say why"]
+        return [f"no job script was written{below} for {count_of(cases, 'test')}: ReFrame's lines above say why"]
     first = scripts[0]
     lines = clean(first.read_text(encoding="utf-8", errors="replace")).splitlines()
     text = [line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]} …" for line in lines[:MOST_LINES]]
     if len(lines) > MOST_LINES:
-        text.append(f"… {counted(len(lines) - MOST_LINES, 'more line')}")
-    return [f"{counted(len(scripts), 'job script')} of {counted(cases, 'test')}{below}; {first}:", "", *text]
+        text.append(f"… {count_of(len(lines) - MOST_LINES, 'more line')}")
+    return [f"{count_of(len(scripts), 'job script')} of {count_of(cases, 'test')}{below}; {first}:", "", *text]

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import CHECKS, part
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.rfm.checks.numbers import SET_BY_CHECKS
 from railyard.site.matrix import Need
 from railyard.site.policies import DEFAULT, policies
@@ -84,13 +84,13 @@ def check_places(words: Words, home: Path) -> tuple[Path, ...]:
     return tuple(map(Path, words.checkpath)) or (part(home, CHECKS),)
 
 
-class _Refused(Exception):
+class _Refusal(Exception):
     pass
 
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise _Refused
+        raise _Refusal
 
 
 @cache
@@ -112,7 +112,7 @@ def read(options: Sequence[str]) -> Words:
     """
     try:
         return _parser().parse_known_args(options, Words())[0]
-    except _Refused:
+    except _Refusal:
         return _parser().parse_args([], Words())
 
 
@@ -153,7 +153,7 @@ def refuse_unknown(words: Words, system: System, fabric: str | None = None) -> N
     counts = [str(count) for count in sorted({count for each in fabrics.values() for count in each.counts})]
     where = f"{system.system}:{fabric}" if fabric else system.system
     named = [(f"-n {text}", _RAILS.findall(text)) for text in words.name]
-    named += [(f"-P {text}", _assigned(text, "rails")) for text in words.parameterize]
+    named += [(f"-P {text}", _assigned_values(text, "rails")) for text in words.parameterize]
     for option, asked in named:
         for count in asked:
             if count not in counts:
@@ -193,7 +193,7 @@ def _refuse_numbers(words: Words, system: System) -> None:
         if found is None or found["name"] != NODES or not found["value"].isdecimal() or system.provider == "host":
             continue
         if int(found["value"]) > system.nodes.number:
-            there = counted(system.nodes.number, "node")
+            there = count_of(system.nodes.number, "node")
             raise RailyardError(f"-S {text}: found {found['value']} nodes, expected at most {there} of {system.system}")
 
 
@@ -250,7 +250,7 @@ def _with_words(words: Words, need: Need) -> Need:
         return need
     # A check that gets its numbers from `-S` takes none from the system's file.
     takes = replace(need.takes, fewest=0 if NODES in given else need.takes.fewest, ranks=RANKS not in given)
-    return replace(need.asked(given.get(NODES), given.get(RANKS)), takes=takes)
+    return replace(need.with_counts(given.get(NODES), given.get(RANKS)), takes=takes)
 
 
 def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where: str) -> None:
@@ -262,7 +262,7 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
     ]
     known = {DEFAULT, *(policy for each in there for policy in each)}
     named = {policy for each in there for policy in each[1:]}
-    asked = [(f"-P {text}", _assigned(text, "policy"), known) for text in words.parameterize]
+    asked = [(f"-P {text}", _assigned_values(text, "policy"), known) for text in words.parameterize]
     asked += [(f"-n {text}", _POLICY.findall(text), named) for text in words.name]
     for option, found, allowed in asked:
         for policy in found:
@@ -283,6 +283,6 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
             raise RailyardError(f'{option}: found "{policy}", expected {expected}')
 
 
-def _assigned(text: str, name: str) -> list[str]:
+def _assigned_values(text: str, name: str) -> list[str]:
     found = _ASSIGNED.fullmatch(text)
     return found["values"].split(",") if found and found["name"] == name else []

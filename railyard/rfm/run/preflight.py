@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.errors import SetupError
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
 from railyard.job.slurm import why_never, why_shared
-from railyard.provision.installed import installed, mpi_of
+from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.mpi_prefixes import SOURCES, prefix_of
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
-from railyard.site.systems.rehearsed import current_rehearsal
+from railyard.site.systems.rehearsed_system import current_rehearsal
 from railyard.site.test_id import TestId
 from railyard.stacks.table import STACKS
 
@@ -62,7 +62,7 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
         raise SetupError(_sentences(unfit))
     for stack, why in unfit.items():
         failing = sum(case.stack == stack for case in promised)
-        echo(f"warning: {stack}: {why}; {counted(failing, 'test')} of this run will fail because of it")
+        echo(f"warning: {stack}: {why}; {count_of(failing, 'test')} of this run will fail because of it")
     return unfit
 
 
@@ -86,7 +86,7 @@ def ask_for_scripts(site: Site, promised: Sequence[TestId]) -> None:
     unfit: dict[str, str] = {}
     for case in promised:
         try:
-            installed(site, case.stack)
+            find_stack(site, case.stack)
         except SetupError as error:
             unfit[case.stack] = str(error)
     if unfit and all(case.stack in unfit for case in promised):
@@ -121,7 +121,7 @@ def _why_not_installed(site: Site, stack: str) -> str | None:
     system, entry = site.system, site.system.stacks[stack]
     starts = system.launcher in (*TESTBEDS, *OWN_LAUNCHERS) and not STACKS[stack].pair
     try:
-        tools = [path for path in installed(site, stack).tools.values() if Path(path).is_absolute()]
+        tools = [path for path in find_stack(site, stack).tools.values() if Path(path).is_absolute()]
         wanted = [mpi_of(site, stack).launcher] if starts else []
     except SetupError as error:
         return str(error)

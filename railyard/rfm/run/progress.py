@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from railyard.base.terminal import fold_words
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.results.report.summary import key_figure
@@ -37,7 +37,7 @@ class Progress:
         self._width = width
         self._said: set[str] = set()
 
-    def ended(self, line: str) -> str | None:
+    def end_line(self, line: str) -> str | None:
         """Return what to print for a line from ReFrame; None if no test ended there, or only a build that succeeded."""
         found = ENDED.match(warnings.ANSI.sub("", line))
         if found is None or (found["word"] == "OK" and _BUILD in found["case"]):
@@ -47,15 +47,15 @@ class Progress:
         case = _HASH.sub(" ", found["case"])
         record = self._newest(case)
         if record is not None:
-            return self._fitted(f"{count} {_row(record)}".rstrip(), hanging)
-        shown = self._fitted(f"{count} {_WORDS.get(found['word'], found['word'].lower()):<10} {case}", hanging)
+            return self._fit_line(f"{count} {_row(record)}".rstrip(), hanging)
+        shown = self._fit_line(f"{count} {_WORDS.get(found['word'], found['word'].lower()):<10} {case}", hanging)
         why = found["why"]
         if not why or why in self._said:
             return shown
         self._said.add(why)
         return f"{shown}\n{fold_words(why, self._width, hanging, hanging)}"
 
-    def _fitted(self, text: str, hanging: str) -> str:
+    def _fit_line(self, text: str, hanging: str) -> str:
         """Return a line of columns: without alignment if that is too wide, and folded if it still is."""
         if len(text) <= self._width:
             return text
@@ -72,7 +72,7 @@ class Progress:
 def _row(record: Record) -> str:
     """Return a test's state, place, benchmark and key figure, in the numbers and words of the verdict table."""
     policy = named_policy(record.case)
-    rails = f"{counted(record.rails, 'rail'):<7}{f', {policy}' if policy else ''}"
+    rails = f"{count_of(record.rails, 'rail'):<7}{f', {policy}' if policy else ''}"
     figure = key_figure(record)
     value = "" if figure is None else f"{figure_number(figure)} {figure.unit}"
     state = f"{state_words(record):<{10 if record.no_measurement is None else 14}}"

@@ -81,9 +81,9 @@ def _settle(case: TestId, record: Record | None, result: RanCase | None, lost: s
         return record
     if result.result not in _AGREES[record.state]:
         state: State = "xfail" if result.result == "xfail" else "fail"
-        return _overruled(record, state, _sentence(result))
+        return _overrule(record, state, _sentence(result))
     if record.state in ("pass", "report-only") and result.failed_before:
-        return _overruled(record, "fail", _only_on_a_retry(result))
+        return _overrule(record, "fail", _only_on_a_retry(result))
     return record
 
 
@@ -128,10 +128,10 @@ def _beside_a_failure(record: Record) -> Record:
     """Return the record of a case with an earlier, failed record, as if two runs wrote to one folder."""
     if record.state not in ("pass", "report-only"):
         return record
-    return _overruled(record, "fail", "passed, and another record of it in this run failed: it ran more than once")
+    return _overrule(record, "fail", "passed, and another record of it in this run failed: it ran more than once")
 
 
-def _overruled(record: Record, state: State, sentence: str) -> Record:
+def _overrule(record: Record, state: State, sentence: str) -> Record:
     fails = state == "fail"
     own = replace(record.verdict, sentence=sentence, remarks=())
     verdict = replace(own, rule=1 if fails else None, class_="set-up" if fails else None)

@@ -19,7 +19,7 @@ from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
-from railyard.rfm.run import output, unmatched, warnings
+from railyard.rfm.run import output, unmatched_options, warnings
 from railyard.rfm.run.options import read
 from railyard.rfm.run.reconcile import none_began, settle
 from railyard.site.test_id import TestId
@@ -117,11 +117,11 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
     if nothing:
         raise RailyardError("\n".join(nothing))
     words, checks = read(command), part(Path(env.get(HOME_VARIABLE, ".")), CHECKS)
-    unknown = unmatched.unknown_names(words, cases, checks)
+    unknown = unmatched_options.unknown_names(words, cases, checks)
     if unknown:
         raise RailyardError("\n".join((*unknown, *problems)))
     if not cases:
-        why = output.drop_lines(text) or unmatched.nothing_selected(words, _system_of(command), checks)
+        why = output.drop_lines(text) or unmatched_options.nothing_selected(words, _system_of(command), checks)
         raise RailyardError("\n".join((*why, *problems)))
     return cases, problems
 
@@ -190,7 +190,7 @@ def run(
     ran = output.ran_cases(report, text)
     recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
     seen = recorded.records if recorded else ()
-    final = settle(promise.cases, ran, seen, run=run_id, time=_now(), stopped=output.what_stopped(text))
+    final = settle(promise.cases, ran, seen, run=run_id, time=_current_time(), stopped=output.what_stopped(text))
     if promise.replayed is not None:
         final = tuple(replace(one, replayed=one.replayed or promise.replayed) for one in final)
     if promise.rehearsal is not None:
@@ -258,7 +258,7 @@ def _ending_with_us(command: Sequence[str]) -> list[str]:
     return [setpriv, "--pdeathsig", "INT", "--", *command] if setpriv else list(command)
 
 
-def _now() -> str:
+def _current_time() -> str:
     return f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
 
 

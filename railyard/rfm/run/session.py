@@ -12,24 +12,24 @@ from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import HOME_VARIABLE, runs_folder
 from railyard.base.terminal import colour, fold_words, line_width, width
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.job.slurm import note_nodes
 from railyard.provision.rehearsal.form import current
 from railyard.provision.replay.index import replayed_from
 from railyard.provision.replay.origin import REPLAYED
+from railyard.provision.spack.build_requests import offer
 from railyard.provision.spack.prepare import Getting
-from railyard.provision.spack.wanted import offer
-from railyard.provision.testbed.lifecycle import provided, terminated_as_interrupted
+from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted
 from railyard.provision.testbed.needs import namespaces_refused
 from railyard.results import relations
 from railyard.results.cost import costs_of_run
 from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
-from railyard.results.record.promised import promised as promises
+from railyard.results.record.run_promise import hold_promise as promises
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
 from railyard.rfm.run import preflight
-from railyard.rfm.run.allocation import Asked, ask
+from railyard.rfm.run.allocation import StartWords, ask
 from railyard.rfm.run.dry_run import dry_run, without_actions
 from railyard.rfm.run.options import (
     LEFT_OUT,
@@ -53,13 +53,13 @@ from railyard.rfm.run.reframe import (
     reframe_command,
     run,
 )
-from railyard.rfm.waiting import Silence, shown_silence
-from railyard.site.matrix import Cell, Need, asked_for, matrix, untaken
+from railyard.rfm.wait_notes import Silence, shown_silence
+from railyard.site.matrix import Cell, Need, asked_for, find_untaken, matrix
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems, replays_all
 from railyard.site.systems.model import System
-from railyard.site.systems.module_system import FIX, unloaded
+from railyard.site.systems.module_system import FIX, find_unloaded
 from railyard.site.test_id import TestId, named_policy
 
 DEFAULT_SYSTEM = "virtual"
@@ -155,7 +155,7 @@ class Session:
         self.options = options
         self.echo = echo
         self.folder: Path | None = None  # the run's, once it has one
-        self._asked = Asked()
+        self._asked = StartWords()
 
     def run(self) -> Outcome:
         """Return the outcome of the run. Raises RailyardError for wrong input and for a set-up that cannot work."""
@@ -212,7 +212,7 @@ class Session:
         preflight.note(unfit_stacks, folder)
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing)
-        self._tell(f"{counted(len(promised), 'test')} on {system.system}: {system.description}")
+        self._tell(f"{count_of(len(promised), 'test')} on {system.system}: {system.description}")
         if left_out:
             self._tell(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")
         if system.provider == "replay":
@@ -223,7 +223,12 @@ class Session:
             self._tell(more)
         began = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
         noted = promises(folder, system.system, began, [str(case) for case in promised])
-        with noted, terminated_as_interrupted(), provided(self.home, system, self.echo), shown_silence(folder) as quiet:
+        with (
+            noted,
+            terminated_as_interrupted(),
+            provide_testbed(self.home, system, self.echo),
+            shown_silence(folder) as quiet,
+        ):
             unfit = note_nodes(system, self.home, folder, self.echo)
             replayed = REPLAYED if system.provider == "replay" else None
             rehearsed = current()
@@ -291,9 +296,9 @@ class Session:
     def _say_ended(self, progress: Progress, quiet: Silence) -> Callable[[str], None]:
         def say(line: str) -> None:
             quiet.read(line)
-            said = progress.ended(line)
+            said = progress.end_line(line)
             if said is not None:
-                quiet.printed()
+                quiet.restart()
                 self.echo(said)
 
         return say
@@ -330,7 +335,7 @@ def _refuse_numbers(home: Path, options: SessionOptions, system: System, promise
         return
     known = needs(*check_places(words, home))
     refuse_untaken(words, promised, known)
-    for sentence in untaken(system, known):
+    for sentence in find_untaken(system, known):
         raise RailyardError(f"systems/{system.system}.yaml: {sentence}")
 
 
@@ -338,7 +343,7 @@ def _refuse_unloaded(system: System, promised: tuple[TestId, ...]) -> None:
     """Raise SetupError if nothing would load the modules of a stack that should run; a rehearsal loads none."""
     if current() is not None:
         return
-    for stack, why in unloaded(system):
+    for stack, why in find_unloaded(system):
         if any(case.stack == stack for case in promised):
             raise SetupError(f"systems/{system.system}.yaml: {why}; {FIX}")
 

@@ -31,7 +31,7 @@ OTHER_SKIP = re.compile(r"skipping (?P<what>.*)")
 
 
 @dataclass(frozen=True, slots=True)
-class Warned:
+class CodeWarning:
     """One warning: its first line, the lines below it, and where the user's code raised."""
 
     head: str
@@ -58,7 +58,7 @@ class Sources:
                     return file
         return None
 
-    def shown(self, file: Path) -> str:
+    def format_path(self, file: Path) -> str:
         """Return a file's path as a person in ReFrame's working folder would write it."""
         return str(file.relative_to(self.folder)) if file.is_relative_to(self.folder) else str(file)
 
@@ -76,7 +76,7 @@ def warnings(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(sentence for block in blocks for sentence in _sentences(block, sources, unresolved)))
 
 
-def _blocks(text: str) -> Iterator[Warned]:
+def _blocks(text: str) -> Iterator[CodeWarning]:
     lines = text.splitlines()
     for index, line in enumerate(lines):
         if not line.startswith("WARNING: "):
@@ -88,7 +88,7 @@ def _blocks(text: str) -> Iterator[Warned]:
             below.append(following)
         located = LOCATION.match(below[0]) if below else None
         head = RERUN.sub("", line.removeprefix("WARNING: "))
-        yield Warned(
+        yield CodeWarning(
             head.removesuffix(":"),
             tuple(below),
             Path(located["path"]) if located else None,
@@ -96,7 +96,7 @@ def _blocks(text: str) -> Iterator[Warned]:
         )
 
 
-def _sentences(block: Warned, sources: Sources, unresolved: dict[str, str]) -> list[str]:
+def _sentences(block: CodeWarning, sources: Sources, unresolved: dict[str, str]) -> list[str]:
     if found := LOST_FILE.match(block.head):
         return [_lost_file(sources.folder / found["file"], found["why"], block, sources)]
     if found := LOST_CLASS.match(block.head):
@@ -121,17 +121,18 @@ def _plain_sentence(head: str) -> list[str]:
     return []
 
 
-def _lost_file(file: Path, why: str, block: Warned, sources: Sources) -> str:
+def _lost_file(file: Path, why: str, block: CodeWarning, sources: Sources) -> str:
     content = _read(file)
     names = ", ".join(REGISTERED.findall(content)) or "no class that could be named"
-    return f"{sources.shown(file)}: this file was not loaded, and with it {names}: {why}{_at(block, file, content)}"
+    place = _format_place(block, file, content)
+    return f"{sources.format_path(file)}: this file was not loaded, and with it {names}: {why}{place}"
 
 
-def _lost_class(name: str, why: str, block: Warned, sources: Sources) -> str:
+def _lost_class(name: str, why: str, block: CodeWarning, sources: Sources) -> str:
     cls = SUFFIX.sub("", name)
     file = sources.file_of(cls)
-    where = f"{sources.shown(file)}: " if file else ""
-    return f"{where}{cls} was not loaded: {why}{_at(block, file, _read(file) if file else '')}"
+    where = f"{sources.format_path(file)}: " if file else ""
+    return f"{where}{cls} was not loaded: {why}{_format_place(block, file, _read(file) if file else '')}"
 
 
 def _lost_dependent(line: str, sources: Sources, unresolved: dict[str, str]) -> str:
@@ -142,11 +143,11 @@ def _lost_dependent(line: str, sources: Sources, unresolved: dict[str, str]) -> 
     on = lacking.get(dropped["cls"])
     why = f"it depends on {on}, which is not there" if on else "it depends on a test that was dropped"
     file = sources.file_of(dropped["cls"])
-    where = f"{sources.shown(file)}: " if file else ""
+    where = f"{sources.format_path(file)}: " if file else ""
     return f"{where}{dropped['case']} was dropped: {why}"
 
 
-def _at(block: Warned, file: Path | None, content: str) -> str:
+def _format_place(block: CodeWarning, file: Path | None, content: str) -> str:
     """Return where the user's code raised: the line and the class around it, and the file if it is another."""
     if block.path is None or block.line is None:
         return ""

@@ -103,23 +103,23 @@ def scalar_band(
     return Band(entry_id, kind, metric, unit, source, None, bound, *sizes, ())
 
 
-def shared(band: Band, by: float) -> Band:
+def share_band(band: Band, by: float) -> Band:
     """Return a band with its bounds divided by a network's blocking, which its source then names; unchanged for 1.
 
     Between the two halves of a network, each gets so many times less than its cards give.
     """
     if by == 1:
         return band
-    points = None if band.points is None else {size: _divided(bound, by) for size, bound in band.points.items()}
+    points = None if band.points is None else {size: _divide_bound(bound, by) for size, bound in band.points.items()}
     return replace(
         band,
         source=f"{band.source}; divided by {by:g}, the fabric's blocking",
         points=None if points is None else MappingProxyType(points),
-        everywhere=None if band.everywhere is None else _divided(band.everywhere, by),
+        everywhere=None if band.everywhere is None else _divide_bound(band.everywhere, by),
     )
 
 
-def _divided(bound: Bound, by: float) -> Bound:
+def _divide_bound(bound: Bound, by: float) -> Bound:
     low, high, target = (None if value is None else value / by for value in (bound.low, bound.high, bound.target))
     ends = None if bound.ends is None else (bound.ends[0] / by, bound.ends[1] / by)
     return Bound(low, high, target, ends)

@@ -7,7 +7,7 @@ from railyard.base.errors import did_you_mean
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
@@ -21,7 +21,7 @@ from railyard.site.references.model import (
     Entry,
     ExpectedFailure,
     Fact,
-    Unbounded,
+    UnboundedSizes,
 )
 from railyard.site.systems.model import System
 from railyard.stacks.model import number_alone
@@ -86,7 +86,7 @@ def check_expected_failures(failures: tuple[ExpectedFailure, ...], system: Syste
         _check_names(failure, system, ("expected_failures", index), document)
 
 
-def check_unbounded(stated: tuple[Unbounded, ...], system: System, document: Document) -> None:
+def check_unbounded(stated: tuple[UnboundedSizes, ...], system: System, document: Document) -> None:
     """Raise InputError for the first statement about unbounded sizes that names something unknown to the system."""
     for index, one in enumerate(stated):
         path: Path_ = ("unbounded", index)
@@ -110,7 +110,7 @@ def _check_names(entry: Entry | ExpectedFailure, system: System, path: Path_, do
     for policy in entry.policy:
         number = number_alone(policy)
         if number is not None and number > most:
-            expected = f"a rail of {entry.fabric}, which has {counted(most, 'rail')}"
+            expected = f"a rail of {entry.fabric}, which has {count_of(most, 'rail')}"
             raise document.error((*path, "policy"), show(policy), expected)
         if number is not None and entry.rails not in ((), (1,)):
             expected = f"1 with the policy {policy}, which is one rail alone"
@@ -279,8 +279,8 @@ def _check_physics(entry: Entry, system: System, path: Path_, document: Document
         return
     reached = [] if entry.ends is None else [(entry.sizes.last, entry.ends[1], ("range",))]
     for size, value, where in [*demands(entry, system), *reached]:
-        if value > limit.at(size or 0) and (size is None or size >= limit.from_bytes):
-            found = f"{value:g} MB/s, above the physical limit of {counted(rails, 'rail')}"
+        if value > limit.bound_at(size or 0) and (size is None or size >= limit.from_bytes):
+            found = f"{value:g} MB/s, above the physical limit of {count_of(rails, 'rail')}"
             expected = f"at most {limit.value_mb_s:.1f} MB/s ({limit.terms})"
             raise document.error((*path, *where), found, expected)
 

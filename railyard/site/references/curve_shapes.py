@@ -11,13 +11,13 @@ from railyard.site.references.relation_state import RelationState as State
 _ROUNDING = 1e-9
 
 
-def _at(curve: Curve, size: int) -> str:
-    return f"{number(curve.at(size))} {curve.unit} at {message_size(size)}"
+def _format_size(curve: Curve, size: int) -> str:
+    return f"{number(curve.value_at(size))} {curve.unit} at {message_size(size)}"
 
 
 def _best_before(curve: Curve, size: int) -> int | None:
     """Return the size of the largest value below a size, the smallest such size; None if there is no smaller size."""
-    return max((each for each in curve.sizes if each < size), key=curve.at, default=None)
+    return max((each for each in curve.sizes if each < size), key=curve.value_at, default=None)
 
 
 def peak(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
@@ -26,9 +26,11 @@ def peak(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
     A curve that ends before that range, or has no value in it, fails: its peak was not seen.
     """
     assert relation.between is not None
-    best = max(curve.sizes, key=curve.at)
+    best = max(curve.sizes, key=curve.value_at)
     asked = f"expected a peak{relation.between.words}"
-    return ("pass" if relation.between.covers(best) else "fail"), f"{name} has its peak, {_at(curve, best)}; {asked}"
+    return (
+        "pass" if relation.between.covers(best) else "fail"
+    ), f"{name} has its peak, {_format_size(curve, best)}; {asked}"
 
 
 def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
@@ -39,7 +41,7 @@ def fall(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
         return "fail", f"{name} has no message size{relation.sizes.words} after another one, where it should fall"
     size = min(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
-    told = f"{_at(curve, size)} is {_format_depth(depth)} the {_at(curve, before)}"
+    told = f"{_format_size(curve, size)} is {_format_depth(depth)} the {_format_size(curve, before)}"
     state: State = "pass" if depth >= asked - _ROUNDING else "fail"
     verb = "falls" if state == "pass" else "does not fall"
     return state, f"{name} {verb}{relation.sizes.words}: {told}, expected at least {asked:.1%} less"
@@ -53,10 +55,10 @@ def dip(relation: Relation, name: str, curve: Curve) -> tuple[State, str]:
         return "fail", f"{name} has no message size{relation.sizes.words} after another one, where it should dip"
     size = max(depths, key=lambda each: depths[each][0])
     depth, before = depths[size]
-    told = f"{_at(curve, size)} is {_format_depth(depth)} the {_at(curve, before)}"
+    told = f"{_format_size(curve, size)} is {_format_depth(depth)} the {_format_size(curve, before)}"
     if depth < asked - _ROUNDING:
         return "fail", f"{name} does not dip{relation.sizes.words}: {told}, expected at least {asked:.1%} less"
-    if all(curve.at(each) < curve.at(before) for each in curve.sizes if each > size):
+    if all(curve.value_at(each) < curve.value_at(before) for each in curve.sizes if each > size):
         return "fail", f"{name} falls and does not come back: {told}, and no larger message reaches that value again"
     return "pass", f"{name} dips: {told}, expected at least {asked:.1%} less"
 
@@ -66,8 +68,8 @@ def _depths(relation: Relation, curve: Curve) -> dict[int, tuple[float, int]]:
     found = {}
     for size in filter(relation.sizes.covers, curve.sizes):
         before = _best_before(curve, size)
-        if before is not None and curve.at(before) > 0:
-            found[size] = (1 - curve.at(size) / curve.at(before), before)
+        if before is not None and curve.value_at(before) > 0:
+            found[size] = (1 - curve.value_at(size) / curve.value_at(before), before)
     return found
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from railyard.base.finding import Finding, problem, remark
-from railyard.base.wording import counted, listing, message_size, size_ranges
+from railyard.base.wording import count_of, listing, message_size, size_ranges
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, deciding_sizes, rate_sizes
 from railyard.benchmarks.table.micro import BENCHMARKS, tool
 from railyard.hardware.day_one import class_of
@@ -16,7 +16,7 @@ from railyard.site.test_id import TestId
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class MeasuredSizes:
     """The sizes, in bytes, that a test measures; ``bounds``: size with a bound on its first metric, and whose it is."""
 
     test: TestId
@@ -30,7 +30,7 @@ class Asked:
         return tuple(size for size in self.measured if size not in self.bounds)
 
 
-def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[Need]) -> Iterator[Asked]:
+def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[Need]) -> Iterator[MeasuredSizes]:
     """Yield for each test at which message sizes the references bound it; nothing for a report-only system."""
     system = references.system
     if system.report_only is not None:
@@ -50,7 +50,7 @@ def asked_sizes(references: References, cells: Iterable[Cell], needs: Sequence[N
         # A curve must be measured at each of its sizes.
         measured = tuple(sorted({*own, *(size for band in bands for size in band.required_sizes)}))
         bounds = {size: band.entry_id for size in measured for band in bands if band.covers(size)}
-        yield Asked(test, metric.name, measured, bounds)
+        yield MeasuredSizes(test, metric.name, measured, bounds)
 
 
 def has_day_one_band(benchmark: Benchmark, metric: Metric, link: Link) -> bool:
@@ -64,7 +64,7 @@ def has_day_one_band(benchmark: Benchmark, metric: Metric, link: Link) -> bool:
     return benchmark.pattern is not None if metric.shape == "collective" else benchmark.one_turn is not None
 
 
-def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
+def gaps(references: References, asked: Sequence[MeasuredSizes]) -> Iterator[Finding]:
     """Yield a finding for each metric and range of sizes without a bound, in tests that have a bound at other sizes.
 
     Short messages may be left to latency's references: that is a remark, or nothing if the file's ``unbounded`` has
@@ -95,7 +95,7 @@ def gaps(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
     yield from _untrue(references, asked)
 
 
-def _decides(references: References, one: Asked) -> bool:
+def _decides(references: References, one: MeasuredSizes) -> bool:
     """Return whether a metric has no bound at sizes that decide about it: then no run passes.
 
     Of a bandwidth, all that show the link's rate; of a time, a collective's largest size, else the smallest, unless the
@@ -116,10 +116,10 @@ def _words(tests: Sequence[TestId]) -> str:
     counts: dict[str, int] = {}
     for test in dict.fromkeys(tests):  # as installed and as Spack builds it
         counts[test.benchmark] = counts.get(test.benchmark, 0) + 1
-    return listing([f"{benchmark} ({counted(count, 'test')})" for benchmark, count in counts.items()])
+    return listing([f"{benchmark} ({count_of(count, 'test')})" for benchmark, count in counts.items()])
 
 
-def _untrue(references: References, asked: Sequence[Asked]) -> Iterator[Finding]:
+def _untrue(references: References, asked: Sequence[MeasuredSizes]) -> Iterator[Finding]:
     """Yield a finding for each entry of ``unbounded`` whose sizes have a bound, or are not measured."""
     where = references.system.system
     for index, said in enumerate(references.unbounded):

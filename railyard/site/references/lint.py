@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from itertools import chain, product
 
 from railyard.base.finding import Finding, problem, remark
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.table.micro import BENCHMARKS, fills_link
 from railyard.hardware.limits import class_floors
@@ -17,7 +17,7 @@ from railyard.site.references.load import References
 from railyard.site.references.model import ANY, BAD_CASE, Entry, Relation, Side, is_for
 from railyard.site.references.never_judged import never_judged
 from railyard.site.references.relation_checks import metric_of, sides
-from railyard.site.references.relation_forms import Measured, compare
+from railyard.site.references.relation_forms import MeasuredSide, compare
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
@@ -41,15 +41,15 @@ def findings(
     asked = [one for each, some in zip(both, running, strict=True) for one in asked_sizes(each, some, needs)]
     problems = [
         *_above_limit(references),
-        *_contradicted(references),
+        *_find_contradicted(references),
         *_dated_ahead(references, today),
         *_without_an_end(references, today),
         *_unreadable(references),
     ]
     remarks = [
-        *_unused(references, cells),
-        *_uncovered(references, cells),
-        *_expired(references, today),
+        *_find_unused(references, cells),
+        *_find_uncovered(references, cells),
+        *_find_expired(references, today),
         *_unbounded_gpus(references),
     ]
     found = (
@@ -93,7 +93,7 @@ def _above_limit(references: References) -> Iterator[str]:
             )
 
 
-def _contradicted(references: References) -> Iterator[str]:
+def _find_contradicted(references: References) -> Iterator[str]:
     """Yield relations that the entries' own figures break."""
     for relation in references.relations:
         if relation.form == "spread":
@@ -102,13 +102,13 @@ def _contradicted(references: References) -> Iterator[str]:
         if relation.form == "crossover" or len(both) < 2:  # figures at one end say nothing about the other end
             continue
         found = [[_of_entries(side, references.entries, relation, end) for end in (0, 1)] for side in both]
-        broken = [_broken(relation, known) for known in product(*found)]
+        broken = [_describe_broken(relation, known) for known in product(*found)]
         # Any figure within a range may be the true one, so the relation is only broken if it is broken at each end.
         if all(broken):
             yield f"{relation.id}: the entries' own figures break it: {broken[0]}"
 
 
-def _broken(relation: Relation, known: Sequence[Measured | None]) -> str:
+def _describe_broken(relation: Relation, known: Sequence[MeasuredSide | None]) -> str:
     """Return how these figures break a relation; empty if they do not, or if they have no message size in common."""
     measured = [each for each in known if each is not None]
     if len(measured) < 2 or not set(measured[0].curve.sizes) & set(measured[1].curve.sizes):
@@ -117,7 +117,7 @@ def _broken(relation: Relation, known: Sequence[Measured | None]) -> str:
     return sentence if state == "fail" else ""
 
 
-def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation, end: int) -> Measured | None:
+def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation, end: int) -> MeasuredSide | None:
     """Return the figures that the entries give for a side, a value at both of its sizes; None if no entry does.
 
     ``end`` says which end of a range is taken: 0 the low one, 1 the high one.
@@ -139,13 +139,13 @@ def _of_entries(side: Side, entries: Sequence[Entry], relation: Relation, end: i
     metric = metric_of(side)
     unit = next(each.unit for each in BENCHMARKS[side.benchmark].metrics if each.name == metric)
     curve = Curve(metric, unit, sizes, tuple(kept[size] for size in sizes))
-    return Measured(side.words, curve, (curve,))
+    return MeasuredSide(side.words, curve, (curve,))
 
 
-def _unused(references: References, cells: Sequence[Cell]) -> Iterator[str]:
+def _find_unused(references: References, cells: Sequence[Cell]) -> Iterator[str]:
     unused = [entry for entry in references.entries if entry.kind != BAD_CASE and not _is_used(entry, cells)]
     for entry in unused:
-        yield f"{entry.id}: no check that runs here measures {listing(entry.benchmark)} {_where(entry)}"
+        yield f"{entry.id}: no check that runs here measures {listing(entry.benchmark)} {_place_words(entry)}"
 
 
 def _is_used(entry: Entry, cells: Sequence[Cell]) -> bool:
@@ -154,7 +154,7 @@ def _is_used(entry: Entry, cells: Sequence[Cell]) -> bool:
     return any(is_for(any_policy, cell.test) for cell in cells)
 
 
-def _where(entry: Entry) -> str:
+def _place_words(entry: Entry) -> str:
     rails = (
         "" if not entry.rails else f", {listing(list(map(str, entry.rails)))} rail{'' if entry.rails == (1,) else 's'}"
     )
@@ -162,7 +162,7 @@ def _where(entry: Entry) -> str:
     return f"over {entry.fabric}{rails}{stack}"
 
 
-def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
+def _find_uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
     """Yield, for each check, the cells that run and have no entry for its first metric."""
     if references.system.report_only is not None:
         return
@@ -183,7 +183,7 @@ def _uncovered(references: References, cells: Sequence[Cell]) -> Iterator[str]:
         )
         if not held and not (streaming and class_floors(link, metric.directions, streaming)):
             by = f" by {test.policy}" if cell.named else ""
-            where = f"{test.fabric} with {test.stack} over {counted(test.rails, 'rail')}{by}"
+            where = f"{test.fabric} with {test.stack} over {count_of(test.rails, 'rail')}{by}"
             lacking.setdefault(test.benchmark, []).append(where)
     for benchmark, places in lacking.items():
         yield f"{benchmark}: no entry on {listing(places)}"
@@ -211,7 +211,7 @@ def _unreadable(references: References) -> Iterator[str]:
     for (name, text), where in stated.items():
         why = conditions.why_unreadable(name, text)
         if why is not None:
-            more = f" and {counted(len(where) - 1, 'other')}" if len(where) > 1 else ""
+            more = f" and {count_of(len(where) - 1, 'other')}" if len(where) > 1 else ""
             yield f"{where[0]}{more}: source.conditions: {why}"
 
 
@@ -226,7 +226,7 @@ def _without_an_end(references: References, today: date) -> Iterator[str]:
             )
 
 
-def _expired(references: References, today: date) -> Iterator[str]:
+def _find_expired(references: References, today: date) -> Iterator[str]:
     """Yield expected failures that have expired."""
     for failure in references.expected_failures:
         if failure.expires < today:

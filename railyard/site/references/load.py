@@ -12,7 +12,7 @@ from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import fills_link, find
 from railyard.hardware import limits, links
 from railyard.site.references.amount import ByRegime, Share, Tolerance
-from railyard.site.references.band import Band, Bound, curve_band, floor_band, regime, scalar_band, shared
+from railyard.site.references.band import Band, Bound, curve_band, floor_band, regime, scalar_band, share_band
 from railyard.site.references.checks import (
     WIDEST_FALL,
     check_entries,
@@ -31,7 +31,7 @@ from railyard.site.references.model import (
     ReferenceFile,
     Relation,
     Source,
-    Unbounded,
+    UnboundedSizes,
     is_for,
 )
 from railyard.site.references.relation_checks import check_relations
@@ -55,7 +55,7 @@ class References:
     expected_failures: tuple[ExpectedFailure, ...] = ()
     claims: tuple[Claim, ...] = ()
     sources: Mapping[str, Source] = field(default_factory=dict)
-    unbounded: tuple[Unbounded, ...] = ()
+    unbounded: tuple[UnboundedSizes, ...] = ()
 
     def expected_failure(self, test: TestId) -> ExpectedFailure | None:
         """Return the first failure that is expected of such a run; None if it should pass."""
@@ -101,7 +101,8 @@ class References:
         fabric = self.system.fabrics[test.fabric]
         link = fabric.link
         bands = [
-            shared(_band(entry, link, limit_mb_s), blocking if isinstance(entry.floor, Share) else 1) for entry in found
+            share_band(_band(entry, link, limit_mb_s), blocking if isinstance(entry.floor, Share) else 1)
+            for entry in found
         ]
         replaced = any(entry.kind == "class" and entry.reason for entry in found)
         benchmark = find(test.benchmark)
@@ -182,14 +183,14 @@ def _band(entry: Entry, link: links.Link, limit_mb_s: float | None) -> Band:
     head = (entry.id, entry.kind, entry.metric, entry.unit, entry.source.cite())
     if entry.curve is not None:
         tolerances = {size: tolerance_at(entry, size) for size in entry.curve}
-        points = {size: _around(value, tolerances[size]) for size, value in entry.curve.items()}
+        points = {size: _bound_around(value, tolerances[size]) for size, value in entry.curve.items()}
         return curve_band(*head, points)
     first, last = entry.sizes.first, entry.sizes.last
     flat = entry.tolerance if isinstance(entry.tolerance, Tolerance) else Tolerance()
     if entry.value is not None:
-        bound = _around(_resolve(entry, entry.value, link, limit_mb_s), flat)
+        bound = _bound_around(_resolve(entry, entry.value, link, limit_mb_s), flat)
     elif entry.ends is not None:
-        bound = _outside(entry.ends, flat, entry.metric)
+        bound = _bound_outside(entry.ends, flat, entry.metric)
     elif entry.floor is not None:
         bound = Bound(_resolve(entry, entry.floor, link, limit_mb_s), None, None)
     elif entry.ceiling is not None:
@@ -221,10 +222,10 @@ def tolerance_at(entry: Entry, size: int) -> Tolerance:
         own: Tolerance = getattr(tolerance, regime(size))
     else:
         own = tolerance or Tolerance()
-    return _doubled(own, entry.metric) if near else own
+    return _double_tolerance(own, entry.metric) if near else own
 
 
-def _doubled(tolerance: Tolerance, metric: str) -> Tolerance:
+def _double_tolerance(tolerance: Tolerance, metric: str) -> Tolerance:
     """Return twice the tolerance. A low tolerance stays narrow enough that a slow run fails, and always below 1."""
     widest = WIDEST_FALL if metric in HIGHER_IS_BETTER else 0.95
     low = None if tolerance.low is None else min(2 * tolerance.low, widest)
@@ -232,13 +233,13 @@ def _doubled(tolerance: Tolerance, metric: str) -> Tolerance:
     return Tolerance(low=low, high=high)
 
 
-def _around(target: float, tolerance: Tolerance) -> Bound:
+def _bound_around(target: float, tolerance: Tolerance) -> Bound:
     low = None if tolerance.low is None else target * (1 - tolerance.low)
     high = None if tolerance.high is None else target * (1 + tolerance.high)
     return Bound(low, high, target)
 
 
-def _outside(ends: tuple[float, float], tolerance: Tolerance, metric: str) -> Bound:
+def _bound_outside(ends: tuple[float, float], tolerance: Tolerance, metric: str) -> Bound:
     """Return the bounds of a range: both ends are bounds, each with its tolerance."""
     low, high = ends[0] * (1 - (tolerance.low or 0.0)), ends[1] * (1 + (tolerance.high or 0.0))
     return Bound(low, high, ends[0] if metric in HIGHER_IS_BETTER else ends[1], ends)

@@ -309,7 +309,7 @@ class ExpectedFailure(Model):
     expires: Date = Field(description="The last day on which it is expected")
 
 
-class Unbounded(Model):
+class UnboundedSizes(Model):
     """Message sizes at which some tests, on purpose, have no bound. A verdict says so, `railyard lint` does not.
 
     None of these sizes may have a bound in any of the tests, so this cannot hide a lost bound.
@@ -359,7 +359,7 @@ class ReferenceFile(Model):
     entries: tuple[Entry, ...]
     relations: tuple[Relation, ...] = Field((), description="What must hold between the curves of one run")
     facts: tuple[Fact, ...] = Field((), description="Numbers of the sources that no check measures")
-    unbounded: tuple[Unbounded, ...] = Field((), description="Message sizes that nothing bounds, and why")
+    unbounded: tuple[UnboundedSizes, ...] = Field((), description="Message sizes that nothing bounds, and why")
     claims: tuple[Claim, ...] = Field(
         (), description="What the sources say, and what in the file holds it (docs/reference/published.md)"
     )

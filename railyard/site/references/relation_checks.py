@@ -178,7 +178,7 @@ def _check_sizes(relation: Relation, by_id: Mapping[str, Entry], path: Path_, do
     curves = [set(entry.curve) for entry in named if entry.curve is not None]
     for entry in named:
         if entry.curve is None:
-            common = _narrowed(common, entry.sizes.first, entry.sizes.last)
+            common = _narrow_sizes(common, entry.sizes.first, entry.sizes.last)
         told.append(f"{entry.id}: {_sizes_of(entry)}")
     if curves:
         shared = set.intersection(*curves)
@@ -193,7 +193,7 @@ def _check_sizes(relation: Relation, by_id: Mapping[str, Entry], path: Path_, do
         )
 
 
-def _narrowed(common: tuple[int, int | None], first: int | None, last: int | None) -> tuple[int, int | None]:
+def _narrow_sizes(common: tuple[int, int | None], first: int | None, last: int | None) -> tuple[int, int | None]:
     ends = [end for end in (common[1], last) if end is not None]
     return max(common[0], first or 0), min(ends, default=None)
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from railyard.base.wording import counted, message_size, number
+from railyard.base.wording import count_of, message_size, number
 from railyard.benchmarks.curve import Curve
 from railyard.site.references.curve_shapes import SHAPES
 from railyard.site.references.model import HIGHER_IS_BETTER, Relation
@@ -17,7 +17,7 @@ _NO_SIZE = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredSide:
     """One side: its name in words, the median of its repeats, and the repeats."""
 
     name: str
@@ -25,12 +25,12 @@ class Measured:
     repeats: tuple[Curve, ...]
 
     @property
-    def sized(self) -> bool:
+    def has_sizes(self) -> bool:
         """Whether its values are at message sizes. A single figure has no size."""
         return self.curve.sizes != (_NO_SIZE,)
 
 
-def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
+def compare(relation: Relation, measured: list[MeasuredSide]) -> tuple[State, str]:
     """Return whether a relation holds between one or two measured sides, and the sentence that says so."""
     if relation.form == "spread":
         return _spread(relation, measured)
@@ -44,15 +44,15 @@ def compare(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     return _FORMS[relation.form](relation, one, other, common)
 
 
-def _at(size: int, *sides: Measured) -> str:
+def _size_words(size: int, *sides: MeasuredSide) -> str:
     """Return the words after a value, such as `` at 4 MiB``; nothing if both sides are single figures."""
-    return f" at {message_size(size)}" if any(side.sized for side in sides) else ""
+    return f" at {message_size(size)}" if any(side.has_sizes for side in sides) else ""
 
 
-def _worst(before: str, one: Measured, other: Measured, size: int) -> str:
+def _worst(before: str, one: MeasuredSide, other: MeasuredSide, size: int) -> str:
     """Return the values at the worst size, after the words about all sizes; for two single figures, only the values."""
     told = _values(one, other, size)
-    return f"{before}at worst {told}" if one.sized or other.sized else f": {told}"
+    return f"{before}at worst {told}" if one.has_sizes or other.has_sizes else f": {told}"
 
 
 def _range(curve: Curve) -> str:
@@ -61,18 +61,20 @@ def _range(curve: Curve) -> str:
     return f"{message_size(curve.sizes[0])} to {message_size(curve.sizes[-1])}"
 
 
-def _ratio(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
-    there = [size for size in sizes if other.curve.at(size)]
-    ratios = {_at(size, one, other): one.curve.at(size) / other.curve.at(size) for size in there}
-    return _bounded(relation, ratios, "", f"{one.name} is {{}} {other.name}", "{:.3g} times")
+def _ratio(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: list[int]) -> tuple[State, str]:
+    there = [size for size in sizes if other.curve.value_at(size)]
+    ratios = {_size_words(size, one, other): one.curve.value_at(size) / other.curve.value_at(size) for size in there}
+    return _judge_bounds(relation, ratios, "", f"{one.name} is {{}} {other.name}", "{:.3g} times")
 
 
-def _difference(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
-    apart = {_at(size, one, other): one.curve.at(size) - other.curve.at(size) for size in sizes}
-    return _bounded(relation, apart, one.curve.unit, f"{one.name} less {other.name} is {{}}", "{:.4g}")
+def _difference(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: list[int]) -> tuple[State, str]:
+    apart = {_size_words(size, one, other): one.curve.value_at(size) - other.curve.value_at(size) for size in sizes}
+    return _judge_bounds(relation, apart, one.curve.unit, f"{one.name} less {other.name} is {{}}", "{:.4g}")
 
 
-def _bounded(relation: Relation, values: Mapping[str, float], unit: str, template: str, form: str) -> tuple[State, str]:
+def _judge_bounds(
+    relation: Relation, values: Mapping[str, float], unit: str, template: str, form: str
+) -> tuple[State, str]:
     """Return whether every value is within low and high, and the sentence about the worst one (the first if all are).
 
     The values' keys say where they are (`` at 4 MiB``).
@@ -83,30 +85,30 @@ def _bounded(relation: Relation, values: Mapping[str, float], unit: str, templat
     bounds = [f"{word} {bound:g}" for word, bound in (("at least", low), ("at most", high)) if bound is not None]
     asked = " and ".join(bounds) + (f" {unit}" if unit else "")
 
-    def broken(value: float) -> float:
+    def excess(value: float) -> float:
         return max((low - value) if low is not None else 0.0, (value - high) if high is not None else 0.0)
 
-    where = max(values, key=lambda each: broken(values[each]))
+    where = max(values, key=lambda each: excess(values[each]))
     told = f"{form.format(values[where])}{f' {unit}' if unit else ''}"
     sentence = f"{template.format(told)}{where}, expected {asked}"
-    return ("fail" if broken(values[where]) > 0 else "pass"), sentence
+    return ("fail" if excess(values[where]) > 0 else "pass"), sentence
 
 
-def _lead(one: Measured, other: Measured, size: int) -> float:
+def _lead(one: MeasuredSide, other: MeasuredSide, size: int) -> float:
     """Return how far the first is ahead at a size, as a fraction: 0.05 is 5 % better (more or less, by metric)."""
-    mine, theirs = one.curve.at(size), other.curve.at(size)
+    mine, theirs = one.curve.value_at(size), other.curve.value_at(size)
     if one.curve.metric not in HIGHER_IS_BETTER:
         mine, theirs = theirs, mine
     return mine / theirs - 1 if theirs else float("inf")
 
 
-def _values(one: Measured, other: Measured, size: int) -> str:
+def _values(one: MeasuredSide, other: MeasuredSide, size: int) -> str:
     unit = one.curve.unit
-    mine, theirs = number(one.curve.at(size)), number(other.curve.at(size))
-    return f"{mine} against {theirs} {unit}{_at(size, one, other)}"
+    mine, theirs = number(one.curve.value_at(size)), number(other.curve.value_at(size))
+    return f"{mine} against {theirs} {unit}{_size_words(size, one, other)}"
 
 
-def _ahead(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
+def _judge_lead(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: list[int]) -> tuple[State, str]:
     """Judge who is ahead. Without ``by`` a tie is not a lead, with ``by: 0`` it is enough."""
     least = relation.by or 0.0
     leads = {size: _lead(one, other, size) for size in sizes}
@@ -119,13 +121,13 @@ def _ahead(relation: Relation, one: Measured, other: Measured, sizes: list[int])
         return "fail", f"{one.name} is nowhere ahead of {other.name}{margin}, at best {_values(one, other, best)}"
     worst = min(leads, key=lambda size: leads[size])
     if len(good) == len(leads):
-        told = _worst(f" at {counted(len(sizes), 'size')}, ", one, other, worst)
+        told = _worst(f" at {count_of(len(sizes), 'size')}, ", one, other, worst)
         return "pass", f"{one.name} is ahead of {other.name}{margin}{told}"
-    told = _worst(f" at {len(leads) - len(good)} of {counted(len(sizes), 'size')}, ", one, other, worst)
+    told = _worst(f" at {len(leads) - len(good)} of {count_of(len(sizes), 'size')}, ", one, other, worst)
     return "fail", f"{one.name} is not ahead of {other.name}{margin}{told}"
 
 
-def _crossover(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
+def _crossover(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: list[int]) -> tuple[State, str]:
     assert relation.between is not None
     first, last = relation.between.first or 0, relation.between.last or 0
     where = f"{message_size(first)} and {message_size(last)}"
@@ -149,17 +151,17 @@ def _crossover(relation: Relation, one: Measured, other: Measured, sizes: list[i
     return "pass", f"{one.name} is ahead up to {message_size(below[-1])}, {other.name} from {message_size(above[0])}"
 
 
-def _same(relation: Relation, one: Measured, other: Measured, sizes: list[int]) -> tuple[State, str]:
+def _same(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: list[int]) -> tuple[State, str]:
     """Judge whether they are the same. The sentence also gives the smallest difference that these repeats can show."""
     within = relation.within or 0.0
-    apart = {size: abs(one.curve.at(size) / other.curve.at(size) - 1) for size in sizes if other.curve.at(size)}
+    apart = {size: abs(one.curve.value_at(size) / value - 1) for size in sizes if (value := other.curve.value_at(size))}
     if not apart:
         return "fail", f"{other.name} is 0 at every common size"
     worst = max(apart, key=lambda size: apart[size])
     told = f"{_worst(': ', one, other, worst)}, {apart[worst]:.2%} apart"
     counts = [len(each.repeats) for each in (one, other)]
     if min(counts) < LEAST_REPEATS:
-        seen = f"{counted(min(counts), 'run')} per side cannot show smaller ones"
+        seen = f"{count_of(min(counts), 'run')} per side cannot show smaller ones"
     else:
         own = max(_spread_at(each, size) for each in (one, other) for size in apart)
         if own > within:
@@ -173,17 +175,17 @@ def _same(relation: Relation, one: Measured, other: Measured, sizes: list[int]) 
     return state, f"{one.name} and {other.name} {verb} by more than {within:.2%}{told}; {seen}"
 
 
-def _spread_at(side: Measured, size: int) -> float:
-    values = [curve.at(size) for curve in side.repeats]
+def _spread_at(side: MeasuredSide, size: int) -> float:
+    values = [curve.value_at(size) for curve in side.repeats]
     middle = statistics.median(values)
     return (max(values) - min(values)) / middle if middle else 0.0
 
 
-def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
+def _spread(relation: Relation, measured: list[MeasuredSide]) -> tuple[State, str]:
     few = next((side for side in measured if len(side.repeats) < LEAST_REPEATS), None)
     if few is not None:
         count = len(few.repeats)
-        told = f"{few.name} ran {counted(count, 'time')}, a spread needs {LEAST_REPEATS} (--repeat)"
+        told = f"{few.name} ran {count_of(count, 'time')}, a spread needs {LEAST_REPEATS} (--repeat)"
         return "not-judged", f"not judged: {told}"
     worst: list[tuple[float, int]] = []
     for side in measured:
@@ -192,7 +194,7 @@ def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
             return "fail", f"{side.name} has no message size{relation.sizes.words}"
         worst.append(max(spreads))
     one, (own, size) = measured[0], worst[0]
-    told = f"{one.name} spreads by {own:.1%} over {len(one.repeats)} runs{_at(size, one)}"
+    told = f"{one.name} spreads by {own:.1%} over {len(one.repeats)} runs{_size_words(size, one)}"
     if relation.high is not None and own > relation.high:
         return "fail", f"{told}, more than {relation.high:.1%}"
     if len(measured) > 1 and own <= worst[1][0]:
@@ -201,11 +203,11 @@ def _spread(relation: Relation, measured: list[Measured]) -> tuple[State, str]:
     return "pass", told + asked + (f", {measured[1].name} by {worst[1][0]:.1%}" if len(measured) > 1 else "")
 
 
-_Judge = Callable[[Relation, Measured, Measured, list[int]], tuple[State, str]]
+_Judge = Callable[[Relation, MeasuredSide, MeasuredSide, list[int]], tuple[State, str]]
 _FORMS: Mapping[str, _Judge] = {
     "ratio": _ratio,
     "difference": _difference,
-    "ahead": _ahead,
+    "ahead": _judge_lead,
     "crossover": _crossover,
     "same": _same,
 }

@@ -25,7 +25,7 @@ _MISTAKEN_UNITS = {"bandwidth": (("Gbit/s", 125.0), ("GB/s", 1000.0)), "latency"
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Demand:
     """What an entry demands at one size. ``healthy`` is what the link gives, ``share`` the demanded part of it."""
 
     value: float
@@ -70,7 +70,7 @@ def _least(stated: BelowLink | None) -> float:
     return REFERENCE_SHARE.value if stated is None else stated.share
 
 
-def _weakest(entry: Entry, system: System) -> _Asked | None:
+def _weakest(entry: Entry, system: System) -> _Demand | None:
     """Return where an entry demands the smallest share of its link; None if no link says what it should demand."""
     benchmarks = [BENCHMARKS[name] for name in entry.benchmark]
     if entry.kind == BAD_CASE or entry.upper_limit is not None or any(each.within_node for each in benchmarks):
@@ -79,17 +79,17 @@ def _weakest(entry: Entry, system: System) -> _Asked | None:
     limit = fabric.limit(min(entry.rails, default=1), entry.directions, policy=policy_of_one_rail(entry))
     if limit is None:
         return None
-    asked: list[_Asked] = []
-    for size, value, where in _demanded(entry, system):
+    asked: list[_Demand] = []
+    for size, value, where in _demands(entry, system):
         healthy_us = _start_us(fabric) + size / limit.value_mb_s
         if entry.metric == "bandwidth":
-            asked.append(_Asked(value, size / healthy_us, size, where, value * healthy_us / size))
+            asked.append(_Demand(value, size / healthy_us, size, where, value * healthy_us / size))
         elif value > 0:
-            asked.append(_Asked(value, healthy_us, size, where, healthy_us / value))
+            asked.append(_Demand(value, healthy_us, size, where, healthy_us / value))
     return min(asked, key=lambda each: each.share, default=None)
 
 
-def _demanded(entry: Entry, system: System) -> list[tuple[int, float, Path_]]:
+def _demands(entry: Entry, system: System) -> list[tuple[int, float, Path_]]:
     """Return (size, demanded value, its place in the file), at the last size for which the entry holds."""
     if entry.metric == "bandwidth" and is_of_link(entry):
         return [(size or _OPEN_END_BYTES, value, where) for size, value, where in demands(entry, system)]
@@ -111,7 +111,7 @@ def _start_us(fabric: Fabric) -> float:
     return _START_OVER_TCP_US if fabric.kind == "tcp" else RDMA_OF_2003.start_us
 
 
-def _advice(entry: Entry, asked: _Asked) -> str:
+def _advice(entry: Entry, asked: _Demand) -> str:
     reason = "or say why in below_link (share and reason), in the entry or for the whole file"
     for unit, factor in _MISTAKEN_UNITS[entry.metric]:
         meant = asked.value * factor

@@ -19,7 +19,7 @@ from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
-from railyard.site.systems.model import Disabled, Fabric, System
+from railyard.site.systems.model import DisabledCombination, Fabric, System
 from railyard.site.systems.prices import NodeCounts, Price
 from railyard.site.systems.stack_entry import StackEntry
 from railyard.stacks import ask, model, table
@@ -327,7 +327,7 @@ def _check_thresholds(stack: str, entry: StackEntry, system: System, document: D
     kinds = [fabric.kind for fabric in system.fabrics.values() if len(fabric.rails) > 1]
     for index, size in enumerate(entry.striping_thresholds):
         path: Path_ = ("stacks", stack, "striping_thresholds", index)
-        name = model.tuned(size) if size else "striping-0"
+        name = model.tuned_name(size) if size else "striping-0"
         if not kinds:
             expected = "a fabric with several rails"
             raise document.error(path, name, expected, "leave it out: there is nothing to stripe over one rail")
@@ -354,7 +354,7 @@ def _check_applications(system: System, document: Document) -> None:
             raise document.error(("wrf_cases", case), show(case), "a case of WRF", did_you_mean(case, WRF_CASES))
 
 
-def _check_disabled(path: Path_, entry: Disabled, system: System, document: Document) -> None:
+def _check_disabled(path: Path_, entry: DisabledCombination, system: System, document: Document) -> None:
     for field, known in (("fabric", system.fabrics), ("stack", system.stacks)):
         name = getattr(entry, field)
         if name is not None and name not in known:

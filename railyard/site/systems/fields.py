@@ -11,7 +11,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import Name, Prose, one_or_many, refuse, show
-from railyard.base.hostlist import expanded
+from railyard.base.hostlist import expand_names
 from railyard.benchmarks.table.applications import APPLICATIONS
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.benchmarks.tools import TOOLS
@@ -24,7 +24,7 @@ _NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # typing hashes it, and a table of names has no hash
-class _Known:
+class _KnownName:
     """One of these names, in the model and in its JSON schema; ``what`` is expected, for the error message."""
 
     names: Collection[str]
@@ -32,12 +32,12 @@ class _Known:
     hint: Callable[[str], str] | None = None  # for a name that is not among them; None: the nearest of them
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+        return core_schema.no_info_after_validator_function(self._check_name, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {"type": "string", "enum": list(self.names)}
 
-    def _checked(self, name: str) -> str:
+    def _check_name(self, name: str) -> str:
         if name in self.names:
             return name
         raise refuse(show(name), self.what, self.hint(name) if self.hint else did_you_mean(name, self.names))
@@ -54,7 +54,7 @@ def _host_pattern(text: str) -> str:
 def _node_names(value: Any) -> list[Any]:
     given = value if isinstance(value, list) else [value]
     try:
-        names = [name for each in given for name in (expanded(each) if isinstance(each, str) else [each])]
+        names = [name for each in given for name in (expand_names(each) if isinstance(each, str) else [each])]
     except ValueError as error:
         raise refuse(show(", ".join(map(str, given))), _NODE_NAMES, str(error)) from None
     if not names:
@@ -71,13 +71,13 @@ def sentence_or_false(value: Any) -> Any:
     return value
 
 
-StackName = Annotated[Name, _Known(table.STACKS, "a stack of docs/reference/stacks.md")]
-SlotName = Annotated[str, _Known(links.SLOTS, "a slot of docs/reference/rates.md")]
-LinkName = Annotated[str, _Known(links.LINKS, "a link of docs/reference/rates.md", why_no_link)]
-ToolName = Annotated[Name, _Known(TOOLS, "a tool of docs/howto/spack.md")]
-SchedulerName = Annotated[Name, _Known(jobs.SCHEDULERS, "a scheduler of docs/howto/clusters.md")]
-LauncherName = Annotated[Name, _Known(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard")]
-ModulesSystem = Annotated[Name, _Known(jobs.MODULES_SYSTEMS, "a kind of environment modules that ReFrame has")]
+StackName = Annotated[Name, _KnownName(table.STACKS, "a stack of docs/reference/stacks.md")]
+SlotName = Annotated[str, _KnownName(links.SLOTS, "a slot of docs/reference/rates.md")]
+LinkName = Annotated[str, _KnownName(links.LINKS, "a link of docs/reference/rates.md", why_no_link)]
+ToolName = Annotated[Name, _KnownName(TOOLS, "a tool of docs/howto/spack.md")]
+SchedulerName = Annotated[Name, _KnownName(jobs.SCHEDULERS, "a scheduler of docs/howto/clusters.md")]
+LauncherName = Annotated[Name, _KnownName(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard")]
+ModulesSystem = Annotated[Name, _KnownName(jobs.MODULES_SYSTEMS, "a kind of environment modules that ReFrame has")]
 
 
 def _subnet(text: str) -> str:

@@ -47,7 +47,7 @@ class Gpus(Model):
             return GPU_LINKS[f"xgmi-{self.xgmi}"]
         return None if self.slot is None else over_slot(SLOTS[self.slot])
 
-    def near(self, device: str, devices: Sequence[str]) -> int | None:
+    def nearest_gpu(self, device: str, devices: Sequence[str]) -> int | None:
         """Return the number of the GPU that is nearest to a NIC, the first of several; None if it has none.
 
         ``devices``: all NICs of its fabric. The GPUs are shared out over them if `nearest` is left out.

@@ -98,7 +98,7 @@ class SchedulerSettings(Model):
         own: str | None = getattr(self.time_limits, check_class)
         return own or default
 
-    def given(self) -> dict[str, str]:
+    def given_options(self) -> dict[str, str]:
         """Return the settings that are set and become options: name, text."""
         found = {name: getattr(self, name) for name in _ORDER if getattr(self, name)}
         return {name: _text(value) for name, value in found.items()}
@@ -112,7 +112,7 @@ def options(scheduler: str, settings: SchedulerSettings) -> tuple[str, ...]:
     if scheduler not in FAMILIES:  # a local job, such as a replay's, goes to no scheduler
         return ()
     table = _OPTIONS[FAMILIES[scheduler]]
-    return tuple(table[name].format(value) for name, value in settings.given().items())
+    return tuple(table[name].format(value) for name, value in settings.given_options().items())
 
 
 def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | None:
@@ -122,7 +122,7 @@ def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | No
     """
     family = FAMILIES.get(scheduler)
     table: Mapping[str, str] = {} if family is None else _OPTIONS[family]
-    for name in (*settings.given(), *(["max_pending"] if settings.max_pending else [])):
+    for name in (*settings.given_options(), *(["max_pending"] if settings.max_pending else [])):
         if name == "max_pending":
             if family is None:
                 return name, f"no max_pending: jobs of the scheduler {scheduler} do not wait"

@@ -19,7 +19,7 @@ from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import (
     System,
 )
-from railyard.site.systems.rehearsed import current_rehearsal
+from railyard.site.systems.rehearsed_system import current_rehearsal
 
 
 def load_system(path: Path) -> System:
@@ -91,11 +91,11 @@ def _read(path: Path, asked_for_spack: bool | None = None, own: Document | None 
     system = system.using_spack(asked_for_spack)
     # A single host has no rails whose outputs could replace a run, so it is not replayed.
     if system.provider == "replay" or (system.provider != "host" and replays_all()):
-        system = system.played()
+        system = system.as_replay()
     elif (standing := current_rehearsal()) is not None and standing.system == system.system:
         system = standing.of(system)
     elif is_slurm(system.scheduler) and _asked_for(ALLOCATION_VARIABLE):
-        system = system.allocated(tuple(os.environ[ALLOCATION_VARIABLE].split(",")))
+        system = system.as_allocation(tuple(os.environ[ALLOCATION_VARIABLE].split(",")))
     return system, document
 
 

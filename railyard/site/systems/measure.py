@@ -9,7 +9,7 @@ from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.site.systems.fields import MeasuredBenchmark
 
 
-class Again(Model):
+class RepeatLimits(Model):
     """How often a disturbed measurement is repeated within the same run."""
 
     times: int = Field(strict=True, ge=0, le=10, description="The most times")
@@ -29,11 +29,11 @@ class StatedAmounts(Model):
     ranks_per_node: Count | None = Field(None, description="Ranks on each node, for such a check")
 
     @property
-    def given(self) -> dict[str, int]:
+    def given_amounts(self) -> dict[str, int]:
         """The stated amounts: field, amount."""
         return self.model_dump(exclude_none=True, exclude={"nodes", "ranks_per_node"})
 
-    def over(self, other: "StatedAmounts") -> "StatedAmounts":
+    def fill_from(self, other: "StatedAmounts") -> "StatedAmounts":
         """Return these numbers, and the other's for those that are missing here."""
         return other.model_copy(update=self.model_dump(exclude_none=True))
 
@@ -58,8 +58,8 @@ class Measure(Model):
     largest_sweep: Count | None = Field(
         None, description="Most nodes of a sweep (HplScaling …); if left out: powers of two, and all nodes"
     )
-    again: Again = Field(
-        default_factory=lambda: Again.model_validate({"times": 0}),
+    again: RepeatLimits = Field(
+        default_factory=lambda: RepeatLimits.model_validate({"times": 0}),
         description="How disturbed measurements are repeated; by default they are not",
     )
     probes_within: Duration = Field(
@@ -68,8 +68,8 @@ class Measure(Model):
         "so long for its nodes; 0s: no such job",
     )
 
-    def stated(self, benchmark: str) -> StatedAmounts | None:
+    def amounts_of(self, benchmark: str) -> StatedAmounts | None:
         """Return what is stated for a benchmark, on any number of nodes. Its own numbers win over its tool's."""
         key = nodes_of_key(benchmark)[0]
         own, of_tool = self.benchmarks.get(key), self.benchmarks.get(key.partition("/")[0])
-        return own.over(of_tool) if own is not None and of_tool is not None else own or of_tool
+        return own.fill_from(of_tool) if own is not None and of_tool is not None else own or of_tool

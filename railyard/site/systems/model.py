@@ -16,7 +16,7 @@ from railyard.base.fields import (
     Template,
 )
 from railyard.base.numbers import powers_of_two
-from railyard.benchmarks.apps.installed import Application
+from railyard.benchmarks.apps.installed_applications import Application
 from railyard.hardware import limits, links
 from railyard.hardware.node import NodeHardware
 from railyard.site.references.model import Benchmarks, Policy
@@ -198,7 +198,7 @@ class Fabric(Model):
         """Return whether it has so many rails, or the rail that a policy names."""
         return 1 <= (number_alone(policy) or rails) <= len(self.rails)
 
-    def used(self, rails: int, policy: str = "") -> tuple[Rail, ...]:
+    def used_rails(self, rails: int, policy: str = "") -> tuple[Rail, ...]:
         """Return the rails that a run uses: the first ones, or the one that its policy names (``rail-2``).
 
         Raises ValueError for more rails than there are, and for a rail that does not exist.
@@ -214,14 +214,14 @@ class Fabric(Model):
         ``one_stream``: only one of bonded ports counts. ``policy`` may name one rail alone. Raises ValueError for rails
         that do not exist.
         """
-        return limits.limit_of_rails(self, self.used(rails, policy), directions, one_stream)
+        return limits.limit_of_rails(self, self.used_rails(rails, policy), directions, one_stream)
 
     def message_limit(self, rails: int, directions: int, policy: str = "") -> limits.MessageLimit | None:
         """Return the most messages that these rails carry per second, or None if no link bounds them.
 
         Raises ValueError for rails that do not exist.
         """
-        return limits.message_limit_of_rails(self, self.used(rails, policy), directions)
+        return limits.message_limit_of_rails(self, self.used_rails(rails, policy), directions)
 
 
 class Nodes(Model):
@@ -243,7 +243,7 @@ class Nodes(Model):
         return len(self.names) or self.count or 0
 
 
-class Disabled(Model):
+class DisabledCombination(Model):
     """A combination that the site switches off. A field that is left out means all."""
 
     fabric: str | None = None
@@ -312,7 +312,7 @@ class System(Model):
     ] = Field(None, description="false, or the sentence that says why there are no references")
     fabrics: dict[Name, Fabric] = Field(min_length=1)
     stacks: dict[StackName, StackEntry] = Field(min_length=1)
-    disabled: tuple[Disabled, ...] = ()
+    disabled: tuple[DisabledCombination, ...] = ()
     spack: SpackSite = Field(default_factory=lambda: SpackSite.model_validate({}))
     prices: tuple[Price, ...] = Field((), description="What a fabric costs per node, by the number of nodes")
     npb_classes: tuple[NpbClass, ...] = Field(("C",), description="Problem classes that NPB's checks run here")
@@ -331,9 +331,11 @@ class System(Model):
 
     def using_spack(self, asked: bool) -> "System":
         """Return the system as a run sees it: each stack has installed tools, or those that Spack builds, not both."""
-        return self.model_copy(update={"stacks": {name: entry.chosen(asked) for name, entry in self.stacks.items()}})
+        return self.model_copy(
+            update={"stacks": {name: entry.choose_origin(asked) for name, entry in self.stacks.items()}}
+        )
 
-    def played(self) -> "System":
+    def as_replay(self) -> "System":
         """Return the system as a replay sees it: local jobs that play recordings, and no stack installed."""
         stacks = {
             name: entry.model_copy(
@@ -345,7 +347,7 @@ class System(Model):
         local = {"scheduler": "local", "launcher": "replay", "access": (), "modules_system": None}
         return self.model_copy(update={"provider": "replay", "stacks": stacks, **local})
 
-    def allocated(self, nodes: tuple[str, ...]) -> "System":
+    def as_allocation(self, nodes: tuple[str, ...]) -> "System":
         """Return the system as tests see it if they are steps in one allocation of these nodes."""
         there = self.nodes.model_copy(update={"names": nodes, "count": None})
         return self.model_copy(update={"scheduler": "local", "launcher": _OF_ALLOCATION, "access": (), "nodes": there})

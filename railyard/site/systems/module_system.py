@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator
 
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.site.systems.model import System
 
 #: ReFrame's name for no modules system.
 NO_MODULES = "nomod"
 
 
-def unloaded(system: System) -> Iterator[tuple[str, str]]:
+def find_unloaded(system: System) -> Iterator[tuple[str, str]]:
     """Yield each stack whose modules would not be loaded, with the sentence why. A replay loads none.
 
     If a system names no modules system, ReFrame silently ignores them, and another MPI of the nodes would run.
@@ -18,7 +18,7 @@ def unloaded(system: System) -> Iterator[tuple[str, str]]:
         return
     for name, entry in system.stacks.items():
         if entry.modules:
-            modules = f"{counted(len(entry.modules), 'module')} ({listing(entry.modules)})"
+            modules = f"{count_of(len(entry.modules), 'module')} ({listing(entry.modules)})"
             yield name, f"stacks.{name}.modules: found {modules} and no modules_system, so nothing loads them"
 
 

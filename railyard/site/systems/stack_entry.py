@@ -83,7 +83,7 @@ class StackEntry(Model):
         """Return the variables with their blanks filled, in the file's order."""
         return {name: self.resolve(value, home) for name, value in self.env.items()}
 
-    def chosen(self, asked: bool) -> "StackEntry":
+    def choose_origin(self, asked: bool) -> "StackEntry":
         """Return the entry as a run sees it, with or without what Spack builds; ``asked``: the user requested Spack."""
         if self.spack is None or (self.spack.use == "asked" and not asked):
             return self.model_copy(update={"spack": None})

@@ -40,7 +40,7 @@ def with_silent_nodes(found: Findings, rails: Sequence[str], starts: Mapping[str
             continue
         own = [one for one in found.suspects if one.kind == "rail" and one.node == node]
         kept = tuple(one for one in found.suspects if one not in own)
-        sentence = _without(found.sentence, [one.reason for one in own])
+        sentence = _explain_missing(found.sentence, [one.reason for one in own])
         found = replace(
             found,
             suspects=(Suspect("node", reason, node), *kept),
@@ -109,7 +109,7 @@ def label_of(rails: Sequence[str]) -> str:
     return TOGETHER.join(rails)
 
 
-def _without(sentence: str, reasons: Sequence[str]) -> str:
+def _explain_missing(sentence: str, reasons: Sequence[str]) -> str:
     for reason in reasons:
         sentence = sentence.replace(reason, "\0")
     return "; ".join(part for part in sentence.split("; ") if part.strip("\0"))

@@ -18,7 +18,7 @@ class Contradiction:
     why: str
 
 
-def besides(words: str) -> str:
+def comparison_end(words: str) -> str:
     """Return the end of "pairs are compared with one another": with what else; ``words`` are the nodes, if given."""
     if not words:
         return ", so a fault that all nodes share is not seen (with --nodes-have it may be)"

@@ -28,7 +28,7 @@ def one_name_a_node(tests: Sequence[tuple[Test, tuple[Rank, ...]]]) -> list[tupl
     ]
 
 
-def named(
+def name_gpus(
     tests: Sequence[tuple[Test, tuple[Rank, ...]]],
 ) -> tuple[tuple[Test, ...], dict[tuple[str, str], str], int]:
     """Return tests whose GPUs are named by their place in a node, if each node has a log with all of its GPUs.

@@ -17,9 +17,9 @@ from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.site.topology import Leaves
 from railyard.verdict.blame.contradictions import Contradiction
-from railyard.verdict.blame.gpu_pair_names import named, one_name_a_node
+from railyard.verdict.blame.gpu_pair_names import name_gpus, one_name_a_node
 from railyard.verdict.blame.search.doubts import PAIR_SIGMAS, WIDEST
-from railyard.verdict.blame.search.explained import Blamed, blamed
+from railyard.verdict.blame.search.explanations import BlamedPart, find_blamed
 from railyard.verdict.blame.search.fewest import fewest
 from railyard.verdict.blame.search.model import Settings
 from railyard.verdict.blame.search.paths import Layer, State, Test
@@ -55,7 +55,7 @@ class LayerLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
+class RecordedTests:
     """What the logs contain: tests, what was not used, the logs that were read, and the name of each GPU.
 
     ``wrong``: what the logs say against their nodes. ``compared_with``: the nodes in words, empty if nobody said what
@@ -78,14 +78,14 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class PairsVerdict:
     """The verdict: what was compared with what, who is blamed, and what the logs do not cover."""
 
-    recorded: Recorded
+    recorded: RecordedTests
     levels: tuple[LayerLevel, ...]
     states: Mapping[Test, State]
     shares: Mapping[Test, float]
-    blamed: tuple[Blamed, ...]
+    blamed: tuple[BlamedPart, ...]
     no_log: tuple[tuple[str, str], ...]
     lacking: tuple[tuple[str, Layer], ...]
     unseen: tuple[tuple[str, str], ...]
@@ -93,7 +93,7 @@ class Judged:
     leaf_of: Leaves
 
     @property
-    def named(self) -> tuple[Blamed, ...]:
+    def named_parts(self) -> tuple[BlamedPart, ...]:
         """Return what is named: parts that are shown or likely to be at fault."""
         return tuple(one for one in self.blamed if one.sure != "open")
 
@@ -119,11 +119,11 @@ class Sufficient:
     same_pairs: bool
 
 
-def recorded(
+def read_tests(
     texts: Iterable[tuple[str, str]],
     name_pattern: re.Pattern[str] | None = None,
     parse: Callable[[str], Parsed] = parse,
-) -> Recorded:
+) -> RecordedTests:
     """Return the tests of logs. Each log is given as its name and its text, or what ``parse`` finds its text by.
 
     ``name_pattern`` has the groups ``a`` and ``b``: the nodes of a log by its name, if the log does not name them.
@@ -148,29 +148,31 @@ def recorded(
         found, not_used = _tests(log, parsed, pair, seen)
         tests += found
         left_out += not_used
-    made, names, most = named(_with_dips(one_name_a_node(tests)))
-    return Recorded(made, tuple(left_out), tuple(logs), names, most)
+    made, names, most = name_gpus(_with_dips(one_name_a_node(tests)))
+    return RecordedTests(made, tuple(left_out), tuple(logs), names, most)
 
 
-def judge(found: Recorded, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Judged:
+def judge(found: RecordedTests, leaf_of: Leaves | None = None, settings: Settings | None = None) -> PairsVerdict:
     """Return what is sick by all tests; with ``leaf_of``, pairs at one leaf and at two are compared separately."""
-    levels, states, shares = classified(found.tests, leaf_of or {}, settings or Settings())
-    accused = blamed(found.tests, states)
+    levels, states, shares = classify_tests(found.tests, leaf_of or {}, settings or Settings())
+    accused = find_blamed(found.tests, states)
     nodes = found.nodes
     there = {test.pair for test in found.tests}
     no_log = tuple((a, b) for at, a in enumerate(nodes) for b in nodes[at + 1 :] if (a, b) not in there)
     unseen = _unseen_gpus(found, states, accused)
     lower = (*_lower(found, states, shares), *_lower_across(levels))
-    return Judged(found, levels, states, shares, accused, no_log, _lacking(found.tests), unseen, lower, leaf_of or {})
+    return PairsVerdict(
+        found, levels, states, shares, accused, no_log, _find_lacking(found.tests), unseen, lower, leaf_of or {}
+    )
 
 
-def sufficient(found: Judged, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Sufficient:
+def sufficient(found: PairsVerdict, leaf_of: Leaves | None = None, settings: Settings | None = None) -> Sufficient:
     """Return how few of the logs would have been enough: the search runs over them again, one log after another."""
     leaves, used, tests = leaf_of or {}, settings or Settings(), found.recorded.tests
     logs: dict[str, list[Test]] = {}
     for test in tests:
         logs.setdefault(test.log, []).append(test)
-    asked = fewest(logs, found.recorded.nodes, lambda known: classified(known, leaves, used)[1])
+    asked = fewest(logs, found.recorded.nodes, lambda known: classify_tests(known, leaves, used)[1])
     most = max((test.layer.gpus for test in tests), default=0)
     every = {*asked, *(test.log for test in tests if test.layer.gpus == most)}
 
@@ -183,7 +185,7 @@ def sufficient(found: Judged, leaf_of: Leaves | None = None, settings: Settings 
     return Sufficient(asked, same(asked, pairs=False), most, len(every), same(every, pairs=True))
 
 
-def classified(
+def classify_tests(
     tests: Sequence[Test], leaf_of: Leaves, settings: Settings
 ) -> tuple[tuple[LayerLevel, ...], dict[Test, State], dict[Test, float]]:
     """Return the level of each layer, and the state of each test with its share of the level.
@@ -199,7 +201,7 @@ def classified(
     kinds: dict[tuple[Layer, bool | None], list[Test]] = {}
     thin = _too_few_apart(tests, leaf_of)
     for test in tests:
-        across = None if test.layer in thin else _across(test, leaf_of)
+        across = None if test.layer in thin else _crosses_leaves(test, leaf_of)
         kinds.setdefault((test.layer, across), []).append(test)
     for (layer, across), own in sorted(kinds.items(), key=lambda each: (each[0][0].benchmark, -each[0][0].gpus)):
         values = [test.value for test in own if test.value is not None and not test.wrong]
@@ -225,13 +227,13 @@ def _too_few_apart(tests: Sequence[Test], leaf_of: Leaves) -> frozenset[Layer]:
     """Return the layers that have too few pairs at one leaf switch, or at two, to compare them."""
     apart: dict[tuple[Layer, bool | None], set[tuple[str, str]]] = {}
     for test in tests if leaf_of else ():
-        pairs = apart.setdefault((test.layer, _across(test, leaf_of)), set())
+        pairs = apart.setdefault((test.layer, _crosses_leaves(test, leaf_of)), set())
         if test.value is not None and not test.wrong:
             pairs.add(test.pair)
     return frozenset(layer for (layer, _), pairs in apart.items() if len(pairs) < LEAST_PAIRS)
 
 
-def _across(test: Test, leaf_of: Leaves) -> bool | None:
+def _crosses_leaves(test: Test, leaf_of: Leaves) -> bool | None:
     leaves = [leaf_of.get(node) for node in test.nodes]
     return None if None in leaves else leaves[0] != leaves[1]
 
@@ -347,7 +349,7 @@ def _curve(table: Table) -> list[tuple[int, float]]:
     return sorted(found)
 
 
-def _lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:
+def _find_lacking(tests: Sequence[Test]) -> tuple[tuple[str, Layer], ...]:
     """Return logs that lack a test which most logs with as many GPUs per node have: they ended before it."""
     logs: dict[tuple[int, str], set[Layer]] = {}
     for test in tests:
@@ -374,7 +376,7 @@ def _lower_across(levels: Sequence[LayerLevel]) -> Iterator[str]:
 
 
 def _unseen_gpus(
-    found: Recorded, states: Mapping[Test, State], accused: Sequence[Blamed]
+    found: RecordedTests, states: Mapping[Test, State], accused: Sequence[BlamedPart]
 ) -> tuple[tuple[str, str], ...]:
     """Return the GPUs that the logs show neither to be good nor to be at fault."""
     used = {end for test in found.tests for own in test.ends() for end in own}
@@ -383,7 +385,7 @@ def _unseen_gpus(
     return tuple(sorted(used - good - blamed_ends))
 
 
-def _lower(found: Recorded, states: Mapping[Test, State], shares: Mapping[Test, float]) -> tuple[str, ...]:
+def _lower(found: RecordedTests, states: Mapping[Test, State], shares: Mapping[Test, float]) -> tuple[str, ...]:
     """Return a sentence for each node that is lower than others with all partners, but within the allowed range."""
     said = []
     layers = dict.fromkeys(test.layer for test in found.tests)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.site.topology import Leaves
-from railyard.verdict.blame.gpu_pairs import Judged, Recorded, judge, order_pair
-from railyard.verdict.blame.search.explained import Blamed
+from railyard.verdict.blame.gpu_pairs import PairsVerdict, RecordedTests, judge, order_pair
+from railyard.verdict.blame.search.explanations import BlamedPart
 from railyard.verdict.blame.search.paths import State, Test
 
 #: A suspect is measured alone with this many partners, if it has them.
@@ -36,25 +36,25 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RepeatJudgement:
     """The judgement of all logs if the better value of each pair counts, and which pairs were measured alone."""
 
-    judged: Judged
+    judged: PairsVerdict
     alone: frozenset[tuple[str, str]]
 
-    def is_confirmed(self, one: Blamed) -> bool:
+    def is_confirmed(self, one: BlamedPart) -> bool:
         """Return whether a suspect is also bad when measured alone: with two partners, or with all that it has."""
         pairs = {test.pair for test in one.tests}
         return len(pairs & self.alone) >= min(PARTNERS, len(pairs))
 
 
-def judged_again(found: Recorded, at_once: Collection[str], leaf_of: Leaves | None = None) -> Again:
+def judged_again(found: RecordedTests, at_once: Collection[str], leaf_of: Leaves | None = None) -> RepeatJudgement:
     """Return the judgement of logs. ``at_once``: the logs of pairs that ran at the same time as others."""
     alone = frozenset(test.pair for test in found.tests if test.log not in at_once)
-    return Again(judge(settle_pairs(found, at_once), leaf_of), alone)
+    return RepeatJudgement(judge(settle_pairs(found, at_once), leaf_of), alone)
 
 
-def settle_pairs(found: Recorded, at_once: Collection[str]) -> Recorded:
+def settle_pairs(found: RecordedTests, at_once: Collection[str]) -> RecordedTests:
     """Return the logs with the better value of each pair that was measured both alone and at once with others.
 
     A test without a result, or with wrong data, always counts: other traffic on the network does not cause that.
@@ -73,16 +73,16 @@ def settle_pairs(found: Recorded, at_once: Collection[str]) -> Recorded:
     return replace(found, tests=tuple(kept))
 
 
-def next_pairs(again: Again) -> tuple[Ask, ...]:
+def next_pairs(again: RepeatJudgement) -> tuple[Ask, ...]:
     """Return what to measure next, each pair by itself; nothing if more measurements would not help."""
-    return _unconfirmed(again) or tuple(dict.fromkeys(_gpus(again.judged)))
+    return _ask_unconfirmed(again) or tuple(dict.fromkeys(_gpus(again.judged)))
 
 
 def _of(test: Test) -> tuple[object, ...]:
     return test.layer, frozenset(zip(test.nodes, test.gpus, strict=True))
 
 
-def _unconfirmed(again: Again) -> tuple[Ask, ...]:
+def _ask_unconfirmed(again: RepeatJudgement) -> tuple[Ask, ...]:
     """Return the suspects' pairs that only ran at once with others, as few as are needed to confirm each suspect."""
     asked: dict[tuple[str, str], None] = {}
     for one in again.judged.blamed:
@@ -94,15 +94,15 @@ def _unconfirmed(again: Again) -> tuple[Ask, ...]:
     return tuple(Ask(*pair) for pair in asked)
 
 
-def _good_partners_first(tests: Iterable[Test], one: Blamed) -> list[Test]:
+def _good_partners_first(tests: Iterable[Test], one: BlamedPart) -> list[Test]:
     return sorted(tests, key=lambda test: not set(test.nodes) - set(one.nodes) <= set(one.partners))
 
 
-def _gpus(found: Judged) -> Iterator[Ask]:
+def _gpus(found: PairsVerdict) -> Iterator[Ask]:
     """Yield the GPUs of slow nodes to measure alone: with the first good partner, then the bad ones with a second."""
     states = _of_one_gpu(found.recorded.tests, found.states)
-    of_nodes: dict[str, Blamed] = {}
-    for one in found.named:
+    of_nodes: dict[str, BlamedPart] = {}
+    for one in found.named_parts:
         begun = one.kind == "gpu" and any(one.nodes[0] in pair for pair, _ in states)
         if (one.kind == "node" or begun) and len(one.partners) >= PARTNERS:
             of_nodes.setdefault(one.nodes[0], one)

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted, listing, message_size, number
+from railyard.base.wording import count_of, listing, message_size, number
 from railyard.verdict.blame import contradictions
-from railyard.verdict.blame.gpu_pairs import Judged, NotUsed, Sufficient
-from railyard.verdict.blame.search.explained import Blamed
+from railyard.verdict.blame.gpu_pairs import NotUsed, PairsVerdict, Sufficient
+from railyard.verdict.blame.search.explanations import BlamedPart
 from railyard.verdict.blame.search.paths import Layer, Test
 
 #: What each word of certainty means; printed with every verdict that names or doubts somebody.
@@ -25,12 +25,12 @@ _LEAST_ODDS = -9.0
 _FALLS = 0.5
 
 
-def text(found: Judged, few: Sufficient | None = None) -> str:
+def text(found: PairsVerdict, few: Sufficient | None = None) -> str:
     """Return the verdict for a reader; ``few`` are the logs that would have been enough."""
     tests, logs = found.recorded.tests, found.recorded.logs
     lines = [
-        f"{counted(len(tests), 'test')} of {counted(len(logs), 'log')}, {counted(len(found.recorded.nodes), 'node')}; "
-        f"pairs are compared with one another{contradictions.besides(found.recorded.compared_with)}",
+        f"{count_of(len(tests), 'test')} of {count_of(len(logs), 'log')}, {count_of(len(found.recorded.nodes), 'node')}"
+        f"; pairs are compared with one another{contradictions.comparison_end(found.recorded.compared_with)}",
         "",
     ]
     lines += [f"  {_level(level)}" for level in levels(found)]
@@ -38,7 +38,7 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
         "does not pass, however the pairs compare",
         contradictions.contradiction_lines(found.recorded.wrong, found.recorded.compared_with),
     )
-    named = found.named
+    named = found.named_parts
     doubted = [one for one in found.blamed if one.sure == "open"]
     for title, some in (("sick", named), ("undecided", doubted)):
         if some:
@@ -58,7 +58,7 @@ def text(found: Judged, few: Sufficient | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _nobody(found: Judged) -> str:
+def _nobody(found: PairsVerdict) -> str:
     if found.recorded.wrong:
         return "no test is slow beside the others, but this does not pass: see above what the logs themselves say"
     if not found.is_good:
@@ -66,7 +66,7 @@ def _nobody(found: Judged) -> str:
     return "nobody is named: no test is slow, and all gave a result"
 
 
-def fewest(few: Sufficient, found: Judged) -> str:
+def fewest(few: Sufficient, found: PairsVerdict) -> str:
     """Return a sentence that says how few logs would have been enough, and for what they would not."""
     count, all_ = len(few.logs), len(found.recorded.logs)
     if few.same_parts:
@@ -74,11 +74,11 @@ def fewest(few: Sufficient, found: Judged) -> str:
     else:
         said = f"this method needs all {all_}: the {count} that it asks for do not blame the same nodes and GPUs"
     said += "; a pair that is at fault by itself shows only in its own logs, so each pair needs one: "
-    whole = f"these and every log with {counted(few.gpus, 'GPU')} per node, {few.with_every_pair} in all, "
+    whole = f"these and every log with {count_of(few.gpus, 'GPU')} per node, {few.with_every_pair} in all, "
     return f"{said}{whole}{'blame the same pairs too' if few.same_pairs else 'still do not blame the same pairs'}"
 
 
-def as_json(found: Judged, few: Sufficient | None = None) -> dict[str, Any]:
+def as_json(found: PairsVerdict, few: Sufficient | None = None) -> dict[str, Any]:
     """Return all that ``text`` says as one JSON object; bandwidths are MB/s (10^6 B/s)."""
     made: dict[str, Any] = {
         "good": found.is_good,
@@ -115,7 +115,7 @@ def as_json(found: Judged, few: Sufficient | None = None) -> dict[str, Any]:
     return made
 
 
-def _blamed_json(one: Blamed, found: Judged) -> dict[str, Any]:
+def _blamed_json(one: BlamedPart, found: PairsVerdict) -> dict[str, Any]:
     said = sentences(one, found)
     return {
         "kind": one.kind,
@@ -139,7 +139,7 @@ def _blamed_json(one: Blamed, found: Judged) -> dict[str, Any]:
     }
 
 
-def sentences(one: Blamed, found: Judged) -> dict[str, Any]:
+def sentences(one: BlamedPart, found: PairsVerdict) -> dict[str, Any]:
     """Return the sentences about one suspect: the part, the evidence, how sure, what else fits, what would decide."""
     return {
         "part": part(one, found),
@@ -150,7 +150,7 @@ def sentences(one: Blamed, found: Judged) -> dict[str, Any]:
     }
 
 
-def part(one: Blamed, found: Judged) -> str:
+def part(one: BlamedPart, found: PairsVerdict) -> str:
     """Return a suspect in words: ``node7, GPU 5 (0000:c3:00) or its path``."""
     if one.kind == "pair":
         return f"the pair {one.nodes[0]} and {one.nodes[1]}: what is between them"
@@ -169,57 +169,57 @@ def part(one: Blamed, found: Judged) -> str:
     return f"the path of {which} of {together}: what joins them to all other GPUs{connected}"
 
 
-def _any_node(one: Blamed, gpu: str, found: Judged) -> str:
+def _any_node(one: BlamedPart, gpu: str, found: PairsVerdict) -> str:
     return next(node for node in one.nodes if (node, gpu) in found.recorded.names)
 
 
-def _gpus(group: Sequence[str], one: Blamed, found: Judged) -> str:
+def _gpus(group: Sequence[str], one: BlamedPart, found: PairsVerdict) -> str:
     if len(group) > 3 and all(gpu.isdigit() for gpu in group):
         return f"the GPUs {', '.join(sorted(group, key=int))}"
     return listing([found.recorded.names[_any_node(one, gpu, found), gpu] for gpu in group])
 
 
-def _sure(one: Blamed) -> str:
+def _sure(one: BlamedPart) -> str:
     if one.chance >= 0 or one.chance > -2:
         return one.sure
     odds = "less than 1 in 10^9" if one.chance < _LEAST_ODDS else f"about 1 in {number(10**-one.chance, 2)}"
     return f"{one.sure}; if slow tests were scattered by chance, all of these would hit it with odds of {odds}"
 
 
-def _evidence(one: Blamed, found: Judged) -> list[str]:
+def _evidence(one: BlamedPart, found: PairsVerdict) -> list[str]:
     if one.kind == "pair":
         return _of_pair(one, found)
     said = []
     for layer in dict.fromkeys(test.layer for test in one.tests):
         own = [test for test in one.tests if test.layer == layer]
         inside = [test for test in one.inside if test.layer == layer]
-        said.append(f"{_layer(layer)}: {_describe_values(own, found)}{_inside(inside)}")
+        said.append(f"{_layer(layer)}: {_describe_values(own, found)}{_inside_words(inside)}")
     fall = max((test for test in one.tests if test.first > 0), key=lambda test: test.first - test.last, default=None)
     if fall is not None and fall.last < _FALLS * fall.first:
         said.append(
             f"longer messages are slower, as with lost packets: {_pair(fall)} from {_gb(fall.first)} to "
             f"{_gb(fall.last)} GB/s ({fall.layer.benchmark}, {fall.log})"
         )
-    said += _besides(one, found)
+    said += _describe_cleared(one, found)
     return said
 
 
-def _of_pair(one: Blamed, found: Judged) -> list[str]:
+def _of_pair(one: BlamedPart, found: PairsVerdict) -> list[str]:
     """Return a pair's tests that nothing else explains, its good tests, and how good its nodes are with others."""
     bad = [test for test in one.tests if test.value is None or test.wrong]
     slow = [test for test in one.tests if test not in bad]
     said = [f"{_layer(test.layer)}: {_gb(test.value or 0)} of {_gb(_healthy([test], found))} GB/s" for test in slow]
     if bad:
-        logs = counted(len({test.log for test in bad}), "log")
+        logs = count_of(len({test.log for test in bad}), "log")
         said.append(
-            f"no result in {counted(len(bad), 'test')} of {logs}: {listing([_layer(test.layer) for test in bad])}"
+            f"no result in {count_of(len(bad), 'test')} of {logs}: {listing([_layer(test.layer) for test in bad])}"
         )
         said += [f"  {test.log}: {test.why}" for test in {test.log: test for test in bad}.values()]
     good = [f"{_layer(test.layer)} {_gb(test.value or 0)} GB/s" for test in one.inside]
     said.append(f"good between the two: {listing(good)}" if good else "no test between the two is good")
     count = {node: _good_partners(node, found) for node in one.nodes}
     head = "both are good with others" if all(count.values()) else "good with others"
-    elsewhere = [f"{node} with {counted(good, 'other node')}" for node, good in count.items()]
+    elsewhere = [f"{node} with {count_of(good, 'other node')}" for node, good in count.items()]
     said.append(f"{head}: {listing(elsewhere)}")
     pairs = [other.nodes for other in found.blamed if other.kind == "pair"]
     for node in one.nodes:
@@ -229,37 +229,37 @@ def _of_pair(one: Blamed, found: Judged) -> list[str]:
     return said
 
 
-def _healthy(own: Sequence[Test], found: Judged) -> float:
+def _healthy(own: Sequence[Test], found: PairsVerdict) -> float:
     """Return what healthy pairs of one layer give, MB/s; 0 if that is not known."""
     shares = [test.value / found.shares[test] for test in own if test.value and found.shares.get(test)]
     of_layer = [level.value for level in found.levels if level.value is not None and level.layer == own[0].layer]
     return max(shares or of_layer, default=0.0)
 
 
-def _describe_values(own: Sequence[Test], found: Judged) -> str:
+def _describe_values(own: Sequence[Test], found: PairsVerdict) -> str:
     values = sorted(test.value for test in own if test.value is not None and not test.wrong)
     parts = []
     if values:
         span = _gb(values[0]) if values[0] == values[-1] else f"{_gb(values[0])} to {_gb(values[-1])}"
         level = _healthy(own, found)
         pairs = len({test.pair for test in own if test.value is not None})
-        parts.append(f"{span} of {_gb(level)} GB/s in {counted(len(values), 'test')} of {counted(pairs, 'pair')}")
+        parts.append(f"{span} of {_gb(level)} GB/s in {count_of(len(values), 'test')} of {count_of(pairs, 'pair')}")
     failed = [test for test in own if test.value is None or test.wrong]
     if failed:
         why = failed[0].why
-        parts.append(f"no result in {counted(len(failed), 'test')} ({failed[0].log}: {why})")
+        parts.append(f"no result in {count_of(len(failed), 'test')} ({failed[0].log}: {why})")
     return "; ".join(parts)
 
 
-def _inside(inside: Sequence[Test]) -> str:
+def _inside_words(inside: Sequence[Test]) -> str:
     values = sorted(test.value for test in inside if test.value is not None)
     if not values:
         return ""
     span = _gb(values[0]) if values[0] == values[-1] else f"{_gb(values[0])} to {_gb(values[-1])}"
-    return f"; with one another {span} GB/s in {counted(len(values), 'test')}"
+    return f"; with one another {span} GB/s in {count_of(len(values), 'test')}"
 
 
-def _besides(one: Blamed, found: Judged) -> list[str]:
+def _describe_cleared(one: BlamedPart, found: PairsVerdict) -> list[str]:
     """Return what clears the other GPUs of the nodes: good tests with other nodes, without the suspected GPUs."""
     states, nodes = found.states, set(one.nodes)
     among = {gpu for group in one.gpus for gpu in group}
@@ -279,7 +279,7 @@ def _with_any(test: Test, nodes: set[str], gpus: set[str]) -> bool:
     return any(node in nodes and gpus.intersection(own) for node, own in zip(test.nodes, test.gpus, strict=True))
 
 
-def _good_partners(node: str, found: Judged) -> int:
+def _good_partners(node: str, found: PairsVerdict) -> int:
     good = {
         other
         for test in found.recorded.tests
@@ -289,7 +289,7 @@ def _good_partners(node: str, found: Judged) -> int:
     return len(good - {node})
 
 
-def _fits_too(one: Blamed) -> str:
+def _fits_too(one: BlamedPart) -> str:
     disturbed = "other jobs' traffic at that time, which the logs do not show"
     if one.kind == "pair":
         return f"a fault of either node that only shows with this partner (routing, addresses, firewall); {disturbed}"
@@ -301,7 +301,7 @@ def _fits_too(one: Blamed) -> str:
     return f"a slow port of the leaf switch that this node is cabled to; {disturbed}"
 
 
-def _next(one: Blamed, found: Judged) -> str:
+def _next(one: BlamedPart, found: PairsVerdict) -> str:
     a = one.nodes[0]
     if one.kind == "pair":
         other = one.partners[0] if one.partners else "a good node"
@@ -329,7 +329,7 @@ def _next(one: Blamed, found: Judged) -> str:
     )
 
 
-def levels(found: Judged) -> list[tuple[Layer, bool | None, float | None, float, int, int]]:
+def levels(found: PairsVerdict) -> list[tuple[Layer, bool | None, float | None, float, int, int]]:
     """Return the levels as rows, the most GPUs first."""
     rows = [(one.layer, one.across, one.value, one.bound, one.tests, one.pairs) for one in found.levels]
     return sorted(rows, key=lambda row: (-row[0].gpus, row[0].benchmark, -row[0].size_bytes))
@@ -339,27 +339,27 @@ def _level(row: tuple[Layer, bool | None, float | None, float, int, int]) -> str
     layer, across, value, bound, tests, pairs = row
     where = "" if across is None else " across leaves" if across else " within a leaf"
     if value is None:
-        return f"{_layer(layer)}{where}: {counted(pairs, 'pair')} with a result, too few to compare: not judged"
+        return f"{_layer(layer)}{where}: {count_of(pairs, 'pair')} with a result, too few to compare: not judged"
     return (
         f"{_layer(layer)}{where}: healthy is {_gb(value)} GB/s at messages up to {message_size(layer.size_bytes)}, "
-        f"slow below {_gb(bound * value)} ({counted(tests, 'test')})"
+        f"slow below {_gb(bound * value)} ({count_of(tests, 'test')})"
     )
 
 
-def not_covered(found: Judged) -> list[str]:
+def not_covered(found: PairsVerdict) -> list[str]:
     """Return what the logs do not cover: pairs without a test, logs that lack one, GPUs that only slow tests used."""
     pairs = [f"{a}-{b}" for a, b in found.no_log]
-    said = [f"{counted(len(pairs), 'pair')} without a test: {_some(pairs)}"] if pairs else []
+    said = [f"{count_of(len(pairs), 'pair')} without a test: {_some(pairs)}"] if pairs else []
     said += found.recorded.unknown
     there = {label(node) for node in found.recorded.nodes}
     if absent := sorted(node for node in found.leaf_of if label(node) not in there):
-        said.append(f"{counted(len(absent), 'node')} with a leaf switch and no log: {_some(absent)}")
+        said.append(f"{count_of(len(absent), 'node')} with a leaf switch and no log: {_some(absent)}")
     said += [f"{log}: it ends before {_layer(layer)}, which most logs like it have" for log, layer in found.lacking]
     between = [test for test in found.shares if found.states[test] == "unjudged"]
     if between:
         shown = [f"{_pair(test)} {100 * found.shares[test]:.1f} %" for test in between]
         said.append(
-            f"{counted(len(between), 'test')} neither good nor slow, since healthy pairs differ by as much: "
+            f"{count_of(len(between), 'test')} neither good nor slow, since healthy pairs differ by as much: "
             f"{_some(shown)}"
         )
     by_node: dict[str, list[str]] = {}
@@ -376,7 +376,7 @@ def _some(shown: Sequence[str]) -> str:
 
 
 def _layer(layer: Layer) -> str:
-    return f"{layer.benchmark} with {counted(layer.gpus, 'GPU')} per node"
+    return f"{layer.benchmark} with {count_of(layer.gpus, 'GPU')} per node"
 
 
 def _pair(test: Test) -> str:

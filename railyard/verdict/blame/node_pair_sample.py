@@ -8,7 +8,7 @@ groups of nodes).
 from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import hosts_of, is_sample, pairs_of
 from railyard.parsers.pairs import ALONE, ONE_RAIL, SAMPLE
 from railyard.parsers.parsed import Table
@@ -16,7 +16,7 @@ from railyard.results.record.form import Confidence, Suspect
 from railyard.site.topology import Leaves
 from railyard.verdict.blame.node_pairs import rounds_text, values_of
 from railyard.verdict.blame.screening import screen
-from railyard.verdict.blame.screening.model import Budget, Network, Results, Screened, Settings
+from railyard.verdict.blame.screening.model import Budget, Network, Results, ScreeningVerdict, Settings
 from railyard.verdict.blame.screening.model import Suspect as Found
 from railyard.verdict.blame.search.model import Layout, PairsError, Round, Step
 from railyard.verdict.blame.suspects import Findings
@@ -61,7 +61,7 @@ def as_measured(table: Table, network: Network) -> Step:
     return Step("sample", made, 1, "the pairs that were measured")
 
 
-def first_step(network: Network, budget: Budget, settings: Settings = _USUAL) -> Step | Screened:
+def first_step(network: Network, budget: Budget, settings: Settings = _USUAL) -> Step | ScreeningVerdict:
     """Return what to measure first. Raises BudgetError for a budget that is too small for it."""
     return screen.advance(network, budget, (), settings)
 
@@ -75,7 +75,7 @@ def next_step(
     planned_here: bool = True,
     absent: Mapping[int, str] = _NOBODY,
     not_made: int = 0,
-) -> Step | Screened:
+) -> Step | ScreeningVerdict:
     """Return what to measure next, or the verdict, from the tables of the sample and of each step made so far.
 
     The next ``not_made`` steps were not measured and will not be.
@@ -105,7 +105,7 @@ def step_text(step: Step) -> str:
     return f"# name {name}\n{over}{rounds_text(step.rounds, step.repeats)}"
 
 
-def findings(reached: Screened, network: Network, rail: str | None) -> Findings:
+def findings(reached: ScreeningVerdict, network: Network, rail: str | None) -> Findings:
     """Return who is slow by a screening.
 
     ``rail`` is the rail of a run over one rail: a node's fault is then that rail's fault. Undecided suspects come last,
@@ -145,5 +145,5 @@ def words_of(named: Iterable[Found], network: Network) -> list[str]:
             of = f"{one.part} of {nodes[one.members[0]]}"
         elif one.leaves:
             of = listing(one.leaves)
-        said.append(f"{one.kind} {of or counted(len(one.members), 'node')}")
+        said.append(f"{one.kind} {of or count_of(len(one.members), 'node')}")
     return said

@@ -85,7 +85,7 @@ def rail_rounds(verdict: Verdict, layout: Layout) -> tuple[Round, ...]:
         for probe in plan_probes(names, others, ("",)):
             first, second = sorted((layout.nodes.index(probe.node_a), layout.nodes.index(probe.node_b)))
             found[first, second] = None
-    return tuple((pair,) for pair in slow_rails.alternating(found))
+    return tuple((pair,) for pair in slow_rails.alternate_pairs(found))
 
 
 def findings(
@@ -109,7 +109,9 @@ def findings(
         by_rail = rails_at_fault(rails, alone_mb_s) if rails else None
     except (ValueError, PairsError) as error:
         return Findings((), f"nobody is blamed: {error}")
-    suspects = blamed(reached, layout_of(tables[0], least_mb_s, leaf_of), meant[0] if len(meant) == 1 else None)
+    suspects = blamed_suspects(
+        reached, layout_of(tables[0], least_mb_s, leaf_of), meant[0] if len(meant) == 1 else None
+    )
     if by_rail is None or not by_rail.suspects:
         said = f"; {by_rail.sentence}" if by_rail is not None else ""
         return Findings(suspects, f"{reached.sentence}{said}")
@@ -120,7 +122,7 @@ def findings(
     return Findings((*by_rail.suspects, *kept), f"{reached.sentence}; {by_rail.sentence}")
 
 
-def blamed(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect, ...]:
+def blamed_suspects(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect, ...]:
     """Return the named as suspects of a record; in a run over one rail, a node's fault is that rail's fault."""
     found = []
     for one in verdict.named:

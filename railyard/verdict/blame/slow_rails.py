@@ -26,7 +26,7 @@ from railyard.base.bounds import (
     PROBE_TIME,
     PROBE_WITNESSES,
 )
-from railyard.base.wording import counted, listing, message_size, number, percent
+from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.results.record.form import Evidence, Suspect
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, at_fault
 
@@ -81,11 +81,11 @@ def in_turn(planned: Sequence[Probe], rails: Collection[str], turn: int) -> list
     pairs = list(dict.fromkeys((probe.node_a, probe.node_b) for probe in planned))
     random.Random(turn).shuffle(pairs)
     known = set(planned)
-    made = [Probe(*pair, rail) for pair in alternating(pairs) for rail in list(rails)[:: 1 if turn % 2 else -1]]
+    made = [Probe(*pair, rail) for pair in alternate_pairs(pairs) for rail in list(rails)[:: 1 if turn % 2 else -1]]
     return [probe for probe in made if probe in known]
 
 
-def alternating(pairs: Iterable[tuple[_Node, _Node]]) -> list[tuple[_Node, _Node]]:
+def alternate_pairs(pairs: Iterable[tuple[_Node, _Node]]) -> list[tuple[_Node, _Node]]:
     """Return the pairs in an order in which each follows one that shares no node with it, if there is such a pair.
 
     With four nodes, the pairs of a node and the pairs without it then alternate.
@@ -175,7 +175,7 @@ class _Rail:
         self.pairs: dict[_Pair, float] = {}
         for probe in self.probes:
             self.pairs[_pair(probe)] = max(self.pairs.get(_pair(probe), 0.0), probe.value_mb_s or 0.0)
-        self.level = (*_falling(self.probes), 0.0)[1]
+        self.level = (*_best_first(self.probes), 0.0)[1]
         self.size_bytes = next((probe.size_bytes for probe in self.probes if probe.size_bytes), None)
         self.bound = PROBE_MARGIN if self.size_bytes is None else PROBE_DELAY_MARGIN
         enough = (1 - self.bound.value) * self.level
@@ -183,16 +183,16 @@ class _Rail:
         known = [probe.starved for probe in self.probes if probe.starved is not None]
         self.starved = statistics.fmean(known) if known else None
 
-    def falling(self, pairs: Collection[_Pair]) -> list[float]:
+    def best_first(self, pairs: Collection[_Pair]) -> list[float]:
         """Return the values of these pairs, best first."""
-        return _falling(probe for probe in self.probes if _pair(probe) in pairs)
+        return _best_first(probe for probe in self.probes if _pair(probe) in pairs)
 
     @property
     def is_slow(self) -> str:
         """What a bad rail is: slow, or delayed if its messages are small."""
         return "is slow" if self.size_bytes is None else "has a delay"
 
-    def shown(self, value_mb_s: float) -> str:
+    def format_value(self, value_mb_s: float) -> str:
         """Return a value in words: a rate, or the time of a small message."""
         if value_mb_s and self.size_bytes is not None:
             return f"{number(self.size_bytes / value_mb_s)} us for {message_size(self.size_bytes)}"
@@ -226,7 +226,7 @@ class _Rail:
         These probes may be of any pair ``touching`` the suspect; its values are only those of its ``own`` pairs with
         good partners.
         """
-        values = self.falling(own)
+        values = self.best_first(own)
         best = max(values, default=0.0)
         least = min((self.pairs[pair] for pair in controls), default=0.0)
         if best >= (1 - self.bound.value) * least:
@@ -238,10 +238,10 @@ class _Rail:
         )
         if min(len(beside), len(values)) < PROBE_WITNESSES.value:
             return None
-        hit = chance(values, self.falling(controls))
+        hit = chance(values, self.best_first(controls))
         if hit > PROBE_CHANCE.value:
             return None
-        spread = max(_spread(values), _spread(self.falling(self.good)))
+        spread = max(_spread(values), _spread(self.best_first(self.good)))
         margin = max(self.bound.value, reach(spread, hit) / least)
         return margin if best <= (1 - margin) * least else None
 
@@ -255,7 +255,7 @@ def _neighbouring_probes(
     return [probe for probe, before, after in near if is_own(probe) and (before or after)]
 
 
-def _falling(probes: Iterable[RailProbe]) -> list[float]:
+def _best_first(probes: Iterable[RailProbe]) -> list[float]:
     """Return the values, best first; no result counts as 0, since such a rail carries nothing."""
     return sorted((probe.value_mb_s or 0.0 for probe in probes), reverse=True)
 
@@ -283,7 +283,7 @@ def _ruling(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail], run
     found = _of_pair(rail, rest[0], run_nodes) if len(bad) == 1 else None
     if found is not None:
         return found
-    said = [suspect.reason for suspect in named] + ([_undecided(rail, rest)] if rest else [])
+    said = [suspect.reason for suspect in named] + ([_undecided_sentence(rail, rest)] if rest else [])
     return _Ruling(rail.name, tuple(named), "; ".join(said), not rest)
 
 
@@ -299,14 +299,14 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
     control = f"the same {_rails(rail)} {_at_least(rail)} in the same seconds"
     if not any(partners.values()):
         reason = f"{rail.name} of {node} gives no result with any partner: {_none_of(rail.probes, touching)} with "
-        brief = f"gives no result with any of {counted(len(partners), 'partner')}; {_elsewhere(rail)}"
+        brief = f"gives no result with any of {count_of(len(partners), 'partner')}; {_good_words(rail)}"
         reason = f"{reason}{listing(list(partners))}; {control}"
         return [Suspect("rail", reason, node, rail.name, brief=brief, evidence=evidence)]
-    values = listing([f"{rail.shown(value)} with {partner}" for partner, value in partners.items()])
+    values = listing([f"{rail.format_value(value)} with {partner}" for partner, value in partners.items()])
     control = f"{control} ({_margin(rail, margin)})"
     reason = f"{rail.name} of {node} {rail.is_slow} with every partner: at best {values}; {control}"
-    best = rail.shown(max(partners.values()))
-    brief = f"{rail.is_slow}: at best {best} with {counted(len(partners), 'partner')}; {_elsewhere(rail)}"
+    best = rail.format_value(max(partners.values()))
+    brief = f"{rail.is_slow}: at best {best} with {count_of(len(partners), 'partner')}; {_good_words(rail)}"
     return [Suspect("rail", reason, node, rail.name, brief=brief, evidence=evidence)]
 
 
@@ -316,13 +316,13 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     margin = rail.margin([pair], [pair], rail.good)
     if margin is None or not pair <= well:
         return None
-    does = f"{rail.is_slow} only {_between(pair)}: at best {rail.shown(rail.pairs[pair])}"
+    does = f"{rail.is_slow} only {_pair_words(pair)}: at best {rail.format_value(rail.pairs[pair])}"
     if not rail.pairs[pair]:
-        does = f"gives no result only {_between(pair)}: {_none_of(rail.probes, [pair])}"
+        does = f"gives no result only {_pair_words(pair)}: {_none_of(rail.probes, [pair])}"
     reason = f"{rail.name} {does}, and {_at_least(rail)} in the same seconds"
     reason += f"{f' ({_margin(rail, margin)})' if rail.pairs[pair] else ''}: the path between them"
     if pair <= set(run_nodes):
-        brief = f"{does}; {_elsewhere(rail)}"
+        brief = f"{does}; {_good_words(rail)}"
         evidence = rail.evidence([pair], rail.good)
         suspect = Suspect("pair", reason, None, rail.name, brief=brief, evidence=evidence)
         return _Ruling(rail.name, (suspect,), reason, True)
@@ -337,7 +337,7 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     """
     expected = rail.probes[0].expected_mb_s
     bound = PROBE_SLOW_SHARE.value * expected
-    values = rail.falling(rail.pairs)
+    values = rail.best_first(rail.pairs)
     if rail.good and values[0] >= bound:
         return _Ruling(rail.name, (), "", True)
     sound = [other for other in others if other.level and other.level >= bound]
@@ -351,20 +351,20 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
             lambda probe: probe.rail == rail.name,
             lambda probe: probe.rail in names and (probe.value_mb_s or 0.0) >= bound,
         )
-        hit = chance(values, _falling(probe for probe in made if probe.rail in names))
+        hit = chance(values, _best_first(probe for probe in made if probe.rail in names))
     is_seen = len(beside) >= PROBE_WITNESSES.value and hit <= PROBE_CHANCE.value
     is_low = is_seen and values[0] + reach(_spread(values), hit) < bound
     is_starved = not sound if rail.starved is None else rail.starved > PROBE_STARVED_SHARE.value
     is_small = len(rail.pairs) < 3 and values[0] < bound
     if not is_small and (not is_low or is_starved):
-        return _Ruling(rail.name, (), _undecided(rail, list(rail.pairs)), False)
+        return _Ruling(rail.name, (), _undecided_sentence(rail, list(rail.pairs)), False)
     does = rail.is_slow if values[0] else "gives no result"
     at_best = (
         f"at best {format_rate(values[0])}, expected {number(expected)} MB/s" if values[0] else _none_of(rail.probes)
     )
     bounded = f" (bound {percent(PROBE_SLOW_SHARE.value)}, {PROBE_SLOW_SHARE.name})" if values[0] else ""
     if is_small:
-        seen = f"{rail.name} {does} {_between(next(iter(rail.pairs)))}: {at_best}{bounded}"
+        seen = f"{rail.name} {does} {_pair_words(next(iter(rail.pairs)))}: {at_best}{bounded}"
         return _Ruling(rail.name, (), f"{seen}, but too few partners were measured to blame anybody", True)
     seen = f"{rail.name} {does} between all {len(rail.pairs)} pairs measured: {at_best}{bounded}"
     control = listing([f"{each.name} {_at_least(each)}" for each in sound])
@@ -375,16 +375,16 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     return _Ruling(rail.name, (suspect,), reason, True)
 
 
-def _undecided(rail: _Rail, pairs: Sequence[_Pair]) -> str:
+def _undecided_sentence(rail: _Rail, pairs: Sequence[_Pair]) -> str:
     """Return the sentence for pairs that are shown neither to be good nor to be slow."""
-    best = listing([f"{rail.shown(rail.pairs[pair])} {_between(pair)}" for pair in pairs])
-    reached = f", others {rail.shown(rail.level)}" if rail.good - set(pairs) else ""
+    best = listing([f"{rail.format_value(rail.pairs[pair])} {_pair_words(pair)}" for pair in pairs])
+    reached = f", others {rail.format_value(rail.level)}" if rail.good - set(pairs) else ""
     waited = ""
     if rail.starved is not None:
         waited = f"; the probes' processes waited for a processor {100 * rail.starved:.0f} % of the time"
     rounds = max(Counter(_pair(probe) for probe in rail.probes).values())
     return (
-        f"{rail.name} is undecided after {len(rail.probes)} probes in {counted(rounds, 'round')}: at best "
+        f"{rail.name} is undecided after {len(rail.probes)} probes in {count_of(rounds, 'round')}: at best "
         f"{best}{reached}; nobody is blamed for that{waited}"
     )
 
@@ -393,25 +393,25 @@ def _at_least(rail: _Rail) -> str:
     """Return what all good pairs of a rail reached, and which pairs these are."""
     good = [" and ".join(sorted(pair)) for pair in rail.pairs if pair in rail.good]
     did = "carried at least" if rail.size_bytes is None else "took at most"
-    return f"{did} {rail.shown(rail.least)} between {', '.join(good)}"
+    return f"{did} {rail.format_value(rail.least)} between {', '.join(good)}"
 
 
-def _elsewhere(rail: _Rail) -> str:
+def _good_words(rail: _Rail) -> str:
     """Return what the rail's good pairs reached, without their names."""
-    return f"elsewhere at {'least' if rail.size_bytes is None else 'most'} {rail.shown(rail.least)}"
+    return f"elsewhere at {'least' if rail.size_bytes is None else 'most'} {rail.format_value(rail.least)}"
 
 
 def _rails(rail: _Rail) -> str:
     return "rails" if TOGETHER in rail.name else "rail"
 
 
-def _between(pair: _Pair) -> str:
+def _pair_words(pair: _Pair) -> str:
     return f"between {listing(sorted(pair))}"
 
 
 def _none_of(probes: Sequence[RailProbe], pairs: Collection[_Pair] | None = None) -> str:
     chosen = [probe for probe in probes if pairs is None or _pair(probe) in pairs]
-    return f"none of {counted(len(chosen), 'probe')}"
+    return f"none of {count_of(len(chosen), 'probe')}"
 
 
 def format_rate(value: float) -> str:

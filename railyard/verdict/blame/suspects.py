@@ -60,7 +60,7 @@ class LossProbe:
         return sends_again(self.resent, self.sent)
 
     @property
-    def shown(self) -> str:
+    def share_text(self) -> str:
         """``1.0 %``."""
         return percent(self.resent / self.sent)
 
@@ -71,9 +71,9 @@ class LossProbe:
         return Evidence(nodes, self.rail, 100 * self.resent / self.sent, "% sent again", not self.is_bad)
 
     @property
-    def measured(self) -> str:
+    def measured_text(self) -> str:
         """``vn1-vn2 1.0 % of segments sent again``."""
-        return f"{self.node_a}-{self.node_b} {self.shown} of segments sent again"
+        return f"{self.node_a}-{self.node_b} {self.share_text} of segments sent again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +149,8 @@ def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tu
     bad = [probe for probe in probes if probe.is_bad]
     if not bad:
         return [], ""
-    measured = listing([probe.measured for probe in bad])
-    most = f"up to {max(bad, key=lambda probe: probe.resent / probe.sent).shown} of segments sent again"
+    measured = listing([probe.measured_text for probe in bad])
+    most = f"up to {max(bad, key=lambda probe: probe.resent / probe.sent).share_text} of segments sent again"
     good = {frozenset((probe.node_a, probe.node_b)) for probe in probes if not probe.is_bad}
     pairs = [frozenset((probe.node_a, probe.node_b)) for probe in bad]
     nodes = at_fault(pairs, good)
@@ -181,6 +181,6 @@ def _evidence(probes: Sequence[LossProbe], node: str = "") -> tuple[Evidence, ..
 def _rail_reason(node: str, rail: str, bad: list[LossProbe]) -> str:
     own = [probe for probe in bad if node in (probe.node_a, probe.node_b)]
     partners = [probe.node_b if probe.node_a == node else probe.node_a for probe in own]
-    values = listing([f"{probe.shown} with {other}" for probe, other in zip(own, partners, strict=True)])
+    values = listing([f"{probe.share_text} with {other}" for probe, other in zip(own, partners, strict=True)])
     bound = f"bound {percent(RESENT_SHARE.value)} ({RESENT_SHARE.name})"
     return f"{rail} of {node} alone loses packets with every partner: {values} of segments sent again, {bound}"

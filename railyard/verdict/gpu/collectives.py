@@ -7,22 +7,22 @@ the way that the bytes took, and ``meant_way`` compares it with the intended one
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from railyard.base.wording import counted as how_many
+from railyard.base.wording import count_of as how_many
 from railyard.benchmarks.gpu.algorithms import ALGORITHMS
-from railyard.benchmarks.gpu.carried import carried, least_carried
+from railyard.benchmarks.gpu.domain_shares import least_carried, shares_of
 from railyard.benchmarks.gpu.possible import Most, most
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.hardware.gpu_nodes import Shape
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
-from railyard.parsers.nccl_said import Spoken
+from railyard.parsers.nccl_said import NcclOutput
 from railyard.parsers.parsed import Table
 from railyard.site.gpu_shape import shape_of_part
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import meant_way, rails
 from railyard.verdict.gpu.rules import like_healthy, shows_dips, unlike_healthy
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve
-from railyard.verdict.path import counted, proof, traffic, within_node
+from railyard.verdict.path import counters_only, proof, traffic, within_node
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import OtherWay, OutputLine, RuleResult
 from railyard.verdict.sizes import Sizes
@@ -114,14 +114,14 @@ class GpuCollectives(Sizes):
             if table.context.get(name) != number
         )
 
-    def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
+    def not_meant(self, case: Case, spoken: NcclOutput | None) -> OtherWay | None:
         """Return what the library's own log contradicts: the network, the way within a node, and each GPU's NIC."""
         if spoken is None:
             return None
         other = meant_way.why_other_groups(spoken.jobs) if part_of(case.benchmark).split else None
         return other or (None if spoken.log is None else meant_way.why_other(spoken.log, intended_way(case)))
 
-    def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
+    def log_remarks(self, case: Case, spoken: NcclOutput | None) -> tuple[str, ...]:
         """Return that there is no log, or what it says that a reader should know."""
         log = None if spoken is None else spoken.log
         if log is None and case.site.system.provider == "replay":
@@ -148,7 +148,7 @@ class GpuCollectives(Sizes):
             )
         why = _why_unknown(case, shape, collective, moved)
         if why is not None or shape is None or collective is None or moved is None:
-            return counted.judge(case, readings, plan, (), f"it is not known how much each node must move: {why}")
+            return counters_only.judge(case, readings, plan, (), f"it is not known how much each node must move: {why}")
         groups = case.ranks_per_node if part.split else 1
         each = of_nodes(collective, shape, groups, moved, moved_at_most(case, moved))
         even = part.split and _has_own_nics(case)
@@ -210,7 +210,7 @@ def of_nodes(
     It is not known which algorithm the library uses. So the least is what no algorithm can avoid, and the most is what
     the busiest one carries.
     """
-    made = [carried(collective, name, shape) for name in ALGORITHMS]
+    made = [shares_of(collective, name, shape) for name in ALGORITHMS]
     shares, all_shares = least_carried(collective, shape), [each for each in made if each is not None]
     domains = shape.gpus // shape.gpus_a_domain
     found = []

@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Choice, Link, Log, Nic, Said, Speaker, Speed
+from railyard.parsers.nccl_said import Choice, Link, Log, LogSentence, Nic, Speaker, Speed
 
 #: NCCL's own networks. A plugin has its own name, which depends on the release.
 SOCKET, VERBS = "socket", "ib"
@@ -33,7 +33,7 @@ class Network(NamedTuple):
     link: Link | None
 
 
-class Far(NamedTuple):
+class FarGpu(NamedTuple):
     """A GPU that uses a NIC nearest to other GPUs, although a NIC nearest to it was available (``near``)."""
 
     link: Link
@@ -53,13 +53,13 @@ def networks(log: Log) -> Iterator[Network]:
             yield Network(name, link.line, link.by, link)
 
 
-def because(log: Log) -> str:
+def log_reason(log: Log) -> str:
     """Return the log's own reason for not using InfiniBand or RoCE, as the end of a sentence; empty for none."""
     found = next((said for said in log.fallbacks if any(word in said.text for word in _NO_VERBS)), None)
     return "" if found is None else f', since "{found.text}" (line {found.line})'
 
 
-def is_for_sockets(said: Said) -> bool:
+def is_for_sockets(said: LogSentence) -> bool:
     """Return whether a setting leaves NCCL only its sockets, unless a plugin brings another network."""
     return _FOR_SOCKETS.fullmatch(said.text) is not None
 
@@ -100,7 +100,7 @@ def without_gpu_direct(log: Log) -> str | None:
     if not slow:
         return None
     return (
-        f"{len(slow)} of {counted(len(over), 'connection')} over NICs do not use GPUDirect RDMA (line "
+        f"{len(slow)} of {count_of(len(over), 'connection')} over NICs do not use GPUDirect RDMA (line "
         f"{slow[0].line}): their bytes go through the hosts' memory"
     )
 
@@ -138,7 +138,7 @@ def devices(nic: Nic) -> tuple[str, ...]:
     return tuple(nic.name.split("+"))
 
 
-def far_nics(log: Log, nearest: Mapping[str, Sequence[int]], used: Sequence[str] = ()) -> Iterator[Far]:
+def far_nics(log: Log, nearest: Mapping[str, Sequence[int]], used: Sequence[str] = ()) -> Iterator[FarGpu]:
     """Yield where a GPU uses a NIC that is nearest to other GPUs, by ``nearest`` (device to GPUs).
 
     ``used``: the rails of the run, if only these count. The numbers of GPUs are CUDA's: a process that sees only one
@@ -149,15 +149,15 @@ def far_nics(log: Log, nearest: Mapping[str, Sequence[int]], used: Sequence[str]
     for device, gpus in nearest.items():
         for gpu in gpus if device in among else ():
             near.setdefault(gpu, []).append(device)
-    numbered = _numbered(log)
+    numbered = _renumbered_hosts(log)
     for link in over_nics(log):
         nic, gpu = nic_of(link, log), link.by.gpu
         known = nic is not None and link.by.host in numbered and gpu in near
         if known and nic is not None and set(devices(nic)).isdisjoint(near[gpu]):
-            yield Far(link, gpu, nic, tuple(near[gpu]))
+            yield FarGpu(link, gpu, nic, tuple(near[gpu]))
 
 
-def _numbered(log: Log) -> frozenset[str]:
+def _renumbered_hosts(log: Log) -> frozenset[str]:
     """Return the hosts whose processes call their GPUs by different numbers."""
     gpus: dict[str, set[int]] = {}
     processes: dict[str, set[int]] = {}
@@ -167,7 +167,7 @@ def _numbered(log: Log) -> frozenset[str]:
     return frozenset(host for host, own in gpus.items() if len(processes[host]) <= len(own) and max(own) > 0)
 
 
-def said_with(said: Sequence[Said], *words: str) -> Said | None:
+def said_with(said: Sequence[LogSentence], *words: str) -> LogSentence | None:
     """Return the first sentence that has all of these words."""
     return next((each for each in said if all(word in each.text for word in words)), None)
 

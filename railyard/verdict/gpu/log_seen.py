@@ -13,7 +13,7 @@ _RDMA = ("infiniband", "roce", "omnipath", "slingshot", "efa")
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenLog:
     """The log and what it is compared with; ``shape`` None: the number of nodes is not known.
 
     ``net_links``: the connections over a NIC. ``nics``: host -> its NICs, each once, at the line that first lists it.
@@ -52,7 +52,7 @@ class Seen:
         return sorted(self.nics)
 
 
-def seen_of(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank], collective: str) -> Seen:
+def seen_of(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Rank], collective: str) -> SeenLog:
     """Return a log beside the nodes; ``ranks``: those that the output lists, with their processes."""
     nics: dict[str, dict[tuple[str, int | None], Nic]] = {}
     heard: dict[str, set[Speaker]] = {}
@@ -67,10 +67,10 @@ def seen_of(log: Log, target: GpuTarget, shape: Shape | None, ranks: Sequence[Ra
     for rank in ranks:
         listed.setdefault(rank.host, set()).add(rank.pid)
     each = {host: tuple(found.values()) for host, found in nics.items()}
-    return Seen(log, target, shape, log_reading.over_nics(log), each, used, heard, listed, collective)
+    return SeenLog(log, target, shape, log_reading.over_nics(log), each, used, heard, listed, collective)
 
 
-def idle(seen: Seen) -> Iterator[tuple[str, str]]:
+def idle(seen: SeenLog) -> Iterator[tuple[str, str]]:
     """Yield each host that lists NICs which no connection of the log uses, and these NICs in words."""
     for host in seen.hosts:
         used = seen.used.get(host, frozenset())

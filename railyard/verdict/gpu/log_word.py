@@ -9,15 +9,15 @@ from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted, listing
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, set_algorithm, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Log, Nic, Rank
 from railyard.verdict.gpu import log_reading, log_remarks
-from railyard.verdict.gpu.log_seen import Seen, idle, seen_of
+from railyard.verdict.gpu.log_seen import SeenLog, idle, seen_of
 from railyard.verdict.gpu.target import GpuTarget
-from railyard.verdict.rules.model import RuleResult, failed, not_judged
+from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged
 
 #: Kind of NIC in the log -> family of its link.
 _FAMILIES = {"IB": "infiniband", "RoCE": "roce"}
@@ -49,7 +49,7 @@ def word(
         found = why(seen)
         if found is not None:
             sentence, look = found
-            return LogWord(failed(4, f"{_WORD}, {sentence}", "set-up", look), remarks)
+            return LogWord(fail_rule(4, f"{_WORD}, {sentence}", "set-up", look), remarks)
     return LogWord(not_judged(4, f"{_what_is_named(seen)}; no counter was read"), remarks)
 
 
@@ -79,7 +79,7 @@ def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -
     return None if why_not(found, collective, shape) is not None else (found, f"{_WORD}, {name} (line {line})")
 
 
-def _what_is_named(seen: Seen) -> str:
+def _what_is_named(seen: SeenLog) -> str:
     if not seen.over_network:
         return "all GPUs reach each other without a NIC"
     named = seen.log.networks
@@ -88,11 +88,11 @@ def _what_is_named(seen: Seen) -> str:
     networks = listing(list(dict.fromkeys(said.text for said in named))) or "a network"
     each = [f"{host}: {', '.join(log_reading.name(nic) for nic in seen.nics[host])}" for host in seen.hosts[:2]]
     nics = f" with {'; '.join(each)}" if each else ", whose NICs it does not name"
-    more = f" and {counted(len(seen.hosts) - 2, 'more node')}" if len(seen.hosts) > 2 else ""
+    more = f" and {count_of(len(seen.hosts) - 2, 'more node')}" if len(seen.hosts) > 2 else ""
     return f"{_WORD}, NCCL used {networks}{nics}{more}"
 
 
-def _sockets(seen: Seen) -> tuple[str, str] | None:
+def _sockets(seen: SeenLog) -> tuple[str, str] | None:
     if not (seen.over_network and seen.is_rdma):
         return None
     used = next((each for each in log_reading.networks(seen.log) if each.name == log_reading.SOCKET), None)
@@ -103,7 +103,7 @@ def _sockets(seen: Seen) -> tuple[str, str] | None:
     host = used.by.host if used.by is not None else "a node"
     sentence = (
         f"{host} used sockets (TCP) instead of {seen.target.node.link.name} (line {used.line})"
-        f"{log_reading.because(seen.log)}: a silent fallback"
+        f"{log_reading.log_reason(seen.log)}: a silent fallback"
     )
     look = (
         f"the cards and drivers of {host} (ibv_devinfo), /dev/infiniband in its container, NCCL_IB_HCA, NCCL_NET, and "
@@ -112,7 +112,7 @@ def _sockets(seen: Seen) -> tuple[str, str] | None:
     return sentence, look
 
 
-def _nothing_but_sockets(seen: Seen, link: str) -> tuple[str, str] | None:
+def _nothing_but_sockets(seen: SeenLog, link: str) -> tuple[str, str] | None:
     """Return that a host found no InfiniBand or RoCE and names no network: its log was cut or filtered before that."""
     if seen.target.node.link is None or seen.target.node.link.family not in _FAMILIES.values():
         return None
@@ -141,7 +141,7 @@ def _nothing_but_sockets(seen: Seen, link: str) -> tuple[str, str] | None:
     return sentence, f"the cards and drivers of {only.by.host} (ibv_devinfo), NCCL_IB_HCA and NCCL_NET"
 
 
-def _tcp_provider(seen: Seen) -> tuple[str, str] | None:
+def _tcp_provider(seen: SeenLog) -> tuple[str, str] | None:
     """Return that Libfabric gave NCCL's plugin (aws-ofi-nccl) TCP: NCCL itself only names the plugin."""
     if not (seen.over_network and seen.is_rdma):
         return None
@@ -156,7 +156,7 @@ def _tcp_provider(seen: Seen) -> tuple[str, str] | None:
     return sentence, f"fi_info on {host}, FI_PROVIDER, and the devices that its container gets"
 
 
-def _other_kind(seen: Seen) -> tuple[str, str] | None:
+def _other_kind(seen: SeenLog) -> tuple[str, str] | None:
     link = seen.target.node.link
     if link is None or link.family not in _FAMILIES.values() or not seen.over_network:
         return None
@@ -169,26 +169,26 @@ def _other_kind(seen: Seen) -> tuple[str, str] | None:
     return None
 
 
-def _fewer_nics(seen: Seen) -> tuple[str, str] | None:
+def _fewer_nics(seen: SeenLog) -> tuple[str, str] | None:
     due = seen.target.node.nics
     for host in seen.hosts if seen.over_network and seen.is_rdma else ():
         found = [nic for nic in seen.nics[host] if _is_ours(seen, nic)]
         count = sum(1 + nic.name.count("+") for nic in found)  # NCCL joins ports: mlx5_0+mlx5_1
         if 0 < count < due and not seen.target.rails and seen.hears_all(host):
             sentence = (
-                f"{host} has {counted(count, 'NIC')} for it (line {found[0].line}: "
+                f"{host} has {count_of(count, 'NIC')} for it (line {found[0].line}: "
                 f"{', '.join(log_reading.name(nic) for nic in found)}), expected {due}"
             )
             return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and what its container gets"
     return None
 
 
-def _is_ours(seen: Seen, nic: Nic) -> bool:
+def _is_ours(seen: SeenLog, nic: Nic) -> bool:
     link = seen.target.node.link
     return link is None or nic.kind not in _FAMILIES or _FAMILIES[nic.kind] == link.family
 
 
-def _other_names(seen: Seen) -> tuple[str, str] | None:
+def _other_names(seen: SeenLog) -> tuple[str, str] | None:
     """Return that a node does not list a NIC of the system's file."""
     if not seen.target.rails or not seen.over_network:
         return None
@@ -215,7 +215,7 @@ def _is_lacking(rail: str, devices: Set[str], listed: Set[str]) -> bool:
     return device not in devices or (bool(port) and other and rail not in listed)
 
 
-def _slow_nics(seen: Seen) -> tuple[str, str] | None:
+def _slow_nics(seen: SeenLog) -> tuple[str, str] | None:
     """Return that a NIC came up at less than its link's rate, so that fewer than a node has are at that rate.
 
     Others may be slower by design, such as one for storage. NCCL counts a lane of FDR as 14 Gbit/s and one of NDR as
@@ -231,32 +231,32 @@ def _slow_nics(seen: Seen) -> tuple[str, str] | None:
             device, said = min(slow.items(), key=lambda each: each[1].mbit_s)
             sentence = (
                 f"{device} of {host} came up at {said.mbit_s / 1000:g} Gbit/s (line {said.line}), and "
-                f"{counted(len(ours) - len(slow), 'NIC')} of that host at the rate of {link.name}, expected {due}"
+                f"{count_of(len(ours) - len(slow), 'NIC')} of that host at the rate of {link.name}, expected {due}"
             )
             return sentence, f"cable and port of {device} of {host} (ibstat, mlxlink), and its switch port"
     return None
 
 
-def _is_rail(device: str, seen: Seen) -> bool:
+def _is_rail(device: str, seen: SeenLog) -> bool:
     """Return whether a system's file names a device; ``device`` may be without a port, as the file's rails may."""
     return any(
         device in (rail, rail.partition(":")[0]) or rail == device.partition(":")[0] for rail in seen.target.rails
     )
 
 
-def _more_nics(seen: Seen) -> tuple[str, str] | None:
+def _more_nics(seen: SeenLog) -> tuple[str, str] | None:
     due = seen.target.node.nics
     if not due or not seen.over_network or seen.target.rails:
         return None
     for host, used in sorted(seen.used.items()):
         if len(used) > due:
             numbers = ", ".join(map(str, sorted(used)))
-            sentence = f"{host} used {counted(len(used), 'NIC')} ({numbers}), expected at most {due}"
+            sentence = f"{host} used {count_of(len(used), 'NIC')} ({numbers}), expected at most {due}"
             return sentence, "how many NICs a node has: the possible rate depends on it"
     return None
 
 
-def _idle_in_ring(seen: Seen) -> tuple[str, str] | None:
+def _idle_in_ring(seen: SeenLog) -> tuple[str, str] | None:
     """Return that no GPU of a node uses a NIC, in a collective that spreads over all: a rail that is idle."""
     shape, of = seen.shape, COLLECTIVES.get(seen.collective)
     if shape is None or of is None or of.rooted or of.point_to_point or shape.gpus < shape.node.gpus:
@@ -268,7 +268,7 @@ def _idle_in_ring(seen: Seen) -> tuple[str, str] | None:
     return None
 
 
-def _no_domain(seen: Seen) -> tuple[str, str] | None:
+def _no_domain(seen: SeenLog) -> tuple[str, str] | None:
     domain = seen.target.node.domain
     off = log_reading.said_with(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled") or log_reading.said_with(
         seen.log.settings, "NCCL_MNNVL_ENABLE", "to 0"
@@ -279,7 +279,7 @@ def _no_domain(seen: Seen) -> tuple[str, str] | None:
     return sentence, "the fabric manager and IMEX of the nodes; if there is no such domain, leave domain= out"
 
 
-_CONTRADICTIONS: tuple[Callable[[Seen], tuple[str, str] | None], ...] = (
+_CONTRADICTIONS: tuple[Callable[[SeenLog], tuple[str, str] | None], ...] = (
     _sockets,
     _tcp_provider,
     _other_kind,

@@ -53,8 +53,8 @@ _LOOK_AT_GROUPS = (
 
 def why_other(log: Log, meant: MeantWay) -> OtherWay | None:
     """Return the first sentence of the log that contradicts the intended way; None if none does."""
-    far = _far(log, meant) if meant.own_nics else ()
-    asked = ((_network(log, meant), _LOOK_AT_NETWORK), (_within(log, meant), _LOOK_AT_LINKS), (far, _LOOK_AT_NIC))
+    far = _check_far(log, meant) if meant.own_nics else ()
+    asked = ((_network(log, meant), _LOOK_AT_NETWORK), (_check_within(log, meant), _LOOK_AT_LINKS), (far, _LOOK_AT_NIC))
     return next((OtherWay(why, look) for whys, look in asked for why in whys), None)
 
 
@@ -86,7 +86,7 @@ def _other_groups(jobs: Sequence[Job]) -> str | None:
 
 def remarks(log: Log, meant: MeantWay) -> tuple[str, ...]:
     """Return remarks, which do not decide anything: copies through the host's memory, GPUs that use a farther NIC."""
-    far = None if meant.own_nics else next(_far(log, meant), None)
+    far = None if meant.own_nics else next(_check_far(log, meant), None)
     return tuple(said for said in (log_reading.without_gpu_direct(log), far) if said is not None)
 
 
@@ -94,7 +94,7 @@ def _network(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where another network than the intended one was used, with the reason that the log gives."""
     if not meant.network:
         return
-    because = log_reading.because(log)
+    because = log_reading.log_reason(log)
     for seen in log_reading.networks(log):
         if seen.name == meant.network.lower():
             continue
@@ -108,7 +108,7 @@ def _network(log: Log, meant: MeantWay) -> Iterator[str]:
             )
 
 
-def _within(log: Log, meant: MeantWay) -> Iterator[str]:
+def _check_within(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where GPUs of a node reached each other in another way than intended."""
     for link in log.links:
         if meant.within and log_reading.is_over_network(link):
@@ -119,7 +119,7 @@ def _within(log: Log, meant: MeantWay) -> Iterator[str]:
             yield f"{_connection(link)} went by {link.transport}, expected a NIC (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE)"
 
 
-def _far(log: Log, meant: MeantWay) -> Iterator[str]:
+def _check_far(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where a GPU sent over a NIC that is not nearest to it, although one of the run's rails is."""
     for far in log_reading.far_nics(log, meant.nearest or {}, meant.rails):
         yield (

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted
-from railyard.parsers.nccl_said import Job, Spoken
+from railyard.base.wording import count_of
+from railyard.parsers.nccl_said import Job, NcclOutput
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.blame.contradictions import SOCKETS, Contradiction
-from railyard.verdict.blame.gpu_pairs import NotUsed, Recorded
+from railyard.verdict.blame.gpu_pairs import NotUsed, RecordedTests
 from railyard.verdict.blame.search.paths import Layer, Test
 from railyard.verdict.gpu import log_reading, rules
 from railyard.verdict.gpu.log_seen import uses_rdma
@@ -23,7 +23,7 @@ from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult
 
 
-def check_logs(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget | None) -> Recorded:
+def check_logs(found: RecordedTests, parsed: Mapping[str, Parsed], target: GpuTarget | None) -> RecordedTests:
     """Return the logs with what contradicts their nodes, without the tests whose figures are not believed.
 
     ``parsed`` has each log by its name; ``target`` is what each node has, None if nobody says it. Raises RailyardError
@@ -32,7 +32,7 @@ def check_logs(found: Recorded, parsed: Mapping[str, Parsed], target: GpuTarget 
     pairs = {test.log: test.pair for test in found.tests}
     wrong = [each for log, own in parsed.items() if log in pairs for each in _paths(log, pairs[log], own, target)]
     wrong += [each for log, own in parsed.items() for each in _reported_faults(log, own, found.tests)]
-    unchecked = _unchecked(found.tests, parsed)
+    unchecked = _unchecked_remark(found.tests, parsed)
     if target is None:
         return replace(found, wrong=tuple(wrong), unknown=unchecked)
     runs = {test: _run(test, parsed[test.log], target) for test in found.tests}
@@ -72,7 +72,7 @@ def _paths(log: str, pair: tuple[str, str], parsed: Parsed, target: GpuTarget | 
         link = None if target is None else target.node.link
         instead = "" if link is None else f" instead of {link.name}"
         for host, line in sockets.items():
-            why = f"{SOCKETS}{instead} (line {line}){log_reading.because(spoken.log)}"
+            why = f"{SOCKETS}{instead} (line {line}){log_reading.log_reason(spoken.log)}"
             yield Contradiction(log, host, why)
     if sockets or target is None:
         return
@@ -105,11 +105,11 @@ def _reported_faults(log: str, parsed: Parsed, tests: Sequence[Test]) -> Iterato
                 break
 
 
-def _unchecked(tests: Sequence[Test], parsed: Mapping[str, Parsed]) -> tuple[str, ...]:
+def _unchecked_remark(tests: Sequence[Test], parsed: Mapping[str, Parsed]) -> tuple[str, ...]:
     """Return that tests did not check what arrived; empty if all did."""
     tables = [_table_of(test, parsed[test.log]) for test in tests if test.value is not None]
     bare = sum(table is not None and validation_of([table]) is None for table in tables)
-    return (f"{counted(bare, 'test')} did not check what arrived (-c 0): wrong data would not show",) if bare else ()
+    return (f"{count_of(bare, 'test')} did not check what arrived (-c 0): wrong data would not show",) if bare else ()
 
 
 def _run(test: Test, parsed: Parsed, target: GpuTarget) -> GpuRun | None:
@@ -117,7 +117,7 @@ def _run(test: Test, parsed: Parsed, target: GpuTarget) -> GpuRun | None:
     return None if table is None or parsed.nccl is None else _of_table(test.log, table, parsed.nccl, target)
 
 
-def _of_table(log: str, table: Table, spoken: Spoken, target: GpuTarget) -> GpuRun:
+def _of_table(log: str, table: Table, spoken: NcclOutput, target: GpuTarget) -> GpuRun:
     try:
         return run_of(table, f"nccl/{table.benchmark}", spoken, target)
     except RailyardError as error:

@@ -10,32 +10,32 @@ from dataclasses import replace
 from functools import cached_property
 
 from railyard.base.hostlist import label
-from railyard.base.wording import counted, listing, number
+from railyard.base.wording import count_of, listing, number
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
-from railyard.job.gpu_pair_steps import TIMED_OUT, Ended
+from railyard.job.gpu_pair_steps import TIMED_OUT, EndedStep
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import nccl
-from railyard.parsers.nccl_said import Job, Log, Spoken
+from railyard.parsers.nccl_said import Job, Log, NcclOutput
 from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.results.record.form import Suspect
 from railyard.site import topology
 from railyard.site.gpu_shape import shape_of_part
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
-from railyard.verdict.blame.gpu_pairs_next import Again, judged_again, settle_pairs
-from railyard.verdict.blame.search.explained import Blamed
+from railyard.verdict.blame.gpu_pairs_next import RepeatJudgement, judged_again, settle_pairs
+from railyard.verdict.blame.search.explanations import BlamedPart
 from railyard.verdict.blame.search.paths import Test
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import meant_way
 from railyard.verdict.gpu.collectives import GpuCollectives, intended_way, moved_at_most, moved_by, of_nodes
 from railyard.verdict.hints.first_cause import never_began
-from railyard.verdict.path import counted as by_counters
+from railyard.verdict.path import counters_only as by_counters
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.path.result import PathProof
-from railyard.verdict.rules.model import Declared, Measured, MetricInput, OtherWay, OutputLine, RuleResult
+from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, OtherWay, OutputLine, RuleResult
 
 #: How many are named one by one in a sentence.
 _SHOWN = 3
@@ -44,7 +44,7 @@ _SHOWN = 3
 class GpuPairs(GpuCollectives):
     """What the rules ask about the pairs of one job; without ``steps``, about no job."""
 
-    def __init__(self, steps: Sequence[Ended] = (), *, rehearsed: bool = False) -> None:
+    def __init__(self, steps: Sequence[EndedStep] = (), *, rehearsed: bool = False) -> None:
         super().__init__(rehearsed=rehearsed)
         self.all_steps = tuple(steps)
 
@@ -52,7 +52,7 @@ class GpuPairs(GpuCollectives):
         """Return the answers for a job, by the logs and counters of its steps."""
         return GpuPairs(evidence.steps, rehearsed=evidence.rehearsed)
 
-    def judged(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
+    def tables_to_judge(self, tables: list[Table], again: Sequence[Table]) -> list[Table]:
         """Return the curve of the slowest pair with all GPUs of both nodes; the job's own table if no pair has one."""
         tests = self._whole_pairs
         return [self._table_of(min(tests, key=_value))] if tests else tables
@@ -62,19 +62,19 @@ class GpuPairs(GpuCollectives):
         tests, limit = self._whole_pairs, self.limit(case, tables)
         if not tests or limit is None:
             return ()
-        declared = Declared(
+        declared = DeclaredMetric(
             *(f"{BANDWIDTH} of the fastest pair", "MB/s", "bandwidth"),
             limited=True,
             reported_only="only its limit counts",
         )
         curve = _curve(self._table_of(max(tests, key=_value)))
-        return (MetricInput(declared, Measured(curve.unit, curve.sizes, curve.values), limit=limit),)
+        return (MetricInput(declared, MeasuredMetric(curve.unit, curve.sizes, curve.values), limit=limit),)
 
     def failures(self, case: Case, tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
         """Return which pairs gave no result, moved wrong data, were not measured, or used other GPUs than asked for."""
         line = tables[0].line if tables else 0
         # If something is blamed for it, it fails rule 5. In a run without any result nothing is compared.
-        named = self._whole_pairs and {test.log for one in self._again(case).judged.blamed for test in one.tests}
+        named = self._whole_pairs and {test.log for one in self._judge_again(case).judged.blamed for test in one.tests}
         lost = [
             (ended, why)
             for ended in self.all_steps
@@ -86,16 +86,16 @@ class GpuPairs(GpuCollectives):
             if some:
                 shown = [f"{_pair(ended)} ({ended.step.log}: {why})" for ended, why in some[:_SHOWN]]
                 more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
-                said.append(f"{len(some)} of {counted(len(self.all_steps), 'step')} {what}: {', '.join(shown)}{more}")
+                said.append(f"{len(some)} of {count_of(len(self.all_steps), 'step')} {what}: {', '.join(shown)}{more}")
         left = sum(int(table.context.get("left") or 0) for table in tables)
         if left:
             said.append(
-                f"the time limit was too short for {counted(left, 'round')} of pairs: set a longer one "
+                f"the time limit was too short for {count_of(left, 'round')} of pairs: set a longer one "
                 "(time_limits of the system's file), or fewer rounds (-S NcclPairs.shifts=)"
             )
         return tuple(OutputLine(line, text) for text in said)
 
-    def not_meant(self, case: Case, spoken: Spoken | None) -> OtherWay | None:
+    def not_meant(self, case: Case, spoken: NcclOutput | None) -> OtherWay | None:
         """Return what the library's own log of a pair contradicts: the network, and the way within a node."""
         for ended, log in self._logs:
             other = meant_way.why_other(log, intended_way(case))
@@ -103,10 +103,10 @@ class GpuPairs(GpuCollectives):
                 return replace(other, sentence=f"{_pair(ended)} ({ended.step.log}): {other.sentence}")
         return None
 
-    def log_remarks(self, case: Case, spoken: Spoken | None) -> tuple[str, ...]:
+    def log_remarks(self, case: Case, spoken: NcclOutput | None) -> tuple[str, ...]:
         """Return what a reader should know from the first log, or that there is no log."""
         again = sum(STARTED_AGAIN in ended.text for ended in self.all_steps)
-        restarts = (f"{counted(again, 'step')} started again after a bug of the launcher",) if again else ()
+        restarts = (f"{count_of(again, 'step')} started again after a bug of the launcher",) if again else ()
         if self.all_steps and not any(self._logs):
             none = "no pair's log has the library's own log, so it is not known which NIC each GPU used"
             return (none, *restarts)
@@ -118,11 +118,11 @@ class GpuPairs(GpuCollectives):
         """Return who is slow or gave no result beside the other pairs; only who was also bad alone is named."""
         if not self.all_steps:
             return None
-        again = self._again(case)
+        again = self._judge_again(case)
         found = again.judged
         if not found.blamed:
             return Findings((), _all_alike(again), is_clear=True)
-        named = [one for one in found.named if again.is_confirmed(one)]
+        named = [one for one in found.named_parts if again.is_confirmed(one)]
         left = [one for one in found.blamed if one not in named]
         said = [_describe_blamed(one, again) for one in named[:_SHOWN]]
         said += [f"undecided: {_describe_blamed(one, again)}" for one in left[:_SHOWN]]
@@ -138,7 +138,7 @@ class GpuPairs(GpuCollectives):
 
     def floor(self, case: Case, tables: Sequence[Table]) -> RuleResult | None:
         """Return whether the curve of the slowest pair is one of healthy nodes: all pairs may be slow alike."""
-        return super().floor(case, self.judged(list(tables), ())) if self._whole_pairs else None
+        return super().floor(case, self.tables_to_judge(list(tables), ())) if self._whole_pairs else None
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
@@ -147,12 +147,12 @@ class GpuPairs(GpuCollectives):
 
         The library chooses how much each NIC carries, and each must have been used.
         """
-        moved = self._moved(case)
+        moved = self._node_traffic(case)
         if not moved:
             return by_counters.judge(case, readings, plan, (), "no pair gave a result")
         return proof.judge(readings, replace(plan, collective=True, traffic=moved))
 
-    def _moved(self, case: Case) -> dict[str, traffic.NodeTraffic]:
+    def _node_traffic(self, case: Case) -> dict[str, traffic.NodeTraffic]:
         """Return what each node moved in all of its steps; a node without a result of all its GPUs is left out.
 
         One GPU alone does not have to use each rail. If a step gave no result, it is not known how much it moved, so
@@ -180,18 +180,18 @@ class GpuPairs(GpuCollectives):
         return {
             node: replace(both, most_sent_bytes=None, most_received_bytes=None) if node in unknown else both
             for node, parts in found.items()
-            for both in (traffic.added(parts),)
+            for both in (traffic.add_traffic(parts),)
             if node in whole
         }
 
     # --- what the steps left behind
 
-    def _again(self, case: Case) -> Again:
+    def _judge_again(self, case: Case) -> RepeatJudgement:
         """Return the judgement of all pairs, compared with one another."""
-        return judged_again(self._recorded, self._at_once, _leaves(case))
+        return judged_again(self._recorded_tests, self._at_once, _leaves(case))
 
     @cached_property
-    def _parsed(self) -> Mapping[str, Parsed | ParseError]:
+    def _parsed_logs(self) -> Mapping[str, Parsed | ParseError]:
         found: dict[str, Parsed | ParseError] = {}
         for ended in self.all_steps:
             if ended.text not in found:
@@ -202,15 +202,15 @@ class GpuPairs(GpuCollectives):
         return found
 
     @cached_property
-    def _recorded(self) -> gpu_pairs.Recorded:
-        def parsed(text: str) -> Parsed:
-            found = self._parsed[text]
+    def _recorded_tests(self) -> gpu_pairs.RecordedTests:
+        def find_parsed(text: str) -> Parsed:
+            found = self._parsed_logs[text]
             if isinstance(found, ParseError):
                 raise found
             return found
 
         began = (ended for ended in self.all_steps if not _never_began(ended))
-        return gpu_pairs.recorded(((ended.step.log, ended.text) for ended in began), parse=parsed)
+        return gpu_pairs.read_tests(((ended.step.log, ended.text) for ended in began), parse=find_parsed)
 
     @property
     def _at_once(self) -> frozenset[str]:
@@ -219,27 +219,27 @@ class GpuPairs(GpuCollectives):
     @cached_property
     def _whole_pairs(self) -> tuple[Test, ...]:
         """The tests with all GPUs of both nodes; for each pair, the better one."""
-        tests = settle_pairs(self._recorded, self._at_once).tests
+        tests = settle_pairs(self._recorded_tests, self._at_once).tests
         most = max((test.layer.gpus for test in tests), default=0)
         return tuple(test for test in tests if test.layer.gpus == most and test.value is not None)
 
     @property
-    def _logs(self) -> Iterator[tuple[Ended, Log]]:
+    def _logs(self) -> Iterator[tuple[EndedStep, Log]]:
         for ended in self.all_steps:
-            spoken = self._spoken(ended)
+            spoken = self._read_spoken(ended)
             if spoken is not None and spoken.log is not None:
                 yield ended, spoken.log
 
-    def _spoken(self, ended: Ended) -> Spoken | None:
-        found = self._parsed[ended.text]
+    def _read_spoken(self, ended: EndedStep) -> NcclOutput | None:
+        found = self._parsed_logs[ended.text]
         return found.nccl if isinstance(found, Parsed) else None
 
-    def _job(self, ended: Ended) -> Job | None:
-        spoken = self._spoken(ended)
+    def _job(self, ended: EndedStep) -> Job | None:
+        spoken = self._read_spoken(ended)
         return spoken.jobs[0] if spoken is not None and len(spoken.jobs) == 1 else None
 
-    def _table(self, ended: Ended) -> Table | None:
-        found = self._parsed[ended.text]
+    def _table(self, ended: EndedStep) -> Table | None:
+        found = self._parsed_logs[ended.text]
         whole = [table for table in found.tables if table.complete] if isinstance(found, Parsed) else []
         return whole[0] if len(whole) == 1 else None
 
@@ -248,22 +248,22 @@ class GpuPairs(GpuCollectives):
         assert table is not None  # it has a value
         return table
 
-    def _why_no_result(self, ended: Ended) -> str | None:
+    def _why_no_result(self, ended: EndedStep) -> str | None:
         if _never_began(ended):
             return "a bug of the launcher (mpi/pmi2) ended its start twice, so it says nothing about a network"
-        tests = [test for test in self._recorded.tests if test.log == ended.step.log]
-        parsed = self._parsed[ended.text]
+        tests = [test for test in self._recorded_tests.tests if test.log == ended.step.log]
+        parsed = self._parsed_logs[ended.text]
         if isinstance(parsed, Parsed) and parsed.failures and any(test.value is not None for test in tests):
             return f'its output reports "{parsed.failures[0].text}" (line {parsed.failures[0].line})'
         if any(test.value is not None and not test.wrong for test in tests) and ended.step.exit_code == 0:
             return None
         if ended.step.exit_code in TIMED_OUT:
-            return f"ended after {counted(ended.step.seconds, 'second')}"
-        not_used = (one.why for one in self._recorded.not_used if one.log == ended.step.log)
+            return f"ended after {count_of(ended.step.seconds, 'second')}"
+        not_used = (one.why for one in self._recorded_tests.not_used if one.log == ended.step.log)
         why = next((test.why for test in tests if test.why), None) or next(not_used, None)
         return why or f"exit code {ended.step.exit_code}"
 
-    def _unlike(self, case: Case, ended: Ended) -> str | None:
+    def _unlike(self, case: Case, ended: EndedStep) -> str | None:
         """Return which nodes or GPUs of a step's log were not asked for; None if they are as asked for."""
         job, step = self._job(ended), ended.step
         if job is None or not job.ranks:
@@ -272,7 +272,7 @@ class GpuPairs(GpuCollectives):
             return f"it ran on {listing(list(job.hosts))}"
         due = case.ranks_per_node if step.gpu is None else 1
         if len(job.ranks) != 2 * due:
-            return f"it has {counted(len(job.ranks), 'rank')}, expected {2 * due}"
+            return f"it has {count_of(len(job.ranks), 'rank')}, expected {2 * due}"
         devices = {rank.device for rank in job.ranks}
         if step.gpu is not None and devices != {step.gpu}:
             used = listing([f"GPU {device}" for device in sorted(devices)])
@@ -284,11 +284,11 @@ def _value(test: Test) -> float:
     return test.value or 0.0
 
 
-def _never_began(ended: Ended) -> bool:
+def _never_began(ended: EndedStep) -> bool:
     return ended.step.exit_code != 0 and never_began(ended.text)
 
 
-def _pair(ended: Ended) -> str:
+def _pair(ended: EndedStep) -> str:
     gpu = "" if ended.step.gpu is None else f", GPU {ended.step.gpu}"
     return f"{ended.step.first} and {ended.step.second}{gpu}"
 
@@ -311,27 +311,27 @@ def _leaves(case: Case) -> topology.Leaves:
     return topology.leaves(case.site.home, system, case.fabric, fabric.leaf_switches, devices)
 
 
-def _describe_blamed(one: Blamed, again: Again) -> str:
+def _describe_blamed(one: BlamedPart, again: RepeatJudgement) -> str:
     found = again.judged
     said = gpu_pairs_text.sentences(one, found)
     unsure = "" if again.is_confirmed(one) else "; not measured alone, so nobody is blamed"
     return f"{said['part']}: {', '.join(said['evidence'][:2])} ({one.sure}){unsure}"
 
 
-def _all_alike(again: Again) -> str:
+def _all_alike(again: RepeatJudgement) -> str:
     shares = again.judged.shares
     if not shares:
         pairs = len({test.pair for test in again.judged.recorded.tests})
         return (
-            f"{counted(pairs, 'pair')} of nodes: too few to compare them with one another (at least "
+            f"{count_of(pairs, 'pair')} of nodes: too few to compare them with one another (at least "
             f"{gpu_pairs.LEAST_PAIRS})"
         )
     low = min(shares.values())
-    compared = counted(len({test.pair for test in shares}), "pair")
+    compared = count_of(len({test.pair for test in shares}), "pair")
     return f"{compared} of nodes give at least {number(100 * low)} % of what healthy ones give"
 
 
-def _suspect(one: Blamed, again: Again, case: Case) -> Suspect:
+def _suspect(one: BlamedPart, again: RepeatJudgement, case: Case) -> Suspect:
     """Return a suspect of the record: a rail, if the GPU at fault has one of its own by the system's file."""
     said = gpu_pairs_text.sentences(one, again.judged)
     reason = f"{said['part']}: {', '.join(said['evidence'][:1])}"
@@ -345,7 +345,7 @@ def _suspect(one: Blamed, again: Again, case: Case) -> Suspect:
     )
 
 
-def _rail_of(one: Blamed, case: Case) -> str | None:
+def _rail_of(one: BlamedPart, case: Case) -> str | None:
     """Return the rail of the one GPU that is named; None for several, or if the file gives it no rail of its own."""
     gpus = case.site.system.gpus
     named = [gpu for group in one.gpus for gpu in group]

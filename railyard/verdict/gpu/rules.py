@@ -19,9 +19,9 @@ from railyard.base.bounds import (
     GPU_SHORT_DIP_FROM,
     GPU_SHORT_DIP_SHARE,
 )
-from railyard.base.wording import counted, listing, message_size, number, percent
+from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.benchmarks.gpu.possible import Bound, Judged, Row, bounds, judge, own_nics
+from railyard.benchmarks.gpu.possible import Bound, PossibleResult, Row, bounds, judge, own_nics
 from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Log
 from railyard.parsers.nccl_words import GB
@@ -30,7 +30,7 @@ from railyard.verdict.class_standing import Standing, standing
 from railyard.verdict.gpu.log_reading import without_nvls, without_reduction
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
-from railyard.verdict.rules.model import RuleResult, failed, not_judged, passed
+from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged, pass_rule
 
 #: The busbw of a table, for each half: size in bytes -> GB/s.
 Curves = Mapping[str, Mapping[int, float]]
@@ -41,13 +41,13 @@ _CARD = re.compile(r"(?<![A-Za-z0-9])(?:PCIe|NVL)(?![A-Za-z0-9])", re.IGNORECASE
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedRow:
     """A row with its judgement, and what says which algorithm it used."""
 
     size: int
     half: str
     value: float
-    judged: Judged
+    judged: PossibleResult
     said: str
 
 
@@ -68,13 +68,15 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     if impossible:
         wrong = max(impossible, key=lambda row: row.value)
         look = "whether GPUs, NICs and link are right for the nodes (--nodes-have), and whether it used the network"
-        return failed(3, f"{_at(wrong)}{wrong.judged.sentence}{wrong.said}{off}", "set-up", look)
+        return fail_rule(3, f"{_format_row(wrong)}{wrong.judged.sentence}{wrong.said}{off}", "set-up", look)
     unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
     if unknown is not None:
-        return not_judged(3, f"{_at(unknown)}{unknown.judged.sentence.removeprefix('not judged: ')}{unknown.said}")
+        return not_judged(
+            3, f"{_format_row(unknown)}{unknown.judged.sentence.removeprefix('not judged: ')}{unknown.said}"
+        )
     best = max(rows, key=lambda row: row.value)
     which = _which(best.judged) if not best.said else ""
-    return passed(3, f"{_at(best)}{best.judged.sentence}{best.said}{which}")
+    return pass_rule(3, f"{_format_row(best)}{best.judged.sentence}{best.said}{which}")
 
 
 #: No network carried a byte. Access control of PCIe (ACS) sends what GPUs exchange through the processor.
@@ -97,7 +99,7 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     if wrong is not None:
         return wrong, standing
     if of is not None:
-        return _within_domain(run, _among(run, of, standing)), standing
+        return _within_domain(run, _compare_among(run, of, standing)), standing
     if run.shape is not None and (why := _why_no_floor(run, curves)) is not None:
         return not_judged(5, f"{why}; --class compares it with published numbers"), standing
     return like_healthy(run, curves), standing
@@ -118,10 +120,10 @@ def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
         return not_judged(5, f"busbw {number(value)} GB/s at {message_size(size)} is above the floor, but {alone}")
     sentence = (
         f"busbw {number(value)} GB/s at {message_size(size)} is above the floor of healthy nodes, "
-        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} (railyard/base/bounds.py: "
+        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.text} (railyard/base/bounds.py: "
         f"{GPU_FLOOR_SHARE.name})"
     )
-    return passed(5, sentence)
+    return pass_rule(5, sentence)
 
 
 def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
@@ -145,18 +147,18 @@ def shows_dips(curves: Curves) -> bool:
     return all(sum(size >= GPU_DIP_FROM.value for size in curve) > 2 for curve in curves.values())
 
 
-def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log | None) -> _Judged:
+def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log | None) -> _JudgedRow:
     named = algorithm(log, run.collective, size, shape)
     row = Row(value * GB, size, run.iterations)
     judged = judge(run.collective, shape, row, None if named is None else named[0])
-    return _Judged(size, half, value, judged, "" if named is None else f" ({named[1]})")
+    return _JudgedRow(size, half, value, judged, "" if named is None else f" ({named[1]})")
 
 
-def _at(row: _Judged) -> str:
+def _format_row(row: _JudgedRow) -> str:
     return f"at {message_size(row.size)}{' in place' if row.half != HALVES[0] else ''}: "
 
 
-def _which(judged: Judged) -> str:
+def _which(judged: PossibleResult) -> str:
     """Return which algorithms may have been used, if none is ruled out and the output does not name one."""
     if judged.without or len(judged.with_) < 2:
         return ""
@@ -194,18 +196,18 @@ def _why_not_of_class(run: GpuRun, of: TransportClass) -> str | None:
     return None
 
 
-def _among(run: GpuRun, of: TransportClass, standing: Standing) -> RuleResult:
+def _compare_among(run: GpuRun, of: TransportClass, standing: Standing) -> RuleResult:
     look = "library, settings and conditions of the source, then each pair of nodes alone"
     if standing.state in ("within", "above"):
-        return passed(5, standing.sentence)
+        return pass_rule(5, standing.sentence)
     if standing.state == "below":
         nodes = [_nodes(of, number_id) for at in standing.sizes if at.state == "below" for number_id in at.of]
         if run.shape is not None and run.shape.nodes > max(nodes, default=0):
-            said = f"{standing.sentence}, which is from {counted(max(nodes, default=0), 'node')}; yours is from more"
+            said = f"{standing.sentence}, which is from {count_of(max(nodes, default=0), 'node')}; yours is from more"
             return not_judged(5, f"{said}, and more nodes may give less")
-        return failed(5, standing.sentence, "reference", look)
+        return fail_rule(5, standing.sentence, "reference", look)
     if standing.state == "impossible":
-        return failed(5, standing.sentence, "set-up", look)
+        return fail_rule(5, standing.sentence, "set-up", look)
     return not_judged(5, standing.sentence.removeprefix("not known: "))
 
 
@@ -217,7 +219,7 @@ def _dip(curves: Curves) -> RuleResult | None:
     """Return the failure if a long message is slower than both a shorter and a longer one, or a short one much slower
     than both its neighbours.
     """
-    worst = _worst_dip(_between(curves), GPU_DIP_SHARE.value)
+    worst = _worst_dip(_find_dips(curves), GPU_DIP_SHARE.value)
     short = None if worst is not None else _worst_dip(_short_between(curves), GPU_SHORT_DIP_SHARE.value)
     found = worst or short
     if found is None:
@@ -231,7 +233,7 @@ def _dip(curves: Curves) -> RuleResult | None:
         f"{number(side)} GB/s that {reach}"
     )
     look = "who else used the network; run it again: if the dip stays, the library's choice of algorithm causes it"
-    return failed(5, sentence, "disturbed", look)
+    return fail_rule(5, sentence, "disturbed", look)
 
 
 def _worst_dip(between: Iterable[tuple[str, int, float, float]], least: float) -> tuple[float, int, str, float] | None:
@@ -274,7 +276,7 @@ def _fall(curves: Curves) -> RuleResult | None:
     look = (
         "who else used the network, and what slows down over time (heat, pause frames, retransmissions); run it again"
     )
-    return failed(5, sentence, "disturbed", look)
+    return fail_rule(5, sentence, "disturbed", look)
 
 
 def _unlike_halves(curves: Curves) -> RuleResult | None:
@@ -292,14 +294,14 @@ def _unlike_halves(curves: Curves) -> RuleResult | None:
         f"the {number(high)} GB/s {fast}"
     )
     look = "who else used the network; run it again: both halves move the same bytes, one after the other"
-    return failed(5, sentence, "disturbed", look)
+    return fail_rule(5, sentence, "disturbed", look)
 
 
 def _less(one: float, other: float) -> float:
     return min(one, other) / max(one, other)
 
 
-def _between(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
+def _find_dips(curves: Curves) -> Iterator[tuple[str, int, float, float]]:
     """Yield each long message between shorter and longer ones, with the lower of the values that both sides reach."""
     for half, curve in curves.items():
         sizes = [size for size in sorted(curve) if size >= GPU_DIP_FROM.value]
@@ -364,8 +366,8 @@ def _idle(node: GpuNode, least: Bound, value: float) -> str | None:
     if least.limited_by not in ("NIC", "slot") or share >= GPU_ALL_NICS_SHARE.value or used >= node.nics:
         return None
     return (
-        f"busbw of long messages is at most {number(value)} GB/s, {percent(share)} of the lowest bound, {least.shown}: "
-        f"above the floor of healthy nodes, but {used} of {counted(node.nics, 'NIC')} of a node can show it too "
+        f"busbw of long messages is at most {number(value)} GB/s, {percent(share)} of the lowest bound, {least.text}: "
+        f"above the floor of healthy nodes, but {used} of {count_of(node.nics, 'NIC')} of a node can show it too "
         f"(railyard/base/bounds.py: {GPU_ALL_NICS_SHARE.name}); each pair of nodes and each NIC alone would tell"
     )
 
@@ -381,8 +383,8 @@ def _alone_above(curves: Curves, least: Bound) -> str | None:
         if 2 * len(low) > len(long):
             size = max(low)
             return (
-                f"{len(low)} of {counted(len(long), 'long message')} are below it ({number(low[size])} GB/s at "
-                f"{message_size(size)}): {percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.shown} "
+                f"{len(low)} of {count_of(len(long), 'long message')} are below it ({number(low[size])} GB/s at "
+                f"{message_size(size)}): {percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.text} "
                 f"(railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
             )
     return None
@@ -411,8 +413,8 @@ def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
         return None
     sentence = (
         f"busbw of long messages is at most {number(value)} GB/s (at {message_size(size)}), {percent(share)} of the "
-        f"lowest bound, {least.shown}; healthy nodes have at least {percent(GPU_FLOOR_SHARE.value)} "
+        f"lowest bound, {least.text}; healthy nodes have at least {percent(GPU_FLOOR_SHARE.value)} "
         f"(railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
     )
     look = "NCCL's log (NCCL_DEBUG=INFO): network, NICs and GPUDirect RDMA; then each pair of nodes alone"
-    return failed(5, sentence, "fabric", look)
+    return fail_rule(5, sentence, "fabric", look)

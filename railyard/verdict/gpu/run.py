@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted, listing, number
+from railyard.base.wording import count_of, listing, number
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, collective, ranks_of
 from railyard.hardware.gpu_links import link_of_gpu
 from railyard.hardware.gpu_nodes import Shape
-from railyard.parsers.nccl_said import Job, Rank, Spoken
+from railyard.parsers.nccl_said import Job, NcclOutput, Rank
 from railyard.parsers.nccl_words import GB, IN_PLACE
 from railyard.parsers.parsed import Table
 from railyard.verdict.gpu.target import GpuTarget
@@ -62,7 +62,7 @@ def curve(table: Table, column: str) -> dict[int, float]:
     return found
 
 
-def run_of(table: Table, key: str, spoken: Spoken | None, target: GpuTarget) -> GpuRun:
+def run_of(table: Table, key: str, spoken: NcclOutput | None, target: GpuTarget) -> GpuRun:
     """Return what is known of the run that printed a table. Raises RailyardError if the nodes cannot be its own."""
     program = key.partition("/")[2]
     name = program.removesuffix("_perf")
@@ -92,7 +92,7 @@ def _run_of(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
     if target.nodes is not None and target.nodes != nodes:
         raise RailyardError(
             f"--nodes: found {target.nodes}, expected {nodes}: the output's own list of ranks (line "
-            f"{job.ranks[0].line if job and job.ranks else table.line}) names {counted(nodes, 'node')}, "
+            f"{job.ranks[0].line if job and job.ranks else table.line}) names {count_of(nodes, 'node')}, "
             f"{listing(list(dict.fromkeys(hosts))[:4])}"
         )
     if isinstance(groups, int) and groups > 1:
@@ -110,8 +110,8 @@ def _run_of(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
         return GpuRun(name, None, other, job=job, gpu=gpu)
     if used > target.node.gpus:
         raise RailyardError(
-            f"{target.given}: found gpus {target.node.gpus}, expected at least {used}: the output has "
-            f"{ranks} ranks on {counted(nodes, 'node')}"
+            f"{target.given_option}: found gpus {target.node.gpus}, expected at least {used}: the output has "
+            f"{ranks} ranks on {count_of(nodes, 'node')}"
         )
     if ranks < 2:
         return GpuRun(name, None, "it has one rank, and a collective of one rank moves nothing", job=job, gpu=gpu)
@@ -136,8 +136,8 @@ def _other_gpus(ranks: Sequence[Rank], target: GpuTarget) -> str | None:
         own = link_of_gpu(kind)
         if given is not None and not given.is_slot and own is not None and own.name != given.name:
             return (
-                f"the output is from {kind} (line {rank.line}), whose link is {own.generation}, and {target.given} has "
-                f"{given.generation}"
+                f"the output is from {kind} (line {rank.line}), whose link is {own.generation}, and "
+                f"{target.given_option} has {given.generation}"
             )
     return None
 
@@ -188,7 +188,7 @@ def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:
     shown = f"{math.ceil(low)}" if math.ceil(low) == (math.floor(high) if math.isfinite(high) else -1) else ""
     return (
         f"busbw {busbw[size]:g} and algbw {algbw[size]:g} GB/s are those of {collective(name).name} with "
-        f"{shown or f'{math.ceil(low)} to {most}'} ranks, and {counted(shape.nodes, 'node')} of "
-        f"{counted(shape.gpus, 'GPU')} have {shape.ranks}: it is from several jobs, fewer GPUs per node, or another "
+        f"{shown or f'{math.ceil(low)} to {most}'} ranks, and {count_of(shape.nodes, 'node')} of "
+        f"{count_of(shape.gpus, 'GPU')} have {shape.ranks}: it is from several jobs, fewer GPUs per node, or another "
         "number of nodes"
     )

@@ -37,13 +37,13 @@ class GpuTarget:
     report_only: str | None = None
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """The target in a few words."""
         who = f"{self.system}, fabric {self.fabric}: {self.words}" if self.system else f"nodes of {self.words}"
         return who if self.of is None else f"{who}, and published numbers of {self.of.name}"
 
     @property
-    def given(self) -> str:
+    def given_option(self) -> str:
         """The option that says what each node has, with its value."""
         if self.system:
             return f"--system {self.system}"
@@ -116,7 +116,7 @@ def of_gpu_system(
     assert node is not None  # the file has GPUs
     if of is not None:
         _refuse_other_nodes(node, of, f"--system {system.system}")
-    used = tuple(rail.name for rail in system.fabrics[name].used(node.nics))
+    used = tuple(rail.name for rail in system.fabrics[name].used_rails(node.nics))
     words = [f"gpus={node.gpus}", *([] if node.gpu_link is None else [node.gpu_link.name]), f"nics={node.nics}"]
     return GpuTarget(
         node,
@@ -127,7 +127,7 @@ def of_gpu_system(
         fabric=name,
         rails=used,
         nearest={device: tuple(gpus) for device, gpus in system.gpus.nearest.items()},
-        referenced=_referenced(site, name, node.nics, stack),
+        referenced=_reference_target(site, name, node.nics, stack),
         hosts=system.nodes.names,
         report_only=system.report_only,
     )
@@ -138,7 +138,7 @@ def of_gpus(entry: Entry) -> bool:
     return any(micro.tool(micro.find(key).tool).between_gpus for key in entry.benchmark)
 
 
-def _referenced(site: Site, fabric: str, rails: int, stack: str | None) -> Target | None:
+def _reference_target(site: Site, fabric: str, rails: int, stack: str | None) -> Target | None:
     """Return how the references of nccl-tests on a fabric are looked up; None if the system has none there."""
     mine = [entry for entry in site.references.entries if entry.fabric == fabric and of_gpus(entry)]
     if not mine or site.system.report_only is not None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.wording import message_size, number, percent
 from railyard.verdict.hints.shapes import (
-    Seen,
+    SeenCurve,
     ethernet_links,
     flat_top,
     lesser_lanes,
@@ -65,7 +65,7 @@ class Cause:
     name: str
     looked_for: str
     source: str
-    match: Callable[[Seen], str | None]
+    match: Callable[[SeenCurve], str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Likeness:
         return self.sentence.removeprefix(GUESS)
 
 
-def likely(seen: Seen) -> tuple[Likeness, ...]:
+def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
     """Return the causes that a failed curve looks like, in the table's order; () if nothing matches.
 
     A rate that fits a narrower link, or a fall, says nothing if the curve already looks like TCP or shared memory. The
@@ -106,7 +106,7 @@ def document() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _one_node(seen: Seen) -> str | None:
+def _one_node(seen: SeenCurve) -> str | None:
     if seen.metric.name == "latency" and seen.metric.shape == "latency":
         most = max(seen.least_us, SHARED_LATENCY_US) if seen.through_library else seen.least_us
         below = [value for _, value in seen.points if value < most]
@@ -124,7 +124,7 @@ def _one_node(seen: Seen) -> str | None:
     return f"both ranks on one node (shared memory): {share}"
 
 
-def _one_node_rate(seen: Seen) -> str | None:
+def _one_node_rate(seen: SeenCurve) -> str | None:
     """Return a rate of no link and no slot, with short messages as fast as in shared memory."""
     cost, top = message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES), like_no_other(seen)
     if not seen.through_library or seen.from_device or seen.pairs > 1 or cost is None or top is None:
@@ -138,7 +138,7 @@ def _one_node_rate(seen: Seen) -> str | None:
     )
 
 
-def _tcp(seen: Seen) -> str | None:
+def _tcp(seen: SeenCurve) -> str | None:
     if seen.link.family not in RDMA_FAMILIES:
         return None
     if seen.metric.name == "latency":
@@ -159,7 +159,7 @@ def _tcp(seen: Seen) -> str | None:
     )
 
 
-def _roce_mtu(seen: Seen) -> str | None:
+def _roce_mtu(seen: SeenCurve) -> str | None:
     small, peak = limit_at_mtu(seen, ROCE_SMALL_MTU), flat_top(seen)
     if seen.link.headers != "rocev2" or small is None or peak is None or seen.mtu == ROCE_SMALL_MTU:
         return None
@@ -171,7 +171,7 @@ def _roce_mtu(seen: Seen) -> str | None:
     return f"RoCE with a path MTU of 1024 (a network device of MTU 1500): {of_limit}"
 
 
-def _moved_switch(seen: Seen) -> str | None:
+def _moved_switch(seen: SeenCurve) -> str | None:
     """Return a run of sizes that miss the reference, while smaller and larger ones reach it."""
     held = ratios(seen)
     if len(held) < SWITCH_LEAST_TARGETS:
@@ -193,7 +193,7 @@ def _moved_switch(seen: Seen) -> str | None:
     )
 
 
-def _cache(seen: Seen) -> str | None:
+def _cache(seen: SeenCurve) -> str | None:
     peak = peak_of(seen)
     if seen.metric.name != "bandwidth" or peak is None or peak[0] < CACHE_FROM_BYTES:
         return None

@@ -15,7 +15,7 @@ from railyard.benchmarks.moved_bytes import pairs_of
 from railyard.benchmarks.own_shape import starts_as_rdma
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link
-from railyard.parsers.lines import LONGEST_NOTE, cleaned
+from railyard.parsers.lines import LONGEST_NOTE, clean_text
 from railyard.parsers.parsed import Table
 from railyard.verdict.hints.branches import branches, surely_holds
 from railyard.verdict.hints.causes import RDMA_FAMILIES
@@ -337,7 +337,7 @@ _ROOTS = (
 
 def fallbacks(text: str) -> tuple[FallbackLine, ...]:
     """Return the messages of a text that say that RDMA was left, each row of the table once, in the order of lines."""
-    plain = cleaned(text)
+    plain = clean_text(text)
     if not _has_root(plain):
         return ()
     text_lines = plain.split("\n")

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
-from railyard.base.wording import counted, number, percent
+from railyard.base.wording import count_of, number, percent
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.gpu.possible import Bound, bounds, own_nics
 from railyard.hardware.gpu_links import over_slot
@@ -64,7 +64,7 @@ class GpuSeen:
         """Whether NICs or their slots set the lowest bound."""
         return self.of(self.node).limited_by in ("NIC", "slot")
 
-    def said(self, bound: Bound) -> str:
+    def compare_peak(self, bound: Bound) -> str:
         """Return the peak compared with a bound, in words."""
         return (
             f"{number(self.peak_gb_s)} GB/s is {percent(self.share(bound))} of the "
@@ -82,7 +82,7 @@ class GpuCause:
     match: Callable[[GpuSeen], str | None]
 
 
-def likely(seen: GpuSeen) -> tuple[Likeness, ...]:
+def likely_causes(seen: GpuSeen) -> tuple[Likeness, ...]:
     """Return the causes that a busbw looks like, in the table's order; () if nothing matches."""
     if seen.collective not in COLLECTIVES or seen.shape.ranks < 2:
         return ()
@@ -109,7 +109,7 @@ def _one_domain(seen: GpuSeen) -> str | None:
         return None
     return (
         "traffic that never used the NICs: one NVLink domain over several nodes (domain= of --nodes-have, MNNVL in "
-        f"NCCL's log), or separate jobs of one node each; {seen.said(inside[0])}"
+        f"NCCL's log), or separate jobs of one node each; {seen.compare_peak(inside[0])}"
     )
 
 
@@ -120,7 +120,9 @@ def _more_nics(seen: GpuSeen) -> str | None:
         shape = replace(seen.shape, node=_with_nics(seen.node, seen.node.nics * times))
         allowed = [each for each in bounds(seen.collective, shape) if not each.is_broken_by(seen.peak_gb_s * GB)]
         if allowed:
-            return f"nodes with {times} times as many NICs, or NICs {times} times as fast: {seen.said(allowed[0])}"
+            return (
+                f"nodes with {times} times as many NICs, or NICs {times} times as fast: {seen.compare_peak(allowed[0])}"
+            )
     return None
 
 
@@ -132,7 +134,7 @@ def _fewer_nics(seen: GpuSeen) -> str | None:
             continue
         bound = seen.of(_with_nics(seen.node, nics))
         if seen.fits(bound):
-            return f"{nics} of {counted(seen.node.nics, 'NIC')} of a node: {seen.said(bound)}"
+            return f"{nics} of {count_of(seen.node.nics, 'NIC')} of a node: {seen.compare_peak(bound)}"
     return None
 
 
@@ -159,7 +161,7 @@ def _narrow_slot(seen: GpuSeen) -> str | None:
             continue
         bound = seen.of(replace(seen.node, network=network, behind_slot=True))
         if seen.fits(bound):
-            return f"NICs in slots of {slot}: {seen.said(bound)}; lspci -vv (LnkSta) shows it"
+            return f"NICs in slots of {slot}: {seen.compare_peak(bound)}; lspci -vv (LnkSta) shows it"
     return None
 
 
@@ -180,8 +182,8 @@ def _sockets(seen: GpuSeen) -> str | None:
         share = seen.share(bound)
         if 0.5 <= share <= IMPOSSIBLE_FACTOR.value:
             return (
-                f"sockets (TCP) over one interface of {name}, in place of {link.name}: {seen.said(bound)}; then NCCL's "
-                'log (NCCL_DEBUG=INFO) has "Using network Socket"'
+                f"sockets (TCP) over one interface of {name}, in place of {link.name}: {seen.compare_peak(bound)}; "
+                'then NCCL\'s log (NCCL_DEBUG=INFO) has "Using network Socket"'
             )
     return None
 
@@ -197,8 +199,8 @@ def _over_pcie(seen: GpuSeen) -> str | None:
         share = seen.share(bound)
         if 0.4 <= share <= IMPOSSIBLE_FACTOR.value:
             return (
-                f"PCIe in place of {link.word} between the GPUs of a node ({name}): {seen.said(bound)}; nvidia-smi "
-                "nvlink --status, NCCL_P2P_DISABLE and the fabric manager tell more"
+                f"PCIe in place of {link.word} between the GPUs of a node ({name}): {seen.compare_peak(bound)}; "
+                "nvidia-smi nvlink --status, NCCL_P2P_DISABLE and the fabric manager tell more"
             )
     return None
 

@@ -7,8 +7,8 @@ from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import SLOTS
 from railyard.parsers.parsed import Table
-from railyard.verdict.hints.causes import Likeness, likely
-from railyard.verdict.hints.shapes import Seen
+from railyard.verdict.hints.causes import Likeness, likely_causes
+from railyard.verdict.hints.shapes import SeenCurve
 from railyard.verdict.inputs import Target
 from railyard.verdict.rules.model import MetricInput, points
 
@@ -23,12 +23,12 @@ def likenesses(
     if benchmark.within:
         return ()
     seen = [_observe(table, benchmark, metric, target) for metric in judged if metric.measured is not None]
-    return tuple(dict.fromkeys(cause for one in seen for cause in likely(one)))
+    return tuple(dict.fromkeys(cause for one in seen for cause in likely_causes(one)))
 
 
-def _observe(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> Seen:
+def _observe(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> SeenCurve:
     fabric = target.fabric
-    rail = fabric.used(target.rails, target.policy)[0]
+    rail = fabric.used_rails(target.rails, target.policy)[0]
     slot = rail.slot or fabric.slot
     targets = {
         size: bound.target
@@ -36,7 +36,7 @@ def _observe(table: Table, benchmark: Benchmark, metric: MetricInput, target: Ta
         for size, _ in points(metric)
         if (bound := band.bound_at(size)) is not None and bound.target is not None
     }
-    return Seen(
+    return SeenCurve(
         metric=micro.metric(benchmark.key, metric.declared.name),
         points=points(metric),
         link=fabric.link,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from railyard.base.bounds import LEAST_LATENCY
-from railyard.base.wording import counted, either, number, percent
+from railyard.base.wording import count_of, either, number, percent
 from railyard.benchmarks.model import Metric
 from railyard.hardware import limits
 from railyard.hardware.limits import Limit
@@ -25,7 +25,7 @@ FLAT = 0.93
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SeenCurve:
     """One failed curve with the hardware that it should have run on.
 
     ``points`` are (size in bytes, value) in the metric's unit, rising in size, and each is a sum over ``pairs`` of
@@ -50,14 +50,14 @@ class Seen:
     through_library: bool = True
 
 
-def peak_of(seen: Seen) -> tuple[int, float] | None:
+def peak_of(seen: SeenCurve) -> tuple[int, float] | None:
     """Return (size in bytes, value) of a bandwidth's largest value, or None for another metric or no point."""
     if seen.metric.name != "bandwidth" or not seen.points:
         return None
     return max(seen.points, key=lambda point: point[1])
 
 
-def flat_top(seen: Seen) -> float | None:
+def flat_top(seen: SeenCurve) -> float | None:
     """Return the peak in MB/s of a streaming bandwidth that stays level from 1 MiB on; None for any other curve."""
     large = [value for size, value in seen.points if size >= limits.DAY_ONE_FROM_BYTES]
     peak = peak_of(seen)
@@ -66,7 +66,7 @@ def flat_top(seen: Seen) -> float | None:
     return peak[1]
 
 
-def message_cost_us(seen: Seen, up_to_bytes: int) -> float | None:
+def message_cost_us(seen: SeenCurve, up_to_bytes: int) -> float | None:
     """Return us per message of a pair at the smallest size of a windowed stream (bytes / MB/s); None for any other."""
     if seen.metric.name != "bandwidth" or seen.metric.shape != "stream" or not seen.points:
         return None
@@ -76,7 +76,7 @@ def message_cost_us(seen: Seen, up_to_bytes: int) -> float | None:
     return size * seen.pairs * seen.metric.directions / value
 
 
-def ratios(seen: Seen) -> list[tuple[int, float]]:
+def ratios(seen: SeenCurve) -> list[tuple[int, float]]:
     """Return (size, measured over reference, less than 1 if worse) at each size that both have."""
     higher = seen.metric.better == "higher"
     return [
@@ -86,12 +86,12 @@ def ratios(seen: Seen) -> list[tuple[int, float]]:
     ]
 
 
-def like_one_of(seen: Seen, lesser: Iterable[tuple[str, Limit | None]]) -> str | None:
+def like_one_of(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> str | None:
     """Return the lesser hardware whose limit a flat top fits, with the shares; None if it fits none."""
     return " or ".join(_fits(seen, lesser)) or None
 
 
-def like_another(seen: Seen) -> str | None:
+def like_another(seen: SeenCurve) -> str | None:
     """Return the networks and slots of any kind whose limit a flat top far below the link's fits; None if it fits none.
 
     A rate alone does not say which of them it is.
@@ -106,14 +106,14 @@ def like_another(seen: Seen) -> str | None:
     )
 
 
-def like_no_other(seen: Seen) -> float | None:
+def like_no_other(seen: SeenCurve) -> float | None:
     """Return a flat top, MB/s, far below the link's limit that fits no link and no slot; None for any other curve."""
     top = flat_top(seen)
     far = top is not None and seen.limit_mb_s is not None and top < LESSER_BELOW * seen.limit_mb_s
     return top if far and like_another(seen) is None else None
 
 
-def _fits(seen: Seen, lesser: Iterable[tuple[str, Limit | None]]) -> list[str]:
+def _fits(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> list[str]:
     """Return what has a limit that a flat top fits, with the shares; [] for a curve without a flat top far below."""
     top = flat_top(seen)
     if top is None or seen.limit_mb_s is None or top >= LESSER_BELOW * seen.limit_mb_s:
@@ -125,13 +125,13 @@ def _fits(seen: Seen, lesser: Iterable[tuple[str, Limit | None]]) -> list[str]:
     ]
 
 
-def lesser_rails(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+def lesser_rails(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of fewer rails than the run should use."""
     for rails in range(1, seen.rails):
-        yield f"{counted(rails, 'rail')} of {seen.rails}", _limit(seen, rails=rails)
+        yield f"{count_of(rails, 'rail')} of {seen.rails}", _limit(seen, rails=rails)
 
 
-def lesser_lanes(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+def lesser_lanes(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of the link with a half and with a quarter of its lanes."""
     lanes, rate = seen.link.lanes, seen.link.data_rate_gbit_s
     for part in (2, 4):
@@ -140,7 +140,7 @@ def lesser_lanes(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
             yield f"{lanes // part} of the {lanes} lanes of {seen.link.generation}", _limit(seen, link=narrow)
 
 
-def lesser_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+def lesser_links(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of the family's slower links of the same width (any width, except for InfiniBand).
 
     A card that trains at an earlier generation does so at the last few: links below a quarter of the rate are left out.
@@ -150,39 +150,39 @@ def lesser_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
             yield f"a link of {link.generation}", _limit(seen, link=link, mtu=None)
 
 
-def far_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+def far_links(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of slower links of other families, and of generations of the same family that are far below."""
     for link in _slower(seen):
         if link.lanes != _WIDE and link.family != "efa":
             yield link.generation, _limit(seen, link=link, mtu=None)
 
 
-def ethernet_links(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+def ethernet_links(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of TCP over slower Ethernet, which is beside a fast network in most clusters."""
     for link in _slower(seen):
         if link.family == "ethernet":
             yield link.generation, _limit(seen, link=link, mtu=None)
 
 
-def any_slots(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+def any_slots(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of the slots of PCI Express, whichever the card should be in."""
     for slot in SLOTS.values():
         if slot.name.startswith("pcie"):
             yield slot.generation, _limit(seen, slot=slot)
 
 
-def _slower(seen: Seen) -> Iterator[Link]:
+def _slower(seen: SeenCurve) -> Iterator[Link]:
     rate = seen.link.data_rate_gbit_s
     for link in sorted(LINKS.values(), key=lambda each: -(each.data_rate_gbit_s or 0)):
         if rate is not None and link.data_rate_gbit_s is not None and link.data_rate_gbit_s < rate:
             yield link
 
 
-def _is_relative(seen: Seen, link: Link) -> bool:
+def _is_relative(seen: SeenCurve, link: Link) -> bool:
     return link.family == seen.link.family and (link.family != "infiniband" or link.lanes == seen.link.lanes)
 
 
-def lesser_slots(seen: Seen) -> Iterator[tuple[str, Limit | None]]:
+def lesser_slots(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of a slot with a half or a quarter of its lanes, and of a slot one or two generations older."""
     if seen.slot is None or not seen.slot.name.startswith("pcie"):
         return
@@ -211,12 +211,12 @@ def rates_like(mb_s: float, directions: int) -> tuple[str, ...]:
     return tuple(found)
 
 
-def limit_at_mtu(seen: Seen, mtu: int) -> Limit | None:
+def limit_at_mtu(seen: SeenCurve, mtu: int) -> Limit | None:
     """Return the limit of the run at another path MTU."""
     return _limit(seen, mtu=mtu) if mtu in seen.link.mtus else None
 
 
-def _limit(seen: Seen, **changed: object) -> Limit | None:
+def _limit(seen: SeenCurve, **changed: object) -> Limit | None:
     other = replace(seen, **changed)  # type: ignore[arg-type]
     return limits.limit(
         *(other.link, other.slot, other.rails, limits.Sharing(other.rails_per_card)),

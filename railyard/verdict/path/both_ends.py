@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from railyard.base.bounds import CARRIED_SHARE, IDLE_SHARE, LEAST_PAYLOAD, UNMEANT_SHARE, WIRE_UP_RAIL
-from railyard.base.hostlist import named
+from railyard.base.hostlist import list_nodes
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
@@ -67,7 +67,7 @@ def still_counters(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tup
     return found
 
 
-def crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
+def find_crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None:
     """Return the sentence about bytes that left over one intended rail and arrived over another; None if none did.
 
     Two rails in one network do that: a library takes the address of only one, or either interface answers for both.
@@ -229,9 +229,9 @@ def _contradiction(ends: _Ends, node: str, rails: Sequence[str], way: Way) -> Fi
     theirs = sum(ends.of_all[other][rail] - ends.carried[other][node][rail] for rail in rails)
     own = sum(ends.carried[way][node][rail] for rail in rails)
     sentence = (
-        f"path not proven: over {over} {named(others)} {other} {traffic(theirs)}, and {node} counted {traffic(own)} "
-        f"{way}: the two ends contradict each other, so the counter of bytes {way} of {over} on {node} is wrong, "
-        f"not the rail"
+        f"path not proven: over {over} {list_nodes(others)} {other} {traffic(theirs)}, and {node} counted "
+        f"{traffic(own)} {way}: the two ends contradict each other, so the counter of bytes {way} of "
+        f"{over} on {node} is wrong, not the rail"
     )
     look = f"the driver and firmware of {over} on {node}: its counter of bytes {way} while something is sent"
     return Finding("not-proven", sentence, "not-proven", look)

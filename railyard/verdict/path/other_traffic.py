@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from railyard.base.bounds import CARRIED_SHARE, SHARED_FACTOR, SHARED_KNOWN, SHARED_LEAST, UNMEANT_SHARE, WIRE_UP
-from railyard.base.hostlist import named
+from railyard.base.hostlist import list_nodes
 from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
@@ -19,7 +19,7 @@ from railyard.verdict.path.traffic import (
     Plan,
     Spread,
     Way,
-    exchanged,
+    exchanged_bytes,
     had_their_due,
     in_packets,
     meant_bytes,
@@ -39,7 +39,7 @@ def exchanged_elsewhere(readings: Mapping[str, NodeCounters], plan: Plan) -> int
     """
     known = [readings[node] for node in plan.traffic if node in readings]
     sent, received = (sum(sum(unmeant_bytes(each, plan, way).values()) for each in known) for way in WAYS)
-    return exchanged(sent, received)
+    return exchanged_bytes(sent, received)
 
 
 def stray_finding(node: str, reading: NodeCounters, plan: Plan, elsewhere: int) -> Finding | None:
@@ -82,20 +82,20 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbal
     """Return the sentence about somebody else's traffic on a run's rails; None if none was seen.
 
     It is not a failure by itself. Rails that count packets are left out: their bytes are only upper bounds. ``strange``
-    is what ``unbalanced`` found.
+    is what ``find_unbalanced`` found.
     """
     for (rail, way), amount in strange.items():
         other = "received" if way == "sent" else "sent"
         return (
-            f"shared: over {rail} {named(list(plan.traffic))} {way} {traffic(amount)} more than they {other} (bound "
-            f"{traffic(_least_bytes(plan))}, the larger of {UNMEANT_SHARE.name} and {SHARED_LEAST.name})"
+            f"shared: over {rail} {list_nodes(list(plan.traffic))} {way} {traffic(amount)} more than they {other} "
+            f"(bound {traffic(_least_bytes(plan))}, the larger of {UNMEANT_SHARE.name} and {SHARED_LEAST.name})"
         )
     for node, moved in plan.traffic.items():
         reading = readings.get(node)
         if reading is None or reading.problem is not None or plan.collective or in_packets(reading, plan) is not None:
             continue
         for way in WAYS:
-            allowed = _allowed(moved, way)
+            allowed = _allowed_bytes(moved, way)
             carried = sum(meant_bytes(reading, plan, way).values())
             if carried > allowed:
                 most = moved.most(way)
@@ -117,10 +117,10 @@ def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan,
         return False
     strange = {rail: amount for (rail, way), amount in of_others.items() if way == spread.way}
     if strange:
-        own = {rail: max(0, spread.on(rail) - strange.get(rail, 0)) for rail in spread.rates}
+        own = {rail: max(0, spread.bytes_on(rail) - strange.get(rail, 0)) for rail in spread.rates}
         return split_finding(replace(spread, carried=own), plan.policy, plan.pairs, plan.collective) is None
     way: Way = "sent" if spread.way == "sent" else "received"
-    return spread.whole > _allowed(plan.traffic[spread.node], way) and had_their_due(spread, plan.policy)
+    return spread.total > _allowed_bytes(plan.traffic[spread.node], way) and had_their_due(spread, plan.policy)
 
 
 def _fail(node: str, device: str, rail: str | None, amount: int, said: str, plan: Plan) -> Finding:
@@ -146,7 +146,7 @@ def _sees_tcp(reading: NodeCounters, rail: str) -> bool:
     return found is not None and found.overlap == "port"
 
 
-def _allowed(moved: NodeTraffic, way: Way) -> float:
+def _allowed_bytes(moved: NodeTraffic, way: Way) -> float:
     """Return how many bytes the intended rails may carry one way, headers, warm-ups and start-up included.
 
     Acknowledgements of the other way's messages are included, as a share of those messages.
@@ -166,7 +166,7 @@ def _least_bytes(plan: Plan) -> float:
     return max(UNMEANT_SHARE.value * moved, SHARED_LEAST.value)
 
 
-def unbalanced(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], int]:
+def find_unbalanced(readings: Mapping[str, NodeCounters], plan: Plan) -> dict[tuple[str, Way], int]:
     """Return by how many bytes the run's nodes sent more over a rail than all of them received, or the other way round.
 
     Whatever a node of a run sends to another, that node receives: the rest came from elsewhere or went there. This does

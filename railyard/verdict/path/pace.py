@@ -156,11 +156,11 @@ def _middle_mb_s(times_s: Sequence[float], moved: Sequence[int]) -> float | None
     """Return the rate from the first to the last share of the bytes, MB/s; None if that took too short a time."""
     if moved[-1] <= 0:
         return None
-    first, last = (_when(times_s, moved, share * moved[-1]) for share in (_FIRST, _LAST))
+    first, last = (_time_of_amount(times_s, moved, share * moved[-1]) for share in (_FIRST, _LAST))
     return None if last - first < PACE_LEAST.value else (_LAST - _FIRST) * moved[-1] / (last - first) / 1e6
 
 
-def _when(times_s: Sequence[float], moved: Sequence[int], amount: float) -> float:
+def _time_of_amount(times_s: Sequence[float], moved: Sequence[int], amount: float) -> float:
     """Return when so many bytes had moved, between two readings in proportion."""
     place = max(1, bisect_left(moved, amount))
     before, after = moved[place - 1], moved[place]

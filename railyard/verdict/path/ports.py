@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from railyard.base.bounds import HARD_ERRORS, RESENT_LEAST, RESENT_SHARE
-from railyard.base.wording import counted, listing, percent, some
-from railyard.hardware.bonding import carrying, one_at_a_time
+from railyard.base.wording import count_of, listing, percent, some
+from railyard.hardware.bonding import active_ports, one_at_a_time
 from railyard.hardware.counters import error_maximum
 from railyard.job.counters.node import Bond, DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
@@ -25,10 +25,10 @@ def port_findings(node: str, reading: NodeCounters, rails: Mapping[str, int]) ->
     found = []
     for rail, expected in rails.items():
         bond = reading.bonds.get(rail)
-        if (1 if bond is None else carrying(bond.mode, len(bond.ports))) != expected:
-            found.append(_miscounted(node, rail, bond, expected))
+        if (1 if bond is None else active_ports(bond.mode, len(bond.ports))) != expected:
+            found.append(_find_miscount(node, rail, bond, expected))
         ports = () if bond is None else bond.ports
-        found += [_down(node, rail, port, len(ports)) for port in ports if port.carrier_after is False]
+        found += [_find_down(node, rail, port, len(ports)) for port in ports if port.carrier_after is False]
     return found
 
 
@@ -54,7 +54,7 @@ def link_findings(node: str, reading: NodeCounters, rails: Collection[str]) -> l
     """Return a finding for each intended rail of a node whose link was lost during the run, even if it came back."""
     found = []
     for rail, device in _of_rails(reading, rails):
-        where = _where(rail, device, node)
+        where = _place_words(rail, device, node)
         if device.carrier_after is not False and device.carrier_changes:
             said = f"the link of {where} flapped during the run: carrier_changes grew by {device.carrier_changes}"
         elif device.carrier_after is False and device.device == rail:
@@ -76,10 +76,12 @@ def error_findings(
     """
     found = []
     for rail, device in _of_rails(reading, rails):
-        said = [_above(device, counter, grown, bounds) for counter, grown in _bounded_signals(device, bounds).items()]
+        said = [
+            _find_excess(device, counter, grown, bounds) for counter, grown in _bounded_signals(device, bounds).items()
+        ]
         broken = [sentence for sentence in said if sentence is not None]
         if broken:
-            where = _where(rail, device, node)
+            where = _place_words(rail, device, node)
             sentence = f"errors on {where} during the run: {'; '.join(broken)}"
             suspect = Suspect("rail", "; ".join(broken), node, rail)
             found.append(Finding("failed", sentence, "fabric", look_at(where), (suspect,)))
@@ -93,9 +95,9 @@ def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> l
         if device.signals:
             grown = [f"{plain_name(counter)} {count}" for counter, count in device.signals.items()]
             more = f" and {len(grown) - _SHOWN} more" if len(grown) > _SHOWN else ""
-            said.append(f"signals on {_where(rail, device, node)}: {', '.join(grown[:_SHOWN])}{more}")
+            said.append(f"signals on {_place_words(rail, device, node)}: {', '.join(grown[:_SHOWN])}{more}")
         said += _unseen_errors(node, rail, device)
-    return said + _resent(node, reading)
+    return said + _describe_resent(node, reading)
 
 
 def remarks_of_many(
@@ -114,11 +116,11 @@ def remarks_of_many(
             for counter, count in device.signals.items():
                 counts[counter] += 1
                 if count > most.get(counter, (0, ""))[0]:
-                    most[counter] = count, _where(rail, device, node)
+                    most[counter] = count, _place_words(rail, device, node)
             others += _unseen_errors(node, rail, device)
-        others += _resent(node, reading)
+        others += _describe_resent(node, reading)
     said = [
-        f"signals: {plain_name(counter)} grew on {counted(of, 'port')}, by {grown} at most ({where})"
+        f"signals: {plain_name(counter)} grew on {count_of(of, 'port')}, by {grown} at most ({where})"
         for counter, of in counts.most_common()
         for grown, where in (most[counter],)
     ]
@@ -127,7 +129,7 @@ def remarks_of_many(
 
 def _unseen_errors(node: str, rail: str, device: DeviceCounters) -> list[str]:
     """Return which of a port's errors cannot be seen, one sentence each."""
-    where = _where(rail, device, node) if device.stuck or device.virtual else ""
+    where = _place_words(rail, device, node) if device.stuck or device.virtual else ""
     said = []
     for counter in device.stuck:
         maximal = f"{plain_name(counter)} of {where} was at its maximum, {error_maximum(counter)}, before the run"
@@ -137,7 +139,7 @@ def _unseen_errors(node: str, rail: str, device: DeviceCounters) -> list[str]:
     return said
 
 
-def _resent(node: str, reading: NodeCounters) -> list[str]:
+def _describe_resent(node: str, reading: NodeCounters) -> list[str]:
     if not (loses(reading) and reading.resent and reading.sent):
         return []
     share = f"{percent(reading.resent / reading.sent)}; bound {percent(RESENT_SHARE.value)}, {RESENT_SHARE.name}"
@@ -169,7 +171,7 @@ def plain_name(counter: str) -> str:
     return counter.removeprefix("hw/")
 
 
-def _miscounted(node: str, rail: str, bond: Bond | None, expected: int) -> Finding:
+def _find_miscount(node: str, rail: str, bond: Bond | None, expected: int) -> Finding:
     if bond is None:
         there = "is not a bond"
     else:
@@ -181,7 +183,7 @@ def _miscounted(node: str, rail: str, bond: Bond | None, expected: int) -> Findi
     return Finding("failed", sentence, "set-up", look, (Suspect("rail", sentence, node, rail),))
 
 
-def _down(node: str, rail: str, port: DeviceCounters, count: int) -> Finding:
+def _find_down(node: str, rail: str, port: DeviceCounters, count: int) -> Finding:
     when = "lost its carrier during the run" if port.carrier_before else "has no carrier"
     sentence = f"{port.device} of {node}, one of {count} ports bonded to {rail}, {when}"
     look = f"cable, port and driver of {port.device} on {node}"
@@ -200,7 +202,7 @@ def _of_rails(reading: NodeCounters, rails: Collection[str]) -> list[tuple[str, 
     return [*own, *_ports_of(reading, rails)]
 
 
-def _where(rail: str, device: DeviceCounters, node: str) -> str:
+def _place_words(rail: str, device: DeviceCounters, node: str) -> str:
     return f"{device.device} of {node}" + ("" if device.device == rail else f" (a port of {rail})")
 
 
@@ -209,7 +211,7 @@ def _bounded_signals(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[
     return {**device.errors, **bounded}
 
 
-def _above(device: DeviceCounters, counter: str, grown: int, bounds: Mapping[str, int]) -> str | None:
+def _find_excess(device: DeviceCounters, counter: str, grown: int, bounds: Mapping[str, int]) -> str | None:
     name = plain_name(counter)
     bound = bounds.get(name, round(HARD_ERRORS.value))
     if grown <= bound:

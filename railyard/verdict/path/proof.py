@@ -9,20 +9,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
-from railyard.base.hostlist import MOST_IN_WORDS, named
+from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
 from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
-from railyard.verdict.path.both_ends import crossed, crossed_cables, still_counters
+from railyard.verdict.path.both_ends import crossed_cables, find_crossed, still_counters
 from railyard.verdict.path.left_out import of_their_own
 from railyard.verdict.path.other_traffic import (
     Unbalanced,
     disturbance,
     exchanged_elsewhere,
+    find_unbalanced,
     is_excused,
     rail_of_interface,
     stray_finding,
-    unbalanced,
 )
 from railyard.verdict.path.ports import (
     error_findings,
@@ -49,7 +49,7 @@ from railyard.verdict.path.traffic import (
 
 
 @dataclass(frozen=True, slots=True)
-class _Together:
+class _CommonFindings:
     """What only the counters of all nodes together show: ``swapped`` cables, ``still`` counters by node and way, by how
     much the nodes sent more than they received (``strange``), and what they exchanged ``elsewhere``, in bytes.
     """
@@ -60,10 +60,10 @@ class _Together:
     elsewhere: int
 
 
-def _together(readings: Mapping[str, NodeCounters], plan: Plan) -> _Together:
+def _compare_nodes(readings: Mapping[str, NodeCounters], plan: Plan) -> _CommonFindings:
     swapped = crossed_cables(readings, plan)
     still = {} if swapped else still_counters(readings, plan)
-    return _Together(swapped, still, unbalanced(readings, plan), exchanged_elsewhere(readings, plan))
+    return _CommonFindings(swapped, still, find_unbalanced(readings, plan), exchanged_elsewhere(readings, plan))
 
 
 def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
@@ -72,7 +72,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     It looks, in this order, at what the counters cannot tell, payload that is missing on the intended rails, traffic on
     other networks, and the split. A certain failure comes before a doubt about another node.
     """
-    of_all = _together(readings, plan)
+    of_all = _compare_nodes(readings, plan)
     findings = _findings(readings, plan, of_all)
     decisive = next((f for f in findings if f.state == "failed"), None) or next(iter(findings), None)
     nodes = {name: rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
@@ -82,7 +82,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
         said = () if shared is None else (shared,)
         sentence = "; ".join((_describe_split(readings, plan), *said, *_remarks(readings, plan)))
         return PathProof("proven", sentence, None, "", (), nodes, expected, shared)
-    over_another = crossed(readings, plan) if decisive.idle or decisive.uneven else None
+    over_another = find_crossed(readings, plan) if decisive.idle or decisive.uneven else None
     return PathProof(
         decisive.state,
         "; ".join(filter(None, (decisive.sentence, over_another))),
@@ -106,7 +106,7 @@ def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
     return tuple(dict.fromkeys([*stack, *short_at_both_ends(rails)]))
 
 
-def _findings(readings: Mapping[str, NodeCounters], plan: Plan, of_all: _Together) -> list[Finding]:
+def _findings(readings: Mapping[str, NodeCounters], plan: Plan, of_all: _CommonFindings) -> list[Finding]:
     if not plan.rails or not plan.traffic:
         return [_not_proven("the run has no rail that it should use", "the system's rails")]
     found: list[Finding] = [] if of_all.swapped is None else [of_all.swapped]
@@ -143,7 +143,7 @@ def _idle_everywhere(found: list[Finding], plan: Plan) -> list[Finding]:
 
 def unused_by_the_stack(rails: Sequence[str], nodes: Sequence[str]) -> Suspect:
     """Return the stack as the suspect for rails that idled on all of these nodes."""
-    reason = f"{listing(list(rails))} idled on all of {named(list(nodes))}: the stack did not use it"
+    reason = f"{listing(list(rails))} idled on all of {list_nodes(list(nodes))}: the stack did not use it"
     return Suspect("stack", reason)
 
 
@@ -178,7 +178,7 @@ def _node_findings(
     node: str,
     readings: Mapping[str, NodeCounters],
     plan: Plan,
-    of_all: _Together,
+    of_all: _CommonFindings,
 ) -> list[Finding | None]:
     reading, moved = readings[node], plan.traffic[node]
     if max(moved.sent_bytes, moved.received_bytes) < LEAST_PAYLOAD.value:
@@ -187,7 +187,7 @@ def _node_findings(
             return [stray]
         if plan.unknown is not None:
             look = f"{listing(list(plan.rails))} of {node}, and how the check sets the repetitions"
-            return [_not_proven(f"expected bytes unknown: {plan.unknown}; {_carried(node, reading, plan)}", look)]
+            return [_not_proven(f"expected bytes unknown: {plan.unknown}; {_carried_words(node, reading, plan)}", look)]
         most = traffic(max(moved.sent_bytes, moved.received_bytes))
         reason = (
             f"{node} moved only {most}, too little to tell from background traffic "
@@ -214,7 +214,7 @@ def _node_findings(
     return found
 
 
-def _carried(node: str, reading: NodeCounters, plan: Plan) -> str:
+def _carried_words(node: str, reading: NodeCounters, plan: Plan) -> str:
     """Return what the intended rails of a node carried, in words."""
     most = max(sum(meant_bytes(reading, plan, way).values()) for way in WAYS)
     said = f"{listing(list(plan.rails))} of {node} carried {traffic(most)} one way"
@@ -263,7 +263,7 @@ def _describe_split(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
     counted = next((found for node in plan.traffic if (found := in_packets(readings[node], plan)) is not None), None)
     if counted is not None:
         kind += f", upper bounds: {counted.device} counts packets, of at most {counted.packet_bytes} B each"
-    return f"{traffic(whole)} moved on {named(list(plan.traffic))}: {shares}{rest}{kind}"
+    return f"{traffic(whole)} moved on {list_nodes(list(plan.traffic))}: {shares}{rest}{kind}"
 
 
 def _remarks(readings: Mapping[str, NodeCounters], plan: Plan) -> list[str]:

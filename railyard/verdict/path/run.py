@@ -29,7 +29,7 @@ LONGEST = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class LogDevices:
     """What a log names: ``devices`` in the order of the question, and the ``line`` that names the first of them."""
 
     devices: tuple[str, ...]
@@ -73,7 +73,7 @@ def _with_conflicts(found: PathProof, seen: tuple[Conflict, ...]) -> PathProof:
     return replace(found, state="failed", sentence=sentence, fault="set-up", look_at=look_at(seen), conflicts=seen)
 
 
-def read_log(log: str, patterns: Mapping[str, str]) -> Said | None:
+def read_log(log: str, patterns: Mapping[str, str]) -> LogDevices | None:
     """Return which devices a log names; None if it names none of them: then it says nothing.
 
     ``patterns``: a regular expression per device, as ``stacks.device_patterns`` returns them.
@@ -88,7 +88,7 @@ def read_log(log: str, patterns: Mapping[str, str]) -> Said | None:
             found |= {name: line.strip() for name in named if name not in found}
     if not found:
         return None
-    return Said(tuple(name for name in patterns if name in found), next(iter(found.values())))
+    return LogDevices(tuple(name for name in patterns if name in found), next(iter(found.values())))
 
 
 def compared_with_log(proof: PathProof, log: str, patterns: Mapping[str, str], meant: Sequence[str]) -> PathProof:
@@ -99,7 +99,7 @@ def compared_with_log(proof: PathProof, log: str, patterns: Mapping[str, str], m
     return proof if remark is None else replace(proof, sentence=f"{proof.sentence}; {remark}")
 
 
-def contradiction(said: Said | None, meant: Collection[str], proof: PathProof) -> str | None:
+def contradiction(said: LogDevices | None, meant: Collection[str], proof: PathProof) -> str | None:
     """Return the sentence if log and counters disagree; None if they agree, or if one of them says nothing.
 
     ``meant`` are the devices that the run should have used.
@@ -122,7 +122,7 @@ def contradiction(said: Said | None, meant: Collection[str], proof: PathProof) -
     return None
 
 
-def agreement(said: Said | None, meant: Collection[str], proof: PathProof) -> str | None:
+def agreement(said: LogDevices | None, meant: Collection[str], proof: PathProof) -> str | None:
     """Return the sentence if the log itself says what the counters found wrong; None for any other log."""
     if said is None or proof.state != "failed" or proof.fault != "set-up":
         return None
@@ -139,5 +139,5 @@ def _with_log(case: Case, path: PathProof, log: str) -> PathProof:
     return compared_with_log(path, log, patterns, case.launch.meant)
 
 
-def _quote(said: Said) -> str:
+def _quote(said: LogDevices) -> str:
     return f'"{said.line[:120]}"'

@@ -51,7 +51,7 @@ class NodeTraffic:
     most_sent_bytes: int | None = None
     most_received_bytes: int | None = None
 
-    def mirrored(self) -> "NodeTraffic":
+    def mirror(self) -> "NodeTraffic":
         """Return what the other node of a pair moved."""
         return NodeTraffic(
             *(self.received_bytes, self.sent_bytes, self.received_split_bytes, self.sent_split_bytes),
@@ -68,7 +68,7 @@ class NodeTraffic:
         return self.sent_split_bytes if way == "sent" else self.received_split_bytes
 
 
-def added(parts: Sequence[NodeTraffic]) -> NodeTraffic:
+def add_traffic(parts: Sequence[NodeTraffic]) -> NodeTraffic:
     """Return the sum; the most of a way is not known where that of one part is not."""
     return NodeTraffic(
         sum(part.sent_bytes for part in parts),
@@ -144,10 +144,10 @@ class Spread:
     split_bytes: int
 
     @property
-    def whole(self) -> int:
+    def total(self) -> int:
         return sum(self.carried.values())
 
-    def on(self, rail: str) -> int:
+    def bytes_on(self, rail: str) -> int:
         return self.carried.get(rail, 0)
 
 
@@ -173,7 +173,7 @@ def unmeant_bytes(reading: NodeCounters, plan: Plan, way: Way) -> dict[str, int]
     return {d.device: _delta(d, way) for d in others}
 
 
-def exchanged(sent: int, received: int) -> int:
+def exchanged_bytes(sent: int, received: int) -> int:
     """Return the bytes that some nodes may have sent to one another, of all that they sent and received.
 
     Whatever one of them sends to another is sent and received. What only goes one way, beside its acknowledgements,
@@ -275,7 +275,7 @@ def had_their_due(spread: Spread, policy: Policy) -> bool:
     """
     points = _points(policy)
     due = {rail: (_due(spread, rail, policy) - points.value) * spread.split_bytes for rail in spread.rates}
-    return all(spread.on(rail) >= least for rail, least in due.items())
+    return all(spread.bytes_on(rail) >= least for rail, least in due.items())
 
 
 def _delta(device: DeviceCounters, way: Way) -> int:
@@ -292,7 +292,7 @@ def _due(spread: Spread, rail: str, policy: Policy) -> float:
 
 
 def _collective(spread: Spread) -> Finding | None:
-    unused = [rail for rail in spread.rates if spread.on(rail) < COLLECTIVE_SHARE.value * spread.whole]
+    unused = [rail for rail in spread.rates if spread.bytes_on(rail) < COLLECTIVE_SHARE.value * spread.total]
     return _idle(spread, unused, COLLECTIVE_SHARE) if unused else None
 
 
@@ -302,7 +302,7 @@ def _against_rates(spread: Spread, policy: Policy) -> Finding | None:
     idle: list[str] = []
     for rail in spread.rates:
         due = _due(spread, rail, policy)
-        found = share_range(spread.on(rail), spread.whole, spread.payload_bytes, spread.split_bytes)
+        found = share_range(spread.bytes_on(rail), spread.total, spread.payload_bytes, spread.split_bytes)
         if found.high < IDLE_SHARE.value * due:
             idle.append(rail)
         elif found.high < due - points.value or found.low > due + points.value:
@@ -313,12 +313,14 @@ def _against_rates(spread: Spread, policy: Policy) -> Finding | None:
 
 
 def _idle(spread: Spread, idle: list[str], bound: JudgingBound) -> Finding:
-    node, way, whole = spread.node, spread.way, traffic(spread.whole)
-    said = [f"rail {rail} of {node} {way} {traffic(spread.on(rail))} of {whole}" for rail in idle]
+    node, way, whole = spread.node, spread.way, traffic(spread.total)
+    said = [f"rail {rail} of {node} {way} {traffic(spread.bytes_on(rail))} of {whole}" for rail in idle]
     which = "idle second rail" if len(spread.rates) == 2 else "idle rail"
     sentence = f"{'; '.join(said)}: {which} (bound {percent(bound.value)} {bound.unit}, {bound.name})"
     suspects = tuple(
-        Suspect("rail", f"idle: {text}", node, rail, brief=f"is idle: it {way} {traffic(spread.on(rail))} of {whole}")
+        Suspect(
+            "rail", f"idle: {text}", node, rail, brief=f"is idle: it {way} {traffic(spread.bytes_on(rail))} of {whole}"
+        )
         for rail, text in zip(idle, said, strict=True)
     )
     look = f"how the stack's devices and rails are set; whether {listing(idle)} of {node} reaches the other nodes"
@@ -326,20 +328,20 @@ def _idle(spread: Spread, idle: list[str], bound: JudgingBound) -> Finding:
 
 
 def _uneven(spread: Spread, wrong: Mapping[str, float], bound: JudgingBound) -> Finding:
-    node, way, whole = spread.node, spread.way, spread.whole
+    node, way, whole = spread.node, spread.way, spread.total
     said = [
-        f"rail {rail} of {node} {way} {percent(spread.on(rail) / whole)} of {traffic(whole)}, due {percent(due)}"
+        f"rail {rail} of {node} {way} {percent(spread.bytes_on(rail) / whole)} of {traffic(whole)}, due {percent(due)}"
         for rail, due in wrong.items()
     ]
     sentence = f"uneven split: {'; '.join(said)} (bound {100 * bound.value:g} points, {bound.name})"
-    short = [rail for rail, due in wrong.items() if spread.on(rail) / whole < due]
+    short = [rail for rail, due in wrong.items() if spread.bytes_on(rail) / whole < due]
     suspects = tuple(
         Suspect(
             "rail",
             SHORT,
             node,
             rail,
-            brief=f"{way} {percent(spread.on(rail) / whole)} of the bytes, due {percent(due)}",
+            brief=f"{way} {percent(spread.bytes_on(rail) / whole)} of the bytes, due {percent(due)}",
         )
         for rail, due in wrong.items()
         if rail in short

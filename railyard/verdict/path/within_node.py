@@ -3,12 +3,12 @@
 from collections.abc import Collection, Mapping
 
 from railyard.base.bounds import UNMEANT_SHARE, WIRE_UP
-from railyard.base.hostlist import named
+from railyard.base.hostlist import list_nodes
 from railyard.base.wording import traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.path.result import PathProof
-from railyard.verdict.path.traffic import exchanged
+from railyard.verdict.path.traffic import exchanged_bytes
 
 
 def judge(
@@ -38,7 +38,7 @@ def judge(
         payload = payload_bytes.get(node, 0)
         bound = max(UNMEANT_SHARE.value * payload, WIRE_UP.value * len(nodes))
         for device in readings[node].devices:
-            carried = exchanged(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
+            carried = exchanged_bytes(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
             if carried > bound and device.packet_bytes is None:  # packets are not bytes: their interface has those
                 sentence = (
                     f"{device.device} of {node} carried {traffic(carried)} while the {who} within {node} moved "
@@ -49,7 +49,9 @@ def judge(
                 suspect = Suspect("stack", f"a network carried what {by} should have carried", node, device.device)
                 return PathProof("failed", sentence, "set-up", look, (suspect,), shown, total)
     least = min(payload_bytes.values(), default=0)
-    sentence = f"no network of {named(sorted(nodes))} carried it: each {who} moved {traffic(least)} one way in {by}"
+    sentence = (
+        f"no network of {list_nodes(sorted(nodes))} carried it: each {who} moved {traffic(least)} one way in {by}"
+    )
     return PathProof("proven", sentence, None, "", (), shown, total)
 
 

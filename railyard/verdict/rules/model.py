@@ -14,7 +14,7 @@ from railyard.base.wording import message_size
 
 if TYPE_CHECKING:
     from railyard.benchmarks.least_time import Crossing
-    from railyard.parsers.slurm.jobs import Ended
+    from railyard.parsers.slurm.jobs import JobEnd
     from railyard.results.record.form import FaultClass, RuleState, Suspect
     from railyard.site.references.model import ExpectedFailure
     from railyard.verdict.path.result import PathProof
@@ -81,7 +81,7 @@ class LimitLike(Protocol):
     def source(self) -> str: ...
     @property
     def from_bytes(self) -> int: ...
-    def at(self, size_bytes: int, /) -> float: ...
+    def bound_at(self, size_bytes: int, /) -> float: ...
 
 
 class MessagesLike(Protocol):
@@ -189,7 +189,7 @@ class Job:
     rails_unlike: str | None = None
     unplayed: str | None = None
     computes: bool = False
-    ended: Ended | None = None
+    ended: JobEnd | None = None
     unplaced: str | None = None
     unlike_asked: str | None = None
     unended: tuple[str, ...] = ()
@@ -210,7 +210,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredMetric:
     """A metric that the check promised: its name, unit, and what kind of quantity it is.
 
     ``limited``: the link's limit applies (bandwidths between nodes). ``between_nodes``: False if the ranks share a
@@ -230,7 +230,7 @@ class Declared:
     sized: bool = True
     of_all: bool = False
 
-    def at(self, size_bytes: int) -> str:
+    def size_words(self, size_bytes: int) -> str:
         """Return the words after a value, such as `` at 4 MiB``; empty if the metric has no message size."""
         return f" at {message_size(size_bytes)}" if self.sized else ""
 
@@ -240,7 +240,7 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredMetric:
     """What was read for a metric, unchanged: sizes in bytes (0 if the metric has none), values in ``unit``. Nothing is
     checked here: values may be missing (None), infinite or NaN, and rule 2 says so.
     """
@@ -265,15 +265,15 @@ class MetricInput:
     that is believed between nodes.
     """
 
-    declared: Declared
-    measured: Measured | None
+    declared: DeclaredMetric
+    measured: MeasuredMetric | None
     problem: str | None = None
     limit: LimitLike | None = None
     bands: tuple[BandLike, ...] = ()
     floor_remark: str | None = None
     most: MostLike | None = None
     upper_limits: tuple[BandLike, ...] = ()
-    passes: tuple[Measured, ...] = ()
+    passes: tuple[MeasuredMetric, ...] = ()
     one_way: LimitLike | None = None
     messages: MessagesLike | None = None
     crossing: Crossing | None = None
@@ -281,7 +281,7 @@ class MetricInput:
     least: JudgingBound = LEAST_LATENCY
 
     @property
-    def cited(self) -> tuple[BandLike, ...]:
+    def cited_bands(self) -> tuple[BandLike, ...]:
         """All entries that the metric must keep: its references and its upper limits."""
         return (*self.bands, *self.upper_limits)
 
@@ -342,12 +342,12 @@ class RuleResult:
     measured: str = ""
 
 
-def passed(rule: int, sentence: str) -> RuleResult:
+def pass_rule(rule: int, sentence: str) -> RuleResult:
     """Return a rule that holds."""
     return RuleResult(rule, RULE_NAMES[rule], "pass", sentence)
 
 
-def failed(
+def fail_rule(
     rule: int, sentence: str, fault: FaultClass, look_at: str, *, brief: str = "", measured: str = ""
 ) -> RuleResult:
     """Return a rule that does not hold, with the class of the fault and what to look at next."""
@@ -359,7 +359,7 @@ def not_judged(rule: int, reason: str) -> RuleResult:
     return RuleResult(rule, RULE_NAMES[rule], "not-judged", f"not judged: {reason}")
 
 
-def why_unusable(declared: Declared, measured: Measured | None, problem: str | None = None) -> str | None:
+def why_unusable(declared: DeclaredMetric, measured: MeasuredMetric | None, problem: str | None = None) -> str | None:
     """Return None if what was measured can be judged, else the sentence that says why not; ``problem``: the reader's
     sentence.
     """
@@ -377,9 +377,9 @@ def why_unusable(declared: Declared, measured: Measured | None, problem: str | N
     largest = 0.0  # of the smaller sizes
     for size, value in zip(measured.sizes, measured.values, strict=True):
         if value is None or isinstance(value, bool) or not math.isfinite(value):
-            return f"{declared.name}{declared.at(size)} is {_format_value(value)}, expected a finite number"
+            return f"{declared.name}{declared.size_words(size)} is {_format_value(value)}, expected a finite number"
         if value < 0 or (value == 0 and not _rounds_to_zero(declared, size, largest)):
-            return f"{declared.name}{declared.at(size)} is {value:g} {declared.unit}, expected more than 0"
+            return f"{declared.name}{declared.size_words(size)} is {value:g} {declared.unit}, expected more than 0"
         largest = max(largest, value)
     return None
 
@@ -392,7 +392,7 @@ def _all_above_0(values: Sequence[float | None]) -> bool:
     return min(numbers) > 0 and all(map(math.isfinite, numbers))
 
 
-def named_passes(metric: MetricInput) -> Iterator[tuple[str, Measured]]:
+def named_passes(metric: MetricInput) -> Iterator[tuple[str, MeasuredMetric]]:
     """Yield what each of several passes gave for a metric, with the words that name the pass; nothing for one pass."""
     count = len(metric.passes)
     for place, measured in enumerate(metric.passes if count > 1 else (), start=1):
@@ -416,7 +416,7 @@ def compared_points(metric: MetricInput, band: BandLike) -> tuple[tuple[int, flo
     return (better(found, key=lambda point: point[1]),) if band.best_of_sizes and found else found
 
 
-def cited(band: BandLike) -> str:
+def cite_band(band: BandLike) -> str:
     """Return a reference as a sentence names it: its entry, the kind of number, and its source."""
     return f"{band.entry_id} ({band.kind}: {band.source})"
 
@@ -425,7 +425,7 @@ def cited(band: BandLike) -> str:
 _SURELY_PRINTED_MB_S = 0.1
 
 
-def _rounds_to_zero(declared: Declared, size: int, largest: float) -> bool:
+def _rounds_to_zero(declared: DeclaredMetric, size: int, largest: float) -> bool:
     """Return whether a tool may have rounded a figure to the 0 that it prints; ``largest``: that of smaller sizes."""
     # IMB prints a rate as a whole number: 0 if a message takes over 2 s. Allowed only if nothing is asserted about it.
     if declared.quantity == "rate" and declared.reported_only is not None:

@@ -7,17 +7,17 @@ from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_F
 from railyard.base.wording import listing, message_size, number, percent
 from railyard.benchmarks.least_time import Crossing
 from railyard.verdict.rules.model import (
-    Declared,
+    DeclaredMetric,
     Inputs,
     LimitLike,
     MetricInput,
     MostLike,
     RuleResult,
-    cited,
-    failed,
+    cite_band,
+    fail_rule,
     named_passes,
     not_judged,
-    passed,
+    pass_rule,
     points,
 )
 
@@ -42,7 +42,7 @@ def possible(inputs: Inputs) -> RuleResult:
         elif verdict:
             held.append(verdict)
     if held:
-        return passed(3, "; ".join(held + [f"not judged: {reason}" for reason in unknown]))
+        return pass_rule(3, "; ".join(held + [f"not judged: {reason}" for reason in unknown]))
     if unknown:
         return not_judged(3, "; ".join(unknown))
     names = listing([metric.declared.name for metric in inputs.metrics]) or "nothing"
@@ -56,7 +56,7 @@ def percent_of_limit(metric: MetricInput) -> float | None:
     judged = _judged_points(metric.limit, points(metric))
     if metric.limit is None or not judged:
         return None
-    return 100 * max(value / metric.limit.at(size) for size, value in judged)
+    return 100 * max(value / metric.limit.bound_at(size) for size, value in judged)
 
 
 def _impossible_pass(metric: MetricInput) -> RuleResult | None:
@@ -91,22 +91,24 @@ def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
         f"impossible: {name} {number(value)} {unit} is {share} of the most that its processors can do, {described}; "
         f"at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
     )
-    return failed(3, sentence, "set-up", "cores, clock and flop per cycle in the system's file, and how many nodes ran")
+    return fail_rule(
+        3, sentence, "set-up", "cores, clock and flop per cycle in the system's file, and how many nodes ran"
+    )
 
 
 def _rate(metric: MetricInput) -> RuleResult | str:
     declared, share = metric.declared, 0.0
     other = next((band for band in metric.upper_limits if band.unit != declared.unit), None)
     if other is not None:
-        return f"?{declared.name} is in {declared.unit} and {cited(other)} in {other.unit}"
+        return f"?{declared.name} is in {declared.unit} and {cite_band(other)} in {other.unit}"
     nearest = f"?the upper limit of {declared.name} holds for no size that was measured"
     for size, value in points(metric):
         for bound, what, look in _most_often(metric, size):
-            shown = f"{declared.name} {number(value)} {declared.unit}{declared.at(size)}"
+            shown = f"{declared.name} {number(value)} {declared.unit}{declared.size_words(size)}"
             described = f"{percent(value / bound)} of {what}"
             if value > bound * IMPOSSIBLE_FACTOR.value:
                 sentence = f"impossible: {shown} is {described}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
-                return failed(3, sentence, "set-up", f"whether both ranks of a pair ran on one node, and {look}")
+                return fail_rule(3, sentence, "set-up", f"whether both ranks of a pair ran on one node, and {look}")
             if value / bound > share:
                 share, nearest = value / bound, f"{shown} is {described}"
     return nearest
@@ -117,7 +119,7 @@ def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, st
     for band in metric.upper_limits:
         bound = band.bound_at(size)
         if bound is not None and bound.high is not None:
-            what = f"the upper limit, {number(bound.high)} {band.unit}, of {cited(band)}"
+            what = f"the upper limit, {number(bound.high)} {band.unit}, of {cite_band(band)}"
             yield bound.high, what, "whether the upper limit is of this card"
     if metric.messages is not None:
         most = metric.messages.value
@@ -147,26 +149,26 @@ def _limit(metric: MetricInput) -> RuleResult | str:
     believed = IMPOSSIBLE_FACTOR.value
     size, value = max(judged, key=lambda point: point[1])
     # The bound of a long stream is the least of all.
-    if value > limit.at(0) * believed:
+    if value > limit.bound_at(0) * believed:
         for at_size, at_value in judged:
-            if at_value > limit.at(at_size) * believed:
+            if at_value > limit.bound_at(at_size) * believed:
                 return _impossible(metric.declared, at_size, at_value, limit)
-    share, at = percent(value / limit.at(size)), metric.declared.at(size)
+    share, at = percent(value / limit.bound_at(size)), metric.declared.size_words(size)
     return f"{name} {number(value)} {unit}{at} is {share} of the limit, {_describe(limit, size)}"
 
 
-def _impossible(declared: Declared, size: int, value: float, limit: LimitLike) -> RuleResult:
-    shown = f"{declared.name} {number(value)} MB/s{declared.at(size)}"
+def _impossible(declared: DeclaredMetric, size: int, value: float, limit: LimitLike) -> RuleResult:
+    shown = f"{declared.name} {number(value)} MB/s{declared.size_words(size)}"
     sentence = (
-        f"impossible: {shown} is {percent(value / limit.at(size))} of the limit, {_describe(limit, size)}; at most "
-        f"{percent(IMPOSSIBLE_FACTOR.value)} is believed"
+        f"impossible: {shown} is {percent(value / limit.bound_at(size))} of the limit, {_describe(limit, size)}; at "
+        f"most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
     )
     look = "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
-    return failed(3, sentence, "set-up", look)
+    return fail_rule(3, sentence, "set-up", look)
 
 
 def _describe(limit: LimitLike, size: int) -> str:
-    bound = limit.at(size)
+    bound = limit.bound_at(size)
     burst = (
         "" if bound == limit.value_mb_s else f" for a long stream, and {number(bound)} MB/s with the burst at its start"
     )
@@ -184,14 +186,14 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     if not judged:
         return ""
     size, value = min(judged, key=lambda point: point[1])
-    shown = f"{declared.name} {number(value)} us{declared.at(size)}"
+    shown = f"{declared.name} {number(value)} us{declared.size_words(size)}"
     # In a collective with a root, many ranks wait for nothing, and the mean over ranks includes them.
     least = metric.least.value * (1.0 if metric.crossing is None else metric.crossing.waiting)
     if value >= least:
         return _faster_than_the_link(metric) or f"{shown} is not below {least:.2g} us"
     sentence = f"impossible: {shown} between nodes is below {least:.2g} us ({metric.least.source})"
     other = ", or used RDMA or sockets that bypass the kernel" if metric.least is LEAST_OF_TCP else ""
-    return failed(3, sentence, "set-up", f"whether both ranks ran on one node (shared memory){other}")
+    return fail_rule(3, sentence, "set-up", f"whether both ranks ran on one node (shared memory){other}")
 
 
 def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
@@ -203,15 +205,15 @@ def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
         found = (_faster_collective(metric, metric.crossing, limit, *point) for point in points(metric))
         return next((each for each in found if each is not None), None)
     for size, value in points(metric):
-        if size < max(1, limit.from_bytes) or size / value <= limit.at(size) * IMPOSSIBLE_FACTOR.value:
+        if size < max(1, limit.from_bytes) or size / value <= limit.bound_at(size) * IMPOSSIBLE_FACTOR.value:
             continue
         sentence = (
-            f"impossible: {metric.declared.name} {number(value)} us{metric.declared.at(size)} is "
-            f"{number(size / value)} MB/s, {percent(size / value / limit.at(size))} of the limit, "
+            f"impossible: {metric.declared.name} {number(value)} us{metric.declared.size_words(size)} is "
+            f"{number(size / value)} MB/s, {percent(size / value / limit.bound_at(size))} of the limit, "
             f"{_describe(limit, size)}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
         )
         look = "the unit of the times, whether both ranks ran on one node, and the system's link, slot and rails"
-        return failed(3, sentence, "set-up", look)
+        return fail_rule(3, sentence, "set-up", look)
     return None
 
 
@@ -221,16 +223,16 @@ def _faster_collective(
     """Return the failure of a collective that ended before its bytes can have crossed a node's rails. Only for long
     messages: a library keeps a copy of a short one, and ranks enter up to a microsecond apart.
     """
-    least_us = crossing.times * size / limit.at(size) * crossing.waiting
+    least_us = crossing.times * size / limit.bound_at(size) * crossing.waiting
     if size < max(COLLECTIVE_FROM.value, limit.from_bytes) or least_us < COLLECTIVE_LEAST.value:
         return None
     if value * IMPOSSIBLE_FACTOR.value >= least_us:
         return None
     mean = "" if crossing.waiting == 1 else f", and the mean over ranks is at least {percent(crossing.waiting)} of that"
     sentence = (
-        f"impossible: {metric.declared.name} {number(value)} us{metric.declared.at(size)}, and it takes at least "
-        f"{number(least_us)} us: a node must send or receive {number(crossing.times)} x {message_size(size)}{mean}; "
-        f"the limit is {_describe(limit, size)}"
+        f"impossible: {metric.declared.name} {number(value)} us{metric.declared.size_words(size)}, and it takes at "
+        f"least {number(least_us)} us: a node must send or receive {number(crossing.times)} x "
+        f"{message_size(size)}{mean}; the limit is {_describe(limit, size)}"
     )
     look = "whether the ranks ran on several nodes, the unit of the times, and the system's link, slot and rails"
-    return failed(3, sentence, "set-up", look)
+    return fail_rule(3, sentence, "set-up", look)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from railyard.base.hostlist import named
-from railyard.base.wording import counted, listing, message_size, number, percent, size_ranges
+from railyard.base.hostlist import list_nodes
+from railyard.base.wording import count_of, listing, message_size, number, percent, size_ranges
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, deciding_sizes, rate_sizes
 from railyard.site.references.band import Band
 from railyard.verdict.rules.model import (
@@ -19,11 +19,11 @@ from railyard.verdict.rules.model import (
     Inputs,
     MetricInput,
     RuleResult,
-    cited,
+    cite_band,
     compared_points,
-    failed,
+    fail_rule,
     not_judged,
-    passed,
+    pass_rule,
     points,
 )
 
@@ -80,15 +80,15 @@ def reference(inputs: Inputs) -> RuleResult:
     Without any band it fails, unless the system says that it is report-only: then its bands are the floors of the
     link's class. A fabric whose link has no known limit still fails.
     """
-    asserted = _asserted(inputs)
+    asserted = _asserted_metrics(inputs)
     unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
     if unread:
         return not_judged(5, f"{listing(unread)} could not be read")
     violation = _first_of_all(inputs)
     if violation is not None:
-        return _violated(inputs, violation)
+        return _violation_result(inputs, violation)
     if inputs.own_fault is not None:
-        return _violated(inputs, Violation(inputs.own_fault))
+        return _violation_result(inputs, Violation(inputs.own_fault))
     if inputs.report_only is not None:
         return _report_only(inputs, asserted)
     bounded = [metric for metric in asserted if metric.bands]
@@ -106,7 +106,7 @@ def reference(inputs: Inputs) -> RuleResult:
     missing = [metric.declared.name for metric in asserted if not metric.bands]
     if not asserted or missing:
         return _no_reference(inputs, missing)
-    return passed(5, "; ".join(_describe_held(metric) for metric in asserted))
+    return pass_rule(5, "; ".join(_describe_held(metric) for metric in asserted))
 
 
 def reference_where_measured(inputs: Inputs) -> RuleResult:
@@ -152,13 +152,13 @@ def _unmeasured_range(band: BandLike, sizes: Sequence[int]) -> str:
     return "" if band.points is not None else f"{starts or 'up to'} {ends}".strip()
 
 
-def _asserted(inputs: Inputs) -> list[MetricInput]:
+def _asserted_metrics(inputs: Inputs) -> list[MetricInput]:
     return [metric for metric in inputs.metrics if metric.declared.reported_only is None]
 
 
 def _first_of_all(inputs: Inputs) -> Violation | None:
     """Return the violation to name, one of a reference that could be compared before others; None without any."""
-    found = [broken for metric in _asserted(inputs) if (broken := _first_violation(metric)) is not None]
+    found = [broken for metric in _asserted_metrics(inputs) if (broken := _first_violation(metric)) is not None]
     return _cause(sorted(found, key=lambda broken: broken.unjudged))
 
 
@@ -215,7 +215,7 @@ def coverage(metric: MetricInput) -> str:
     if not metric.declared.sized:
         return f"bounded: {int(any(band.bounds(0) for band in metric.bands))} of 1 figure"
     held = [size for size in measured if any(band.covers(size) for band in metric.bands)]
-    counts = f"bounded: {len(held)} of {counted(len(measured), 'size')}"
+    counts = f"bounded: {len(held)} of {count_of(len(measured), 'size')}"
     ends = "" if not held else f", {message_size(held[0])}" + (f" to {message_size(held[-1])}" if held[1:] else "")
     left = unbounded_sizes(metric)
     because = f": {metric.open_because}" if metric.open_because is not None else ""
@@ -264,12 +264,14 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
     """Return why the curve breaks this band at its worst size, or why the band cannot be judged, or None."""
     declared, pairs = metric.declared, points(metric)
     if band.unit != declared.unit:
-        return Violation(f"{declared.name} is in {declared.unit} but {cited(band)} is in {band.unit}", unjudged=True)
+        return Violation(
+            f"{declared.name} is in {declared.unit} but {cite_band(band)} is in {band.unit}", unjudged=True
+        )
     measured = {size for size, _ in pairs}
     lacking = [size for size in sorted(band.required_sizes) if size not in measured]
     if lacking:
         where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
-        return Violation(f"{declared.name} was not measured{where}, which {cited(band)} requires", unjudged=True)
+        return Violation(f"{declared.name} was not measured{where}, which {cite_band(band)} requires", unjudged=True)
     judged = False
     worst: tuple[float, Violation] | None = None
     for size, value in compared_points(metric, band):
@@ -277,14 +279,16 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         assert bound is not None
         judged = True
         for side, edge, broken in _broken_edges(bound.low, bound.high, value):
-            at = f"{declared.at(size)}{_best_words(metric, band)}"
+            at = f"{declared.size_words(size)}{_best_words(metric, band)}"
             shown = f"{declared.name} {number(value)} {declared.unit}{at} is {side} "
             of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
             own = band.entry_id.startswith("class:") and broken <= _OWN_ALONE
             by = f"{number(abs(edge - value), 3)} {declared.unit} ({percent(broken)})"
             first = f"Railyard's own condition is missed by {by}" if own else ""
             begins = f"{first}: {shown}" if own else shown
-            sentence = f"{begins}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cited(band)}"
+            sentence = (
+                f"{begins}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cite_band(band)}"
+            )
             if worst is None or broken > worst[0]:
                 found = Violation(
                     sentence,
@@ -298,7 +302,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                 )
                 worst = (broken, found)
     if not judged:
-        why = f"{declared.name} has no size at which {cited(band)} holds, so that reference was not judged"
+        why = f"{declared.name} has no size at which {cite_band(band)} holds, so that reference was not judged"
         return Violation(why, unjudged=True)
     return None if worst is None else worst[1]
 
@@ -308,7 +312,7 @@ def _brief(metric: MetricInput, size: int, value: float, edge: float) -> str:
     declared, ratio = metric.declared, value / edge
     share = f"{ratio:.1f} times" if ratio >= _SHOWN_AS_TIMES else f"{percent(ratio)} of"
     values = f"{number(value, 3)} {declared.unit}, bound {number(edge, 3)}"
-    return f"{declared.name} is {share} its bound{declared.at(size)}: {values}"
+    return f"{declared.name} is {share} its bound{declared.size_words(size)}: {values}"
 
 
 def _best_words(metric: MetricInput, band: BandLike) -> str:
@@ -336,19 +340,19 @@ def _broken_edges(low: float | None, high: float | None, value: float) -> list[t
     return edges
 
 
-def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
+def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     own = inputs.own_fault
     beside = f"; {own}" if own is not None and own != violation.sentence else ""
     measured = f"{violation.measured}{beside}" if violation.measured else ""
-    fails = partial(failed, 5, brief=violation.brief, measured=measured)
-    where = f"{violation.sentence}{_over(inputs)}{beside}"
+    fails = partial(fail_rule, 5, brief=violation.brief, measured=measured)
+    where = f"{violation.sentence}{_crossed_words(inputs)}{beside}"
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         look = "unit and sizes of that reference, and the sizes that the check measures"
         return fails(where, "reference", look)
     if inputs.path.disturbance is not None:
         look = "who else used the rails during the run; run it again on exclusive nodes"
         brief = f"disturbed: {inputs.path.disturbance}"
-        return failed(5, f"{where}; {brief}", "disturbed", look, brief=brief, measured=measured)
+        return fail_rule(5, f"{where}; {brief}", "disturbed", look, brief=brief, measured=measured)
     if violation.better:
         look = (
             "the unit, and whether nodes, card and benchmark are those of the reference; if the system did improve, "
@@ -358,7 +362,7 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     if inputs.within_node:
         look = "which cores (and GPUs) the ranks were bound to, and what else the node did during the run"
         return fails(where, "fabric", look)
-    rails, nodes = listing(inputs.rails), named(inputs.nodes)
+    rails, nodes = listing(inputs.rails), list_nodes(inputs.nodes)
     these, between = f" ({rails})" if rails else "", f" between {nodes} and good partners" if nodes else ""
     barrier = any(metric.declared.of_all and not metric.declared.sized for metric in inputs.metrics)
     noise = "how the ranks are bound and what else ran on their cores, then " if barrier else ""
@@ -367,14 +371,14 @@ def _violated(inputs: Inputs, violation: Violation) -> RuleResult:
     return fails(where, "fabric", look)
 
 
-def _over(inputs: Inputs) -> str:
+def _crossed_words(inputs: Inputs) -> str:
     """Return what a value crossed, as its sentence ends: rails of nodes, a node's memory, or nothing if unknown.
 
     A recording does not name nodes, and an output alone no rails.
     """
     if inputs.within_node:
         return ", within one node"
-    of_nodes = f" of {named(inputs.nodes)}" if inputs.nodes else ""
+    of_nodes = f" of {list_nodes(inputs.nodes)}" if inputs.nodes else ""
     return f", over {listing(inputs.rails)}{of_nodes}" if inputs.rails else ""
 
 
@@ -385,7 +389,7 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
             f"{inputs.fabric}: there is nothing to compare it with"
         )
         look = f"the link in systems/{inputs.system}.yaml: it should declare its data rate and source"
-        return failed(5, sentence, "reference", look)
+        return fail_rule(5, sentence, "reference", look)
     held = [_describe_held(metric) for metric in asserted if metric.bands]
     ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
     if ends:
@@ -402,7 +406,7 @@ def _nothing_decides(inputs: Inputs, open_ends: list[str]) -> RuleResult:
     if not inputs.has_references:
         return not_judged(5, "; ".join([*open_ends, *held]))
     file = f"references/{inputs.system}.yaml (an entry for these sizes)"
-    return failed(5, f"not judged: {'; '.join([*open_ends, *held])}", "reference", file)
+    return fail_rule(5, f"not judged: {'; '.join([*open_ends, *held])}", "reference", file)
 
 
 def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
@@ -412,7 +416,7 @@ def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
         f"{inputs.system}, and the system is not report-only"
     )
     files = f"references/{inputs.system}.yaml (add an entry) or systems/{inputs.system}.yaml (report_only and a reason)"
-    return failed(5, sentence, "reference", files)
+    return fail_rule(5, sentence, "reference", files)
 
 
 def _describe_held(metric: MetricInput) -> str:
@@ -423,5 +427,5 @@ def _describe_held(metric: MetricInput) -> str:
     unjudged = f" ({covered})" if covered else ""
     if worst is None:
         return f"{name} holds {entries}{unjudged}"
-    at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.at(worst.size_bytes)}"
+    at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.size_words(worst.size_bytes)}"
     return f"{name} holds {entries}, at worst {at_worst}{unjudged}"

@@ -12,18 +12,18 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from railyard.base.clean_text import one_line
-from railyard.base.hostlist import MOST_IN_WORDS, named
-from railyard.base.wording import counted, listing, places, some
+from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
+from railyard.base.wording import count_of, listing, places, some
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     Inputs,
     Job,
     MetricInput,
     RuleResult,
-    failed,
+    fail_rule,
     named_passes,
     not_judged,
-    passed,
+    pass_rule,
     points,
     why_unusable,
 )
@@ -47,22 +47,24 @@ def complete(inputs: Inputs) -> RuleResult:
             return result
     job = inputs.job
     if inputs.replayed is not None:
-        count = counted(job.tables, "complete table")
-        return passed(1, f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)")
+        count = count_of(job.tables, "complete table")
+        return pass_rule(1, f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)")
     validated = ", validated by the benchmark itself" if job.validates else ""
-    return passed(1, f"exit code 0 on {named(job.nodes_seen)}, {counted(job.tables, 'complete table')}{validated}")
+    return pass_rule(
+        1, f"exit code 0 on {list_nodes(job.nodes_seen)}, {count_of(job.tables, 'complete table')}{validated}"
+    )
 
 
 def metrics(inputs: Inputs) -> RuleResult:
     """Return rule 2: one sentence names all metrics that are wrong; a check that declares none fails."""
     if not inputs.metrics:
-        return failed(2, "the check declares no metric, so nothing was measured", "set-up", "the check's metrics")
+        return fail_rule(2, "the check declares no metric, so nothing was measured", "set-up", "the check's metrics")
     wrong = [sentence for metric in inputs.metrics if (sentence := _why_unusable(metric)) is not None]
     wrong += inputs.contradictions
     if wrong:
-        return failed(2, "; ".join(wrong), "set-up", _LOOK_AT)
+        return fail_rule(2, "; ".join(wrong), "set-up", _LOOK_AT)
     read = [f"{_label(metric)} at {_sizes(metric)}" for metric in inputs.metrics]
-    return passed(2, f"read {listing(read)}")
+    return pass_rule(2, f"read {listing(read)}")
 
 
 def _why_unusable(metric: MetricInput) -> str | None:
@@ -81,9 +83,9 @@ def path(inputs: Inputs) -> RuleResult:
     """
     proof = inputs.path
     if proof.state == "proven":
-        return passed(4, proof.sentence)
+        return pass_rule(4, proof.sentence)
     if proof.state == "failed":
-        return failed(4, proof.sentence, proof.fault or "set-up", proof.look_at)
+        return fail_rule(4, proof.sentence, proof.fault or "set-up", proof.look_at)
     if proof.one_rail:
         return not_judged(4, proof.sentence)
     if proof.state == "not-judged" and inputs.replayed is not None:
@@ -92,14 +94,14 @@ def path(inputs: Inputs) -> RuleResult:
         return not_judged(4, inputs.no_payload)
     if inputs.accepts_unproven is not None:
         return not_judged(4, f"{proof.sentence}; the system accepts this: {inputs.accepts_unproven}")
-    return failed(4, proof.sentence, "not-proven", proof.look_at)
+    return fail_rule(4, proof.sentence, "not-proven", proof.look_at)
 
 
-def _unplayed(inputs: Inputs) -> RuleResult | None:
+def _judge_unplayed(inputs: Inputs) -> RuleResult | None:
     problem = inputs.job.unplayed
     if problem is None:
         return None
-    return failed(1, problem, "set-up", "the recording and its lines in the index beside it")
+    return fail_rule(1, problem, "set-up", "the recording and its lines in the index beside it")
 
 
 def _scheduler(inputs: Inputs) -> RuleResult | None:
@@ -107,7 +109,7 @@ def _scheduler(inputs: Inputs) -> RuleResult | None:
     if error is None:
         return None
     sentence = f"the job did not run: {_quote(error)}"
-    return failed(1, sentence, "scheduler", "the scheduler's own log of the job, then the state of its nodes")
+    return fail_rule(1, sentence, "scheduler", "the scheduler's own log of the job, then the state of its nodes")
 
 
 def _ended_by_scheduler(inputs: Inputs) -> RuleResult | None:
@@ -116,7 +118,7 @@ def _ended_by_scheduler(inputs: Inputs) -> RuleResult | None:
     if ended is None or ended.kind == "time":
         return None
     fault, look = _ENDED[ended.kind]
-    return failed(1, f"{ended.sentence}{_first_failure(inputs.job)}", fault, look)
+    return fail_rule(1, f"{ended.sentence}{_first_failure(inputs.job)}", fault, look)
 
 
 def _not_meant(inputs: Inputs) -> RuleResult | None:
@@ -127,20 +129,20 @@ def _not_meant(inputs: Inputs) -> RuleResult | None:
         "the launcher first on PATH (srun: --mpi), LD_LIBRARY_PATH and RPATH of the executable, modules, profiles and "
         "wrappers that set variables: the run measured another MPI, or another path, than the stack's name says"
     )
-    return failed(1, other, "set-up", inputs.job.look_at_way or look)
+    return fail_rule(1, other, "set-up", inputs.job.look_at_way or look)
 
 
-def _refused(inputs: Inputs) -> RuleResult | None:
+def _judge_refusal(inputs: Inputs) -> RuleResult | None:
     refused = inputs.job.refused
     if not refused:
         return None
     sentence = some([rail.sentence for rail in refused])
     blind = [rail.node for rail in refused if rail.rail is None]
     if blind:
-        look = f"the mounts of {named(blind)}, and of its containers: what is at /sys there (mount, ls /sys/class)"
-        return failed(1, sentence, "node", look)
+        look = f"the mounts of {list_nodes(blind)}, and of its containers: what is at /sys there (mount, ls /sys/class)"
+        return fail_rule(1, sentence, "node", look)
     where = places([f"{rail.rail} of {rail.node}" for rail in refused])
-    return failed(1, sentence, "fabric", f"cable, port and driver of {where}")
+    return fail_rule(1, sentence, "fabric", f"cable, port and driver of {where}")
 
 
 def _rails_unlike(inputs: Inputs) -> RuleResult | None:
@@ -150,8 +152,8 @@ def _rails_unlike(inputs: Inputs) -> RuleResult | None:
     if inputs.suspects:  # rails that run slower than they should
         where = places([f"{one.rail} of {one.node}" for one in inputs.suspects])
         look = f"cable, port, slot and riser of {where}: link state (ibstat, lspci -vv), and that of its switch port"
-        return failed(1, inputs.job.rails_unlike, "fabric", look)
-    return failed(1, inputs.job.rails_unlike, "set-up", look)
+        return fail_rule(1, inputs.job.rails_unlike, "fabric", look)
+    return fail_rule(1, inputs.job.rails_unlike, "set-up", look)
 
 
 def _timed_out(inputs: Inputs) -> RuleResult | None:
@@ -159,22 +161,22 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
     if not job.timed_out:
         return None
     bound = "its time limit" if job.time_limit_s is None else f"its time limit of {job.time_limit_s:g} s"
-    got = f"{counted(job.tables, 'table')} of {job.tables_expected} begun"
+    got = f"{count_of(job.tables, 'table')} of {job.tables_expected} begun"
     said = "" if job.ended is None else f"; {job.ended.sentence}"
     where = f"{bound} (bound from the check or the system's file)"
     sentence = f"the job was ended at {where}, {got}{_first_failure(job)}{said}{_lost_links(inputs)}"
     if job.stuck:
-        stuck = named(job.stuck)
+        stuck = list_nodes(job.stuck)
         does = "".join(f", it {words}" for words in job.stuck_in[:1])
         more = "".join(f", another {words}" for words in job.stuck_in[1:3])
         sentence = f"the process on {stuck} did not react{does}{more}: {sentence}"
         look = f"the processes on {stuck}: stopped (T) or waiting for a device or a file system (D); ps, dmesg"
-        return failed(1, sentence, "node", look)
-    between = f" between {named(inputs.nodes)}" if inputs.nodes else ""
+        return fail_rule(1, sentence, "node", look)
+    between = f" between {list_nodes(inputs.nodes)}" if inputs.nodes else ""
     look = f"whether {listing(inputs.rails)} passes traffic{between} (ping, carrier, counters)"
     if inputs.path.lost is not None:
         look = inputs.path.look_at
-    return failed(1, sentence, "fabric" if inputs.path.suspects or inputs.path.lost else "set-up", look)
+    return fail_rule(1, sentence, "fabric" if inputs.path.suspects or inputs.path.lost else "set-up", look)
 
 
 def _exit_code(inputs: Inputs) -> RuleResult | None:
@@ -183,35 +185,35 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
         return None
     if code is None:
         sentence = f"the job ended without an exit code, expected 0{_first_failure(inputs.job)}"
-        return failed(1, sentence, "scheduler", "the scheduler's own log of the job")
+        return fail_rule(1, sentence, "scheduler", "the scheduler's own log of the job")
     killed = f" (ended by signal {code - 128})" if 128 < code < 160 else ""
     sentence = f"the job exited {code}{killed}, expected 0{_first_failure(inputs.job)}{_lost_links(inputs)}"
     if inputs.job.never_began:
-        return failed(1, sentence, "scheduler", "the launcher of the system's file, and its version")
+        return fail_rule(1, sentence, "scheduler", "the launcher of the system's file, and its version")
     if inputs.path.lost is not None:
-        return failed(1, sentence, "fabric", inputs.path.look_at)
+        return fail_rule(1, sentence, "fabric", inputs.path.look_at)
     # 137 is SIGKILL: on a cluster it is mostly the kernel's out-of-memory killer.
     fault: FaultClass = "node" if code == 137 else "set-up"
     look = "the end of the job's output and error output"
-    return failed(1, sentence, fault, look, brief=_brief_failure(inputs.job))
+    return fail_rule(1, sentence, fault, look, brief=_brief_failure(inputs.job))
 
 
 def _nodes(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if not job.nodes_expected and inputs.replayed is None:
         sentence = "neither the scheduler nor the job says which nodes it had"
-        return failed(1, sentence, "scheduler", "the scheduler's own record of the job")
+        return fail_rule(1, sentence, "scheduler", "the scheduler's own record of the job")
     expected, seen = set(job.nodes_expected), set(job.nodes_seen)
     missing = [node for node in job.nodes_expected if node not in seen]
     extra = [node for node in job.nodes_seen if node not in expected]
     if not missing and not extra:
         return None
-    found = named(job.nodes_seen) or "no node"
-    sentence = f"the job ran on {found}, expected {named(job.nodes_expected)}"
+    found = list_nodes(job.nodes_seen) or "no node"
+    sentence = f"the job ran on {found}, expected {list_nodes(job.nodes_expected)}"
     if len(expected) > MOST_IN_WORDS:
-        sentence += f": {named(missing)} missing" if missing else ""
-        sentence += f": {named(extra)} not expected" if extra else ""
-    return failed(1, sentence, "scheduler", "how the launcher was given hosts and ranks per node")
+        sentence += f": {list_nodes(missing)} missing" if missing else ""
+        sentence += f": {list_nodes(extra)} not expected" if extra else ""
+    return fail_rule(1, sentence, "scheduler", "how the launcher was given hosts and ranks per node")
 
 
 _PRINTS_MUCH = "what prints so much: the beginning and the end of the kept output"
@@ -220,37 +222,37 @@ _PRINTS_MUCH = "what prints so much: the beginning and the end of the kept outpu
 def _cut(inputs: Inputs) -> RuleResult | None:
     if inputs.job.cut is None:
         return None
-    return failed(1, f"{inputs.job.cut}{_first_failure(inputs.job)}", "set-up", _PRINTS_MUCH)
+    return fail_rule(1, f"{inputs.job.cut}{_first_failure(inputs.job)}", "set-up", _PRINTS_MUCH)
 
 
 def _too_long(inputs: Inputs) -> RuleResult | None:
     if inputs.job.too_long is None:
         return None
-    return failed(1, f"{inputs.job.too_long}{_first_failure(inputs.job)}", "set-up", _PRINTS_MUCH)
+    return fail_rule(1, f"{inputs.job.too_long}{_first_failure(inputs.job)}", "set-up", _PRINTS_MUCH)
 
 
 def _failures(inputs: Inputs) -> RuleResult | None:
     failures = inputs.job.failures
     if not failures:
         return None
-    sentence = f"the output itself reports {counted(len(failures), 'failure')}{_first_failure(inputs.job)}"
-    return failed(1, sentence, "set-up", "the quoted line in the job's output", brief=_brief_failure(inputs.job))
+    sentence = f"the output itself reports {count_of(len(failures), 'failure')}{_first_failure(inputs.job)}"
+    return fail_rule(1, sentence, "set-up", "the quoted line in the job's output", brief=_brief_failure(inputs.job))
 
 
 def _readable(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if job.unread is not None:
         sentence = f"the output is not the benchmark's: {_quote(job.unread)}"
-        return failed(1, sentence, "set-up", "the job's output and error output")
+        return fail_rule(1, sentence, "set-up", "the job's output and error output")
     if job.tables < job.tables_expected:
-        sentence = f"the output has {counted(job.tables, 'table')}, expected {job.tables_expected}"
-        return failed(1, sentence, "set-up", "where the job's output ends")
+        sentence = f"the output has {count_of(job.tables, 'table')}, expected {job.tables_expected}"
+        return fail_rule(1, sentence, "set-up", "where the job's output ends")
     if job.incomplete:
         sentence = f"the output is cut: {listing(job.incomplete)} lacks rows"
-        return failed(1, sentence, "set-up", _CUT)
+        return fail_rule(1, sentence, "set-up", _CUT)
     if job.unended:
         sentence = f'the output is cut: "{job.end_line}" is missing after {listing(job.unended)}'
-        return failed(1, sentence, "set-up", _CUT)
+        return fail_rule(1, sentence, "set-up", _CUT)
     return None
 
 
@@ -258,7 +260,7 @@ def _unlike_asked(inputs: Inputs) -> RuleResult | None:
     if inputs.job.unlike_asked is None:
         return None
     look = "what the job ran (its script and its files), and whether its output has only that run"
-    return failed(1, inputs.job.unlike_asked, "set-up", look)
+    return fail_rule(1, inputs.job.unlike_asked, "set-up", look)
 
 
 def _wrong_data(inputs: Inputs) -> RuleResult | None:
@@ -268,24 +270,24 @@ def _wrong_data(inputs: Inputs) -> RuleResult | None:
     if inputs.job.computes:
         found = "the application's own check says that its result is wrong"
     look = "memory and device errors of the nodes, then the stack's version"
-    return failed(1, f"{found}{_first_failure(inputs.job)}", "node", look)
+    return fail_rule(1, f"{found}{_first_failure(inputs.job)}", "node", look)
 
 
-def _unvalidated(inputs: Inputs) -> RuleResult | None:
+def _judge_validation(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if job.validates and job.validation is None:
         sentence = "the benchmark was asked to validate its data but printed no validation"
-        return failed(1, sentence, "set-up", "the benchmark's version and its validation option")
+        return fail_rule(1, sentence, "set-up", "the benchmark's version and its validation option")
     return None
 
 
-def _unplaced(inputs: Inputs) -> RuleResult | None:
+def _judge_placement(inputs: Inputs) -> RuleResult | None:
     if inputs.job.unplaced is None:
         return None
     look = (
         "which processors the job has (Slurm's --exclusive, cpusets), taskset on the nodes, and the slots of the rails"
     )
-    return failed(1, inputs.job.unplaced, "set-up", look)
+    return fail_rule(1, inputs.job.unplaced, "set-up", look)
 
 
 #: What ended a job -> the class of the fault and what to look at next.
@@ -307,11 +309,11 @@ _ENDED: Mapping[str, tuple[FaultClass, str]] = {
 }
 
 _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
-    _unplayed,
+    _judge_unplayed,
     _scheduler,
     _ended_by_scheduler,
     _not_meant,
-    _refused,
+    _judge_refusal,
     _rails_unlike,
     _cut,
     _timed_out,
@@ -322,8 +324,8 @@ _CAUSES: tuple[Callable[[Inputs], RuleResult | None], ...] = (
     _failures,
     _readable,
     _unlike_asked,
-    _unvalidated,
-    _unplaced,
+    _judge_validation,
+    _judge_placement,
 )
 
 

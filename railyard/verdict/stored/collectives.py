@@ -18,7 +18,7 @@ from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.benchmarks.metrics import curves as metric_curves
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
-from railyard.parsers.nccl_said import Log, Spoken
+from railyard.parsers.nccl_said import Log, NcclOutput
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.class_standing import Standing
 from railyard.verdict.day_one import Facts
@@ -27,11 +27,19 @@ from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.hints.causes import Likeness
-from railyard.verdict.hints.gpu import GpuSeen, likely
+from railyard.verdict.hints.gpu import GpuSeen, likely_causes
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, read_of
 from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.rules import run
-from railyard.verdict.rules.model import Declared, Inputs, Job, Measured, MetricInput, OutputLine, RuleResult
+from railyard.verdict.rules.model import (
+    DeclaredMetric,
+    Inputs,
+    Job,
+    MeasuredMetric,
+    MetricInput,
+    OutputLine,
+    RuleResult,
+)
 from railyard.verdict.rules.reference import reference
 from railyard.verdict.stored.judge import (
     NODES,
@@ -73,13 +81,13 @@ def judge_collectives(
         said = listing(sorted({key or f"{table.tool}, without a name" for key, table in keyed}))
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {said}")
     told = [(key, table, _own(failures, table, parsed.nccl)) for key, table in chosen]
-    judged = [_judged(parsed, key, table, target, own, sizes) for key, table, own in told]
+    judged = [_judge_table(parsed, key, table, target, own, sizes) for key, table, own in told]
     seen = {each.line for _, _, own in told for each in own}
     others = tuple(each for each in failures if each.line not in seen) if benchmark is None else ()
     return (*judged, *((without_table(others),) if others else ()))
 
 
-def _own(failures: tuple[OutputLine, ...], table: Table, spoken: Spoken | None) -> tuple[OutputLine, ...]:
+def _own(failures: tuple[OutputLine, ...], table: Table, spoken: NcclOutput | None) -> tuple[OutputLine, ...]:
     """Return the failures of the job that printed a table: those in its lines, and those above all jobs.
 
     If the jobs cannot be told apart, return all failures. A failure that belongs to no table's job gets a judgement of
@@ -107,7 +115,7 @@ def _of_log(log: Log | None, target: GpuTarget, failures: tuple[OutputLine, ...]
     return Judgement(None, (), state, _sentence([said.rule], state), (said.rule,), remarks=said.remarks)
 
 
-def _judged(
+def _judge_table(
     parsed: Parsed,
     key: str | None,
     table: Table,
@@ -135,7 +143,7 @@ def _judged(
     path = word(log, target, of_run.shape, () if of_run.job is None else of_run.job.ranks, of_run.collective)
     last, standing = rules.reference(of_run, busbw, target.of, log)
     if last.fault != "disturbed":  # a dip stays a dip, whatever the references say about other sizes
-        last = _referenced(key, table, target, inputs) or last
+        last = _reference_result(key, table, target, inputs) or last
     found = (complete(inputs), run.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
     state: State = "pass"
     if any(rule.state == "fail" for rule in found):
@@ -151,9 +159,14 @@ def _judged(
         state=state,
         sentence=_sentence(found, state),
         rules=found,
-        curves=tuple(_shown(key, table, of_run)),
+        curves=tuple(_printed_curves(key, table, of_run)),
         causes=_causes(of_run, busbw) if _is_low_or_high(found) else (),
-        remarks=(*_unchecked(of_run, table), *_strangers(of_run, target), *path.remarks, *_remarks(standing, last)),
+        remarks=(
+            *_unchecked_remarks(of_run, table),
+            *_strangers(of_run, target),
+            *path.remarks,
+            *_remarks(standing, last),
+        ),
     )
 
 
@@ -229,12 +242,12 @@ def _metrics(table: Table) -> Iterator[MetricInput]:
                 found.append((size, float(value) if isinstance(value, float | int) else None))
         unit = table.units[table.columns.index(half)]
         yield MetricInput(
-            Declared(half, "MB/s", "bandwidth"),
-            Measured(unit, tuple(size for size, _ in found), tuple(value for _, value in found)),
+            DeclaredMetric(half, "MB/s", "bandwidth"),
+            MeasuredMetric(unit, tuple(size for size, _ in found), tuple(value for _, value in found)),
         )
 
 
-def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> RuleResult | None:
+def _reference_result(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> RuleResult | None:
     """Return rule 5 by the system's references; None if it has none for this benchmark."""
     if target.referenced is None:
         return None
@@ -245,7 +258,7 @@ def _referenced(key: str, table: Table, target: GpuTarget, inputs: Inputs) -> Ru
     return reference(replace(inputs, metrics=judged))
 
 
-def _shown(key: str, table: Table, of_run: GpuRun) -> Iterator[CurveJudgement]:
+def _printed_curves(key: str, table: Table, of_run: GpuRun) -> Iterator[CurveJudgement]:
     """Yield the curve that is printed, with its bound if that is the same for all algorithms."""
     try:
         made: tuple[Curve, ...] = metric_curves(table, key)
@@ -267,10 +280,10 @@ def _causes(of_run: GpuRun, busbw: Mapping[str, Mapping[int, float]]) -> tuple[L
     values = [value for half in busbw.values() for value in half.values()]
     if of_run.shape is None or not values:
         return ()
-    return likely(GpuSeen(of_run.collective, of_run.shape, max(values)))
+    return likely_causes(GpuSeen(of_run.collective, of_run.shape, max(values)))
 
 
-def _unchecked(of_run: GpuRun, table: Table) -> Iterator[str]:
+def _unchecked_remarks(of_run: GpuRun, table: Table) -> Iterator[str]:
     if of_run.job is not None and of_run.job.settings.get("validation") == 0:
         yield "the run did not check what arrived (-c 0): wrong data would not show"
     elif validation_of([table]) is None:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import InputError, RailyardError
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.parsers.parsed import ParseError
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.inputs import Target
@@ -62,7 +62,7 @@ class FileVerdict:
         return tuple(dict.fromkeys(one.benchmark for one in self.judgements if one.benchmark is not None))
 
     @property
-    def passed(self) -> bool:
+    def is_pass(self) -> bool:
         """Whether it passes, or meets everything that can be checked on a system without references."""
         return self.state in ("pass", "report-only")
 
@@ -85,7 +85,7 @@ def judge_each_file(folder: Path, judge: Callable[[str], Judged]) -> Iterator[Fi
         found = "a file" if folder.exists() else "no such folder"
         raise RailyardError(f"--each-file: found {found} ({one_line(str(folder))}), expected a folder of outputs")
     within, any_file = folder.resolve(), False
-    for path, folder_error in _found(folder):
+    for path, folder_error in _find_files(folder):
         any_file = True
         name = one_line(os.path.relpath(path, folder))
         why = folder_error or _why_not_opened(path, within)
@@ -98,7 +98,7 @@ def summary(states: Iterable[State]) -> str:
     """Return the last line: how many files there were, and how many of each state."""
     counts = Counter(states)
     parts = ", ".join(f"{counts[state]} {WORDS.get(state, state)}" for state in STATES if counts[state])
-    return f"{counted(sum(counts.values()), 'file')}: {parts}"
+    return f"{count_of(sum(counts.values()), 'file')}: {parts}"
 
 
 def as_json(folder: str, verdicts: Iterable[FileVerdict]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def first_sentence(words: str, most: int = MOST_CHARACTERS) -> str:
     return line if len(line) <= most else line[: most - 2].rstrip(", ") + " …"
 
 
-def _found(folder: Path) -> Iterator[tuple[Path, str | None]]:
+def _find_files(folder: Path) -> Iterator[tuple[Path, str | None]]:
     """Yield each file and each link below a folder; a folder that cannot be read with the reason, too."""
     errors: list[OSError] = []
     for place, folders, files in os.walk(folder, onerror=errors.append):

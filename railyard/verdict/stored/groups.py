@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from railyard.benchmarks.table import micro
 from railyard.parsers.parsed import REPORTS, Table
-from railyard.verdict.asked import begins_like, sizes_of
+from railyard.verdict.requested_output import begins_like, sizes_of
 
 
 def groups_of(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[tuple[str | None, list[Table]]]:
@@ -14,7 +14,7 @@ def groups_of(keyed: Sequence[tuple[str | None, Table]], passes: bool) -> list[t
     """
     groups: list[tuple[str | None, list[Table]]] = []
     for key, table in keyed:
-        same = (tables for other, tables in groups if passes and other == key and _alike(tables[0], table, key))
+        same = (tables for other, tables in groups if passes and other == key and _are_alike(tables[0], table, key))
         found = next(same, None)
         if found is None:
             groups.append((key, [table]))
@@ -48,7 +48,7 @@ def pass_name(table: Table, count: int) -> str:
     return f"{one} of line {table.line}"
 
 
-def _alike(one: Table, other: Table, key: str | None) -> bool:
+def _are_alike(one: Table, other: Table, key: str | None) -> bool:
     if (one.benchmark, one.columns, dict(one.context)) != (other.benchmark, other.columns, dict(other.context)):
         return False
     if key is None or micro.find(key).rows != "sizes" or sizes_of(one) == sizes_of(other):

@@ -106,13 +106,13 @@ def _lists_in(lines: Sequence[str]) -> Iterator[HostList]:
             written[name] = (*(written.get(name, ()) if found["how"] == ">>" else ()), *([entry] if entry else []))
             hosts = written[name]
         else:
-            name, hosts = _printed(line, lines[at + 1 : at + 4097])
+            name, hosts = _printed_hosts(line, lines[at + 1 : at + 4097])
             written[name] = hosts
         if hosts:
             yield HostList(at + 1, line.strip(), name, hosts, _OF_JOB.fullmatch(name) is not None)
 
 
-def _printed(line: str, below: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+def _printed_hosts(line: str, below: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     """Return the name of the file or variable that a command prints or writes, and the hosts in the lines below it."""
     if found := _ECHOES.match(line):
         return found["file"], _words(below[0]) if below and _OF_JOB.fullmatch(found["file"]) else ()

@@ -11,7 +11,7 @@ from typing import Literal
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import RailyardError
-from railyard.base.wording import counted, few, listing
+from railyard.base.wording import count_of, few, listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
@@ -23,16 +23,16 @@ from railyard.parsers.parsed import Caution, Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.origin import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
-from railyard.verdict.asked import gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.day_one import facts_of
-from railyard.verdict.hints.beside import causes_beside
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
 from railyard.verdict.hints.fallback import judged_fallbacks, words_of_fallback
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
+from railyard.verdict.hints.pasted_causes import causes_beside
 from railyard.verdict.inputs import Read, Run, Target, contradictions, metric_inputs, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.result import not_judged as no_path
+from railyard.verdict.requested_output import gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import (
     RULE_NAMES,
@@ -127,7 +127,7 @@ class Judgement:
         return make_headline((), self.cause or likely or failure.brief or failure.sentence, failure.fault)
 
     @property
-    def passed(self) -> bool:
+    def is_pass(self) -> bool:
         """Whether it passes, or meets everything that can be checked on a system without references."""
         return self.state in ("pass", "report-only")
 
@@ -256,7 +256,7 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "no table", unrea
         raise RailyardError(f"the output has no table of a benchmark, so there is nothing to judge{why}")
     has += f" ({unread})" if unread else ""
     first = failures[0]
-    count = counted(len(failures), "failure")
+    count = count_of(len(failures), "failure")
     means = f" ({first.means})" if first.means else ""
     sentence = f'the output has {has} and reports {count}, line {first.line}: "{first.text[:200]}"{means}'
     brief = first.means or f'the output says "{first.text[:200]}"'
@@ -327,18 +327,18 @@ def _judged_passes(
         if failures:  # a crash or a fallback is said, whatever the table is of
             return replace(without_table(failures, has="no table of a known benchmark"), lines=lines)
         return Judgement(None, lines, "not-judged", unknown(tables[0]))
-    measured, median = _judged(failures, key, tables, target, nodes, sizes)
+    measured, median = _judge_median(failures, key, tables, target, nodes, sizes)
     if len(tables) < 2:
         return median
 
     def judge_alone(place: int) -> Judgement:
-        return _judged(failures, key, [tables[place]], target, nodes, sizes)[1]
+        return _judge_median(failures, key, [tables[place]], target, nodes, sizes)[1]
 
     names = [pass_name(table, count) for count, table in enumerate(tables, 1)]
     return judge_passes(replace(median, counted_as=counted_as(tables)), measured, names, judge_alone, passes)
 
 
-def _judged(
+def _judge_median(
     failures: tuple[OutputLine, ...],
     key: str,
     tables: list[Table],
@@ -371,7 +371,7 @@ def _judged(
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     causes = likenesses(tables[0], benchmark, judged, target) if failure else ()
     failure = None if failure is None else _first_of_one_node(failure, causes)
-    state, sentence = _said(rules, failure, target)
+    state, sentence = _state_and_sentence(rules, failure, target)
     return judged, Judgement(
         benchmark=key,
         lines=tuple(table.line for table in tables),
@@ -435,7 +435,7 @@ def _inputs(
         ),
         failures=(
             *failures,
-            *assessor_of(micro.find(key)).otherwise(key, tables),
+            *assessor_of(micro.find(key)).find_other_results(key, tables),
         ),
         validates=own_check is not None,
         validation=own_check,
@@ -533,7 +533,7 @@ def complete(inputs: Inputs, unseen: str = "") -> RuleResult:
     if first.state != "pass":
         return first
     count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
-    whole = f"{counted(count, 'complete table')}{checked}{unseen}"
+    whole = f"{count_of(count, 'complete table')}{checked}{unseen}"
     return replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
 
 
@@ -556,7 +556,7 @@ def _no_floor(sentence: str) -> RuleResult:
     return RuleResult(5, RULE_NAMES[5], "not-judged", sentence)
 
 
-def _said(rules: tuple[RuleResult, ...], failure: RuleResult | None, target: Target) -> tuple[State, str]:
+def _state_and_sentence(rules: tuple[RuleResult, ...], failure: RuleResult | None, target: Target) -> tuple[State, str]:
     if failure is not None:
         look = f"; look at {failure.look_at}" if failure.look_at else ""
         return "fail", f"rule {failure.rule} ({failure.name}): {failure.sentence}{look}"
@@ -578,7 +578,7 @@ def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark)
         percent_of_reference=None if worst is None else 100 * worst.ratio,
         percent_of_reference_size=None if worst is None else worst.size_bytes,
         percent_of_limit=of_limit,
-        references=tuple(band.entry_id for band in metric.cited),
+        references=tuple(band.entry_id for band in metric.cited_bands),
     )
 
 

@@ -22,7 +22,7 @@ _SEGMENT = 1448  # bytes
 
 def late_or_lost(judged: Sequence[MetricInput], table: Table) -> str | None:
     """Return that a figure which holds is "not judged: …", since many of its messages were late or lost; or None."""
-    return _lost(table) or next((why for metric in judged if (why := _late_mean(metric, table))), None)
+    return _describe_loss(table) or next((why for metric in judged if (why := _late_mean(metric, table))), None)
 
 
 def late_remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark) -> Iterator[str]:
@@ -38,13 +38,13 @@ def _late_hundredth(metric: MetricInput, table: Table) -> Iterator[str]:
     if metric.declared.name != LATENCY:
         return
     for column in filter(_PERCENTILE.fullmatch, table.columns):
-        late = tuple(_later(metric, table, column))
+        late = tuple(_find_late(metric, table, column))
         if late:
             size, value, bound = max(late, key=lambda each: each[1] / each[2])
             yield (
                 f"{'99.9' if '999' in column or '99.9' in column else '99'} % of the messages took up to "
-                f"{number(value)} us{_at(size)}: the bound of {number(bound)} us holds for the judged figure alone. "
-                "What delays the others (packets sent again, pauses, other work on the nodes) is not judged"
+                f"{number(value)} us{_at_size(size)}: the bound of {number(bound)} us holds for the judged figure "
+                "alone. What delays the others (packets sent again, pauses, other work on the nodes) is not judged"
             )
             return
 
@@ -58,13 +58,13 @@ def _late_rank(table: Table) -> Iterator[str]:
             if late:
                 size, times = max(late, key=lambda each: each[1])
                 yield (
-                    f"the slowest rank took {times:.1f} times the mean of all{_at(size)}: the bound is of the mean. "
-                    "Look for a slow node or rail (`railyard pairs`), or measure pairs of nodes"
+                    f"the slowest rank took {times:.1f} times the mean of all{_at_size(size)}: the bound is of the "
+                    "mean. Look for a slow node or rail (`railyard pairs`), or measure pairs of nodes"
                 )
             return
 
 
-def _lost(table: Table) -> str | None:
+def _describe_loss(table: Table) -> str | None:
     """Return that sockperf lost messages: its latency is that of those that came back.
 
     Source: Mellanox/sockperf, src/client.cpp, client_statistics ("# dropped messages").
@@ -88,20 +88,20 @@ def _late_mean(metric: MetricInput, table: Table) -> str | None:
     typical = dict(zip(_sizes(table), table.column("time_typical"), strict=True))
     late = [
         (size, mean, bound)
-        for size, mean, bound in _later(metric, table, "time_avg")
+        for size, mean, bound in _find_late(metric, table, "time_avg")
         if mean > LATE_MEAN.value * float(typical[size] or 0)
     ]
     if not late:
         return None
     size, mean, bound = max(late, key=lambda each: each[1] / each[2])
     return (
-        f"not judged: the typical latency holds its bound of {number(bound)} us{_at(size)}, but the mean of all "
+        f"not judged: the typical latency holds its bound of {number(bound)} us{_at_size(size)}, but the mean of all "
         f"messages (t_avg) is {number(mean)} us: some were very late; look at packets sent again, pauses and other "
         "work on the nodes"
     )
 
 
-def _later(metric: MetricInput, table: Table, column: str) -> Iterator[tuple[int, float, float]]:
+def _find_late(metric: MetricInput, table: Table, column: str) -> Iterator[tuple[int, float, float]]:
     """Yield (size in bytes, value in us, bound in us) where a column is above the upper bound of a latency."""
     judged = dict(points(metric))
     for size, value in zip(_sizes(table), table.column(column), strict=True):
@@ -129,5 +129,5 @@ def _sent_again(table: Table) -> Iterator[str]:
         )
 
 
-def _at(size: int) -> str:
+def _at_size(size: int) -> str:
     return f" at {message_size(size)}" if size else ""

@@ -57,7 +57,7 @@ def _demands(judgement: Judgement, of: TransportClass) -> Iterator[str]:
         how = "".join(f"; {key}: {value}" for key, value in sorted((each.source.conditions or {}).items()))
         yield (
             f"{each.whose} demands {wanted} of one NIC of {of.name} ({each.id}; a threshold, not physics{how}): "
-            f"{_whether(each, key, measured)}{_beyond(each, of)}; source {each.source.cite()}"
+            f"{_whether(each, key, measured)}{_describe_excess(each, of)}; source {each.source.cite()}"
         )
 
 
@@ -80,7 +80,7 @@ def _whether(demanded: NicThreshold, key: str, measured: Mapping[int, float]) ->
     return f"not reached, yours has {listing(missed)}" if missed else "reached"
 
 
-def _beyond(demanded: NicThreshold, of: TransportClass) -> str:
+def _describe_excess(demanded: NicThreshold, of: TransportClass) -> str:
     """Return that no NIC of the class can reach a demand, if that is so; else nothing."""
     assert of.has.link is not None
     most = limits.limit(of.has.link, None, 1)

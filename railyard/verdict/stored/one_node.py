@@ -9,7 +9,7 @@ from itertools import chain
 from railyard.base.clean_text import one_line
 from railyard.benchmarks.model import Tool
 from railyard.benchmarks.table import micro
-from railyard.parsers.lines import LONGEST_NOTE, cleaned
+from railyard.parsers.lines import LONGEST_NOTE, clean_text
 from railyard.parsers.parsed import Table
 from railyard.verdict.hints.branches import branches, possible
 from railyard.verdict.hints.fallback import FAMILIES
@@ -60,7 +60,7 @@ def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text:
     """
     if not target.rail_names:
         return None
-    plain, before = cleaned(text), tuple(sorted({0, *(line for line in lines_of_tables if line < table.line)}))
+    plain, before = clean_text(text), tuple(sorted({0, *(line for line in lines_of_tables if line < table.line)}))
     is_last = table.line >= max(lines_of_tables, default=table.line)
     tool = micro.tool(table.tool)
     launches = _launches(plain) if tool.of_mpi else ()
@@ -74,7 +74,7 @@ def one_node(table: Table, lines_of_tables: Sequence[int], target: Target, text:
                     return _sentence(limiting, target)
             continue
         counted = [sign for sign in signs if not sign.of_run or sign.line >= last_launch]
-        own = _compared(_own(counted, table.line, before, is_last))
+        own = _compare_hosts(_own(counted, table.line, before, is_last))
         if signs is launches and own and own[-1].one_node is None:  # the last command is the table's own
             own = [sign for sign in own if sign.one_node is False]
         own = [sign for sign in own if sign.one_node is not None]
@@ -119,7 +119,7 @@ def _own(signs: Sequence[_Sign], line: int, before: Sequence[int], is_last: bool
     return [sign for sign in signs if sign.line > line] if is_last else []
 
 
-def _compared(signs: list[_Sign]) -> list[_Sign]:
+def _compare_hosts(signs: list[_Sign]) -> list[_Sign]:
     """Return signs with the hosts of ranks compared: two ranks of one host share it."""
     hosts = {sign.host for sign in signs if sign.host}
     if not hosts:

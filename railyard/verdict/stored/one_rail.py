@@ -67,7 +67,7 @@ def _within_fewer(metric: MetricInput, of: Run) -> str | None:
         return None
     declared, rails = micro.metric(of.benchmark.key, metric.declared.name), of.target.rails
     needed, (size, value) = _needed_rails(metric, of), points(metric)[-1]
-    if needed > _excluded(metric, of):
+    if needed > _excluded_rails(metric, of):
         return ""
     where = f" at {message_size(size)}" if metric.declared.sized else ""
     what = f"its {number(value)} {'MB/s' if declared.is_bandwidth else 'us'}{where}"
@@ -90,7 +90,7 @@ def _is_rate(metric: MetricInput, of: Run) -> bool:
     return named and ends_by_class(metric)
 
 
-def _excluded(metric: MetricInput, of: Run) -> int:
+def _excluded_rails(metric: MetricInput, of: Run) -> int:
     """Return how many rails must not be able to carry what a metric shows."""
     rails = of.target.rails
     if micro.metric(of.benchmark.key, metric.declared.name).shape not in _ALL_AT_ONCE:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
-from railyard.verdict.rules.model import Measured, MetricInput
+from railyard.verdict.rules.model import MeasuredMetric, MetricInput
 from railyard.verdict.rules.reference import worst_ratio
 
 if TYPE_CHECKING:
@@ -39,14 +39,14 @@ def judge_passes(
     count = len(median.lines)
     alone = [(names[place], judge_alone(place)) for place in _nearest_to_failing(metrics, count)]
     # What nothing bounds at all was not judged of the median either.
-    bad = [(name, one) for name, one in alone if not one.passed and (one.state == "fail" or median.passed)]
+    bad = [(name, one) for name, one in alone if not one.is_pass and (one.state == "fail" or median.is_pass)]
     # Rules 1 to 3 look at each pass already, and name it.
     is_named = any(rule.state == "fail" and rule.rule < 5 for rule in median.rules)
-    if not bad or is_named or (len(bad) == len(alone) and not median.passed):
-        return _unseen(median, count, passes)
+    if not bad or is_named or (len(bad) == len(alone) and not median.is_pass):
+        return _remark_unseen(median, count, passes)
     if passes == "median":
-        hidden = (f"{_alone(*each)}; the median hides it" for each in bad if median.passed)
-        return _unseen(replace(median, remarks=(*hidden, *median.remarks)), count, passes)
+        hidden = (f"{_describe_single(*each)}; the median hides it" for each in bad if median.is_pass)
+        return _remark_unseen(replace(median, remarks=(*hidden, *median.remarks)), count, passes)
     (name, first), *others = bad
     which = f"{name} {_word(first)}"
     if others:
@@ -57,11 +57,11 @@ def judge_passes(
         counted_as=median.counted_as,
         sentence=f"{which}: {first.sentence}",
         shown_line=first.lines[0],
-        remarks=(*(_alone(*each) for each in others), *first.remarks),
+        remarks=(*(_describe_single(*each) for each in others), *first.remarks),
     )
 
 
-def _alone(name: str, one: "Judgement") -> str:
+def _describe_single(name: str, one: "Judgement") -> str:
     return f"{name} alone {_word(one)}: {one.sentence}"
 
 
@@ -69,9 +69,9 @@ def _word(one: "Judgement") -> str:
     return "fails" if one.state == "fail" else "is not judged"
 
 
-def _unseen(judgement: "Judgement", count: int, passes: Passes) -> "Judgement":
+def _remark_unseen(judgement: "Judgement", count: int, passes: Passes) -> "Judgement":
     """Return the judgement with a remark if not every pass was judged alone."""
-    if count <= _MOST_ALONE or not judgement.passed:
+    if count <= _MOST_ALONE or not judgement.is_pass:
         return judgement
     remark = (
         f"of {count} {judgement.counted_as}, only those with the worst value at a size were also judged alone "
@@ -92,7 +92,7 @@ def _nearest_to_failing(metrics: Sequence[MetricInput], count: int) -> Sequence[
         for at, size in enumerate(metric.passes[0].sizes if metric.passes else ()):
             values = [measured.values[at] or 0.0 for measured in metric.passes]
             value = worst_of(values)
-            one = Measured(metric.declared.unit, (size,), (value,))
+            one = MeasuredMetric(metric.declared.unit, (size,), (value,))
             ratio = worst_ratio(replace(metric, measured=one, passes=()))
             found.append((math.inf if ratio is None else ratio.ratio, values.index(value)))
     return [*dict.fromkeys(place for _, place in sorted(found))][:_MOST_ALONE]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from railyard.base.bounds import LEAST_OF_RDMA, RAILS_SHARE
-from railyard.base.wording import counted, message_size, number, percent
+from railyard.base.wording import count_of, message_size, number, percent
 from railyard.hardware.collective_times import CollectiveTime, Part, time_of
 from railyard.verdict.day_one import bounded_by_class, ends_by_class
 from railyard.verdict.inputs import Run
@@ -88,7 +88,7 @@ def _barrier_as_tcp(metric: MetricInput, of: Run) -> str | None:
         return None
     return (
         f"not judged: a barrier of {nodes} nodes over TCP may take {number(took_us)} us too "
-        f"({counted(rounds, 'round')} of {_TCP_ROUND_US:g} us or more), so nothing shows that RDMA was used; run it "
+        f"({count_of(rounds, 'round')} of {_TCP_ROUND_US:g} us or more), so nothing shows that RDMA was used; run it "
         "with one rank on each node, or osu_latency"
     )
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.base.bounds import SHORT_END_SHARE, WEAK_END_SHARE
-from railyard.base.wording import counted, either, message_size, number, percent
+from railyard.base.wording import count_of, either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
 from railyard.benchmarks.own_shape import LEAST_TCP_LATENCY_US
@@ -132,7 +132,7 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
             more = "eight flows" if benchmark.flows == 1 else "more flows"
             return (
                 f"not judged: {top[1]} is a rate of {name} ({percent(top[0] / most_mb_s)} of {most_mb_s:.0f} MB/s): a "
-                f"port at that rate, another network, or a limit of {counted(benchmark.flows, 'flow')}; measure with "
+                f"port at that rate, another network, or a limit of {count_of(benchmark.flows, 'flow')}; measure with "
                 f"RDMA or {more}, or name the link that it used"
             )
     return None
@@ -366,7 +366,7 @@ def _could_ask_more(metric: MetricInput, end: tuple[int, float], of: Run) -> boo
     if target.has_longer_run or target.rails == 2:
         return False
     flow_mb_s, most = _flow_mb_s(benchmark, target), metric.limit
-    return flow_mb_s is None or most is None or share * most.at(size) < WEAK_END_SHARE.value * flow_mb_s
+    return flow_mb_s is None or most is None or share * most.bound_at(size) < WEAK_END_SHARE.value * flow_mb_s
 
 
 def _ends_short(metric: MetricInput, end: tuple[int, float], below: float = WEAK_END_SHARE.value) -> bool:
@@ -416,7 +416,7 @@ def _end(metric: MetricInput) -> tuple[int, float]:
         asked = max((bound.low or 0.0 for bound in bounds), default=0.0)
     else:
         asked = max((size / bound.high for bound in bounds if bound.high), default=0.0)
-    return size, asked / most.at(size)
+    return size, asked / most.bound_at(size)
 
 
 def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:

@@ -25,7 +25,7 @@ from railyard.verdict.stored.system_target import of_system
 from railyard.verdict.stored.target import Nodes
 
 
-def replayed(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
+def replay_records(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
     """Return a record for each of a system's recordings, in their order; ``needs`` are their checks.
 
     Nothing is written and no job runs, so the path is not judged. Raises InputError if there is no index, and
@@ -49,7 +49,7 @@ def _record(site: Site, one: Recording, need: Need) -> Record:
     target = replace(target, rails_are_proven=True)
     text = content_of(folder_of(site.home, site.system.system), one).decode()
     nodes = Nodes(max(1, need.nodes // 2), need.nodes, need.ranks // need.nodes)
-    parsed = _parsed(site, one, text)
+    parsed = _parse_recording(site, one, text)
     found = judge(parsed, target, benchmark=one.benchmark, nodes=nodes, passes="median", text=text)
     return _as_record(one, target, found[0])
 
@@ -59,7 +59,7 @@ def _hops(site: Site, fabric: str) -> int | None:
     return next((each for entry in site.references.entries if entry.fabric == fabric for each in entry.hops), None)
 
 
-def _parsed(site: Site, one: Recording, text: str) -> Parsed:
+def _parse_recording(site: Site, one: Recording, text: str) -> Parsed:
     name = installed_name(one.benchmark)
     if name is not None:
         return installed_output.parse(text, name, site.system.applications[name])
@@ -68,7 +68,7 @@ def _parsed(site: Site, one: Recording, text: str) -> Parsed:
 
 def _as_record(one: Recording, target: Target, found: Judgement) -> Record:
     failure = next((rule for rule in found.rules if rule.state == "fail"), None)
-    state: State = "pass" if found.passed else "fail"
+    state: State = "pass" if found.is_pass else "fail"
     rules = tuple(RuleRecord(rule.rule, rule.name, rule.state, rule.sentence) for rule in found.rules)
     curves = tuple(
         CurveRecord(each.curve.metric, each.curve.unit, each.curve.sizes, each.curve.values, each.directions)

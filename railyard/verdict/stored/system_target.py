@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.site.references.model import ANY
 from railyard.site.site import Site
 from railyard.stacks import ask, model, table
@@ -28,10 +28,10 @@ def of_system(
     fabric.
     """
     system = site.system
-    name = _chosen("--fabric", fabric, tuple(system.fabrics), "fabric", system.system)
+    name = _choose_name("--fabric", fabric, tuple(system.fabrics), "fabric", system.system)
     check_rails(rails, len(system.fabrics[name].rails), f"{name} of {system.system}")
     if not system.fabrics[name].has(rails, policy or ""):
-        there = counted(len(system.fabrics[name].rails), "rail")
+        there = count_of(len(system.fabrics[name].rails), "rail")
         raise RailyardError(f'--policy: found "{policy}", expected a rail of {name} of {system.system}: it has {there}')
     kind, gpus = system.fabrics[name].kind, system.gpus
     # The MPI library, if there is only one. Clients and servers have references without a stack, or name it.
@@ -42,8 +42,8 @@ def of_system(
         target = Target(
             system.system, name, system.fabrics[name], ANY_STACK, rails, policy, site.references, hops=hops, gpus=gpus
         )
-        return _reported(site, _of_hops(site, _without_stack(site, target)))
-    _chosen("--stack", named, tuple(system.stacks), "stack", system.system)
+        return _as_reported(site, _of_hops(site, _without_stack(site, target)))
+    _choose_name("--stack", named, tuple(system.stacks), "stack", system.system)
     reason = ask.why_not(named, kind, rails, policy)
     if reason is not None:
         raise RailyardError(f"--stack {named}: {reason}")
@@ -51,10 +51,10 @@ def of_system(
     target = Target(
         system.system, name, system.fabrics[name], named, rails, policy, site.references, hops=hops, gpus=gpus
     )
-    return _reported(site, _of_hops(site, target))
+    return _as_reported(site, _of_hops(site, target))
 
 
-def _reported(site: Site, target: Target) -> Target:
+def _as_reported(site: Site, target: Target) -> Target:
     said = site.system.report_only
     return target if said is None else replace(target, references=None, report_only=said)
 
@@ -89,7 +89,7 @@ def _of_hops(site: Site, target: Target) -> Target:
     return target
 
 
-def _chosen(option: str, given: str | None, known: tuple[str, ...], what: str, system: str) -> str:
+def _choose_name(option: str, given: str | None, known: tuple[str, ...], what: str, system: str) -> str:
     if given is None:
         if len(known) == 1:
             return known[0]

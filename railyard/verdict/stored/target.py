@@ -89,7 +89,7 @@ def _of_gpus(name: str, found: re.Match[str], is_alone: bool) -> Target:
     nvlink = None if found["nvlink"] is None else int(found["nvlink"])
     said = {"per_node": _FEWEST_LINKS, "kind": "named by its link", "nvlink": nvlink, "xgmi": xgmi, "slot": slot}
     gpus = Gpus.model_validate(said)
-    return replace(unnamed(), fabric_name=name, gpus=gpus)
+    return replace(unnamed_link(), fabric_name=name, gpus=gpus)
 
 
 def with_printed_mtu(target: Target, tables: Sequence[Table]) -> tuple[Target, tuple[str, ...]]:
@@ -116,7 +116,7 @@ def with_printed_mtu(target: Target, tables: Sequence[Table]) -> tuple[Target, t
     )
 
 
-def unnamed() -> Target:
+def unnamed_link() -> Target:
     """Return a link that nobody named: it bounds nothing, so only the curve by itself is judged."""
     link = Link(
         *(UNNAMED, UNNAMED, None, None, "none", None, UNNAMED),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.bounds import without_names
-from railyard.base.wording import counted, message_size, number
+from railyard.base.wording import count_of, message_size, number
 from railyard.results.record.headline import describe_finding
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement, State
@@ -22,7 +22,7 @@ def text(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement
 
     ``why``: a failure has the whole sentence of its rule, with the names of references and bounds.
     """
-    lines = [f"{name} against {target.described}"]
+    lines = [f"{name} against {target.description}"]
     for judgement in judgements:
         lines += ["", _title(judgement), *(f"  {line}" for line in _verdict(judgement, why))]
         lines += [f"  {_curve(curve)}" for curve in judgement.curves]
@@ -58,7 +58,7 @@ def _last(judgements: Sequence[Judgement]) -> str:
     counts = [f"{count} {WORDS.get(state, state)}" for state, count in _counts(judgements).items()]
     parts = f": {', '.join(counts)}" if len(counts) > 1 else ""
     state = state_of(judgements)
-    return f"{WORDS.get(state, state)}: {counted(len(judgements), 'benchmark')}{parts}"
+    return f"{WORDS.get(state, state)}: {count_of(len(judgements), 'benchmark')}{parts}"
 
 
 def as_json(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement]) -> dict[str, Any]:
@@ -66,14 +66,14 @@ def as_json(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgem
     return {
         "format": FORMAT,
         "file": name,
-        "against": _against(target) if isinstance(target, Target) else target.as_json,
+        "against": _target_json(target) if isinstance(target, Target) else target.as_json,
         "state": state_of(judgements),
         "not_judged_here": NOT_JUDGED_HERE,
         "judgements": [_judgement(judgement) for judgement in judgements],
     }
 
 
-def _against(target: Target) -> dict[str, Any]:
+def _target_json(target: Target) -> dict[str, Any]:
     return {
         "system": target.system or None,
         "link": target.fabric.link.name,

@@ -1,6 +1,6 @@
 """Why no figure of a stored table is judged by a link: another network, one host, or another kind of run."""
 
-from railyard.base.wording import counted
+from railyard.base.wording import count_of
 from railyard.benchmarks.table import micro
 from railyard.parsers.parsed import REPORTS, Parsed, Table
 from railyard.verdict.inputs import Target
@@ -62,8 +62,8 @@ def _of_few_messages(table: Table) -> str | None:
     if not isinstance(window, int) or not isinstance(pairs, int) or window * pairs >= _FEW_MESSAGES:
         return None
     return (
-        f'not judged: its heading says "window size: {window}", so {counted(window * pairs, "message")} at a time, and '
-        "a link's rate needs more; run it without -W, or with -W 64"
+        f'not judged: its heading says "window size: {window}", so {count_of(window * pairs, "message")} at a time, '
+        "and a link's rate needs more; run it without -W, or with -W 64"
     )
 
 
@@ -79,7 +79,7 @@ def _of_few_round_trips(key: str | None, table: Table) -> str | None:
     if least >= _FEW_ROUND_TRIPS:
         return None
     return (
-        f"not judged: it sent {counted(least, 'message')} of a size without any before, and these include the set-up "
+        f"not judged: it sent {count_of(least, 'message')} of a size without any before, and these include the set-up "
         "of the connection; run it with -I 1000"
     )
 

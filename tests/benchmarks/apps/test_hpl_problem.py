@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl_problem import SHARE_OF_LIMIT, Wish, plan, stated
+from railyard.benchmarks.apps.hpl_problem import SHARE_OF_LIMIT, Wish, plan, stated_hardware
 from railyard.benchmarks.apps.peak import Most, most, peak_gflop_s
 from railyard.hardware.node import NodeHardware
 from railyard.site.site import site_at
@@ -23,7 +23,7 @@ def share_of_limit(system: System) -> float:
 
 def test_the_virtual_cluster_solves_within_an_eighth_of_its_limit() -> None:
     virtual = site_at(ROOT, "virtual").system
-    made = plan(stated(virtual.nodes.hardware, "virtual"), 4, 1, budget_s=share_of_limit(virtual))
+    made = plan(stated_hardware(virtual.nodes.hardware, "virtual"), 4, 1, budget_s=share_of_limit(virtual))
     assert (made.order, made.rows, made.columns, made.bound) == (4416, 2, 2, "time")
     assert made.sentence == (
         "N 4416 by a time budget of 15.00 s at 4.000 Gflop/s (the memory would allow 21888), on a grid of 2x2, NB 192"
@@ -47,7 +47,7 @@ def test_a_clock_says_how_fast_it_will_be() -> None:
 
 def test_without_memory_there_is_no_problem() -> None:
     with pytest.raises(RailyardError) as caught:
-        stated(None, "virtual")
+        stated_hardware(None, "virtual")
     assert str(caught.value) == (
         "systems/virtual.yaml: nodes.hardware: found none, expected cores and memory of a node, which decide HPL's "
         "problem"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from railyard.benchmarks.apps.installed import Application
+from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.apps.installed_output import folder, parse, words
 from railyard.benchmarks.metrics import curves
 from railyard.benchmarks.table.micro import find

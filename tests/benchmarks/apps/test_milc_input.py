@@ -5,7 +5,16 @@ import math
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.milc_input import RESIDUAL, SOLVES, lattice, lattice_of, local, ranks_per_node, said, text
+from railyard.benchmarks.apps.milc_input import (
+    RESIDUAL,
+    SOLVES,
+    format_lattice,
+    lattice,
+    lattice_of,
+    local,
+    ranks_per_node,
+    text,
+)
 from railyard.benchmarks.table.applications import MILC_EDGES
 
 
@@ -87,7 +96,7 @@ def test_one_rank_a_node_has_the_lattice_of_a_node(edge: int, nodes: int) -> Non
 
 def test_the_input_says_what_is_held_afterwards() -> None:
     lines = dict(line.split(" ", 1) for line in text((4, 4, 4, 8)).splitlines() if " " in line)
-    assert said((4, 4, 4, 8)) == "4x4x4x8"
+    assert format_lattice((4, 4, 4, 8)) == "4x4x4x8"
     assert [lines[f"n{axis}"] for axis in "xyzt"] == ["4", "4", "4", "8"]
     assert float(lines["error_per_site"]) ** 2 == pytest.approx(RESIDUAL)
     assert float(lines["error_for_propagator"]) ** 2 == pytest.approx(RESIDUAL)

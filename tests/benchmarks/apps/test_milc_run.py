@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.numbers import powers_of_two
 from railyard.benchmarks.apps import milc_physics
-from railyard.benchmarks.apps.milc_input import MOST_NODES, lattice, said
+from railyard.benchmarks.apps.milc_input import MOST_NODES, format_lattice, lattice
 from railyard.benchmarks.apps.milc_run import parse
 from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.site.site import Site
@@ -168,7 +168,9 @@ def test_a_cut_output_never_gives_another_figure(at: int) -> None:
 
 
 def test_stored_values_are_of_lattices_that_are_run() -> None:
-    meant = {said(lattice(edge, nodes)) for edge in MILC_EDGES for nodes in powers_of_two(MOST_NODES)}
+    meant = {format_lattice(lattice(edge, nodes)) for edge in MILC_EDGES for nodes in powers_of_two(MOST_NODES)}
     assert set(milc_physics.STORED) <= meant
-    assert {said(lattice(edge, nodes)) for edge in (4, 6, 8) for nodes in (1, 2, 4)} <= set(milc_physics.STORED)
+    assert {format_lattice(lattice(edge, nodes)) for edge in (4, 6, 8) for nodes in (1, 2, 4)} <= set(
+        milc_physics.STORED
+    )
     assert all(2.4 < value < 2.7 for pair in milc_physics.STORED.values() for value in pair)

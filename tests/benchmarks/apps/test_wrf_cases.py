@@ -11,7 +11,7 @@ from railyard.benchmarks.apps.wrf_cases import (
     EDGES,
     GRIDS,
     NEEDED,
-    before,
+    copy_lines,
     fits,
     folder,
     layout,
@@ -75,7 +75,7 @@ def test_an_idealized_case_has_no_weather_at_its_edges_and_its_inputs_are_made(t
 
 
 def test_the_job_checks_what_it_copies_and_prints_the_logs_whatever_happens() -> None:
-    lines = before(Path("/data/a case"), "/opt/wrf/main/wrf.exe")
+    lines = copy_lines(Path("/data/a case"), "/opt/wrf/main/wrf.exe")
     assert lines[0].startswith("trap ") and lines[0].endswith(" EXIT")
     assert "rsl.error.0000" in lines[0]
     assert lines[1:3] == ["cp -R -L /opt/wrf/run/. .", "cp -R -L '/data/a case'/. ."]
@@ -92,7 +92,7 @@ def test_a_changed_input_ends_the_job_in_a_sentence(tmp_path: Path) -> None:
     (inputs / "wrfinput_d01").write_text("weather", encoding="ascii")
     digest = hashlib.sha256(b"weather").hexdigest()
     (inputs / "SHA256SUMS").write_text(f"{digest}  wrfinput_d01\n", encoding="ascii")
-    job = "\n".join(["set -e", *before(inputs, str(tmp_path / "main" / "wrf.exe")), "echo begun"])
+    job = "\n".join(["set -e", *copy_lines(inputs, str(tmp_path / "main" / "wrf.exe")), "echo begun"])
     whole = subprocess.run(["sh", "-c", job], cwd=stage, capture_output=True, text=True, check=False)
     assert (whole.returncode, whole.stdout, whole.stderr) == (0, "begun\n", "")
     (inputs / "wrfinput_d01").write_text("wether", encoding="ascii")

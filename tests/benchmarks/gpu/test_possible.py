@@ -11,7 +11,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.gpu.algorithms import possible_algorithms
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
-from railyard.benchmarks.gpu.possible import Judged, Row, bound, bounds, judge, own_nics
+from railyard.benchmarks.gpu.possible import PossibleResult, Row, bound, bounds, judge, own_nics
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 
 H100 = "gpus=8,nvlink=4,nics=8,link=ib-ndr"
@@ -27,7 +27,7 @@ def gb_s(name: str, algorithm: str, of: Shape) -> float:
     return bound(name, algorithm, of).busbw_mb_s / 1000
 
 
-def judged(name: str, of: Shape, value_gb_s: float, algorithm: str | None = None) -> Judged:
+def judged(name: str, of: Shape, value_gb_s: float, algorithm: str | None = None) -> PossibleResult:
     return judge(name, of, Row(value_gb_s * 1000), algorithm)
 
 

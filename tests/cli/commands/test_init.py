@@ -7,7 +7,7 @@ from click.testing import CliRunner, Result
 
 from railyard.cli.commands.init import command
 from railyard.cli.main import main
-from railyard.cli.site_template import copied
+from railyard.cli.site_template import files_to_copy
 from railyard.rfm.settings import build
 from railyard.site.systems.load import load_systems
 
@@ -92,7 +92,7 @@ def test_the_clone_itself_is_refused(monkeypatch: pytest.MonkeyPatch, capsys: py
 
 def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    first = copied(CLONE, published=False)[0]
+    first = files_to_copy(CLONE, published=False)[0]
     assert main(["init", str(tmp_path / "file" / "site")]) == 2
     assert capsys.readouterr().err == (
         f"railyard: {tmp_path}/file/site/{first}: cannot be written (Not a directory), expected a folder that you may "

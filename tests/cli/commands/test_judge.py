@@ -21,7 +21,7 @@ from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes, of_link, unnamed
+from railyard.verdict.stored.target import Nodes, of_link, unnamed_link
 from railyard.verdict.stored.text import text as words_of
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -505,7 +505,7 @@ def test_an_exchange_sends_two_messages_each_way_in_its_time() -> None:
     assert only(exchange(1100), of_link("eth-100")).sentence.startswith("not judged: its 1094 MB/s at 4 MiB is a rate")
     assert only(exchange(2400), of_link("eth-25")).state == "pass"
     # If nobody names the link, too.
-    assert "its 11440 MB/s at 4 MiB is a rate of " in only(exchange(12100), unnamed()).sentence
+    assert "its 11440 MB/s at 4 MiB is a rate of " in only(exchange(12100), unnamed_link()).sentence
 
 
 @pytest.mark.parametrize("tool", ["iperf2", "iperf3"])
@@ -654,7 +654,7 @@ def test_a_message_rate_that_its_bounded_bandwidth_implies_needs_no_word() -> No
 @pytest.mark.parametrize("options", [[], ["--link", "ib-edr"]])
 def test_hpl_without_a_system_is_sent_to_the_references_at_once(options: list[str]) -> None:
     hpl = Parsed((table("hpl", "hpl", {"performance": "Gflop/s"}, (833.0,)),))
-    found = only(hpl, of_link("ib-edr") if options else unnamed())
+    found = only(hpl, of_link("ib-edr") if options else unnamed_link())
     said = "no link bounds performance of hpl/hpl: only a system's references judge it (--system)"
     assert (found.state, said in found.sentence, "--link" in found.sentence) == ("not-judged", True, False)
 
@@ -668,7 +668,7 @@ def test_a_slow_barrier_has_no_size_and_may_be_noise_of_the_ranks() -> None:
 
 def test_a_fall_in_one_step_is_said_once() -> None:
     rates = [(512 << 10, 10730.0), (1 << 20, 1099.0), (2 << 20, 1100.0)]
-    sentence = only(Parsed((stream(dict(rates)),)), unnamed()).sentence
+    sentence = only(Parsed((stream(dict(rates)),)), unnamed_link()).sentence
     assert "falls by 89.8 %: from 10730 MB/s at 512 KiB, its peak, to 1099 MB/s at 1 MiB; look at" in sentence
 
 
@@ -761,7 +761,7 @@ def test_ranks_that_may_share_a_node_are_not_blamed_for_the_end_of_a_cache() -> 
     values = {size: (0.37 if size > 1 << 20 else 1.0) * value for size, value in rates(70000).items()}
     rows = [(size, 1000, value, value / size * 1e6) for size, value in values.items()]
     among = Parsed((table("imb", "Uniband", columns, *rows, ranks=32),))
-    assert only(among, unnamed()).state == "not-judged"
+    assert only(among, unnamed_link()).state == "not-judged"
     assert only(among, LINK, nodes=Nodes(16, 2, 16)).state == "fail"
 
 
@@ -852,7 +852,7 @@ def test_of_very_many_passes_those_with_the_worst_values_are_judged_alone() -> N
 
 def test_a_pass_that_contradicts_itself_fails_the_output_without_a_link_too() -> None:
     falls = stream({**rates(12300), 1 << 22: 1200.0}, line=40)
-    found = only(Parsed((stream(rates(12300)), falls, stream(rates(12290), line=80))), unnamed())
+    found = only(Parsed((stream(rates(12300)), falls, stream(rates(12290), line=80))), unnamed_link())
     assert (found.state, found.shown_line) == ("fail", 40)
 
 
@@ -920,7 +920,7 @@ IMPACTS = [metric.columns[0] for metric in find("gpcnet/network_load_test").metr
 def test_a_single_figure_is_never_passed_by_a_link_or_without_a_reference(one: Table) -> None:
     for target in (LINK, of_system(site_at(ROOT, "dell-c6320"), "edr", "hpcx")):
         found = only(Parsed((one,)), target)
-        assert not found.passed
+        assert not found.is_pass
         assert "not judged: " in found.sentence or "no reference for " in found.sentence or found.state == "fail"
 
 
@@ -1099,7 +1099,7 @@ def test_a_get_is_held_to_the_class_of_the_link_and_not_to_the_floor_of_its_puts
     ],
 )
 def test_a_flat_top_without_a_link_names_the_networks_and_slots_that_it_equals(mb_s: float, equals: str) -> None:
-    found = only(Parsed((stream(rates(mb_s)),)), unnamed())
+    found = only(Parsed((stream(rates(mb_s)),)), unnamed_link())
     assert found.state == "not-judged"
     assert equals in found.sentence
     assert "if its network should be faster, it did not use it" in found.sentence
@@ -1109,10 +1109,10 @@ def test_a_flat_top_without_a_link_names_the_networks_and_slots_that_it_equals(m
 
 def test_one_figure_and_one_message_at_a_time_are_compared_with_networks_too() -> None:
     figure = table("iperf3", "iperf3", {"bandwidth": "MB/s"}, (1176.0,), streams=1)
-    assert "; its 1176 MB/s is a rate of roce-10" in only(Parsed((figure,)), unnamed()).sentence
+    assert "; its 1176 MB/s is a rate of roce-10" in only(Parsed((figure,)), unnamed_link()).sentence
     times = tuple((1 << power, 20.0 + (1 << power) / 1152) for power in range(23))
     turn = table("osu", "osu_latency", {"size": "B", "latency": "us"}, *times)
-    said = only(Parsed((turn,)), unnamed()).sentence
+    said = only(Parsed((turn,)), unnamed_link()).sentence
     assert "; its 1146 MB/s at 4 MiB is a rate of roce-10 (93.5 %), eth-10 (92.5 %)" in said
 
 
@@ -1128,7 +1128,7 @@ def test_a_flow_of_tcp_passes_with_the_share_of_the_link_that_is_asked_of_it() -
 
 def test_a_curve_that_fails_by_itself_names_no_rail_if_nobody_named_a_link() -> None:
     dip = {size: rate * (0.4 if size == 32768 else 1) for size, rate in rates(12300).items()}
-    rule = next(rule for rule in only(Parsed((stream(dip),)), unnamed()).rules if rule.state == "fail")
+    rule = next(rule for rule in only(Parsed((stream(dip),)), unnamed_link()).rules if rule.state == "fail")
     assert rule.sentence.endswith("5.628 us at 64 KiB)")
     assert rule.look_at is not None and rule.look_at.startswith("each rail alone between the run's nodes and good")
 

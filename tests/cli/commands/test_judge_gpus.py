@@ -346,7 +346,7 @@ def test_an_output_that_is_cut_anywhere_never_passes() -> None:
     for end in range(200, whole - 2, 61):
         text = HEALTHY[:end]
         judged = judge_collectives(nccl.parse(text), target, text=text)
-        passed += [end for each in judged if each.passed]
+        passed += [end for each in judged if each.is_pass]
     assert passed == []
 
 

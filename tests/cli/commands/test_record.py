@@ -13,7 +13,7 @@ from railyard.provision.replay.form import file_of
 from railyard.provision.replay.index import folder_of, kept_of, match_index, read_index
 from railyard.results.record.file import append_record
 from railyard.results.record.form import CurveRecord, NodeGroup, Record, VerdictRecord
-from railyard.results.record.kept import DeviceMoved, Kept, NicOfRank, NodeMoved
+from railyard.results.record.kept_test import DeviceMoved, KeptTest, NicOfRank, NodeMoved
 from railyard.site.test_id import TestId
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -81,7 +81,7 @@ def test_a_run_becomes_recordings_without_names_and_with_the_same_curves(
     assert match_index(folder, CELL, text.encode()).problem is None
 
 
-KEPT = Kept(
+KEPT = KeptTest(
     time="2026-11-21T05:59:58Z",
     policy="single",
     ranks_per_node=1,

@@ -35,8 +35,8 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
     def leaving(*records: Record) -> dict[str, Any]:
         asked: dict[str, Any] = {"bed": []}
-        monkeypatch.setattr(bed, "up", lambda rehearsal, system, **more: asked["bed"].append("up"))
-        monkeypatch.setattr(bed, "down", lambda home: bool(asked["bed"].append("down")))
+        monkeypatch.setattr(bed, "bring_up", lambda rehearsal, system, **more: asked["bed"].append("up"))
+        monkeypatch.setattr(bed, "take_down", lambda home: bool(asked["bed"].append("down")))
         monkeypatch.setattr(bed, "client_variables", lambda home: {})
 
         def run(self: session.Session) -> Outcome:
@@ -124,7 +124,7 @@ def test_down_takes_down_what_was_kept(
     said: str,
 ) -> None:
     rehearsed()
-    monkeypatch.setattr(bed, "down", lambda home: was_up)
+    monkeypatch.setattr(bed, "take_down", lambda home: was_up)
     assert main(["rehearse", "--down"]) == 0
     assert capsys.readouterr().out == said
 

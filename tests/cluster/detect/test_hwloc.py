@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.cluster.detect import hwloc
-from railyard.cluster.detect.found import detect
+from railyard.cluster.detect.detected_cluster import detect
 from railyard.cluster.detect.hwloc import domains
 from railyard.cluster.detect.source import Listing
 

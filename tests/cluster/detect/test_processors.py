@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.cluster.detect.found import detect
+from railyard.cluster.detect.detected_cluster import detect
 from railyard.cluster.detect.processors import Processors, processors_of
 from railyard.cluster.detect.source import Listing, Recorder
 

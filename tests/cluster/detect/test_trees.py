@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cluster.detect.found import Found, detect
+from railyard.cluster.detect.detected_cluster import DetectedCluster, detect
 from railyard.cluster.detect.source import Listing, parse_listing
 from railyard.cluster.detect.stack_text import missing_parts
 from railyard.cluster.detect.system_text import references_text, system_text
@@ -22,15 +22,15 @@ def listing(name: str) -> Listing:
     return parse_listing((TREES / f"{name}.tree").read_text(encoding="utf-8"), f"{name}.tree")
 
 
-def found(name: str) -> Found:
+def found(name: str) -> DetectedCluster:
     return detect(listing(name))
 
 
-def text(of: Found) -> str:
+def text(of: DetectedCluster) -> str:
     return system_text(of, of.name, "from a recording", ENVIRONMENTS)
 
 
-def system(of: Found) -> System:
+def system(of: DetectedCluster) -> System:
     return check_texts(Texts(of.name, text(of), references_text(of.name)))
 
 

@@ -89,7 +89,7 @@ def test_later_releases_of_the_same_line_are_taken(systems: dict[str, System], v
 
 def test_a_replayed_system_needs_neither_scheduler_nor_stacks(systems: dict[str, System]) -> None:
     bare = replace(WELL, programs={}, paths={"/opt/ompi": False})
-    assert said(bare, systems["hdr"].played()) == []
+    assert said(bare, systems["hdr"].as_replay()) == []
 
 
 def test_this_host_is_asked(tmp_path: Path) -> None:

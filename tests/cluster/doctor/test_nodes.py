@@ -126,13 +126,13 @@ def test_one_node_that_hangs_does_not_hide_what_the_others_said(bed: Bed, monkey
 def test_nodes_that_do_not_see_the_folder_answer_the_old_way_which_is_said(
     bed: Bed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def elsewhere(folder: Path, tag: str, count: int) -> node_files.Asking:
+    def elsewhere(folder: Path, tag: str, count: int) -> node_files.AnswerFolder:
         asking = prepared(folder, tag, count)
         (folder / "asked").write_text("another\n1\n", encoding="utf-8")
         return asking
 
-    prepared = node_files.prepared
-    monkeypatch.setattr(node_files, "prepared", elsewhere)
+    prepared = node_files.prepare_folder
+    monkeypatch.setattr(node_files, "prepare_folder", elsewhere)
     answer = bed.asked()
     assert names(answer) == ["n1", "n2", "n3", "n4"]
     assert said(answer) == [
@@ -158,7 +158,7 @@ def test_a_folder_of_answers_is_judged_as_one_file_is(
     (tmp_path / "systems").mkdir()
     (tmp_path / "systems/eth.yaml").write_text(ETH_ANYWHERE, encoding="utf-8")
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
-    asking = node_files.prepared(tmp_path / "said", "today", 3)
+    asking = node_files.prepare_folder(tmp_path / "said", "today", 3)
     for rank, node in enumerate(("e1", "e2")):
         above = f"railyard-file 1 today {node} {rank} - -\n{healthy_block('eth', node, rank + 1)}\n"
         end = "" if node == "e2" else f"railyard-file end 0 {len(above.encode())}\n"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cluster.fabric.expected import expected_of
+from railyard.cluster.fabric.expected_fabric import expected_of
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import Expected, Readings, Report
+from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report
 from railyard.parsers.fabric import iblinkinfo
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -105,13 +105,13 @@ def made(tmp_path: Path) -> System:
 
 
 @pytest.fixture
-def expected(made: System) -> Expected:
+def expected(made: System) -> ExpectedFabric:
     """What the file expects from the fabric edr."""
     return expected_of(made, "edr")
 
 
 @pytest.fixture
-def judged(expected: Expected) -> Callable[[dict[str, Link]], Report]:
+def judged(expected: ExpectedFabric) -> Callable[[dict[str, Link]], Report]:
     """Judge links by what iblinkinfo prints about them."""
 
     def run(links: dict[str, Link]) -> Report:

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.cluster.fabric.error_counts import growth
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import Expected, Readings, Report
+from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report
 from railyard.parsers.fabric import iblinkinfo, ibqueryerrors
 from railyard.parsers.fabric.port import PortState
 
@@ -22,7 +22,9 @@ def ports_of(counters: str, name: str = "vn3 mlx5_1", guid: str = GUID) -> tuple
 
 
 @pytest.fixture
-def counted(links: dict[str, Any], show: Callable[[dict[str, Any]], str], expected: Expected) -> Callable[..., Report]:
+def counted(
+    links: dict[str, Any], show: Callable[[dict[str, Any]], str], expected: ExpectedFabric
+) -> Callable[..., Report]:
     ports = iblinkinfo.parse(show(links)).fabric
 
     def run(first: str, later: str | None = None, **changes: Any) -> Report:
@@ -131,7 +133,7 @@ def test_growth_is_from_the_threshold_where_nothing_was_printed_and_from_0_after
     assert growth(PortState(counters={"PortRcvErrors": 40}), later)["PortRcvErrors"] == 12
 
 
-def test_ports_of_no_guid_are_held_by_their_names(expected: Expected) -> None:
+def test_ports_of_no_guid_are_held_by_their_names(expected: ExpectedFabric) -> None:
     def port(device: str, errors: int) -> PortState:
         counters = {"SymbolErrorCounter": errors}
         return PortState(node="vn1", device=device, port=1, kind="CA", state="Active", rate=100.0, counters=counters)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import Expected, Readings, Report
+from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report
 from railyard.parsers.fabric import iblinkinfo
 from railyard.parsers.fabric.port import PortState
 
@@ -81,7 +81,7 @@ def test_a_file_that_contradicts_the_whole_fabric_is_told_once(links: Links, jud
     assert [finding.place for finding in judged(qdr).findings] == ["the fabric", "LeafB port 12"]
 
 
-def test_of_two_cards_one_has_no_link(expected: Expected) -> None:
+def test_of_two_cards_one_has_no_link(expected: ExpectedFabric) -> None:
     one = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", physical_state="LinkUp", rate=100.0)
     other = one._replace(device="mlx5_1", state="Down", physical_state="Polling", rate=10.0)
     report = judge(expected, Readings(own=(one, other)))
@@ -95,13 +95,13 @@ def test_of_two_cards_one_has_no_link(expected: Expected) -> None:
 @pytest.mark.parametrize(
     ("rate", "count"), [(100.0, 0), (107.0, 0), (107.1, 1), (99.9, 1), (40.0, 1), (25.0, 1), (200.0, 1)]
 )
-def test_a_rate_alone_is_held_too(expected: Expected, rate: float, count: int) -> None:
+def test_a_rate_alone_is_held_too(expected: ExpectedFabric, rate: float, count: int) -> None:
     port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=rate)
     report = judge(expected, Readings(own=(port, port._replace(device="mlx5_1", rate=100.0))))
     assert [finding.what for finding in report.findings] == ["rate"] * count
 
 
-def test_a_speed_of_no_known_name_is_held_by_its_rate(expected: Expected) -> None:
+def test_a_speed_of_no_known_name_is_held_by_its_rate(expected: ExpectedFabric) -> None:
     fast = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=1600.0, width="4X")
     report = judge(expected, Readings(own=(fast, fast._replace(device="mlx5_1", rate=100.0))))
     assert sentences(report) == [
@@ -110,7 +110,7 @@ def test_a_speed_of_no_known_name_is_held_by_its_rate(expected: Expected) -> Non
     ]
 
 
-def test_a_rail_that_shows_nothing_of_its_link_is_said(expected: Expected) -> None:
+def test_a_rail_that_shows_nothing_of_its_link_is_said(expected: ExpectedFabric) -> None:
     port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active")
     report = judge(expected, Readings(own=(port, port._replace(device="mlx5_1", rate=100.0))))
     assert (report.findings, report.notes) == (
@@ -119,7 +119,7 @@ def test_a_rail_that_shows_nothing_of_its_link_is_said(expected: Expected) -> No
     )
 
 
-def test_a_port_that_is_no_rail_is_said_and_not_judged(expected: Expected) -> None:
+def test_a_port_that_is_no_rail_is_said_and_not_judged(expected: ExpectedFabric) -> None:
     rails = [PortState(node="vn1", device=f"mlx5_{n}", port=1, kind="CA", state="Active", rate=100.0) for n in (0, 1)]
     spare = rails[0]._replace(device="mlx5_2", state="Down", physical_state="Disabled")
     report = judge(expected, Readings(own=(*rails, spare)))
@@ -130,7 +130,7 @@ def test_a_port_that_is_no_rail_is_said_and_not_judged(expected: Expected) -> No
 
 
 def test_a_subnet_without_a_manager_has_lids_of_0_and_each_link_once(
-    links: Links, show: Callable[[Links], str], expected: Expected
+    links: Links, show: Callable[[Links], str], expected: ExpectedFabric
 ) -> None:
     text = show({name: replace(link, state="Initialize/  LinkUp") for name, link in links.items()})
     bare = tuple(

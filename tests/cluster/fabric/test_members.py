@@ -6,7 +6,7 @@ from typing import Any
 
 from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.manager import parse_sminfo
-from railyard.cluster.fabric.model import Expected, Manager, Readings, Report
+from railyard.cluster.fabric.model import ExpectedFabric, Manager, Readings, Report
 from railyard.cluster.fabric.topology import distances
 from railyard.parsers.fabric import iblinkinfo
 from railyard.parsers.fabric.port import PortState
@@ -37,7 +37,7 @@ def test_a_missing_node_is_one_finding(links: Links, judged: Judged) -> None:
 
 
 def test_a_rail_that_its_node_says_is_down_is_told_once(
-    links: Links, show: Callable[[Links], str], expected: Expected
+    links: Links, show: Callable[[Links], str], expected: ExpectedFabric
 ) -> None:
     del links["vn4 mlx5_1"]
     ports = iblinkinfo.parse(show(links)).fabric
@@ -49,7 +49,7 @@ def test_a_rail_that_its_node_says_is_down_is_told_once(
     assert [(finding.what, finding.place) for finding in report.findings] == [("state", "vn4 mlx5_1 port 1")]
 
 
-def test_a_card_that_its_node_does_not_show_is_absent(expected: Expected) -> None:
+def test_a_card_that_its_node_does_not_show_is_absent(expected: ExpectedFabric) -> None:
     own = (PortState(node="vn2", device="mlx5_0", port=1, kind="CA", state="Active", rate=100.0),)
     assert sentences(judge(expected, Readings(own=own))) == [
         "vn2 mlx5_1 port 1: found no such device or port on the node, expected a rail of the file; is the card in its "
@@ -68,7 +68,7 @@ def test_an_unknown_host_is_named_with_its_switch_port(
 
 
 def test_a_host_that_the_file_knows_as_another_is_none(
-    links: Links, show: Callable[[Links], str], expected: Expected, another: Callable[[str], Any]
+    links: Links, show: Callable[[Links], str], expected: ExpectedFabric, another: Callable[[str], Any]
 ) -> None:
     links["stranger"] = another("login9 mlx5_0")
     readings = Readings(ports=iblinkinfo.parse(show(links)).fabric, is_whole=True, counters=())
@@ -108,7 +108,7 @@ def test_hca_numbers_are_counted_where_no_device_is_named(links: Links, judged: 
     ]
 
 
-def test_nodes_without_names_are_counted(links: Links, show: Callable[[Links], str], expected: Expected) -> None:
+def test_nodes_without_names_are_counted(links: Links, show: Callable[[Links], str], expected: ExpectedFabric) -> None:
     counted = replace(expected, nodes=())
     whole = Readings(ports=iblinkinfo.parse(show(links)).fabric, is_whole=True, counters=())
     assert judge(counted, whole).findings == ()
@@ -121,7 +121,7 @@ def test_nodes_without_names_are_counted(links: Links, show: Callable[[Links], s
 
 
 def test_hops_are_the_switches_between_two_nodes(
-    links: Links, show: Callable[[Links], str], expected: Expected, judged: Judged
+    links: Links, show: Callable[[Links], str], expected: ExpectedFabric, judged: Judged
 ) -> None:
     ports = iblinkinfo.parse(show(links)).fabric
     found = distances(expected, ports).pairs()
@@ -130,18 +130,18 @@ def test_hops_are_the_switches_between_two_nodes(
 
 
 def test_two_nodes_on_one_cable_have_no_switch_between_them(
-    links: Links, show: Callable[[Links], str], expected: Expected
+    links: Links, show: Callable[[Links], str], expected: ExpectedFabric
 ) -> None:
     one, other = links["vn1 mlx5_0"].ca, links["vn2 mlx5_0"].ca
     cabled = {name: link for name, link in links.items() if not name.startswith(("vn1", "vn2"))}
     cabled["cable"] = replace(links["vn1 mlx5_0"], ca=one, switch=other)
     found = distances(expected, iblinkinfo.parse(show(cabled)).fabric)
-    assert found.between("mlx5_0", "vn1", "vn2") == 0
-    assert [found.between("mlx5_0", "vn1", "vn3"), found.between("mlx5_0", "vn3", "vn4")] == [None, 1]
+    assert found.hops_between("mlx5_0", "vn1", "vn2") == 0
+    assert [found.hops_between("mlx5_0", "vn1", "vn3"), found.hops_between("mlx5_0", "vn3", "vn4")] == [None, 1]
 
 
 def test_nodes_that_are_too_far_apart_or_cut_off_are_told(
-    links: Links, show: Callable[[Links], str], expected: Expected
+    links: Links, show: Callable[[Links], str], expected: ExpectedFabric
 ) -> None:
     near = replace(expected, hops=1)
     whole = Readings(ports=iblinkinfo.parse(show(links)).fabric, is_whole=True, counters=())
@@ -156,7 +156,7 @@ def test_nodes_that_are_too_far_apart_or_cut_off_are_told(
     assert "vn1-vn3 on mlx5_0 (no way)" in sentences(judge(replace(expected, hops=3), cut))[0]
 
 
-def test_sminfo_is_read_and_a_standby_governs_nothing(expected: Expected) -> None:
+def test_sminfo_is_read_and_a_standby_governs_nothing(expected: ExpectedFabric) -> None:
     assert parse_sminfo(SMINFO) == Manager(1, "0xb8599f0300001015", "MASTER")
     assert parse_sminfo("sminfo: iberror: failed: query\n") is None
     readings = Readings(managers={"": Manager(1, "0xb8599f0300001015", "STANDBY")})
@@ -165,7 +165,7 @@ def test_sminfo_is_read_and_a_standby_governs_nothing(expected: Expected) -> Non
     ]
 
 
-def test_without_sminfo_a_port_without_a_managers_lid_tells(expected: Expected) -> None:
+def test_without_sminfo_a_port_without_a_managers_lid_tells(expected: ExpectedFabric) -> None:
     linked = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", physical_state="LinkUp")
     port = linked._replace(state="Initializing", sm_lid=0)
     report = judge(expected, Readings(own=(port, port._replace(device="mlx5_1"))))

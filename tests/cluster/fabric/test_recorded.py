@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import Expected
-from railyard.cluster.fabric.saved import read_folder
+from railyard.cluster.fabric.model import ExpectedFabric
+from railyard.cluster.fabric.saved_outputs import read_folder
 
 RECORDINGS = Path(__file__).parents[2] / "parsers/fabric/recordings"
 
@@ -19,7 +19,7 @@ def saved(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_slow_link_an_unplugged_cable_and_errors_are_named(saved: Path, expected: Expected) -> None:
+def test_a_slow_link_an_unplugged_cable_and_errors_are_named(saved: Path, expected: ExpectedFabric) -> None:
     shutil.copy(RECORDINGS / "iblinkinfo-unlinked-ibsim.out", saved / "iblinkinfo.out")
     shutil.copy(RECORDINGS / "ibqueryerrors-symbolerrors-ibsim.out", saved / "ibqueryerrors.out")
     report = judge(expected, read_folder(saved))
@@ -34,14 +34,14 @@ def test_a_slow_link_an_unplugged_cable_and_errors_are_named(saved: Path, expect
     assert (report.seen, report.nodes, report.hops) == (7, 4, {1: 9})
 
 
-def test_the_topology_file_alone_has_links_and_no_states(saved: Path, expected: Expected) -> None:
+def test_the_topology_file_alone_has_links_and_no_states(saved: Path, expected: ExpectedFabric) -> None:
     shutil.copy(RECORDINGS / "ibnetdiscover-ibsim.out", saved / "ibnetdiscover.out")
     report = judge(expected, read_folder(saved))
     assert [(finding.what, finding.place) for finding in report.findings] == [("speed", "vn3 mlx5_1 port 1")]
     assert (report.seen, report.hops) == (8, {1: 12})
 
 
-def test_of_a_nodes_own_ibstat_the_unplugged_port_is_told(saved: Path, expected: Expected) -> None:
+def test_of_a_nodes_own_ibstat_the_unplugged_port_is_told(saved: Path, expected: ExpectedFabric) -> None:
     (saved / "vn4").mkdir()
     text = (RECORDINGS / "ibstat-unplugged-ibsim.out").read_text(encoding="utf-8").replace("ibsim0", "mlx5_1")
     (saved / "vn4/ibstat.out").write_text(text, encoding="utf-8")

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from railyard.cluster.fabric.expected import expected_of
+from railyard.cluster.fabric.expected_fabric import expected_of
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import Card, Expected, Finding, Gid, Readings
+from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Gid, Readings
 from railyard.cluster.fabric.roce import parse_pfc
 from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.model import System
@@ -18,7 +18,7 @@ GIDS = (Gid(0, LOCAL, "v1"), Gid(1, LOCAL, "v2"), Gid(2, IPV4, "v1"), Gid(3, IPV
 
 
 @pytest.fixture
-def roce(made: System) -> Expected:
+def roce(made: System) -> ExpectedFabric:
     return expected_of(made, "roce")
 
 
@@ -28,16 +28,16 @@ def cards(**changes: Any) -> tuple[Card, ...]:
     return (*alike[:3], replace(alike[3], **changes))
 
 
-def told(expected: Expected, readings: Readings) -> list[str]:
+def told(expected: ExpectedFabric, readings: Readings) -> list[str]:
     return [finding.sentence for finding in judge(expected, readings).findings]
 
 
-def test_what_a_roce_fabric_is_to_be(roce: Expected) -> None:
+def test_what_a_roce_fabric_is_to_be(roce: ExpectedFabric) -> None:
     assert (roce.width, roce.speed, roce.rate, roce.mtu) == (None, None, 100.0, 4096)
     assert (roce.subnet_manager, roce.roce_mode) == (False, "v2")
 
 
-def test_cards_that_are_alike_are_none(roce: Expected) -> None:
+def test_cards_that_are_alike_are_none(roce: ExpectedFabric) -> None:
     assert told(roce, Readings(cards=cards())) == []
 
 
@@ -66,11 +66,11 @@ def test_cards_that_are_alike_are_none(roce: Expected) -> None:
         ),
     ],
 )
-def test_the_odd_card_is_named(roce: Expected, changes: dict[str, Any], sentence: str) -> None:
+def test_the_odd_card_is_named(roce: ExpectedFabric, changes: dict[str, Any], sentence: str) -> None:
     assert told(roce, Readings(cards=cards(**changes))) == [sentence]
 
 
-def test_without_a_majority_nobody_is_odd(roce: Expected) -> None:
+def test_without_a_majority_nobody_is_odd(roce: ExpectedFabric) -> None:
     half = [replace(card, firmware="16.28.1002") for card in cards()[:2]]
     report = judge(roce, Readings(cards=(*half, *cards()[2:])))
     assert report.findings == (
@@ -84,7 +84,7 @@ def test_without_a_majority_nobody_is_odd(roce: Expected) -> None:
     )
 
 
-def test_what_the_file_says_stands_above_the_majority(roce: Expected) -> None:
+def test_what_the_file_says_stands_above_the_majority(roce: ExpectedFabric) -> None:
     meant = replace(roce, firmware="16.28.1002", gid_index=1)
     report = judge(meant, Readings(cards=cards(firmware="16.28.1002")))
     assert [(finding.node, finding.what, finding.expected) for finding in report.findings] == [
@@ -93,12 +93,12 @@ def test_what_the_file_says_stands_above_the_majority(roce: Expected) -> None:
 
 
 @pytest.mark.parametrize(("index", "found"), [(3, []), (2, ["RoCE v1 at index 2"] * 4), (9, ["no GID at index 9"] * 4)])
-def test_a_gid_index_of_the_file_is_held(roce: Expected, index: int, found: list[str]) -> None:
+def test_a_gid_index_of_the_file_is_held(roce: ExpectedFabric, index: int, found: list[str]) -> None:
     report = judge(replace(roce, gid_index=index), Readings(cards=cards()))
     assert [finding.found for finding in report.findings] == found
 
 
-def test_flow_control_and_notification_are_held_where_the_file_names_them(roce: Expected) -> None:
+def test_flow_control_and_notification_are_held_where_the_file_names_them(roce: ExpectedFabric) -> None:
     meant = replace(roce, pfc=(3,), ecn=(3,))
     readings = Readings(cards=tuple(replace(card, pfc=(3,), ecn=(3,)) for card in cards()[:3]) + cards(pfc=())[3:])
     assert told(meant, readings) == [
@@ -107,7 +107,7 @@ def test_flow_control_and_notification_are_held_where_the_file_names_them(roce: 
     ]
 
 
-def test_notification_of_another_priority_is_named(roce: Expected) -> None:
+def test_notification_of_another_priority_is_named(roce: ExpectedFabric) -> None:
     readings = Readings(cards=tuple(replace(card, ecn=(3,)) for card in cards()[:3]) + cards(ecn=(0, 3))[3:])
     assert told(roce, readings) == []
     assert told(replace(roce, ecn=(3,)), readings) == [
@@ -122,7 +122,7 @@ def test_priorities_as_dcb_prints_them() -> None:
     assert parse_pfc("Device not found\n") is None
 
 
-def test_an_mtu_of_1024_is_named_with_its_interface(roce: Expected) -> None:
+def test_an_mtu_of_1024_is_named_with_its_interface(roce: ExpectedFabric) -> None:
     port = PortState(
         node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=100.0, mtu_bytes=1024, netdev="ens1f0"
     )
@@ -138,7 +138,7 @@ def test_an_mtu_of_1024_is_named_with_its_interface(roce: Expected) -> None:
     ]
 
 
-def test_the_rate_of_a_software_device_is_not_judged(roce: Expected) -> None:
+def test_the_rate_of_a_software_device_is_not_judged(roce: ExpectedFabric) -> None:
     soft = replace(roce, rails=tuple(replace(rail, counters="rxe") for rail in roce.rails))
     port = PortState(node="vg1", device="mlx5_0", port=1, kind="CA", state="Active", rate=2.5, width="1X", speed="SDR")
     own = (port, port._replace(device="mlx5_1"))
@@ -152,7 +152,7 @@ def test_the_rate_of_a_software_device_is_not_judged(roce: Expected) -> None:
     assert [finding.place for finding in judge(soft, Readings(own=down)).findings] == ["vg1 mlx5_0 port 1"]
 
 
-def test_a_link_of_a_quarter_of_the_rate_is_named(roce: Expected) -> None:
+def test_a_link_of_a_quarter_of_the_rate_is_named(roce: ExpectedFabric) -> None:
     port = PortState(node="vn1", device="mlx5_0", port=1, kind="CA", state="Active", rate=25.0, width="1X", speed="EDR")
     other = port._replace(device="mlx5_1", rate=100.0, width="2X", speed="HDR")
     assert told(roce, Readings(own=(port, other))) == [

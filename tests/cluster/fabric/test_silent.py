@@ -1,7 +1,7 @@
 """A job in which some nodes said nothing is not a pass. Nor is a fabric about which nobody said anything."""
 
 from railyard.cluster.fabric.judge import judge, with_silent
-from railyard.cluster.fabric.model import Expected, Readings
+from railyard.cluster.fabric.model import ExpectedFabric, Readings
 from railyard.cluster.fabric.text import nothing_seen, verdict_sentence
 from railyard.parsers.fabric.port import PortState
 
@@ -15,7 +15,7 @@ def own(*nodes: str) -> Readings:
     return Readings(own=ports)
 
 
-def test_all_that_were_asked_answered(expected: Expected) -> None:
+def test_all_that_were_asked_answered(expected: ExpectedFabric) -> None:
     readings = own("vn1", "vn2", "vn3", "vn4")
     report = with_silent(expected, readings, judge(expected, readings), 4)
     assert verdict_sentence(expected, report) == (
@@ -23,7 +23,7 @@ def test_all_that_were_asked_answered(expected: Expected) -> None:
     )
 
 
-def test_the_silent_ones_are_named(expected: Expected) -> None:
+def test_the_silent_ones_are_named(expected: ExpectedFabric) -> None:
     readings = own("vn1", "vn3.site")
     report = with_silent(expected, readings, judge(expected, readings), 4)
     assert verdict_sentence(expected, report) == (
@@ -32,7 +32,7 @@ def test_the_silent_ones_are_named(expected: Expected) -> None:
     )
 
 
-def test_nothing_seen_is_told_as_that(expected: Expected) -> None:
+def test_nothing_seen_is_told_as_that(expected: ExpectedFabric) -> None:
     report = with_silent(expected, Readings(), judge(expected, Readings()), 4)
     assert (report.is_blind, report.findings) == (True, ())
     assert nothing_seen(expected, report).startswith(

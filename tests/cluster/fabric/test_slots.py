@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import Card, Expected, Readings, SlotState
+from railyard.cluster.fabric.model import Card, ExpectedFabric, Readings, SlotState
 from railyard.cluster.fabric.pci_config import Control, device_control, redirects
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
@@ -21,11 +21,11 @@ def card(**changes: Any) -> Card:
     return Card("vn1", "mlx5_0", slot=replace(GOOD, **changes))
 
 
-def told(expected: Expected, *cards: Card) -> list[str]:
+def told(expected: ExpectedFabric, *cards: Card) -> list[str]:
     return [finding.sentence for finding in slot_findings(expected, Readings(cards=cards))]
 
 
-def test_a_slot_as_the_file_has_it_is_none(expected: Expected) -> None:
+def test_a_slot_as_the_file_has_it_is_none(expected: ExpectedFabric) -> None:
     assert told(expected, card()) == []
 
 
@@ -64,11 +64,13 @@ def test_a_slot_as_the_file_has_it_is_none(expected: Expected) -> None:
         ),
     ],
 )
-def test_a_slot_that_is_not_as_the_file_has_it(expected: Expected, changes: dict[str, Any], sentence: str) -> None:
+def test_a_slot_that_is_not_as_the_file_has_it(
+    expected: ExpectedFabric, changes: dict[str, Any], sentence: str
+) -> None:
     assert told(expected, card(**changes)) == [sentence]
 
 
-def test_only_what_is_worse_is_a_problem(expected: Expected) -> None:
+def test_only_what_is_worse_is_a_problem(expected: ExpectedFabric) -> None:
     cards = {
         "narrow": card(width=8),
         "unread": card(speed=None),
@@ -85,7 +87,7 @@ def test_only_what_is_worse_is_a_problem(expected: Expected) -> None:
     }  # fmt: skip
 
 
-def test_settings_are_held_where_the_file_names_them_and_the_node_shows_them(expected: Expected) -> None:
+def test_settings_are_held_where_the_file_names_them_and_the_node_shows_them(expected: ExpectedFabric) -> None:
     set_so = card(max_read_request=512, relaxed_ordering=False, acs=True, iommu="translated")
     assert told(expected, set_so) == []
     meant = replace(expected, max_read_request=4096, relaxed_ordering=True, acs=False, iommu="passthrough")
@@ -212,7 +214,7 @@ def test_a_node_reads_its_own_port_and_card(tmp_path: Path) -> None:
     assert [(gid.index, gid.kind) for gid in found.gids] == [(0, "v1")]
 
 
-def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(tmp_path: Path, expected: Expected) -> None:
+def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(tmp_path: Path, expected: ExpectedFabric) -> None:
     sys = tree(tmp_path, device__current_link_speed="", class__infiniband__mlx5_0__fw_ver="", port__rate="Unknown")
     pci = (sys / "class/infiniband/mlx5_0/device").resolve()
     (pci / "config").write_bytes(config(0, 64))
@@ -230,7 +232,7 @@ def test_what_an_ordinary_user_cannot_read_is_named_and_not_judged(tmp_path: Pat
     assert report.notes == (f"not readable, so not judged: vn1 mlx5_0: {', '.join(found.unread)}",)
 
 
-def test_files_that_give_an_error_or_strange_bytes_are_not_known(tmp_path: Path, expected: Expected) -> None:
+def test_files_that_give_an_error_or_strange_bytes_are_not_known(tmp_path: Path, expected: ExpectedFabric) -> None:
     sys = tree(tmp_path, device__current_link_speed="Unknown speed", port__state="9: \x1b[31mODD")
     device = sys / "class/infiniband/mlx5_0"
     for name in ("fw_ver", "ports/1/rate"):
@@ -283,14 +285,14 @@ def test_a_device_that_is_no_pci_device_has_no_slot(tmp_path: Path) -> None:
     ],
 )
 def test_a_driver_that_is_not_the_files(
-    tmp_path: Path, expected: Expected, driver: str, weight: str, sentence: str
+    tmp_path: Path, expected: ExpectedFabric, driver: str, weight: str, sentence: str
 ) -> None:
     cards = cards_of(tree(tmp_path, driver=driver), "vn1")
     (finding,) = driver_findings(expected, Readings(cards=cards))
     assert (finding.weight, finding.sentence) == (weight, sentence)
 
 
-def test_one_of_two_cards_in_a_narrow_slot_is_named_alone(tmp_path: Path, expected: Expected) -> None:
+def test_one_of_two_cards_in_a_narrow_slot_is_named_alone(tmp_path: Path, expected: ExpectedFabric) -> None:
     tree(tmp_path)
     sys = tree(tmp_path, "mlx5_1", "0000:5e:00.0", device__current_link_width="8")
     report = judge(expected, Readings(own=ports_of(sys, "vn1"), cards=cards_of(sys, "vn1")))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.cluster.fabric.expected import expected_of
+from railyard.cluster.fabric.expected_fabric import expected_of
 from railyard.site.matrix import partition_features
 from railyard.site.systems.load import load_system
 
@@ -128,4 +128,4 @@ def test_the_gid_that_runs_use_is_the_one_that_is_looked_for(tmp_path: Path) -> 
 def test_only_a_fabric_with_rdma_ports_to_look_at_has_the_feature(tmp_path: Path) -> None:
     system = load_system(write(tmp_path, "{}"))
     assert partition_features(system, "hsn")[:4] == ["ib", "first", "verbs", "rails1"]
-    assert "verbs" not in partition_features(system.played(), "hsn")
+    assert "verbs" not in partition_features(system.as_replay(), "hsn")

@@ -278,7 +278,7 @@ def test_a_gate_whose_time_is_over_is_undecided_and_ends_what_it_started(site: S
 
 
 def test_the_timer_of_a_gate_ends_it() -> None:
-    with pytest.raises(ending.Stopped, match=r"^its time of 0\.01 s is over$"), ending.bounded(0.01):
+    with pytest.raises(ending.GateStop, match=r"^its time of 0\.01 s is over$"), ending.limit_time(0.01):
         time.sleep(PATIENCE_S)
 
 

@@ -6,16 +6,16 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.cluster.gate.sick_nodes import drain_lines
-from railyard.results.sick.form import Kind, Seen, SickPart, Sure
+from railyard.results.sick.form import Kind, SeenTest, SickPart, Sure
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from tests.made.systems import HDR_BY_NAME
 
-SEEN = Seen("r1", "OsuBandwidth", "2026-11-21T06:00:12Z")
+SEEN = SeenTest("r1", "OsuBandwidth", "2026-11-21T06:00:12Z")
 DRAIN = 'gate: {drain: [scontrol, update, "NodeName={node}", State=DRAIN, "Reason={reason}"]}\n'
 
 
-def part(kind: Kind, name: str, *nodes: str, sure: Sure = "named", passed: Seen | None = None) -> SickPart:
+def part(kind: Kind, name: str, *nodes: str, sure: Sure = "named", passed: SeenTest | None = None) -> SickPart:
     node = nodes[0] if kind in ("node", "rail", "gpu") else None
     return SickPart(
         "hdr", kind, name, f"it's {name}", "so", sure, "sick" if passed is None else "passed since", SEEN, SEEN, node,

@@ -11,7 +11,7 @@ import pytest
 from railyard.base.paths import packaged_text
 from railyard.cluster.rolling import plan
 from railyard.cluster.rolling.job import jobs
-from railyard.cluster.rolling.kept import SAMPLE, KeptRun, runs_in
+from railyard.cluster.rolling.kept_run import SAMPLE, KeptRun, runs_in
 from railyard.cluster.rolling.run import rolling
 from railyard.job import slurm as clients
 from railyard.site.site import Site, site_at
@@ -20,7 +20,7 @@ RUN = "20261124T040000Z-1a2b"
 
 
 def planned(site: Site, **wanted: object) -> tuple[KeptRun, plan.Place]:
-    asked = plan.Wanted(group=8, at_most=1, nodes="n[01-16]", **wanted)  # type: ignore[arg-type]
+    asked = plan.PlanRequest(group=8, at_most=1, nodes="n[01-16]", **wanted)  # type: ignore[arg-type]
     place = plan.place_of(site, asked)
     leaves = plan.leaves_of(site, place)
     nodes = plan.nodes_of(site, asked.nodes, leaves, datetime(2026, 11, 24, 4))
@@ -110,7 +110,7 @@ def test_a_job_of_a_chain_has_its_own_nodes(
 
 def test_a_step_over_one_rail_is_launched_over_that_alone(site: Site) -> None:
     run, _ = planned(site)
-    text = jobs(site, run, Path("/site/RUN")).over("eth2").array_script(run.step(SAMPLE), 300)
+    text = jobs(site, run, Path("/site/RUN")).limit_to_rail("eth2").array_script(run.step(SAMPLE), 300)
     assert f"counters {RUN} eth2 eth1,eth0 --" in text
     assert "eth1,eth2" not in text
 
@@ -212,7 +212,7 @@ def test_groups_run_in_a_chain_under_a_scheduler_whose_arrays_are_given_no_nodes
     run, place = planned(site)
     _, seconds = plan.write_first_step(site, run, place, None)
     made = rolling(site, run, runs_in(home) / RUN, 8, lambda sentence: None)
-    run = made.submitted(run, run.step(SAMPLE), seconds)
+    run = made.submit_step(run, run.step(SAMPLE), seconds)
     first, second = (group.job for group in run.step(SAMPLE).groups)
     assert (first, second) == (number.format(1), number.format(2))
     script = (made.folder / "sample/2/job.sh").read_text(encoding="utf-8")

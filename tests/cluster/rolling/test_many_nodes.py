@@ -11,7 +11,7 @@ from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.parsers.parsed import Table
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import Round
-from railyard.verdict.screened_pairs import Sampled, reached
+from railyard.verdict.screened_pairs import SampleOrigin, screen_tables
 
 NAMES = [f"n{number:04}" for number in range(5120)]
 LEAVES = {name: f"leaf{place // 32:03}" for place, name in enumerate(NAMES)}
@@ -61,9 +61,9 @@ def test_slow_nodes_and_a_slow_pair_of_5120_are_named_and_nobody_else(seed: int)
     of_groups = [network.table(group, group_rounds(16), "sample") for group in made]
     tables = [merge_tables(of_groups, NAMES)]
     assert len(tables[0].rows) == 320 * 120
-    how = Sampled("rolling", Budget((320 * 15 + 400) * 0.3, 0.3), planned_here=False)
+    how = SampleOrigin("rolling", Budget((320 * 15 + 400) * 0.3, 0.3), planned_here=False)
     jobs = 0
-    while (came := reached(tables, how, LEAVES, None, (), 18)).open_step is not None:
+    while (came := screen_tables(tables, how, LEAVES, None, (), 18)).open_step is not None:
         step = came.open_step
         of_step = []
         for nodes, rounds in groups_of_step(step.rounds, 16):

@@ -10,8 +10,8 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.cluster.rolling import plan
-from railyard.cluster.rolling.follow import Seen
-from railyard.cluster.rolling.kept import FILE, SAMPLE, KeptRun, read, runs_in
+from railyard.cluster.rolling.follow import RunProgress
+from railyard.cluster.rolling.kept_run import FILE, SAMPLE, KeptRun, read, runs_in
 from railyard.cluster.rolling.run import Rolling, rolling
 from railyard.results.record import pair_rows
 from railyard.results.record.file import read_records
@@ -33,24 +33,24 @@ class Bed:
 
     def submitted(self, **wanted: Any) -> tuple[Rolling, KeptRun]:
         """Plan and submit a run in groups of eight nodes."""
-        asked = plan.Wanted(**{"group": 8, "at_most": 2, **wanted})
+        asked = plan.PlanRequest(**{"group": 8, "at_most": 2, **wanted})
         place = plan.place_of(self.site, asked)
         leaves = plan.leaves_of(self.site, place)
         nodes = plan.nodes_of(self.site, asked.nodes, leaves, datetime(2026, 11, 24, 4))
         run = plan.plan_run(self.site, asked, place, nodes, RUN, datetime.now(timezone.utc))
         _, seconds = plan.write_first_step(self.site, run, place, asked.sample)
         made = rolling(self.site, run, runs_in(self.site.home) / run.id, asked.group, self.said.append)
-        return made, made.submitted(run, run.step(SAMPLE), seconds)
+        return made, made.submit_step(run, run.step(SAMPLE), seconds)
 
-    def measured(self, **wanted: Any) -> tuple[Rolling, Seen]:
+    def measured(self, **wanted: Any) -> tuple[Rolling, RunProgress]:
         """Do the same, and follow it to its end."""
         made, run = self.submitted(**wanted)
-        return made, made.followed(run)
+        return made, made.follow_run(run)
 
     def record(self, **wanted: Any) -> Record:
         """Do the same, measure suspects again, and return the record."""
         made, seen = self.measured(**wanted)
-        return made.stored(made.confirmed(seen), ("railyard", "pairs", "run"))[0]
+        return made.store_record(made.confirm_suspects(seen), ("railyard", "pairs", "run"))[0]
 
     def drain(self, node: str) -> None:
         """Have a node drained, as an administrator does it."""
@@ -109,11 +109,11 @@ def test_a_slow_node_is_measured_again_and_named_and_the_run_is_stored_as_any_ot
 
 def test_a_run_is_not_stored_twice(bed: Callable[..., Bed]) -> None:
     made, seen = bed().measured()
-    record, _ = made.stored(seen, ())
+    record, _ = made.store_record(seen, ())
     assert record.state == "report-only"
     assert "nobody that was measured is named as slow" in record.verdict.text
     with pytest.raises(SetupError, match="found a record of this run, expected none: it was collected before"):
-        made.stored(seen, ())
+        made.store_record(seen, ())
 
 
 def test_a_node_that_is_drained_while_its_group_waits_is_taken_out_and_said(bed: Callable[..., Bed]) -> None:
@@ -134,7 +134,7 @@ def test_a_group_that_is_left_with_one_node_is_not_tested(bed: Callable[..., Bed
     made, run = there.submitted(group=2, nodes="n[01-04]")
     left, gone = run.steps[0].groups[0].nodes
     there.drain(gone)
-    seen = made.followed(run)
+    seen = made.follow_run(run)
     assert [one.kind for one in seen.parts] == ["lost", "whole"]
     assert seen.parts[0].words == f"{gone} is drained (bad cable), so that {left} is left"
     assert there.jobs[0]["state"] == "CANCELLED"
@@ -174,7 +174,7 @@ def test_a_node_that_dies_takes_its_group_along_and_the_scheduler_says_so(bed: C
         lost.words == f"job 1 was ended because a node died: a node of {','.join(lost.nodes)} failed; the scheduler "
         "does not say which"
     )
-    record, _ = made.stored(seen, ())
+    record, _ = made.store_record(seen, ())
     assert record.state == "report-only"
     assert f"12 of 16 nodes were measured, not {', '.join(lost.nodes[:3])} and {lost.nodes[3]} (" in record.verdict.text
 
@@ -183,7 +183,7 @@ def test_where_half_of_the_nodes_are_gone_nothing_is_said_of_the_system(bed: Cal
     there = bed()
     made, run = there.submitted(group=4)
     there.plant(dead={group.nodes[0]: "lost" for group in run.steps[0].groups[1:]})
-    record, _ = made.stored(made.followed(run), ())
+    record, _ = made.store_record(made.follow_run(run), ())
     assert record.nodes == run.steps[0].groups[0].nodes
     assert (record.state, record.verdict.rule, record.verdict.class_) == ("fail", 1, "scheduler")
     assert record.verdict.sentence == "4 of 16 nodes gave a result: that says nothing about the others"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from railyard.cluster.soak.judge import Reading, Soaked, duration, findings, is_error, soaked
+from railyard.cluster.soak.judge import Reading, SoakedRail, duration, findings, is_error, soaked_rails
 
 #: Ten seconds at 47 MB/s.
 STEP = 470_000_000
@@ -30,12 +30,12 @@ def readings(changes: Mapping[int, Mapping[str, int]] | None = None, count: int 
 
 
 def said(found: list[Reading]) -> list[tuple[str, str]]:
-    return [(one.weight, one.sentence) for one in findings(soaked(found), [("vn1", "vn2", "hsn0")])]
+    return [(one.weight, one.sentence) for one in findings(soaked_rails(found), [("vn1", "vn2", "hsn0")])]
 
 
 def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
-    (rail,) = soaked(readings())
-    assert rail == Soaked("vn1", "hsn0", 47.0, 47.0, 47.0, 0.0, {}, {}, 0, None, 0)
+    (rail,) = soaked_rails(readings())
+    assert rail == SoakedRail("vn1", "hsn0", 47.0, 47.0, 47.0, 0.0, {}, {}, 0, None, 0)
     assert said(readings()) == []
 
 
@@ -101,7 +101,7 @@ def ring(*changes: Mapping[str, int]) -> list[str]:
         )
         for same in zip(*each, strict=True)
     ]
-    return [one.sentence.split(";")[0] for one in findings(soaked(together), RING)]
+    return [one.sentence.split(";")[0] for one in findings(soaked_rails(together), RING)]
 
 
 def test_partners_of_a_rail_that_is_sick_are_not_blamed() -> None:
@@ -124,23 +124,23 @@ def test_a_stream_that_stalls_between_two_rails_that_are_well_is_named_once() ->
 def test_a_reading_that_lacks_a_rail_is_counted_and_its_gap_is_one_interval() -> None:
     found = readings()
     found[3] = Reading(30.0, {})
-    (rail,) = soaked(found)
+    (rail,) = soaked_rails(found)
     assert (rail.sent_mb_s, rail.unread) == (47.0, 1)
     assert said(found) == [("remark", "vn1 hsn0: it is not in 1 reading; its counters could not be read then")]
 
 
 def test_one_reading_says_nothing() -> None:
-    assert soaked(readings(count=1)) == ()
+    assert soaked_rails(readings(count=1)) == ()
 
 
 def test_readings_of_one_second_have_no_rate_between_them_and_lose_no_counter() -> None:
     """A busy node is read late, and then again at once: a job's clock counts whole seconds."""
     first, *others, last = readings({6: {"rx_crc_errors": 3}})
     at_once = [Reading(0.0, others[0].values), *others, Reading(50.0, last.values)]
-    (rail,) = soaked([first, *at_once])
+    (rail,) = soaked_rails([first, *at_once])
     assert (rail.sent_mb_s, rail.unread) == (47.0, 0)
     assert rail.errors == {"rx_crc_errors": pytest.approx(3 / (50 / 3600))}
-    assert soaked([first, Reading(0.0, others[0].values)]) == ()
+    assert soaked_rails([first, Reading(0.0, others[0].values)]) == ()
 
 
 def test_times_as_people_say_them() -> None:

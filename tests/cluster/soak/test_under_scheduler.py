@@ -17,7 +17,7 @@ from railyard.cli.main import main
 from railyard.cluster.soak import job as soak_job
 from railyard.cluster.soak import under_scheduler
 from railyard.cluster.soak.job import expand_nodes, plan_soak
-from railyard.cluster.soak.judge import findings, soaked
+from railyard.cluster.soak.judge import findings, soaked_rails
 from railyard.cluster.soak.log import read
 from railyard.cluster.soak.node_readings import merge_readings, parse
 from railyard.site.site import Site, site_at
@@ -262,7 +262,7 @@ def test_the_counters_of_a_driver_become_bytes_errors_and_signals() -> None:
     nodes = {"n1": parse(texts("n1")), "n2": parse(texts("n2", flaps=True))}
     readings = merge_readings(nodes, {"mlx5_0:1": "mlx5"})
     assert [reading.at_s for reading in readings] == [0.0, 10.0, 20.0, 30.0]
-    first, second = soaked(readings)
+    first, second = soaked_rails(readings)
     assert (first.sent_mb_s, first.received_mb_s, first.changes) == (1000.0, 1000.0, 0)
     assert dict(first.errors) == {"symbol_error": 360.0, "port_xmit_wait (signal)": 36_000.0}
     assert (second.changes, second.first_change_s) == (2, 20.0)
@@ -300,7 +300,7 @@ def test_a_node_that_died_is_not_in_the_last_readings() -> None:
     nodes = {"n1": parse(texts("n1")), "n2": parse(texts("n2", count=2))}
     readings = merge_readings(nodes, {"mlx5_0:1": "mlx5"})
     assert [len(reading.values) for reading in readings] == [2, 2, 1, 1]
-    assert soaked(readings)[1].unread == 2
+    assert soaked_rails(readings)[1].unread == 2
 
 
 def sysfs(folder: Path) -> Path:
@@ -361,7 +361,7 @@ def test_a_rank_says_in_which_folder_a_node_writes(tmp_path: Path) -> None:
 
 def test_what_nodes_write_is_read_on_and_given_once_all_have_it(site: Site, tmp_path: Path) -> None:
     job = plan_soak(site, ("n1", "n2"), "ib", None, 60, 10)
-    written = under_scheduler._Written(tmp_path, job)
+    written = under_scheduler._WrittenLines(tmp_path, job)
     (tmp_path / "readings/3").mkdir(parents=True)
     one, other = tmp_path / "n1.readings", tmp_path / "readings/3/n2.cluster.readings"
     (tmp_path / "loads").mkdir()

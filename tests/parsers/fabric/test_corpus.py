@@ -127,7 +127,7 @@ def test_an_abort_behind_the_last_port_is_a_failure(corpus: Path) -> None:
 
 def test_the_extended_speed_of_an_fdr_port_decides(corpus: Path) -> None:
     (port,) = FABRIC_PARSERS["ibportstate"](text_of(corpus, "ibportstate_fdr_query.txt")).fabric
-    assert (port.speed, port.lane_gbit_s, port.width, port.best_speed, port.degraded) == (
+    assert (port.speed, port.lane_gbit_s, port.width, port.best_speed, port.is_degraded) == (
         *("FDR", 14.0625, "4X", "FDR"),
         False,
     )

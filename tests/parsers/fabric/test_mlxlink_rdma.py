@@ -19,7 +19,7 @@ def read(name: str) -> Parsed:
 
 
 def link(port: PortState) -> tuple[str | None, str | None, float | None, bool | None]:
-    return port.width, port.speed, port.rate, port.degraded
+    return port.width, port.speed, port.rate, port.is_degraded
 
 
 def test_mlxlink_with_counters() -> None:

@@ -7,7 +7,7 @@ import pytest
 from railyard.hardware.ib_counters import ERROR_BITS, OLD_NAMES, is_full
 from railyard.hardware.ib_speeds import LANES, fastest, rate_gbit_s, slower, speed_of_lane, width_of
 from railyard.parsers.fabric.port import Link, Peer, PortState
-from railyard.parsers.fabric.words import guid_of, integer, named, physical_of, state_of
+from railyard.parsers.fabric.words import guid_of, integer, physical_of, split_description, state_of
 
 
 def test_a_link_fills_the_fields_between_kind_and_lid() -> None:
@@ -67,7 +67,7 @@ def test_a_link_is_degraded_below_what_it_could_be(
     port = PortState(
         state=state, width=width, speed=speed, best_width=best[0], best_speed=best[1], best_from="both ends"
     )
-    assert port.degraded is degraded
+    assert port.is_degraded is degraded
 
 
 def test_a_port_without_a_state_is_neither_active_nor_not() -> None:
@@ -116,7 +116,8 @@ def test_values_of_several_forms() -> None:
     assert [guid_of(word) for word in ("0x2c9", "", "node1", "1" * 17)] == ["0x00000000000002c9", None, None, None]
     assert [integer(word) for word in ("0x33bf", "17", "-1", "٣", "9" * 21, "")] == [13247, 17, None, None, None, None]
     assert [
-        named(words) for words in ("vn1 mlx5_0", "o0001 HCA-1", "MF0;x:Y/U1", "MT25408 ConnectX by a vendor", "")
+        split_description(words)
+        for words in ("vn1 mlx5_0", "o0001 HCA-1", "MF0;x:Y/U1", "MT25408 ConnectX by a vendor", "")
     ] == [
         *(("vn1", "mlx5_0"), ("o0001", "HCA-1"), ("MF0;x:Y/U1", None), ("MT25408 ConnectX by a vendor", None)),
         (None, None),

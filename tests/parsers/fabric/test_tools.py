@@ -23,7 +23,7 @@ def read(name: str) -> Parsed:
 
 
 def link(port: PortState) -> tuple[str | None, str | None, float | None, bool | None]:
-    return port.width, port.speed, port.rate, port.degraded
+    return port.width, port.speed, port.rate, port.is_degraded
 
 
 def test_ibstat_names_fdr10_and_knows_the_layer_ib() -> None:

@@ -7,12 +7,12 @@ import pytest
 
 from railyard.parsers.slurm.jobs import (
     FINAL,
-    Ended,
+    JobEnd,
     JobState,
-    blocked,
-    ended,
+    blocked_end,
+    find_end,
     killed_for_memory,
-    lost,
+    lost_end,
     parse_accounting,
     parse_job,
     still_pending,
@@ -42,15 +42,15 @@ def test_a_job_that_ran_to_its_end_has_its_exit_code_and_nodes() -> None:
     assert job("COMPLETED") == JobState("12", "COMPLETED", None, 0, 0, "vn[1-2]", None, 0, "00:02:00")
     failed = job("FAILED", "NonZeroExitCode", "71:0")
     assert (failed.exit_code, failed.signal, failed.is_final) == (71, 0, True)
-    assert ended(job("COMPLETED")) is None
+    assert find_end(job("COMPLETED")) is None
     # The verdict judges its exit code: the scheduler did not end it.
-    assert ended(failed) is None
+    assert find_end(failed) is None
 
 
 def test_a_running_job_has_no_exit_code_yet() -> None:
     running = job("RUNNING")
     assert (running.exit_code, running.signal, running.is_final) == (None, None, False)
-    assert ended(running) is None
+    assert find_end(running) is None
 
 
 @pytest.mark.parametrize(
@@ -71,14 +71,14 @@ def test_what_has_no_job_gives_none(text: str) -> None:
     [
         (
             job("TIMEOUT", "TimeLimit", "0:15"),
-            Ended(
+            JobEnd(
                 "time",
                 "job 12 was killed at its time limit of 00:02:00 on vn[1-2] (the scheduler's reason: TimeLimit)",
             ),
         ),
         (
             job("OUT_OF_MEMORY", "OutOfMemory", "0:125"),
-            Ended(
+            JobEnd(
                 "memory",
                 "job 12 was killed for memory: it used more than it was given on vn[1-2] "
                 "(the scheduler's reason: OutOfMemory)",
@@ -86,16 +86,16 @@ def test_what_has_no_job_gives_none(text: str) -> None:
         ),
         (
             job("PREEMPTED", "None", "0:15"),
-            Ended("preempted", "job 12 was preempted by another job on vn[1-2]"),
+            JobEnd("preempted", "job 12 was preempted by another job on vn[1-2]"),
         ),
-        (job("CANCELLED", "None", "0:15"), Ended("cancelled", "job 12 was cancelled on vn[1-2]")),
+        (job("CANCELLED", "None", "0:15"), JobEnd("cancelled", "job 12 was cancelled on vn[1-2]")),
         (
             job("RUNNING", restarts=1),
-            Ended("requeued", "job 12 was requeued once: what it left may be of two runs"),
+            JobEnd("requeued", "job 12 was requeued once: what it left may be of two runs"),
         ),
         (
             job("PENDING", "BeginTime", restarts=3),
-            Ended(
+            JobEnd(
                 "requeued",
                 "job 12 was requeued 3 times: what it left may be of two runs (the scheduler's reason: BeginTime)",
             ),
@@ -103,19 +103,19 @@ def test_what_has_no_job_gives_none(text: str) -> None:
     ],
     ids=["time", "memory", "preempted", "cancelled", "requeued", "requeued and waiting"],
 )
-def test_what_ended_a_job_is_one_sentence(found: JobState, expected: Ended) -> None:
-    assert ended(found) == expected
+def test_what_ended_a_job_is_one_sentence(found: JobState, expected: JobEnd) -> None:
+    assert find_end(found) == expected
 
 
 def test_the_node_that_died_is_named_and_its_neighbour_is_not() -> None:
     nodes = (NodeState("vn1", "IDLE"), NodeState("vn2", "DOWN*", "Not responding"))
-    assert ended(job("NODE_FAIL", "None", "0:1"), nodes) == Ended(
+    assert find_end(job("NODE_FAIL", "None", "0:1"), nodes) == JobEnd(
         "node", "job 12 was ended because a node died: vn2 is not responding (Not responding)", ("vn2",)
     )
-    assert ended(job("NODE_FAIL", "NodeDown", "0:1", more="FailedNode=vn2 ")) == Ended(
+    assert find_end(job("NODE_FAIL", "NodeDown", "0:1", more="FailedNode=vn2 ")) == JobEnd(
         "node", "job 12 was ended because a node died: vn2 failed", ("vn2",)
     )
-    assert ended(job("NODE_FAIL", "NodeDown", "0:1")) == Ended(
+    assert find_end(job("NODE_FAIL", "NodeDown", "0:1")) == JobEnd(
         "node", "job 12 was ended because a node died: a node of vn[1-2] failed; the scheduler does not say which", ()
     )
 
@@ -143,10 +143,10 @@ BY_KERNEL = "slurmstepd: error: Detected 1 oom_kill event in StepId=2.0. Some of
 )
 def test_a_job_killed_for_memory_says_so_in_its_own_error_output(printed: str, where: str) -> None:
     failed = job("FAILED", "NonZeroExitCode", "137:0")
-    assert ended(failed) is None
+    assert find_end(failed) is None
     sentence = f"job 12 was killed for memory: it used more than it was given {where}"
-    assert killed_for_memory(failed, printed) == Ended("memory", sentence)
-    assert killed_for_memory(job("FAILED", "JobLaunchFailure", "0:9"), printed) == Ended("memory", sentence)
+    assert killed_for_memory(failed, printed) == JobEnd("memory", sentence)
+    assert killed_for_memory(job("FAILED", "JobLaunchFailure", "0:9"), printed) == JobEnd("memory", sentence)
 
 
 @pytest.mark.parametrize(
@@ -164,20 +164,20 @@ def test_a_job_that_was_not_killed_for_memory_is_not_said_to_be(found: JobState,
 
 def test_what_we_ended_ourselves_says_why() -> None:
     waiting = job("PENDING", "Resources")
-    assert still_pending(waiting, 120.0) == Ended(
+    assert still_pending(waiting, 120.0) == JobEnd(
         "pending", "job 12 had not begun after 2 min and was cancelled (the scheduler's reason: Resources)"
     )
-    assert blocked(job("PENDING", "JobHeldAdmin")) == Ended(
+    assert blocked_end(job("PENDING", "JobHeldAdmin")) == JobEnd(
         "pending", "job 12 could not begin and was cancelled (the scheduler's reason: JobHeldAdmin)"
     )
-    assert lost("12", 90.0, "slurm_load_jobs error: Invalid job id specified") == Ended(
+    assert lost_end("12", 90.0, "slurm_load_jobs error: Invalid job id specified") == JobEnd(
         "lost", "the scheduler said nothing about job 12 for 90 s: slurm_load_jobs error: Invalid job id specified"
     )
-    assert lost("12", 180.0, "").sentence == "the scheduler said nothing about job 12 for 3 min: no answer"
+    assert lost_end("12", 180.0, "").sentence == "the scheduler said nothing about job 12 for 3 min: no answer"
 
 
 def test_every_final_state_but_a_plain_end_has_a_sentence() -> None:
-    silent = {state for state in FINAL if ended(job(state)) is None}
+    silent = {state for state in FINAL if find_end(job(state)) is None}
     assert silent == {"COMPLETED", "FAILED"}
 
 

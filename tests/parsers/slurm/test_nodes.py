@@ -5,7 +5,7 @@ The texts are synthetic, in the form of `scontrol -o show nodes` of Slurm 22.05.
 
 import pytest
 
-from railyard.parsers.slurm.nodes import NodeState, how_many, of_system, parse_nodes, untested
+from railyard.parsers.slurm.nodes import NodeState, describe_untested, how_many, of_system, parse_nodes
 
 NODES = (
     "NodeName=vn1 Arch=x86_64 CoresPerSocket=16 CPUAlloc=0 CPUEfctv=16 CPUTot=16 CPULoad=0.40 "
@@ -76,7 +76,7 @@ def test_a_node_that_registered_with_less_runs_no_job(state: str, said: str) -> 
     found = parse_nodes(
         f"NodeName=vn3 State={state} Partitions=all Reason=Low RealMemory [slurm@2026-11-21T18:00:00]\n"
     )
-    assert untested(found) == f"{said} (Low RealMemory)"
+    assert describe_untested(found) == f"{said} (Low RealMemory)"
 
 
 def test_only_an_idle_node_without_a_fault_is_ready() -> None:
@@ -85,8 +85,11 @@ def test_only_an_idle_node_without_a_fault_is_ready() -> None:
 
 
 def test_nodes_that_cannot_be_tested_are_named_with_the_administrators_reason() -> None:
-    assert untested(parse_nodes(NODES)) == "vn2 is drained (bad cable on hsn1); vn3 is not responding (Not responding)"
-    assert untested([node("IDLE"), node("ALLOCATED")]) is None
+    assert (
+        describe_untested(parse_nodes(NODES))
+        == "vn2 is drained (bad cable on hsn1); vn3 is not responding (Not responding)"
+    )
+    assert describe_untested([node("IDLE"), node("ALLOCATED")]) is None
     assert node("ALLOCATED").words == "vn1 is allocated"
 
 
@@ -116,4 +119,4 @@ def test_the_nodes_of_a_system_are_those_of_its_names_partition_and_feature() ->
 
 def test_an_excluded_node_is_not_left_out_in_silence() -> None:
     found = of_system(parse_nodes(NODES), ("vn1", "vn4"), None, None, ("vn4",))
-    assert untested(found) == "vn4 is excluded (by the system's file)"
+    assert describe_untested(found) == "vn4 is excluded (by the system's file)"

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers.slurm.jobs import Ended, ended, parse_job, stuck
+from railyard.parsers.slurm.jobs import JobEnd, find_end, parse_job, stuck_end
 from railyard.parsers.slurm.nodes import parse_nodes
 
 #: Records of jobs that had not ended.
@@ -34,7 +34,7 @@ def test_a_record_is_what_its_name_says(path: Path) -> None:
     assert job.is_final is (path.stem not in UNENDED)
     assert job.is_completing is (path.stem == "completing")
     assert [node.name for node in nodes] == ["vn1", "vn2", "vn3", "vn4"]
-    found = ended(job, nodes)
+    found = find_end(job, nodes)
     kind = "none" if path.stem == "completing" else path.stem.split("-")[0]
     assert ("none" if found is None else found.kind) == kind
     if path.stem == "node":
@@ -49,7 +49,7 @@ def test_the_record_of_a_job_that_is_over_names_the_node_that_keeps_it() -> None
     keeps = [node for node in nodes if node.name == job.nodes]
     assert [node.state for node in keeps] == ["IDLE+COMPLETING"]
     sentence = "job 9 is over, and still COMPLETING after 10 min: not released by vn2"
-    assert stuck(job, 600.0, keeps) == Ended("stuck", sentence, ("vn2",))
+    assert stuck_end(job, 600.0, keeps) == JobEnd("stuck", sentence, ("vn2",))
 
 
 def test_a_job_that_was_suspended_keeps_the_time_of_it_when_it_goes_on_and_when_it_has_ended() -> None:

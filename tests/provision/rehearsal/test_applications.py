@@ -9,7 +9,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics
 from railyard.benchmarks.apps import every_node, hpl_input, milc_input, milc_run, npb_mz_shape, npb_shape
-from railyard.benchmarks.apps.installed import Application
+from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.physics import physics_of
 from railyard.benchmarks.table import micro
 from railyard.parsers import gpcnet, hpcc, hpl, milc, npb, sharing, wrf
@@ -17,7 +17,7 @@ from railyard.parsers.parsed import Parsed
 from railyard.provision.rehearsal import applications
 from railyard.provision.rehearsal.applications import CASE_FILE, Machine, text_of
 from railyard.provision.rehearsal.programs import write_wrf_cases
-from railyard.provision.rehearsal.told import LibraryError
+from railyard.provision.rehearsal.rank_ports import LibraryError
 from railyard.site.site import Site
 from tests.provision.rehearsal.conftest import NODES
 

@@ -46,19 +46,19 @@ def rehearsal(home: Path, system: System) -> Rehearsal:
 @pytest.fixture(scope="module")
 def standing(home: Path, system: System, rehearsal: Rehearsal) -> Iterator[Testbed]:
     """Return the nodes of a rehearsal that is up; the machine may be measured on meanwhile."""
-    sentence = bed.refused()
+    sentence = bed.find_refusal()
     if sentence is not None:
         pytest.skip(sentence)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(lock.HELD_VARIABLE, str(lock.LOCK_FILE))
-        bed.up(rehearsal, system, keep=False)
+        bed.bring_up(rehearsal, system, keep=False)
         found = Testbed.find(home, REHEARSAL)
         assert found is not None
         yield found
-        assert bed.down(home)
+        assert bed.take_down(home)
     assert outermost_processes(found.folder) == []
     assert not found.folder.exists()
-    assert bed.down(home) is False
+    assert bed.take_down(home) is False
 
 
 def run(standing: Testbed, *words: str) -> str:
@@ -137,7 +137,7 @@ def test_the_devices_can_be_laid_without_an_overlay(standing: Testbed) -> None:
 
 def test_another_rehearsal_of_the_same_folder_waits(standing: Testbed, rehearsal: Rehearsal, system: System) -> None:
     with pytest.raises(SetupError) as refused:
-        bed.up(rehearsal, system, keep=False)
+        bed.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == "rehearsal: another one of this site folder is up: wait until it has ended"
     assert standing.is_up()
 
@@ -160,12 +160,12 @@ def test_it_waits_for_no_measurement(
 ) -> None:
     file = tmp_path / "lock"
     monkeypatch.delenv(lock.HELD_VARIABLE, raising=False)
-    monkeypatch.setattr(bed, "refused", lambda: None)
+    monkeypatch.setattr(bed, "find_refusal", lambda: None)
     monkeypatch.setattr(lock.who_measures, "__defaults__", (file,))
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(SetupError) as refused:
-            bed.up(rehearsal, system, keep=False)
+            bed.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
         "rehearsal: another process is measuring on this machine, and a rehearsal would disturb it: wait until it has "
         "ended"
@@ -175,7 +175,7 @@ def test_it_waits_for_no_measurement(
 def test_a_missing_program_is_named(rehearsal: Rehearsal, system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm, "PACKAGES", {"slurmctld-of-nobody": "slurm-wlm"})
     with pytest.raises(SetupError) as refused:
-        bed.up(rehearsal, system, keep=False)
+        bed.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
         "rehearsal: slurmctld-of-nobody is not installed: apt-get install slurm-wlm (Debian's names)"
     )

@@ -8,9 +8,9 @@ import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import nccl
-from railyard.provision.rehearsal import told
+from railyard.provision.rehearsal import rank_ports
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.told import LibraryError, Port, Rank
+from railyard.provision.rehearsal.rank_ports import LibraryError, Port, Rank
 from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
 from tests.provision.rehearsal import conftest
@@ -128,9 +128,9 @@ ETH = Port("eth0", "net")
     ],
 )
 def test_nccl_takes_the_nics_that_its_guide_says(variables: dict[str, str], names: list[str]) -> None:
-    assert [port.name for port in told.take_ports("nccl", variables, (*CARDS, ETH), Rank()).ports] == names
+    assert [port.name for port in rank_ports.take_ports("nccl", variables, (*CARDS, ETH), Rank()).ports] == names
 
 
 def test_nccl_that_was_told_infiniband_ends_where_there_is_none() -> None:
     with pytest.raises(LibraryError, match="Failed to initialize any NET plugin"):
-        told.take_ports("rccl", {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_7:1"}, (*CARDS, ETH), Rank())
+        rank_ports.take_ports("rccl", {"NCCL_NET": "IB", "NCCL_IB_HCA": "=mlx5_7:1"}, (*CARDS, ETH), Rank())

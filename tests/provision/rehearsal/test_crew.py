@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.provision.rehearsal import traffic
-from railyard.provision.rehearsal.asked import parse_words
+from railyard.provision.rehearsal.benchmark_request import parse_words
 from railyard.provision.rehearsal.crew import Crew, Member, ports_of, processors
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.moves import Moves

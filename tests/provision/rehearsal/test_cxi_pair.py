@@ -7,7 +7,7 @@ import pytest
 from railyard.job.client_server import scripts
 from railyard.job.command import ClientAndServer
 from railyard.parsers import cxi, rail_parts
-from railyard.provision.rehearsal.asked import parse_words
+from railyard.provision.rehearsal.benchmark_request import parse_words
 from railyard.site.site import Site, site_at
 from tests.made.sysfs import Tree
 from tests.provision.rehearsal.conftest import Bed

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.rehearsal.faults import GRAMMAR, parse_fault, planted
+from railyard.provision.rehearsal.faults import GRAMMAR, parse_fault, plant_faults
 from railyard.provision.rehearsal.form import Fault, FaultKind
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -51,7 +51,7 @@ def test_every_form_that_a_sentence_shows_is_one(fat: System) -> None:
         for word, name in named.items():
             form = form.replace(word, name)
         shown.append(form)
-    assert {fault.kind for fault in planted(shown, fat, ("gpu1", "gpu2"))} == set(get_args(FaultKind))
+    assert {fault.kind for fault in plant_faults(shown, fat, ("gpu1", "gpu2"))} == set(get_args(FaultKind))
 
 
 @pytest.mark.parametrize(
@@ -79,13 +79,13 @@ def test_each_form_of_a_gpu_plants_its_fault(fat: System, text: str, fault: dict
 )  # fmt: skip
 def test_each_wrong_word_of_a_gpu_has_its_sentence(fat: System, text: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        planted([text], fat, ("gpu1", "gpu2"))
+        plant_faults([text], fat, ("gpu1", "gpu2"))
     assert str(caught.value) == f"--fault {text}: {sentence}"
 
 
 def test_a_gpu_of_a_system_without_any_is_refused(system: System) -> None:
     with pytest.raises(RailyardError) as caught:
-        planted(["gpu=n3:0,dead"], system, NODES)
+        plant_faults(["gpu=n3:0,dead"], system, NODES)
     assert str(caught.value) == '--fault gpu=n3:0,dead: found "n3:0", expected gpus in systems/ndr.yaml, which has none'
 
 
@@ -121,7 +121,7 @@ def test_a_gpu_of_a_system_without_any_is_refused(system: System) -> None:
 )  # fmt: skip
 def test_each_wrong_word_has_its_sentence(system: System, text: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        planted([text], system, NODES)
+        plant_faults([text], system, NODES)
     assert str(caught.value) == f"--fault {text}: {sentence}"
 
 
@@ -132,7 +132,7 @@ def test_a_leaf_switch_whose_nodes_do_not_stand_is_refused(system: System) -> No
 
 def test_a_fault_is_planted_once(system: System) -> None:
     with pytest.raises(RailyardError, match="found this fault for the second time, expected each fault once"):
-        planted(["fallback=tcp", "fallback=tcp"], system, NODES)
+        plant_faults(["fallback=tcp", "fallback=tcp"], system, NODES)
 
 
 def test_a_device_of_two_ports_is_asked_for_its_port(system: System) -> None:

@@ -9,7 +9,7 @@ from railyard.base.paths import REHEARSAL_VARIABLE, REPLAY_VARIABLE, runs_folder
 from railyard.provision.rehearsal.form import Fault, Rehearsal, current, read
 from railyard.rfm.settings import build
 from railyard.site.systems.load import load_system, load_systems
-from railyard.site.systems.rehearsed import NO_STAND_IN, Rehearsed
+from railyard.site.systems.rehearsed_system import NO_STAND_IN, RehearsedSystem
 
 SITE = Path(__file__).parents[2] / "sites/rehearsed"
 ROOT = SITE.parents[2]
@@ -75,7 +75,7 @@ def test_the_site_is_read_as_it_is_rehearsed(rehearsal: Rehearsal) -> None:
 def test_a_relative_prefix_lies_in_the_site(rehearsal: Rehearsal) -> None:
     system = load_system(SITE / "systems/ndr.yaml")
     entry = system.stacks["verbs"].model_copy(update={"prefix": "sw/x", "env": {"A": "{prefix}/lib"}})
-    again = Rehearsed("ndr", ("n1",), {}, {}, {}).of(system.model_copy(update={"stacks": {"verbs": entry}}))
+    again = RehearsedSystem("ndr", ("n1",), {}, {}, {}).of(system.model_copy(update={"stacks": {"verbs": entry}}))
     assert again.stacks["verbs"].environment(Path("/home/me")) == {"A": "/home/me/sw/x/lib"}
 
 

@@ -34,8 +34,8 @@ def rehearsal(tmp_path: Path) -> Rehearsal:
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was asked of a bed that does nothing."""
     made: list[str] = []
-    monkeypatch.setattr(bed, "up", lambda rehearsal, system, keep: made.append("up, to stay" if keep else "up"))
-    monkeypatch.setattr(bed, "down", lambda home: made.append("down"))
+    monkeypatch.setattr(bed, "bring_up", lambda rehearsal, system, keep: made.append("up, to stay" if keep else "up"))
+    monkeypatch.setattr(bed, "take_down", lambda home: made.append("down"))
     monkeypatch.setattr(bed, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"})
     monkeypatch.setenv("PATH", "/usr/bin")
     monkeypatch.delenv("SLURM_CONF", raising=False)
@@ -76,7 +76,7 @@ def test_what_did_not_come_up_is_not_taken_down(
     def refuse(rehearsal: Rehearsal, system: System, keep: bool) -> None:
         raise SetupError("another one is up")
 
-    monkeypatch.setattr(bed, "up", refuse)
+    monkeypatch.setattr(bed, "bring_up", refuse)
     with pytest.raises(SetupError), lifecycle.standing(rehearsal, system, keep=False, echo=print):
         pass
     assert calls == []

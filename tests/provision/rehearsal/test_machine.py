@@ -6,14 +6,14 @@ import pytest
 
 from railyard.cluster.detect.processors import processors_of
 from railyard.cluster.detect.source import Folder
-from railyard.provision.rehearsal.machine import Machine, assumed, machine_of
+from railyard.provision.rehearsal.machine import Machine, assumptions, machine_of
 from tests.made.rehearsed import site
 
 TWO_THREADS = Machine(2, 56, 2, 500 << 30)
 
 
 def test_the_first_threads_of_all_cores_come_before_the_second() -> None:
-    assert [TWO_THREADS.near(socket) for socket in (0, 1)] == ["0-55,112-167", "56-111,168-223"]
+    assert [TWO_THREADS.processors_near(socket) for socket in (0, 1)] == ["0-55,112-167", "56-111,168-223"]
     assert TWO_THREADS.processors == 224
     files = TWO_THREADS.files()
     assert files["cpu/cpu60/topology/thread_siblings_list"] == "60,172"
@@ -61,18 +61,18 @@ def test_sockets_are_assumed_where_cores_can_be_halved(tmp_path: Path, cores: st
 def test_stated_sockets_are_the_nodes(tmp_path: Path, sockets: int, near: str) -> None:
     stated = site(tmp_path, ("cores: 112", f"cores: 112, sockets: {sockets}"))
     machine = machine_of(stated)
-    assert (machine.sockets, machine.cores, machine.near(min(1, sockets - 1))) == (sockets, 112, near)
-    assert list(assumed(stated)) == ["the file does not say how many threads a core has: each core has one"]
+    assert (machine.sockets, machine.cores, machine.processors_near(min(1, sockets - 1))) == (sockets, 112, near)
+    assert list(assumptions(stated)) == ["the file does not say how many threads a core has: each core has one"]
     whole = site(tmp_path, ("cores: 112", f"cores: 112, sockets: {sockets}, threads_per_core: 2"))
-    assert list(assumed(whole)) == []
+    assert list(assumptions(whole)) == []
 
 
 def test_what_is_assumed_is_said(tmp_path: Path) -> None:
     bare = site(tmp_path, ("  hardware: {cores: 112, memory: 500G, base_ghz: 2.0, turbo_ghz: 3.8}\n", ""))
-    assert list(assumed(bare)) == [
+    assert list(assumptions(bare)) == [
         "the file has no nodes.hardware: each node has 2 sockets of 16 cores, one thread per core, and 64 GiB"
     ]
-    assert list(assumed(site(tmp_path))) == [
+    assert list(assumptions(site(tmp_path))) == [
         "the file does not say how a node's cores are spread over sockets: each node has 2 sockets of 56 cores, "
         "one thread per core"
     ]

@@ -92,8 +92,8 @@ entries:
 
 
 def test_a_slow_rail_costs_large_messages_and_not_the_start() -> None:
-    assert model.slowed((1.0, 101.0), (0.5, 0.5), 0.0, 1.0) == (1.0, 201.0)
-    assert model.slowed((100.0,), (0.5,), 0.3, 0.3) == pytest.approx((200.0,))
+    assert model.slow_times((1.0, 101.0), (0.5, 0.5), 0.0, 1.0) == (1.0, 201.0)
+    assert model.slow_times((100.0,), (0.5,), 0.3, 0.3) == pytest.approx((200.0,))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from railyard.job.client_server import scripts
 from railyard.job.command import ClientAndServer
 from railyard.parsers import perftest, rail_parts
 from railyard.parsers.parsed import Parsed
-from railyard.provision.rehearsal.asked import parse_words
+from railyard.provision.rehearsal.benchmark_request import parse_words
 from railyard.provision.rehearsal.form import Fault
 from tests.made.sysfs import Tree, write
 from tests.provision.rehearsal.conftest import Bed, Ran

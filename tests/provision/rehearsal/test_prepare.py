@@ -9,7 +9,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.provision.rehearsal import nodes, programs
 from railyard.provision.rehearsal.form import read
-from railyard.provision.rehearsal.prepare import left_out_of, prepared
+from railyard.provision.rehearsal.prepare import left_out_of, prepare_rehearsal
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import System
 from railyard.site.systems.stack_entry import SpackStack
@@ -37,8 +37,8 @@ def changed(site: Site, **fields: object) -> Site:
 
 
 def test_it_is_kept_with_its_nodes_faults_and_stand_ins(site: Site) -> None:
-    made = prepared(site, ["rail=n9:mlx5_1,share=0.5"], 4)
-    assert (made.system, len(made.nodes), made.planted) == ("ndr", 4, "rail=n9:mlx5_1,share=0.5")
+    made = prepare_rehearsal(site, ["rail=n9:mlx5_1,share=0.5"], 4)
+    assert (made.system, len(made.nodes), made.planted_words) == ("ndr", 4, "rail=n9:mlx5_1,share=0.5")
     assert "n9" in made.nodes and made.programs == THERE
     assert Path(made.folder) == site.home / ".railyard/rehearsal"
     assert read(Path(made.folder)) == made
@@ -47,13 +47,13 @@ def test_it_is_kept_with_its_nodes_faults_and_stand_ins(site: Site) -> None:
 def test_what_stood_there_before_is_gone(site: Site) -> None:
     old = site.home / ".railyard/rehearsal/old"
     old.mkdir(parents=True)
-    prepared(site, [], None)
+    prepare_rehearsal(site, [], None)
     assert not old.exists()
 
 
 def test_a_wrong_fault_is_refused_before_anything_is_written(site: Site) -> None:
     with pytest.raises(RailyardError, match='--fault node=n77,dies: found no node "n77"'):
-        prepared(site, ["node=n77,dies"], None)
+        prepare_rehearsal(site, ["node=n77,dies"], None)
     assert not (site.home / ".railyard").exists()
 
 
@@ -70,7 +70,7 @@ def test_a_wrong_fault_is_refused_before_anything_is_written(site: Site) -> None
 )
 def test_a_system_that_cannot_be_rehearsed_is_refused(site: Site, fields: dict[str, object], sentence: str) -> None:
     with pytest.raises(RailyardError, match=sentence):
-        prepared(changed(site, **fields), [], None)
+        prepare_rehearsal(changed(site, **fields), [], None)
 
 
 def left(site: Site, there: dict[str, dict[str, str]] = THERE) -> list[str]:
@@ -118,5 +118,5 @@ def test_what_spack_would_build_is_not_built(site: Site) -> None:
 
 def test_the_system_is_not_changed(site: Site) -> None:
     before: System = site.system
-    prepared(site, [], None)
+    prepare_rehearsal(site, [], None)
     assert site.system is before

@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 from railyard.benchmarks.table import micro
-from railyard.provision.installed import has_text, installed
+from railyard.provision.installed_stack import find_stack, has_text
 from railyard.provision.rehearsal.programs import names
 from railyard.rfm.checks.osu import FLOATS, VALIDATION_OPTION
 from railyard.site.site import Site
@@ -12,7 +12,7 @@ from tests.provision.rehearsal.conftest import Bed
 
 
 def test_each_program_is_found_where_a_check_looks_for_it(bed: Bed) -> None:
-    there = installed(bed.site, "openmpi")
+    there = find_stack(bed.site, "openmpi")
     for tool, asked in {
         "osu": ("osu_bw", "osu_allreduce", "osu_init", "osu_put_bw", "osu_multi_lat", "osu_barrier"),
         "npb": ("ft.A.x", "ft.C.x", "ep.C.x"),
@@ -24,7 +24,7 @@ def test_each_program_is_found_where_a_check_looks_for_it(bed: Bed) -> None:
         for program in asked:
             path = Path(there.executable(tool, program))
             assert path.is_file() and path.stat().st_mode & 0o111, path
-    verbs = installed(bed.site, "verbs")
+    verbs = find_stack(bed.site, "verbs")
     for key in (key for key in micro.BENCHMARKS if key.startswith("perftest/ib_")):
         assert Path(verbs.executable("perftest", key.split("/")[1])).is_file()
 

@@ -20,7 +20,7 @@ from railyard.job.node_facts import node_script
 from railyard.job.node_facts import parse as facts_of_node
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.machine import machine_of
-from railyard.provision.rehearsal.sysfs import FIRST, STAMP, assumed, node_tree, port_rate, rail_name
+from railyard.provision.rehearsal.sysfs import FIRST, STAMP, assumptions, node_tree, port_rate, rail_name
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
 from tests.made.rehearsed import site
@@ -247,8 +247,8 @@ def test_two_devices_of_one_card_are_its_functions(tmp_path: Path) -> None:
 
 def test_what_is_shown_otherwise_is_said(tmp_path: Path) -> None:
     systems = load_systems(SYSTEMS)
-    assert list(assumed(site(tmp_path))) == []
-    assert "mlx4_0:1 is a rail of qdr and of fdr: its port shows the link of qdr, ib-qdr" in assumed(
+    assert list(assumptions(site(tmp_path))) == []
+    assert "mlx4_0:1 is a rail of qdr and of fdr: its port shows the link of qdr, ib-qdr" in assumptions(
         systems["dual-rail-qdr"]
     )
-    assert "the rate of sci is not known: its ports show 2.5 Gbit/s" in assumed(systems["survey-2004"])
+    assert "the rate of sci is not known: its ports show 2.5 Gbit/s" in assumptions(systems["survey-2004"])

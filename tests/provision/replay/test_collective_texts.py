@@ -5,7 +5,7 @@ import pytest
 from railyard.benchmarks.table.nccl import CHECKED
 from railyard.parsers import nccl
 from railyard.provision.replay.index import content_of, folder_of, read_index
-from railyard.provision.replay.texts import Made, text_of
+from railyard.provision.replay.texts import OutputPlan, text_of
 from railyard.site.site import site_at
 from tests.conftest import ROOT
 
@@ -16,7 +16,7 @@ RATES = {1 << 29: 356_010.0, 1 << 30: 365_900.0}
 @pytest.mark.parametrize(("ranks", "a_node"), [(96, 8), (2, 1)])
 def test_what_is_printed_is_read_back(collective: str, ranks: int, a_node: int) -> None:
     times = tuple(size / rate for size, rate in RATES.items())
-    made = Made(f"nccl/{collective}_perf", tuple(RATES), times, "made up", ranks=ranks, ranks_per_node=a_node)
+    made = OutputPlan(f"nccl/{collective}_perf", tuple(RATES), times, "made up", ranks=ranks, ranks_per_node=a_node)
     parsed = nccl.parse(text_of(made))
     (table,) = parsed.tables
     assert parsed.failures == () and table.complete
@@ -27,7 +27,7 @@ def test_what_is_printed_is_read_back(collective: str, ranks: int, a_node: int) 
 
 
 def test_a_row_of_seconds_keeps_its_columns_apart() -> None:
-    made = Made("nccl/all_reduce_perf", (8 << 30,), ((8 << 30) / 4180.0,), "made up", ranks=4, ranks_per_node=1)
+    made = OutputPlan("nccl/all_reduce_perf", (8 << 30,), ((8 << 30) / 4180.0,), "made up", ranks=4, ranks_per_node=1)
     parsed = nccl.parse(text_of(made))
     assert parsed.failures == ()
     assert parsed.tables[0].column("busbw") == pytest.approx((4180.0,))

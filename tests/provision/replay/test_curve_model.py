@@ -10,26 +10,26 @@ EDR = MessageTime(0.8, 12400.0, ((1, 0.80), (4, 0.80), (4096, 2.75)))
 
 
 def test_every_point_is_met() -> None:
-    assert [EDR.at(size) for size in (1, 4, 4096)] == [0.80, 0.80, 2.75]
+    assert [EDR.time_at(size) for size in (1, 4, 4096)] == [0.80, 0.80, 2.75]
 
 
 def test_between_two_points_the_time_is_linear_in_the_size() -> None:
-    assert EDR.at(2050) == pytest.approx((0.80 + 2.75) / 2)
+    assert EDR.time_at(2050) == pytest.approx((0.80 + 2.75) / 2)
 
 
 def test_beyond_the_last_point_a_byte_costs_what_the_bandwidth_says_and_rendezvous_one_more_start() -> None:
-    eager = EDR.at(RENDEZVOUS_FROM_BYTES - 1)
+    eager = EDR.time_at(RENDEZVOUS_FROM_BYTES - 1)
     assert eager == pytest.approx(2.75 + (RENDEZVOUS_FROM_BYTES - 1 - 4096) / 12400)
-    assert EDR.at(RENDEZVOUS_FROM_BYTES) - eager == pytest.approx(0.8 + 1 / 12400)
+    assert EDR.time_at(RENDEZVOUS_FROM_BYTES) - eager == pytest.approx(0.8 + 1 / 12400)
 
 
 def test_without_points_it_is_hockneys_line() -> None:
-    assert MessageTime(2.0, 1000.0, ()).at(8000) == pytest.approx(10.0)
+    assert MessageTime(2.0, 1000.0, ()).time_at(8000) == pytest.approx(10.0)
 
 
 def test_a_rate_is_never_above_the_most() -> None:
     held = MessageTime(0.1, 20000.0, ((65536, 10.0),), most_mb_s=6553.6)
-    assert held.at(4 << 20) == (4 << 20) / 6553.6
+    assert held.time_at(4 << 20) == (4 << 20) / 6553.6
 
 
 @pytest.mark.parametrize(
@@ -57,5 +57,5 @@ def test_any_points_are_met_and_every_time_is_above_0(
     start: float, bandwidth: float, points: dict[int, float], size: int
 ) -> None:
     model = MessageTime(start, bandwidth, tuple(sorted(points.items())))
-    assert {at: model.at(at) for at in points} == points
-    assert model.at(size) > 0
+    assert {at: model.time_at(at) for at in points} == points
+    assert model.time_at(size) > 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
-from railyard.provision.replay.form import Played, file_of
+from railyard.provision.replay.form import PlayedTest, file_of
 from railyard.provision.replay.index import (
     folder_of,
     match_index,
@@ -83,7 +83,7 @@ def test_one_that_is_missing_is_said_where_the_index_lists_it(folder: Path) -> N
 
 def test_a_test_without_a_recording_is_said(folder: Path) -> None:
     found = match_index(folder, TestId("fdr", "hpcx", 2, "osu/osu_bw", "OsuBandwidth"), b"")
-    assert found == Played(
+    assert found == PlayedTest(
         None,
         "recordings/somewhere: found no recording of OsuBandwidth (osu/osu_bw) with hpcx over 2 rails of fdr, expected "
         "one; record a run of it, or switch it off in systems/somewhere.yaml (disabled) with the reason",

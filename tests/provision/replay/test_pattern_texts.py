@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.installed import Application
+from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.apps.installed_output import parse
 from railyard.provision.replay.pattern_texts import text_of
 

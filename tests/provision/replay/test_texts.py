@@ -5,7 +5,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics, moved_bytes
 from railyard.parsers import PARSERS
-from railyard.provision.replay.texts import Made, text_of
+from railyard.provision.replay.texts import OutputPlan, text_of
 
 SIZES = tuple(1 << power for power in range(2, 23))
 TIMES = tuple(1.5 + size / 6000 for size in SIZES)
@@ -32,7 +32,7 @@ KEYS = [
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_parser_reads_the_curve_that_was_printed(key: str) -> None:
-    parsed = PARSERS[key.partition("/")[0]](text_of(Made(key, SIZES, TIMES, SENTENCE)))
+    parsed = PARSERS[key.partition("/")[0]](text_of(OutputPlan(key, SIZES, TIMES, SENTENCE)))
     assert parsed.failures == ()
     (table,) = parsed.tables
     assert table.complete
@@ -51,19 +51,19 @@ def test_the_parser_reads_the_curve_that_was_printed(key: str) -> None:
 
 @pytest.mark.parametrize("key", KEYS)
 def test_the_output_says_that_it_is_made_and_from_what(key: str) -> None:
-    text = text_of(Made(key, SIZES, TIMES, SENTENCE))
+    text = text_of(OutputPlan(key, SIZES, TIMES, SENTENCE))
     assert text.splitlines().count(f"# {SENTENCE}") == 1
-    assert text == text_of(Made(key, SIZES, TIMES, SENTENCE))
+    assert text == text_of(OutputPlan(key, SIZES, TIMES, SENTENCE))
 
 
 @pytest.mark.parametrize("key", ["imb/PingPong", "osu/osu_bw"])
 def test_as_many_tables_are_printed_as_passes_are_made(key: str) -> None:
-    parsed = PARSERS[key.partition("/")[0]](text_of(Made(key, SIZES, TIMES, SENTENCE, passes=3)))
+    parsed = PARSERS[key.partition("/")[0]](text_of(OutputPlan(key, SIZES, TIMES, SENTENCE, passes=3)))
     assert [table.rows for table in parsed.tables] == [parsed.tables[0].rows] * 3
 
 
 def test_pairs_of_ranks_are_summed() -> None:
-    (table,) = PARSERS["osu"](text_of(Made("osu/osu_mbw_mr", SIZES, TIMES, SENTENCE, ranks=8))).tables
+    (table,) = PARSERS["osu"](text_of(OutputPlan("osu/osu_mbw_mr", SIZES, TIMES, SENTENCE, ranks=8))).tables
     assert (moved_bytes.pairs_of(table, "osu/osu_mbw_mr"), table.context["pairs"]) == (4, 4)
     assert table.column("bandwidth")[-1] == pytest.approx(4 * SIZES[-1] / TIMES[-1], rel=1e-4)
 
@@ -88,28 +88,30 @@ def test_pairs_of_ranks_are_summed() -> None:
 )
 def test_a_text_that_is_not_known_is_refused(key: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as refused:
-        text_of(Made(key, SIZES, TIMES, SENTENCE))
+        text_of(OutputPlan(key, SIZES, TIMES, SENTENCE))
     assert str(refused.value) == sentence
 
 
 def test_a_run_prints_the_repetitions_that_it_was_told_and_osus_own_check() -> None:
     counts = tuple(range(1, len(SIZES) + 1))
     for key in ("imb/PingPong", "netpipe/stream", "perftest/ib_write_bw", "perftest/ib_write_lat"):
-        (table,) = PARSERS[key.partition("/")[0]](text_of(Made(key, SIZES, TIMES, SENTENCE, repetitions=counts))).tables
+        (table,) = PARSERS[key.partition("/")[0]](
+            text_of(OutputPlan(key, SIZES, TIMES, SENTENCE, repetitions=counts))
+        ).tables
         assert moved_bytes.repetitions_of(table, None) == counts
-    made = Made("osu/osu_mbw_mr", SIZES, TIMES, SENTENCE, window=16, validated=True)
+    made = OutputPlan("osu/osu_mbw_mr", SIZES, TIMES, SENTENCE, window=16, validated=True)
     (table,) = PARSERS["osu"](text_of(made)).tables
     assert (set(table.column("validation")), table.context["window"]) == ({True}, 16)
 
 
 @pytest.mark.parametrize("key", ["osu/osu_barrier", "osu/osu_init"])
 def test_what_has_no_sizes(key: str) -> None:
-    parsed = PARSERS["osu"](text_of(Made(key, (0,), (2000.0,), SENTENCE, ranks=4)))
+    parsed = PARSERS["osu"](text_of(OutputPlan(key, (0,), (2000.0,), SENTENCE, ranks=4)))
     (table,) = parsed.tables
     assert (table.complete, parsed.failures, len(table.rows)) == (True, (), 1)
 
 
 def test_iperf3_moves_what_it_was_told() -> None:
-    made = Made("iperf3/iperf3", (131072,), (131072 / 1000,), SENTENCE, amount_bytes=3_000_000_000)
+    made = OutputPlan("iperf3/iperf3", (131072,), (131072 / 1000,), SENTENCE, amount_bytes=3_000_000_000)
     (table,) = PARSERS["iperf3"](text_of(made)).tables
     assert (table.context["bytes_sent"], table.context["bytes_received"]) == (3_000_000_000, 3_000_000_000)

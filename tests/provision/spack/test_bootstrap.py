@@ -209,7 +209,7 @@ def solver(tmp_path: Path, sources: MadeSources, monkeypatch: pytest.MonkeyPatch
     lock = tmp_path / "shipped" / bootstrap.SOLVER_LOCK
     lock.parent.mkdir(parents=True)
     lock.write_text(locked(wheel), encoding="utf-8")
-    monkeypatch.setattr(bootstrap, "shipped", lambda: tmp_path / "shipped")
+    monkeypatch.setattr(bootstrap, "find_shipped", lambda: tmp_path / "shipped")
     monkeypatch.delenv(program.PYTHON_VARIABLE)
     return sources
 

@@ -10,7 +10,7 @@ import pytest
 
 from railyard.cli.main import main
 from railyard.provision.spack import detect
-from railyard.provision.spack.seen import Seen
+from railyard.provision.spack.program_versions import FoundProgram
 from tests.made.spack_site import MadeSite
 
 
@@ -194,7 +194,7 @@ def test_cache_push(site: MadeSite, say: Say, tmp_path: Path) -> None:
 
 
 def test_detect(site: MadeSite, say: Say, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect, "seen_packages", lambda: (Seen("openmpi", "4.1.4", "/usr"),))
+    monkeypatch.setattr(detect, "seen_packages", lambda: (FoundProgram("openmpi", "4.1.4", "/usr"),))
     path = site.home / "systems/spack/made.yaml"
     assert say("detect", "--system", "made")[2] == (
         f"railyard: {path}: found an overlay already, expected none, or --replace; --print shows what would be "

@@ -7,8 +7,8 @@ import yaml
 
 from railyard.base.errors import InputError
 from railyard.provision.spack import calls, detect
-from railyard.provision.spack.detect import Found
-from railyard.provision.spack.seen import Seen
+from railyard.provision.spack.detect import DetectedPackages
+from railyard.provision.spack.program_versions import FoundProgram
 from tests.made.spack_site import MadeSite
 
 OPENMPI = {"externals": [{"spec": "openmpi@4.1.4 +fortran", "prefix": "/usr"}]}
@@ -39,14 +39,19 @@ def test_the_traps(packages: dict[str, Any], sentences: tuple[str, ...]) -> None
 
 def test_what_spack_passes_over_is_added_once() -> None:
     found = detect.with_seen(
-        {"mpich": MPICH}, (Seen("openmpi", "4.1.4", "/usr"), Seen("mpich", "4.0.2", "/usr"), Seen("mpich", "5", "/opt"))
+        {"mpich": MPICH},
+        (
+            FoundProgram("openmpi", "4.1.4", "/usr"),
+            FoundProgram("mpich", "4.0.2", "/usr"),
+            FoundProgram("mpich", "5", "/opt"),
+        ),
     )
     assert found["openmpi"] == {"externals": [{"spec": "openmpi@4.1.4", "prefix": "/usr"}]}
     assert [each["prefix"] for each in found["mpich"]["externals"]] == ["/usr", "/opt"]
 
 
 def test_what_the_fake_finds_becomes_an_overlay(site: MadeSite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(detect, "seen_packages", lambda: (Seen("openmpi", "4.1.4", "/usr"),))
+    monkeypatch.setattr(detect, "seen_packages", lambda: (FoundProgram("openmpi", "4.1.4", "/usr"),))
     site.behave(
         externals={"perl": {"externals": [{"spec": "perl@5.36", "prefix": "/usr"}]}, "mpich": MPICH, "gcc": {
             "externals": [{"spec": "gcc@12.2.0 languages='c,c++,fortran'", "prefix": "/usr"}]}}
@@ -64,7 +69,7 @@ def test_what_the_fake_finds_becomes_an_overlay(site: MadeSite, monkeypatch: pyt
 
 def test_an_overlay_that_is_there_is_kept(site: MadeSite) -> None:
     path = site.home / "systems/spack/made.yaml"
-    text = detect.overlay_text("made", Found({"mpich": MPICH}, ()))
+    text = detect.overlay_text("made", DetectedPackages({"mpich": MPICH}, ()))
     with pytest.raises(InputError) as error:
         detect.write(path, text, replace=False)
     assert str(error.value) == (

@@ -10,7 +10,7 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.provision.spack import locks
 from railyard.provision.spack.build import ensure
-from railyard.provision.spack.lock_fit import committed
+from railyard.provision.spack.lock_fit import read_committed
 from tests.made.spack_site import MadeSite
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "spack" / "openmpi.lock"
@@ -26,7 +26,7 @@ def test_a_real_lock() -> None:
     assert lock.spack == "1.2.0.dev0"
     assert lock.mpi is not None
     assert (lock.mpi.short, lock.mpi.provides) == ("openmpi@4.1.4 /u7mm5bd", ("mpi",))
-    npb = lock.named("npb")
+    npb = lock.find_spec("npb")
     assert npb is not None
     assert (npb.version, npb.target, npb.compiler, npb.external) == ("3.4.3", "x86_64_v3", "gcc@12.2.0", None)
     assert (npb.variants["implementation"], npb.variants["classes"]) == ("mpi", ["S", "W"])
@@ -103,8 +103,8 @@ def test_a_lock_that_fits_is_the_input(site: MadeSite, lock: Any) -> None:
 
 
 def short(site: MadeSite, name: str) -> str:
-    found = committed(site.request().sources())
-    spec = found.named(name) if found is not None else None
+    found = read_committed(site.request().sources())
+    spec = found.find_spec(name) if found is not None else None
     assert spec is not None
     return spec.short
 
@@ -188,10 +188,10 @@ def test_a_root_too_many(site: MadeSite, lock: Any) -> None:
 
 def test_what_only_spack_can_decide_is_left_to_it(site: MadeSite, lock: Any) -> None:
     site.edit("spack_envs/common/definitions.yaml", "env.get(", "platform == env.get(")
-    assert committed(site.request().sources()) is not None
+    assert read_committed(site.request().sources()) is not None
 
 
 def test_a_remark_or_a_preference_makes_no_lock_old(site: MadeSite, lock: Any) -> None:
     site.edit("spack_envs/common/packages.yaml", "# Versions", "# All versions")
     site.edit("systems/spack/made.yaml", "  openmpi:\n", "  hwloc: {prefer: ['@2.9']}\n  openmpi:\n")
-    assert committed(site.request().sources()) is not None
+    assert read_committed(site.request().sources()) is not None

@@ -21,7 +21,7 @@ def lock() -> Lock:
 
 
 def named(name: str) -> Spec:
-    found = lock().named(name)
+    found = lock().find_spec(name)
     assert found is not None
     return found
 

@@ -64,7 +64,7 @@ def open_home() -> Iterator[Path]:
         os.chown(folder, ORDINARY_USER, ORDINARY_USER)
     folder.chmod(0o777)
     yield folder
-    Testbed(folder).down()
+    Testbed(folder).take_down()
     shutil.rmtree(folder)
 
 

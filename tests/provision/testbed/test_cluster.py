@@ -15,7 +15,7 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.faults import Degradation
-from railyard.provision.testbed.processes import Process, inside, outermost_processes, process
+from railyard.provision.testbed.processes import Process, find_inside, outermost_processes, process
 from railyard.provision.testbed.spec import TestbedSpec
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -103,7 +103,7 @@ def test_a_folder_that_a_node_has_not_is_said(bed: Testbed) -> None:
 
 def test_a_home_that_no_node_would_see_is_refused() -> None:
     with pytest.raises(SetupError) as caught:
-        Testbed(Path("/run/somewhere")).up()
+        Testbed(Path("/run/somewhere")).bring_up()
     assert str(caught.value) == (
         "testbed: /run/somewhere/.railyard/testbed is below /run, and each node has its own: move the clone"
     )
@@ -133,7 +133,7 @@ def test_a_timeout_ends_the_command_too(bed: Testbed) -> None:
 def commands(bed: Testbed) -> list[str]:
     """Return the words of every process of the cluster; one that ends meanwhile has none."""
     found = []
-    for member in inside(bed.state().first).values():
+    for member in find_inside(bed.state().first).values():
         with contextlib.suppress(OSError):
             found.append(Path(f"/proc/{member.pid}/cmdline").read_text().replace("\0", " ").strip())
     return found
@@ -302,7 +302,7 @@ def test_orphans_are_reaped(bed: Testbed) -> None:
     bed.sweep()
     bed.exec("vn2", ["sh", "-c", "sleep 0.01 &"])
     held = {*outermost_processes(bed.folder), *(node.holder for node in bed.state().nodes)}
-    wait_for(lambda: set(inside(bed.state().first).values()) <= held, "the end of the orphan")
+    wait_for(lambda: set(find_inside(bed.state().first).values()) <= held, "the end of the orphan")
 
 
 # --- up and down
@@ -313,10 +313,10 @@ def test_up_and_down_twice(small: TestbedSpec, user_words: list[str], open_home:
         "import sys; from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
         "from railyard.provision.testbed.spec import Network, TestbedSpec;"
         f"bed = Testbed(Path({str(open_home)!r}), {small!r});"
-        "print(bed.up(), bed.up(), bed.exec('beta', ['hostname']).stdout.strip(), len(bed.status()));"
+        "print(bed.bring_up(), bed.bring_up(), bed.exec('beta', ['hostname']).stdout.strip(), len(bed.status()));"
         "print(bed.degrade('beta', 'hsn0', 'slow', 40), bed.degrade('alpha', 'hsn0', 'unplugged'), len(bed.restore()));"
         "print(bed.exec('alpha', [str(bed.agent), 'beta-hsn0', 'hostname; exit 4']).returncode, bed.sweep());"
-        "print(bed.down(), bed.down(), bed.is_up())"
+        "print(bed.take_down(), bed.take_down(), bed.is_up())"
     )
     done = subprocess.run([*user_words, sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert (done.stdout, done.stderr) == (
@@ -332,14 +332,14 @@ def test_two_homes_do_not_disturb_each_other(small: TestbedSpec, namespaces: Non
         assert all(rail.carrier for rail in two.status())
         send(two, "alpha", "beta", "beta-hsn0")
         assert carried(one, "alpha")["hsn0"] == (0, 0)
-        one.down()
+        one.take_down()
         assert two.exec("alpha", ["hostname"]).stdout == "alpha\n"
 
 
 def test_another_spec_on_a_running_one_is_refused(small: TestbedSpec, namespaces: None, tmp_path: Path) -> None:
     with Testbed(tmp_path, small) as running:
         with pytest.raises(SetupError) as caught:
-            Testbed(tmp_path).up()
+            Testbed(tmp_path).bring_up()
         assert str(caught.value) == (
             "testbed: it is already up with other nodes, networks or rates: run 'railyard testbed down' first"
         )
@@ -356,10 +356,10 @@ def test_killing_either_outer_process_ends_everything(
     small: TestbedSpec, namespaces: None, tmp_path: Path, victim: str
 ) -> None:
     bed = Testbed(tmp_path, small)
-    bed.up()
+    bed.bring_up()
     state = bed.state()
     subprocess.run([bed.enter, "beta", "--", "sh", "-c", "setsid sleep 983 >/dev/null 2>&1 &"], check=True)
-    members = list(inside(state.first).values())
+    members = list(find_inside(state.first).values())
     assert len(members) >= 4
     os.kill(getattr(state, victim).pid, signal.SIGKILL)
     wait_for(lambda: not any(member.is_alive() for member in members), "the end of all")
@@ -369,19 +369,19 @@ def test_killing_either_outer_process_ends_everything(
         2,
         "railyard testbed: the virtual cluster is not up: run 'railyard testbed up'\n",
     )
-    assert bed.up(), "a dead testbed was taken for a running one"
-    assert bed.down()
+    assert bed.bring_up(), "a dead testbed was taken for a running one"
+    assert bed.take_down()
 
 
 def test_a_state_file_whose_pids_were_given_to_others_is_recognised(
     small: TestbedSpec, namespaces: None, tmp_path: Path
 ) -> None:
     bed = Testbed(tmp_path, small)
-    bed.up()
+    bed.bring_up()
     file = bed.folder / "state.json"
     stale = json.loads(file.read_text())
     nodes = (bed.folder / "nodes").read_text()
-    bed.down()
+    bed.take_down()
     # The pid lives, but it is this test's process, which started at another time.
     for entry in (stale["keeper"], stale["first"], *(node["holder"] for node in stale["nodes"])):
         entry["pid"] = os.getpid()
@@ -394,18 +394,18 @@ def test_a_state_file_whose_pids_were_given_to_others_is_recognised(
     )
     assert not bed.is_up()
     assert subprocess.run([bed.enter, "beta", "--", "true"], capture_output=True).returncode == 2
-    assert not bed.down()
+    assert not bed.take_down()
     assert process(os.getpid()).is_alive()
     assert not file.exists()
 
 
 def test_down_finds_a_testbed_whose_state_file_is_lost(small: TestbedSpec, namespaces: None, tmp_path: Path) -> None:
     bed = Testbed(tmp_path, small)
-    bed.up()
+    bed.bring_up()
     keeper = bed.state().keeper
     (bed.folder / "state.json").write_text('{"format": 1, "cut')
     assert keeper in outermost_processes(bed.folder)
-    assert bed.down()
+    assert bed.take_down()
     assert not keeper.is_alive()
 
 
@@ -417,7 +417,7 @@ def test_an_interrupted_up_leaves_nothing(
     program = (
         "import sys; from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
         "bed = Testbed(Path(sys.argv[1])); print('go', flush=True);"
-        "bed.up(); bed.down() if len(sys.argv) > 2 else input()"
+        "bed.bring_up(); bed.take_down() if len(sys.argv) > 2 else input()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program, str(tmp_path), "down"],
@@ -429,10 +429,10 @@ def test_an_interrupted_up_leaves_nothing(
         running.send_signal(number)
     bed = Testbed(tmp_path)
     if bed.is_up():  # the signal came between up and down: it was rightly up
-        assert bed.down()
+        assert bed.take_down()
     wait_for(lambda: not outermost_processes(bed.folder), "the end of all")
-    assert bed.up(), "an interrupted up left a state behind"
-    assert bed.down()
+    assert bed.bring_up(), "an interrupted up left a state behind"
+    assert bed.take_down()
 
 
 def _brought_up(home: Path, spec: TestbedSpec, how: str) -> subprocess.Popen[str]:
@@ -455,7 +455,7 @@ def test_what_a_command_brought_up_ends_with_it_whatever_ends_it(
     with _brought_up(tmp_path, small, "bed.__enter__()") as running:
         bed = Testbed(tmp_path, small)
         subprocess.run([bed.enter, "beta", "--", "sh", "-c", "setsid sleep 983 >/dev/null 2>&1 &"], check=True)
-        members = list(inside(bed.state().first).values())
+        members = list(find_inside(bed.state().first).values())
         running.kill()
     wait_for(
         lambda: not outermost_processes(bed.folder) and not any(member.is_alive() for member in members), "the end"
@@ -466,11 +466,11 @@ def test_what_a_command_brought_up_ends_with_it_whatever_ends_it(
 def test_what_is_to_last_outlives_the_command_that_brought_it_up(
     small: TestbedSpec, namespaces: None, tmp_path: Path
 ) -> None:
-    with _brought_up(tmp_path, small, "bed.up()") as running:
+    with _brought_up(tmp_path, small, "bed.bring_up()") as running:
         running.kill()
     bed = Testbed(tmp_path, small)
     assert bed.exec("beta", ["hostname"]).stdout == "beta\n"
-    assert bed.down()
+    assert bed.take_down()
 
 
 def test_a_sweep_leaves_what_waits_for_our_end(bed: Testbed) -> None:
@@ -495,7 +495,7 @@ def test_bridges_of_the_host_do_not_matter(namespaces: None, tmp_path: Path) -> 
     program = (
         "from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"
         f"bed = Testbed(Path({str(tmp_path)!r}));"
-        "print(bed.up(), bed.exec('vn1', ['hostname']).stdout.strip(), bed.down())"
+        "print(bed.bring_up(), bed.exec('vn1', ['hostname']).stdout.strip(), bed.take_down())"
     )
     script = (
         "PATH=$PATH:/usr/sbin:/sbin; for name in br0 br1 br2 eth0 n1p0; do ip link add $name type bridge; done;"
@@ -516,7 +516,7 @@ def test_no_permission_is_one_sentence(namespaces: None, tmp_path: Path) -> None
         "from railyard.provision.testbed.cluster import Testbed; from railyard.base.errors import SetupError\n"
         "from pathlib import Path\n"
         "try:\n"
-        f"    Testbed(Path({str(tmp_path)!r})).up()\n"
+        f"    Testbed(Path({str(tmp_path)!r})).bring_up()\n"
         "except SetupError as error:\n"
         "    print(error)\n"
     )

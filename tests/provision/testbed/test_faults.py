@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed.faults import Degradation, making, parse_degradation, undoing
+from railyard.provision.testbed.faults import Degradation, make_commands, parse_degradation, undo_commands
 from railyard.provision.testbed.spec import DEFAULT_SPEC
 
 HTB = "parent 1: classid 1:1 htb"
@@ -44,14 +44,14 @@ def test_what_cannot_be_typed(kind: str, value: str | None, sentence: str) -> No
 
 def test_slow_reshapes_both_ends_and_undoing_gives_the_rate_of_the_spec() -> None:
     fault = Degradation("vn2", "hsn1", "slow", 40)
-    (made,), (undone,) = making(DEFAULT_SPEC, fault), undoing(DEFAULT_SPEC, fault)
+    (made,), (undone,) = make_commands(DEFAULT_SPEC, fault), undo_commands(DEFAULT_SPEC, fault)
     assert made.switch == f"class replace dev n2p2 {HTB} rate 40000000bit ceil 40000000bit {BURST}\n"
     assert made.node == f"class replace dev hsn1 {HTB} rate 40000000bit ceil 40000000bit {BURST}\n"
     assert undone.node == f"class replace dev hsn1 {HTB} rate 120000000bit ceil 120000000bit {BURST}\n"
 
 
 def test_lossy_drops_segments_one_by_one_in_both_directions() -> None:
-    single, made = making(DEFAULT_SPEC, Degradation("vn2", "hsn1", "lossy", 1.5))
+    single, made = make_commands(DEFAULT_SPEC, Degradation("vn2", "hsn1", "lossy", 1.5))
     assert single.switch == "link set dev n2p2 gso_max_segs 1\n"
     assert single.node == "link set dev hsn1 gso_max_segs 1\n"
     assert 'ingress device "n2p2"' in made.switch
@@ -61,6 +61,6 @@ def test_lossy_drops_segments_one_by_one_in_both_directions() -> None:
 
 def test_unplugged_pulls_the_cable_at_the_switch() -> None:
     fault = Degradation("vn4", "eth0", "unplugged")
-    (made,), (undone,) = making(DEFAULT_SPEC, fault), undoing(DEFAULT_SPEC, fault)
+    (made,), (undone,) = make_commands(DEFAULT_SPEC, fault), undo_commands(DEFAULT_SPEC, fault)
     assert (made.switch, made.node) == ("link set n4p0 down\n", "")
     assert undone.switch == "link set n4p0 up\n"

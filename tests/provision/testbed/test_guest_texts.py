@@ -297,7 +297,7 @@ def test_a_console_is_quoted_where_it_says_why(tmp_path: Path, console: str, wor
 def test_guests_are_two(tmp_path: Path) -> None:
     three = TestbedSpec(("a", "b", "c"), SPEC.networks)
     with pytest.raises(SetupError) as caught:
-        bed.Guests(tmp_path, three).up(print)
+        bed.Guests(tmp_path, three).bring_up(print)
     assert str(caught.value) == ("testbed: guests are joined by cables, so there must be two, but 3 nodes are named")
 
 

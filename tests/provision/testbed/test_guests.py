@@ -18,7 +18,7 @@ from railyard.provision.testbed.guests.bed import Guests
 from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
-from railyard.provision.testbed.processes import inside, outermost_processes, wait_until_gone
+from railyard.provision.testbed.processes import find_inside, outermost_processes, wait_until_gone
 from railyard.provision.testbed.spec import spec_of
 from railyard.rfm.checks.perftest import SOFT_ROCE_TIMEOUT
 from railyard.site.systems.load import find_system
@@ -39,7 +39,7 @@ def home() -> Iterator[Path]:
     (folder / ".stacks").symlink_to(CLONE / ".stacks")
     with measurement_lock(lambda sentence: None):  # two virtual machines would disturb measurements
         yield folder
-        Guests(folder, SPEC).down()
+        Guests(folder, SPEC).take_down()
     shutil.rmtree(folder)
 
 
@@ -47,7 +47,7 @@ def home() -> Iterator[Path]:
 def guests(home: Path) -> Guests:
     """Return the guests, up for the tests of this module; tests that end them come last."""
     found = Guests(home, SPEC)
-    assert found.up(print)
+    assert found.bring_up(print)
     return found
 
 
@@ -61,7 +61,7 @@ def test_a_command_runs_in_its_guest_with_folder_and_exit_code(guests: Guests, h
     assert said(guests, "vg2", "hostname") == "vg2\n"
     done = guests.exec("vg1", ["sh", "-c", "echo out; echo err >&2; exit 7"])
     assert (done.returncode, done.stdout, done.stderr) == (7, "out\n", "err\n")
-    assert not guests.up(print)
+    assert not guests.bring_up(print)
 
 
 def test_guests_and_machine_see_one_site_folder_and_nothing_else_is_written(guests: Guests, home: Path) -> None:
@@ -138,12 +138,12 @@ def test_a_guest_that_ends_is_named_with_the_last_words_of_its_console(guests: G
     assert said.startswith("testbed: the guest vg2 ended while it was up (")
     assert "Kernel panic - not syncing: sysrq triggered crash" in said
     assert said.endswith("): run 'railyard testbed guests down', then 'up'")
-    assert guests.up(print)
+    assert guests.bring_up(print)
 
 
 def test_nothing_is_left_of_guests_whose_keeper_is_killed(guests: Guests) -> None:
     state = guests.state()
-    members = list(inside(state.first).values())
+    members = list(find_inside(state.first).values())
     assert {node.holder for node in state.nodes} <= set(members)
     os.kill(state.keeper.pid, signal.SIGKILL)
     assert wait_until_gone([state.first, *members], 10.0)
@@ -151,7 +151,7 @@ def test_nothing_is_left_of_guests_whose_keeper_is_killed(guests: Guests) -> Non
     done = guests.exec("vg1", ["true"])
     down = "railyard testbed guests: the guests are not up: run 'railyard testbed guests up'\n"
     assert (done.returncode, done.stderr) == (2, down)
-    guests.down()
+    guests.take_down()
     assert sorted(path.name for path in guests.folder.iterdir()) == ["agent", "enter", "lock"]
 
 
@@ -165,7 +165,7 @@ def test_a_guest_that_does_not_boot_is_told_by_what_its_console_says(
 
     monkeypatch.setattr(bed, "find_kernel", without_overlay)
     with pytest.raises(SetupError) as caught:
-        guests.up(print)
+        guests.bring_up(print)
     assert str(caught.value) == (
         "testbed: the guest vg1 did not come up: it cannot lay a writable layer over the root of this machine"
     )
@@ -173,6 +173,6 @@ def test_a_guest_that_does_not_boot_is_told_by_what_its_console_says(
     monkeypatch.setattr(bed, "find_kernel", find_kernel)
     monkeypatch.setattr(bed, "_UP_WITHIN_S", 0.5)
     with pytest.raises(SetupError) as caught:
-        guests.up(print)
+        guests.bring_up(print)
     assert str(caught.value).startswith("testbed: the guest vg1 did not come up within 0.5 s: ")
     assert outermost_processes(guests.folder) == []

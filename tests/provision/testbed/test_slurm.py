@@ -11,14 +11,14 @@ from railyard.base.errors import SetupError
 from railyard.cli.main import main
 from railyard.provision.testbed import needs, slurm
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.processes import inside, outermost_processes
+from railyard.provision.testbed.processes import find_inside, outermost_processes
 from tests.made.slurm_ends import kill_node
 from tests.waiting import wait_for
 
 
 @pytest.fixture(scope="module")
 def with_slurm(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    refused = slurm.refused()
+    refused = slurm.find_refusal()
     if refused is not None:
         pytest.skip(refused)
     with Testbed(tmp_path_factory.mktemp("home")) as bed:
@@ -87,7 +87,7 @@ def test_its_end_leaves_the_testbed_and_nothing_else(with_slurm: Testbed, tmp_pa
     state = with_slurm.state()
     # Marked are the first process and its child, which reads as long as we live.
     held = {state.first, *outermost_processes(with_slurm.folder), *(node.holder for node in state.nodes)}
-    assert set(inside(state.first).values()) - held == set()
+    assert set(find_inside(state.first).values()) - held == set()
     assert not (with_slurm.folder / "slurm").exists()
     assert slurm.stop(with_slurm) is False
     slurm.start(with_slurm)
@@ -96,19 +96,19 @@ def test_its_end_leaves_the_testbed_and_nothing_else(with_slurm: Testbed, tmp_pa
 def test_kill_9_leaves_no_daemon(with_slurm: Testbed, tmp_path: Path) -> None:
     """All of Slurm is in the testbed's pid namespace: when that ends, the kernel ends Slurm."""
     bed = Testbed(tmp_path)
-    bed.up()
+    bed.bring_up()
     slurm.start(bed)
     found = list(slurm.daemons(bed.state()))
     assert len(found) >= 9  # munged and slurmd four times, slurmctld once (and its own helper)
     os.kill(bed.state().first.pid, signal.SIGKILL)
     wait_for(lambda: not any(one.is_alive() for one in found), "the end of its daemons")
-    bed.down()
+    bed.take_down()
     assert not (bed.folder / "slurm").exists()
 
 
 def test_what_is_missing_comes_with_its_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(needs, "SEARCH_PATH", str(tmp_path))
-    assert slurm.refused() == (
+    assert slurm.find_refusal() == (
         "testbed: munged and slurmctld and slurmd and sbatch and salloc and srun and squeue and scancel and scontrol "
         "and sinfo are not installed: apt-get install munge slurm-wlm (Debian's names)"
     )
@@ -117,13 +117,13 @@ def test_what_is_missing_comes_with_its_packages(monkeypatch: pytest.MonkeyPatch
 def test_an_ordinary_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm, "require_programs", lambda *names, packages: None)
     monkeypatch.setattr(slurm, "needs_user_namespace", lambda: True)
-    assert slurm.refused() == (
+    assert slurm.find_refusal() == (
         "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user may not do"
     )
 
 
 def test_a_path_with_a_blank_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(slurm, "refused", lambda: None)
+    monkeypatch.setattr(slurm, "find_refusal", lambda: None)
     bed = Testbed(tmp_path / "a clone")
     with pytest.raises(SetupError) as caught:
         slurm.start(bed)

@@ -14,7 +14,7 @@ from railyard.results.record.form import PathProofRecord, Record
 from railyard.site.references.load import load_references
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
-from railyard.site.topology import FORMAT, Kept, keep
+from railyard.site.topology import FORMAT, StoredDistances, keep
 
 ID = "baseline-edr-hpcx-1-rail-osu-osu_bw-bandwidth"
 
@@ -157,7 +157,7 @@ def test_by_hops_there_is_an_entry_for_each_distance_that_is_known(
         append_record(home / ".railyard" / "runs" / record.run / FILE_NAME, record)
     # n1 to n4 on one leaf, n6 on another and n5 nowhere: two of three pairs are one switch apart.
     places = {"mlx5_0": {**{f"n{number}": "LeafA" for number in range(1, 5)}, "n6": "LeafB"}}
-    keep(home, Kept(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 1, "LeafB": 3}}))
+    keep(home, StoredDistances(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 1, "LeafB": 3}}))
     assert main(["capture", "--system", "site", "--by-hops", "--quick", "--write"]) == 0
     name = "baseline-edr-hpcx-1-rail-osu-osu_bw-1-hop-bandwidth"
     told = capsys.readouterr().err.splitlines()
@@ -168,7 +168,7 @@ def test_by_hops_there_is_an_entry_for_each_distance_that_is_known(
     assert (made.id, made.hops) == (name, (1,))
     assert made.source.conditions["repeats"].startswith("8 on 2 sets of nodes")
     # A table for one distance only blocks one for all distances, not one for another distance.
-    keep(home, Kept(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 3}}))
+    keep(home, StoredDistances(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 3}}))
     assert main(["capture", "--system", "site", "--by-hops", "--quick", "--write"]) == 0
     entries = load_references(home / "references" / "site.yaml", system).entries
     assert [entry.hops for entry in entries if entry.kind == "baseline"] == [(1,), (3,)]

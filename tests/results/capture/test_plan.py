@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.results.capture.plan import Asked, Plan, plan
+from railyard.results.capture.plan import CaptureRequest, Plan, plan
 from railyard.results.record.form import CurveRecord, Record
 from railyard.site.conditions import why_unreadable
 from railyard.site.references.load import References, load_references
@@ -61,7 +61,7 @@ def planned(
 ) -> Plan:
     path = site / "references" / "site.yaml"
     references = load_references(path, system) if path.exists() else References(system)
-    return plan(system, path, references, records, Asked(quick=quick, replace=replace))
+    return plan(system, path, references, records, CaptureRequest(quick=quick, replace=replace))
 
 
 def write(made: Plan) -> None:

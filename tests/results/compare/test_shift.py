@@ -17,9 +17,9 @@ EARLY = (1.15, 0.88, 0.90, 0.74, 1.21)
 def test_the_example_of_the_book() -> None:
     found = shift(TERM, EARLY)
     assert (round(found.value, 6), round(found.low or 0, 6), round(found.high or 0, 6)) == (-0.305, -0.76, 0.15)
-    assert (found.method, found.repeats, found.seen) == ("exact", (10, 5), False)
+    assert (found.method, found.repeats, found.is_shown) == ("exact", (10, 5), False)
     assert round(found.smallest or 0, 6) == 0.455
-    assert found.surely == 0.0
+    assert found.least_distance == 0.0
 
 
 @pytest.mark.parametrize(("first", "second"), [(1, 1), (2, 3), (4, 4), (3, 6)])
@@ -51,7 +51,7 @@ def test_the_interval_holds_what_the_exact_test_does_not_refuse(first: int, seco
 def test_too_few_repeats_have_no_interval(first: int, second: int, rank: int) -> None:
     assert interval_rank(first, second) == interval_rank(second, first) == rank
     found = shift([100.0 + index for index in range(first)], [200.0 + index for index in range(second)])
-    assert found.told is (rank > 0)
+    assert found.has_interval is (rank > 0)
 
 
 def test_four_repeats_a_side_are_the_fewest() -> None:
@@ -73,7 +73,7 @@ def test_ten_a_side_are_bootstrapped_and_say_the_same_again() -> None:
 def test_values_that_are_all_alike_fall_back_to_the_exact_interval() -> None:
     found = shift([7.0] * 10, [7.0] * 10)
     assert (found.method, found.value, found.low, found.high) == ("exact", 0.0, 0.0, 0.0)
-    assert not found.seen
+    assert not found.is_shown
 
 
 def test_moving_one_side_moves_estimate_and_interval_by_as_much() -> None:
@@ -106,4 +106,4 @@ def test_the_interval_holds_the_true_shift_as_often_as_it_says() -> None:
 def test_the_smallest_that_could_have_been_seen_is_the_longer_half() -> None:
     found = shift((0.0, 0.0, 0.0, 0.0), (1.0, 2.0, 3.0, 10.0))
     assert (found.value, found.low, found.high, found.smallest) == (2.5, 1.0, 10.0, 7.5)
-    assert found.surely == 1.0
+    assert found.least_distance == 1.0

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.results.history.changes import Judged, judge, nodes_told
+from railyard.results.history.changes import JudgedSeries, judge, nodes_told
 from railyard.results.history.series import series_of
 from railyard.results.record.form import Record
 
@@ -15,7 +15,7 @@ Made = Callable[..., tuple[Record, ...]]
 Card = Callable[[str], Any]
 
 
-def judged(records: tuple[Record, ...], least: float = 1.0) -> Judged:
+def judged(records: tuple[Record, ...], least: float = 1.0) -> JudgedSeries:
     (series,) = series_of(records)
     return judge(series, least)
 

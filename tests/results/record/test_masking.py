@@ -10,7 +10,7 @@ from railyard.job.provenance import circumstances
 from railyard.results import run_folder
 from railyard.results.record.file import append_record, read_records
 from railyard.results.record.form import VerdictRecord
-from railyard.results.record.masking import ALLOWED, allowed, masked, masked_record, masked_words
+from railyard.results.record.masking import ALLOWED, allowed_variables, mask_text, masked_record, masked_words
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from tests.made.records import made_record
 
@@ -36,8 +36,8 @@ from tests.made.records import made_record
     ],
 )
 def test_a_secret_is_masked_and_nothing_else(text: str, said: str) -> None:
-    assert masked(text) == said
-    assert masked(said) == said
+    assert mask_text(text) == said
+    assert mask_text(said) == said
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,9 @@ def test_of_a_command_variables_keep_their_value_only_by_name(words: tuple[str, 
 
 
 def test_the_variables_are_whole_names() -> None:
-    found = allowed({"UCX_TLS": "rc", "UCX_TLS_SECRET": "x", "OMPI_MCA_orte_hnp_uri": "tcp://…", "PMI_FD": "9"})
+    found = allowed_variables(
+        {"UCX_TLS": "rc", "UCX_TLS_SECRET": "x", "OMPI_MCA_orte_hnp_uri": "tcp://…", "PMI_FD": "9"}
+    )
     assert found == {"UCX_TLS": "rc"}
     assert not [name for name in ALLOWED if not name.replace("_", "").isalnum()]
 

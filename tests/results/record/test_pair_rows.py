@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
-from railyard.results.record.pair_rows import Row, content_of, packed, parse, put, read, why_not, write
+from railyard.results.record.pair_rows import Row, content_of, pack_rows, parse, put, read, why_not, write
 from railyard.results.record.pairs import PairRows
 
 ROWS = (
@@ -32,16 +32,16 @@ def told(text: str, rows: int = 3) -> tuple[PairRows, bytes]:
 
 
 def test_the_form_is_exactly_this_and_the_same_rows_make_the_same_file() -> None:
-    file = packed(4, ROWS, ("pairs", "alone"))
+    file = pack_rows(4, ROWS, ("pairs", "alone"))
     assert gzip.decompress(file.content).decode() == TEXT
     assert file.told.sha256 == hashlib.sha256(file.content).hexdigest()
     assert file.told.file == f"pairs-{file.told.sha256[:16]}.tsv.gz"
     assert (file.told.rows, file.told.steps) == (3, ("pairs", "alone"))
-    assert packed(4, ROWS, ("pairs", "alone")) == file
+    assert pack_rows(4, ROWS, ("pairs", "alone")) == file
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    file = packed(4, ROWS, ("pairs", "alone"))
+    file = pack_rows(4, ROWS, ("pairs", "alone"))
     write(tmp_path, file)
     assert read(tmp_path, file.told) == ROWS
     assert why_not(tmp_path, file.told) is None
@@ -49,7 +49,7 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_a_device_or_a_link_with_the_right_name_is_no_file(tmp_path: Path) -> None:
-    file = packed(4, ROWS, ())
+    file = pack_rows(4, ROWS, ())
     path = tmp_path / file.told.file
     path.symlink_to("/dev/zero")
     assert "no readable file" in str(why_not(tmp_path, file.told))
@@ -59,13 +59,13 @@ def test_a_device_or_a_link_with_the_right_name_is_no_file(tmp_path: Path) -> No
 
 
 def test_no_rows_are_a_file_too(tmp_path: Path) -> None:
-    file = packed(4, (), ())
+    file = pack_rows(4, (), ())
     write(tmp_path, file)
     assert read(tmp_path, file.told) == ()
 
 
 def other(path: Path, content: bytes) -> None:
-    path.write_bytes(packed(4, ROWS[:1], ()).content)
+    path.write_bytes(pack_rows(4, ROWS[:1], ()).content)
 
 
 def folder(path: Path, content: bytes) -> None:
@@ -81,7 +81,7 @@ DAMAGE: dict[str, tuple[Callable[[Path, bytes], object], str]] = {
     "missing": (gone, "no such file"),
     "cut": (lambda path, content: path.write_bytes(content[:-9]), "a file that is cut"),
     "empty": (lambda path, content: path.write_bytes(b""), "a file that is cut"),
-    "another": (other, f"a file with the SHA-256 {packed(4, ROWS[:1], ()).told.sha256[:16]}…"),
+    "another": (other, f"a file with the SHA-256 {pack_rows(4, ROWS[:1], ()).told.sha256[:16]}…"),
     "a byte more": (lambda path, content: path.write_bytes(content + b"\0"), "a file with the SHA-256 "),
     "a folder": (folder, "no readable file (Is a directory)"),
 }
@@ -89,7 +89,7 @@ DAMAGE: dict[str, tuple[Callable[[Path, bytes], object], str]] = {
 
 @pytest.mark.parametrize("how", DAMAGE)
 def test_a_file_that_is_not_the_one_that_was_written_is_a_sentence(tmp_path: Path, how: str) -> None:
-    file = packed(4, ROWS, ("pairs", "alone"))
+    file = pack_rows(4, ROWS, ("pairs", "alone"))
     write(tmp_path, file)
     path = tmp_path / file.told.file
     damage, found = DAMAGE[how]
@@ -102,16 +102,16 @@ def test_a_file_that_is_not_the_one_that_was_written_is_a_sentence(tmp_path: Pat
         read(tmp_path, file.told)
 
 
-@pytest.mark.parametrize("size", range(0, len(packed(4, ROWS, ()).content), 7))
+@pytest.mark.parametrize("size", range(0, len(pack_rows(4, ROWS, ()).content), 7))
 def test_a_file_that_is_cut_anywhere_is_never_read(tmp_path: Path, size: int) -> None:
-    file = packed(4, ROWS, ())
+    file = pack_rows(4, ROWS, ())
     (tmp_path / file.told.file).write_bytes(file.content[:size])
     assert why_not(tmp_path, file.told) is not None
 
 
 @pytest.mark.parametrize("name", ["../records.jsonl", "/etc/passwd", "pairs-0123456789abcdef.tsv.gz/x", "pairs-x", ""])
 def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path: Path, name: str) -> None:
-    file = packed(4, ROWS, ())
+    file = pack_rows(4, ROWS, ())
     with pytest.raises(InputError) as caught:
         content_of(tmp_path, PairRows(name, file.told.sha256, 3))
     assert f"found a record that names {name!r}" in str(caught.value)
@@ -146,7 +146,7 @@ def test_more_rows_than_the_record_names_are_refused() -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_a_sentence_and_leaves_nothing(tmp_path: Path) -> None:
-    file = packed(4, ROWS, ())
+    file = pack_rows(4, ROWS, ())
     with pytest.raises(SetupError, match="the rows of pairs could not be written"):
         write(tmp_path / "nowhere", file)
     assert list(tmp_path.iterdir()) == []

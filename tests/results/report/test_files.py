@@ -13,7 +13,7 @@ from railyard.cli.commands.report import command
 from railyard.cli.main import main
 from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
-from railyard.results.report.files import read_results, write_report, write_reports, written
+from railyard.results.report.files import read_results, write_format, write_report, write_reports
 from railyard.results.report.matrix import cell_json
 from railyard.results.store.finals import final
 from railyard.site.matrix import Cell
@@ -129,9 +129,9 @@ def test_a_run_leaves_page_junit_and_its_problems_beside_the_records(
         *("junit.xml", "matrix.json", "problems.json", "records.jsonl", "report.html"),
     ]
     assert read_results(folder).problems == ("-S nosuch=3 named nothing",)
-    assert not read_results(folder).passed
+    assert not read_results(folder).is_pass
     assert write_reports(folder, healthy_run).count("problem") == 0
-    assert read_results(folder).passed
+    assert read_results(folder).is_pass
 
 
 def test_a_broken_file_of_problems_is_a_sentence(tmp_path: Path, healthy_run: list[Record]) -> None:
@@ -233,4 +233,4 @@ def test_a_report_made_later_is_the_one_that_the_run_made(
     text = write_reports(folder, by_place, ["a problem"])
     assert run(str(folder), "--format", "html", expected=1) == (folder / "report.html").read_text(encoding="utf-8")
     assert run(str(folder), "--format", "junit", expected=1) == (folder / "junit.xml").read_text(encoding="utf-8")
-    assert written(read_results(folder), "terminal") == text
+    assert write_format(read_results(folder), "terminal") == text

@@ -24,13 +24,13 @@ def test_a_pass_on_a_retry_hides_no_failure_of_the_newest_run(healthy_run: list[
     failed, passed = at(one, "b", "2", state="fail"), at(one, "b", "3")
     (found,) = histories([earlier, failed, passed])
     assert found.newest is failed
-    assert found.failed == (earlier,)
+    assert found.failed_records == (earlier,)
     disturbed = at(one, "b", "2", state="disturbed")
     (restless,) = histories([earlier, disturbed, passed])
-    assert (restless.newest, restless.failed) == (disturbed, (earlier,))
+    assert (restless.newest, restless.failed_records) == (disturbed, (earlier,))
     (later,) = histories([earlier, failed, passed, at(one, "c", "4")])
     assert later.newest.run == "c"
-    assert later.failed == (earlier, failed)
+    assert later.failed_records == (earlier, failed)
 
 
 def test_repeats_are_those_of_other_runs(healthy_run: list[Record]) -> None:

@@ -10,7 +10,7 @@ from railyard.results.record.form import NodeGroup, Record
 from railyard.results.record.pairs import PairsRecord
 from railyard.results.report.html import html_report
 from railyard.results.report.over_time import OverTime
-from railyard.results.report.svg import Earlier
+from railyard.results.report.svg import EarlierMedian
 from railyard.results.run_files import RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
@@ -211,10 +211,10 @@ def test_what_was_not_tested_is_one_folded_line(healthy_run: list[Record], all_c
 def test_the_median_of_earlier_runs_is_drawn_and_said(healthy_run: list[Record]) -> None:
     record = healthy_run[0]
     key = (record.system, record.case, "bandwidth")
-    text = html_report([record], earlier={key: Earlier(record.curves[0].values, 7)})
+    text = html_report([record], earlier={key: EarlierMedian(record.curves[0].values, 7)})
     assert text.count('class="before"') == 1
     assert "Dotted: the median of 7 earlier runs." in Page(text).text
-    other = Earlier(record.curves[0].values[:3], 7)
+    other = EarlierMedian(record.curves[0].values[:3], 7)
     assert 'class="before"' not in html_report([record], earlier={key: other})
 
 

@@ -10,7 +10,7 @@ from railyard.results.pair_summary import of_rows
 from railyard.results.record.form import NodesAlike, NodeTraffic, PathProofRecord, Record, Suspect
 from railyard.results.record.pair_rows import Row
 from railyard.results.record.pairs import (
-    Exercised,
+    ExercisedCount,
     NodesNotMeasured,
     PairsRecord,
     PairsSample,
@@ -121,7 +121,7 @@ def test_without_known_leaves_neighbours_share_a_field_and_that_is_said() -> Non
 def test_what_a_sample_covered_and_promises_is_shown_in_its_own_words() -> None:
     sample = PairsSample(
         "budget",
-        (Exercised("pairs", 640, 12720, "counted"), Exercised("up_links", 0, None, "routes are not known")),
+        (ExercisedCount("pairs", 640, 12720, "counted"), ExercisedCount("up_links", 0, None, "routes are not known")),
         (PromiseRecord("node", 0.5, 0.98, "8 partners a node"), PromiseRecord("gpu path", 0.0, None, "not measured")),
         (NodesNotMeasured(("n0008", "n0009"), "drained: bad memory"),),
         ("paths of GPUs were not looked at",),

@@ -13,7 +13,7 @@ from railyard.results.record.form import (
     State,
     Suspect,
 )
-from railyard.results.report.summary import Row, count_line, overall, row, split, suspect_words
+from railyard.results.report.summary import Row, count_line, judge_overall, row, split, suspect_words
 
 
 def test_all_states_are_counted_and_add_up(faulty_run: list[Record]) -> None:
@@ -26,7 +26,7 @@ def test_all_states_are_counted_and_add_up(faulty_run: list[Record]) -> None:
 def test_tests_that_were_measured_again_are_counted_and_are_no_failure(healthy_run: list[Record]) -> None:
     once = dataclasses.replace(healthy_run[0], attempts=(AttemptRecord("disturbed", 5),))
     twice = dataclasses.replace(once, attempts=2 * once.attempts)
-    found = overall([once, twice, healthy_run[0]])
+    found = judge_overall([once, twice, healthy_run[0]])
     assert (found.word, found.sentence) == (
         "PASS",
         "3 tests passed against their references; 2 tests were measured again.",
@@ -72,7 +72,7 @@ def test_the_overall_verdict(
     healthy_run: list[Record], states: list[State], problems: int, unrun: int, word: str, sentence: str
 ) -> None:
     records = [dataclasses.replace(healthy_run[0], state=state) for state in states]
-    found = overall(records, ["a problem"] * problems, unrun)
+    found = judge_overall(records, ["a problem"] * problems, unrun)
     assert (found.word, found.sentence) == (word, sentence)
 
 

@@ -13,7 +13,7 @@ from railyard.results.record.form import NodeTraffic, PathProofRecord, Record, S
 from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSummary
 from railyard.results.schemas import schema
 from railyard.results.sick.find import sick_list
-from railyard.results.sick.form import Seen, SickList, SickPart
+from railyard.results.sick.form import SeenTest, SickList, SickPart
 from tests.results.sick.conftest import RAIL
 
 NOW = datetime(2026, 11, 24, 4, tzinfo=timezone.utc)
@@ -36,8 +36,8 @@ def test_a_part_is_listed_once_with_the_newest_evidence_and_all_that_blames_it(f
         sentence="hsn1 is slow",
         confidence="named",
         state="sick",
-        first=Seen(older.run, older.case, "2026-11-20T06:00:12Z"),
-        last=Seen("20261122T060000Z-ab12", older.case, "2026-11-22T06:00:12Z"),
+        first=SeenTest(older.run, older.case, "2026-11-20T06:00:12Z"),
+        last=SeenTest("20261122T060000Z-ab12", older.case, "2026-11-22T06:00:12Z"),
         node="vn2",
         nodes=("vn2",),
         rail="hsn1",
@@ -107,7 +107,7 @@ def test_two_names_of_one_part_are_one(failure: Made) -> None:
 def test_a_part_that_the_same_test_passed_over_later_is_said_to_have_passed(failure: Made, passed: Made) -> None:
     (part,) = sick(failure(), passed(22), passed(23, stack="openmpi", case="other stack"))
     assert (part.state, part.passed) == (
-        "passed since", Seen("20261123T060000Z-ab12", "other stack", "2026-11-23T06:00:12Z"),
+        "passed since", SeenTest("20261123T060000Z-ab12", "other stack", "2026-11-23T06:00:12Z"),
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import railyard_group
-from railyard.results.pair_summary import Recorded, of_rows
+from railyard.results.pair_summary import RecordedPairs, of_rows
 from railyard.results.record import pair_rows
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
@@ -28,7 +28,7 @@ ROWS = (Row(0, 1, 0, 1, 47.8, 47.7, 2.0), Row(0, 1, 2, 3, 46.0, 45.0, 2.0))
 MISSING = "expected the rows of pairs that its record names"
 
 
-def sampled(rows: tuple[Row, ...] = ROWS) -> Recorded:
+def sampled(rows: tuple[Row, ...] = ROWS) -> RecordedPairs:
     """Return pairs of four nodes, the rows in a file."""
     return of_rows(NODES, rows, ("pairs",), size=4 << 20, expected=45.0)
 
@@ -52,7 +52,7 @@ def test_a_run_with_its_rows_is_whole(home: Path, made: Made) -> None:
     (record,) = read.records
     assert record.pairs is not None and record.pairs.rows is not None
     assert pair_rows.read(folder, record.pairs.rows) == ROWS
-    assert read_results(folder).passed
+    assert read_results(folder).is_pass
 
 
 def test_a_run_without_its_rows_is_no_pass_anywhere(home: Path, made: Made) -> None:
@@ -61,7 +61,7 @@ def test_a_run_without_its_rows_is_no_pass_anywhere(home: Path, made: Made) -> N
     (said,) = read_records(file.parent).problems
     assert said.startswith(f"{file.parent / FILE_NAME}:1: {file}: found no such file, {MISSING}")
     assert [each.what for each in verify(file.parent, ("virtual",), NOW).findings] == [said]
-    assert not read_results(file.parent).passed
+    assert not read_results(file.parent).is_pass
     (summary,) = query.runs(home)
     assert summary.problems == (said,)
     assert query.records(home).problems == (said,)
@@ -112,7 +112,7 @@ def test_rows_that_are_damaged_at_the_source_stay_behind_and_are_named(
     (said,) = one.problems
     assert said.startswith(f"{file.parent / FILE_NAME}: {file.name}: found a file that is cut, {MISSING}")
     assert not (home / ".railyard" / "runs" / "r1" / file.name).exists()
-    assert not read_results(home / ".railyard" / "runs" / "r1").passed
+    assert not read_results(home / ".railyard" / "runs" / "r1").is_pass
 
 
 def test_an_export_has_the_rows_and_is_merged_with_them(

@@ -11,12 +11,12 @@ import pytest
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.results import prometheus
-from railyard.results.capture.chosen import choose_records
+from railyard.results.capture.suitable_records import choose_records
 from railyard.results.compare.comparison import compare
 from railyard.results.history.series import series_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import CurveRecord, PathProofRecord, Record
-from railyard.results.record.promised import promised
+from railyard.results.record.run_promise import hold_promise
 from railyard.results.store import query
 from railyard.results.store.merge import merge
 from railyard.results.store.verify import verify
@@ -120,7 +120,7 @@ def test_what_is_wrong_with_a_record_is_named_and_the_others_are_kept(
 @pytest.mark.fault("store", "a record removed after the run had ended", "so somebody removed the others")
 def test_a_run_that_ended_has_a_record_of_each_test(stored: Stored, made: Made, said: str) -> None:
     folder = stored(made(run="r1"))
-    with promised(folder, "virtual", "2026-11-21T06:00:00Z", (made().case, "b")):
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().case, "b")):
         stored(made(run="r1", case="b"))
     assert read_records(folder).problems == ()
     lines = (folder / FILE_NAME).read_bytes().splitlines(keepends=True)
@@ -139,14 +139,14 @@ def test_a_run_without_locks_is_not_said_to_be_killed_for_sure(
 
     folder = stored(made(run="r1"))
     monkeypatch.setattr("fcntl.flock", no_locks)
-    with promised(folder, "virtual", "2026-11-21T06:00:00Z", (made().case, "b")):
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().case, "b")):
         (problem,) = read_records(folder).problems
         assert said in problem
 
 
 def test_a_whole_run_that_is_merged_was_not_killed(home: Path, stored: Stored, made: Made, tmp_path: Path) -> None:
     folder = stored(made(run="r1"))
-    with promised(folder, "virtual", "2026-11-21T06:00:00Z", (made().case,)):
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().case,)):
         pass
     other = tmp_path / "other"
     merge(other, folder)

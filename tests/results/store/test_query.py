@@ -13,7 +13,7 @@ from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
 from railyard.results.store import index as store_index
 from railyard.results.store import query
-from railyard.results.store.query import Wanted
+from railyard.results.store.query import RecordFilter
 
 Made = Callable[..., Record]
 Stored = Callable[..., Path]
@@ -42,21 +42,21 @@ def test_runs_come_with_their_times_systems_and_states(three: Path) -> None:
 @pytest.mark.parametrize(
     ("wanted", "runs"),
     [
-        (Wanted(system="virtual"), ["r1", "r1", "r3"]),
-        (Wanted(system=("virtual", "other")), ["r1", "r1", "r2", "r3"]),
-        (Wanted(rails=2), ["r1"]),
-        (Wanted(rails=(1, 2), state="fail"), ["r2"]),
-        (Wanted(benchmark="imb/Uniband"), ["r1"]),
-        (Wanted(since="2026-11-02"), ["r2", "r3"]),
-        (Wanted(until="2026-11-02"), ["r1", "r1"]),
-        (Wanted(run="r3", fabric="hsn", stack="mpich", policy="single", check="ImbPingPong"), ["r3"]),
-        (Wanted(where="peak > 47 AND path = 'proven'"), ["r1", "r2", "r3"]),
-        (Wanted(where="peak > 48"), []),
-        (Wanted(where="peak IS NULL -- as a whole"), ["r1"]),
-        (Wanted(where="class IS NULL OR 0"), ["r1", "r1", "r2", "r3"]),
+        (RecordFilter(system="virtual"), ["r1", "r1", "r3"]),
+        (RecordFilter(system=("virtual", "other")), ["r1", "r1", "r2", "r3"]),
+        (RecordFilter(rails=2), ["r1"]),
+        (RecordFilter(rails=(1, 2), state="fail"), ["r2"]),
+        (RecordFilter(benchmark="imb/Uniband"), ["r1"]),
+        (RecordFilter(since="2026-11-02"), ["r2", "r3"]),
+        (RecordFilter(until="2026-11-02"), ["r1", "r1"]),
+        (RecordFilter(run="r3", fabric="hsn", stack="mpich", policy="single", check="ImbPingPong"), ["r3"]),
+        (RecordFilter(where="peak > 47 AND path = 'proven'"), ["r1", "r2", "r3"]),
+        (RecordFilter(where="peak > 48"), []),
+        (RecordFilter(where="peak IS NULL -- as a whole"), ["r1"]),
+        (RecordFilter(where="class IS NULL OR 0"), ["r1", "r1", "r2", "r3"]),
     ],
 )
-def test_what_is_asked_for_comes_the_oldest_first(three: Path, wanted: Wanted, runs: list[str]) -> None:
+def test_what_is_asked_for_comes_the_oldest_first(three: Path, wanted: RecordFilter, runs: list[str]) -> None:
     assert [record.run for record in query.records(three, wanted).records] == runs
 
 
@@ -67,7 +67,7 @@ def test_the_newest_records_alone(three: Path) -> None:
 
 def test_every_column_may_be_asked_for(three: Path) -> None:
     for name in store_index.COLUMNS:
-        query.records(three, Wanted(where=f'"{name}" IS NULL OR {name} = 0'))
+        query.records(three, RecordFilter(where=f'"{name}" IS NULL OR {name} = 0'))
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_every_column_may_be_asked_for(three: Path) -> None:
 )
 def test_a_wrong_condition_is_a_sentence(three: Path, where: str, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        query.records(three, Wanted(where=where))
+        query.records(three, RecordFilter(where=where))
     assert str(caught.value).startswith(f'--where: found "{where}" (')
     assert sentence in str(caught.value)
 

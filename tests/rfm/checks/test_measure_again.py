@@ -11,8 +11,8 @@ import pytest
 from railyard.job.case import Evidence
 from railyard.job.node_facts import NodeFacts
 from railyard.results.record.form import Suspect
-from railyard.rfm.checks.measure_again import Again, Clock, Measurement, measure_undisturbed
-from railyard.rfm.checks.measured import Measured
+from railyard.rfm.checks.measure_again import Clock, Measurement, SecondRun, measure_undisturbed
+from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.prober import Nobody
 from railyard.rfm.checks.runner import COUNTERS
 from railyard.site.site import Site
@@ -56,7 +56,7 @@ def staged(folder: Path) -> Path:
 
 
 def test_every_marked_word_is_new_and_the_same_wherever_it_was_the_same(tmp_path: Path) -> None:
-    _, tag = Again(Job(), staged(tmp_path), MARK).run(TAG)
+    _, tag = SecondRun(Job(), staged(tmp_path), MARK).run(TAG)
     assert re.fullmatch(rf"{MARK}-[0-9a-f]{{10,}}", tag)
     text = (tmp_path / "job.sh").read_text(encoding="utf-8")
     (other,) = {word for word in re.findall(rf"{MARK}-[0-9a-f]{{10,}}", text) if word != tag}
@@ -70,13 +70,13 @@ def test_old_counters_are_gone_before_the_job_runs(tmp_path: Path) -> None:
             assert list(Path(COUNTERS).iterdir()) == []
             super().submit()
 
-    ran, _ = Again(Looks(), staged(tmp_path), MARK).run(TAG)
+    ran, _ = SecondRun(Looks(), staged(tmp_path), MARK).run(TAG)
     assert ran.calls == ["submit", "wait"]
 
 
 def test_a_fresh_copy_of_the_job_runs_in_the_stage_directory_each_time(tmp_path: Path) -> None:
     job = Job()
-    again, before = Again(job, staged(tmp_path), MARK), Path.cwd()
+    again, before = SecondRun(job, staged(tmp_path), MARK), Path.cwd()
     job.calls = ["submit", "wait"]  # by ReFrame, after the copy was made
     first, tag = again.run(TAG)
     second, next_tag = again.run(tag)
@@ -98,7 +98,7 @@ class Host:
     is_watched = True
 
     def __init__(self, *shares: float, times: int = 2, within_s: int = 60) -> None:
-        self.again, self._shares, self.quiet = (times, within_s), list(shares), 0
+        self.repeat_limits, self._shares, self.quiet = (times, within_s), list(shares), 0
         self.replayed: str | None = None
 
     def watch(self) -> "Host":
@@ -117,7 +117,7 @@ class Host:
 def measure(host: Host, found: Assessment) -> tuple[Measurement, int]:
     """Return the measurement that counts, and how many others were made."""
     made: list[int] = []
-    runner = cast(Measured, host)
+    runner = cast(MeasuredRun, host)
     evidence = Evidence("")
     result = measure_undisturbed(runner, Clock(runner), lambda: (found, evidence), lambda: made.append(1))
     return result, len(made)
@@ -134,7 +134,7 @@ def test_a_disturbed_measurement_is_made_again_until_one_is_not(low: Assessment)
     found, made = measure(host, low)
     assert (made, host.quiet, found.found.starved) == (2, 2, 0.0)
     assert [attempt.starved for attempt in found.attempts] == [0.9, 0.8]
-    explained = found.explained(Nobody(), None)
+    explained = found.explain(Nobody(), None)
     assert (explained.verdict.state, len(explained.attempts)) == ("fail", 2)
     assert "measured again" in explained.verdict.text
 
@@ -142,7 +142,7 @@ def test_a_disturbed_measurement_is_made_again_until_one_is_not(low: Assessment)
 def test_no_more_are_made_than_the_systems_file_allows(low: Assessment) -> None:
     found, made = measure(Host(0.9, 0.9, 0.9, times=1), low)
     assert (made, found.found.starved, len(found.attempts)) == (1, 0.9, 1)
-    assert found.explained(Nobody(), None).verdict.state == "disturbed"
+    assert found.explain(Nobody(), None).verdict.state == "disturbed"
 
 
 def test_none_is_made_when_its_time_is_over(low: Assessment) -> None:
@@ -151,7 +151,7 @@ def test_none_is_made_when_its_time_is_over(low: Assessment) -> None:
 
 def test_a_measurement_that_holds_counts_however_busy_the_host_was(assessed: Callable[..., Assessment]) -> None:
     found, made = measure(Host(0.9), assessed())
-    assert (made, found.explained(Nobody(), None).verdict.state) == (0, "pass")
+    assert (made, found.explain(Nobody(), None).verdict.state) == (0, "pass")
 
 
 def test_figures_of_another_run_are_measured_again_and_then_prove_nothing(assessed: Callable[..., Assessment]) -> None:
@@ -159,7 +159,7 @@ def test_figures_of_another_run_are_measured_again_and_then_prove_nothing(assess
     assert healthy.path.state == "proven" and healthy.printed
     slow = tuple(replace(row, seconds=1000 * row.seconds) for row in healthy.printed)
     found, made = measure(Host(0.0, 0.0, times=1), replace(healthy, printed=slow))
-    explained = found.explained(Nobody(), None)
+    explained = found.explain(Nobody(), None)
     assert (made, explained.verdict.state, explained.verdict.rule, explained.verdict.fault) == (
         1,
         "fail",
@@ -185,9 +185,9 @@ def test_a_start_that_the_launchers_bug_ended_is_made_again_once_whatever_the_fi
     unbegun: Assessment, assessed: Callable[..., Assessment]
 ) -> None:
     answers = [unbegun, assessed()]
-    runner = cast(Measured, Host(0.0, 0.0, times=0))
+    runner = cast(MeasuredRun, Host(0.0, 0.0, times=0))
     result = measure_undisturbed(runner, Clock(runner), lambda: (answers.pop(0), Evidence("")), lambda: None)
-    explained = result.explained(Nobody(), None)
+    explained = result.explain(Nobody(), None)
     assert explained.verdict.state == "pass"
     assert "measured again: 1 earlier start failed by a bug of the launcher" in explained.verdict.text
     assert "mpi/pmi2: value not properly terminated" in explained.attempts[0].sentence
@@ -196,7 +196,7 @@ def test_a_start_that_the_launchers_bug_ended_is_made_again_once_whatever_the_fi
 def test_a_second_such_start_fails_and_is_no_failure_of_the_network(unbegun: Assessment) -> None:
     found, made = measure(Host(0.0, 0.0, 0.0, times=0), unbegun)
     assert (made, len(found.attempts)) == (1, 1)
-    verdict = found.explained(Nobody(), None).verdict
+    verdict = found.explain(Nobody(), None).verdict
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("fail", 1, "scheduler", ())
     assert unbegun.inputs.job.is_explained  # so no rail is measured alone
 
@@ -217,7 +217,7 @@ def test_only_a_rank_that_has_its_node_alone_is_far_from_a_rail(low: Assessment,
     """Ranks on all cores, and ranks near their own rails, are far from some rail, as they should be."""
     found, _ = measure(Host(0.0), replace(low, case=replace(low.case, ranks_per_node=ranks)))
     facts = (NodeFacts("vn1", {"cpus_allowed": "0-3"}, {"hsn0": {"local_cpulist": "4-7"}}),)
-    explained = replace(found, evidence=Evidence("", facts=facts)).explained(Nobody(), None)
+    explained = replace(found, evidence=Evidence("", facts=facts)).explain(Nobody(), None)
     assert ("the first process of vn1 was bound to processors 0-3, far from hsn0" in explained.verdict.text) == said
 
 
@@ -229,6 +229,6 @@ def test_probes_decide_before_the_host_is_blamed(low: Assessment) -> None:
             return with_suspects(found, Findings((Suspect("rail", "slow", "vn2", "hsn0"),), "slow"))
 
     found, _ = measure(Host(0.9, times=0), low)
-    assert found.explained(Names(), "3 of 4 nodes were tested").verdict.state == "fail"
-    assert found.explained(Names(), "3 of 4 nodes were tested").verdict.text.endswith("3 of 4 nodes were tested")
-    assert found.explained(Nobody(), None).verdict.state == "disturbed"
+    assert found.explain(Names(), "3 of 4 nodes were tested").verdict.state == "fail"
+    assert found.explain(Names(), "3 of 4 nodes were tested").verdict.text.endswith("3 of 4 nodes were tested")
+    assert found.explain(Nobody(), None).verdict.state == "disturbed"

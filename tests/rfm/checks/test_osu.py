@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.provision.installed import has_text
+from railyard.provision.installed_stack import has_text
 from railyard.rfm.checks.osu import VALIDATION_OPTION, OsuCheck, moved_repetitions, words_of
-from railyard.rfm.checks.repeated import RepeatedCheck
+from railyard.rfm.checks.repeated_check import RepeatedCheck
 
 SIZES = (1, 4, 4 << 20)
 

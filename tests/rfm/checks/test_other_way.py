@@ -12,7 +12,7 @@ from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.other_way import OneWay, OtherWay
 from railyard.rfm.checks.ping_pong import PingPong
-from railyard.rfm.checks.probe_places import Here
+from railyard.rfm.checks.probe_places import LocalPlace
 from railyard.rfm.checks.prober import RailProber
 from railyard.site.site import Site
 from railyard.stacks import ask
@@ -43,7 +43,7 @@ def asked(tmp_path: Path, virtual: Site) -> Asked:
             return Launch("sh", told, (), ask.settings("mpich", "tcp", (rail,), 1, None), (rail,), (), nodes)
 
         stream = LastWord("imb/Uniband", nothing, launch, lambda launch, size: [])
-        place = Here(tmp_path, lambda launch, limit_s: ["sh", "-c", script, "stream"])
+        place = LocalPlace(tmp_path, lambda launch, limit_s: ["sh", "-c", script, "stream"])
         return OtherWay(RailProber(virtual, "hsn", tmp_path, stream, lambda: None, place, one_way=stream), "AllPairs")
 
     return make

@@ -7,12 +7,12 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.parsers.slurm.nodes import NodeState
-from railyard.rfm.checks.measured import Measured
-from railyard.rfm.checks.plan import Plan, Untested, plan_check
-from railyard.rfm.checks.replayed import Replayed
+from railyard.rfm.checks.measured_run import MeasuredRun
+from railyard.rfm.checks.plan import Plan, UntestedCase, plan_check
+from railyard.rfm.checks.replayed_run import ReplayedRun
 from railyard.site.site import Site
 from railyard.site.systems.measure import Measure
-from railyard.site.systems.model import DeclaredLink, Disabled
+from railyard.site.systems.model import DeclaredLink, DisabledCombination
 from railyard.site.test_id import TestId
 from railyard.stacks.model import NIC_PER_RANK
 from tests.made.check import MadeCheck
@@ -33,7 +33,7 @@ def test_a_run_has_its_nodes_ranks_and_devices(virtual: Site) -> None:
     found = plan(virtual, MadeCheck(ranks_per_node=2))
     assert (found.ranks.total, found.ranks.per_node) == (4, 2)
     assert (found.launch.nodes, found.launch.meant) == (("vn1", "vn2"), ("hsn0",))
-    assert isinstance(found.runner, Measured)
+    assert isinstance(found.runner, MeasuredRun)
 
 
 def test_what_a_run_waits_for_has_its_nodes_and_ends_with_queue_and_limit(virtual: Site) -> None:
@@ -55,19 +55,19 @@ def test_a_run_over_all_nodes_has_all_that_the_file_names(virtual: Site) -> None
 
 def test_nodes_that_can_run_no_job_are_left_out_and_said(virtual: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     states = tuple(NodeState(name, "DOWN" if name == "vn3" else "IDLE") for name in virtual.system.nodes.names)
-    monkeypatch.setattr(Measured, "node_states", lambda self: states)
+    monkeypatch.setattr(MeasuredRun, "node_states", lambda self: states)
     found = plan(virtual, MadeCheck(all_nodes=True))
     assert found.ranks.total == 3
     assert found.nodes_remark is not None and found.nodes_remark.startswith("3 of 4 nodes were tested")
-    with pytest.raises(Untested) as error:
+    with pytest.raises(UntestedCase) as error:
         plan(virtual, MadeCheck(num_nodes=4))
     assert str(error.value) == f"not tested: {error.value.reason}"
     assert error.value.reason.startswith("it needs 4 nodes and 3 can run a job")
 
 
 def test_what_the_site_switched_off_is_not_run_with_the_sites_own_reason(virtual: Site) -> None:
-    off = Disabled.model_validate({"fabric": "hsn", "stack": "mpich", "reason": "being mended"})
-    with pytest.raises(Untested) as error:
+    off = DisabledCombination.model_validate({"fabric": "hsn", "stack": "mpich", "reason": "being mended"})
+    with pytest.raises(UntestedCase) as error:
         plan(changed(virtual, disabled=(off,)), MadeCheck())
     assert (error.value.reason, str(error.value)) == ("being mended", "disabled by the site: being mended")
 
@@ -91,11 +91,11 @@ def test_the_pace_of_a_link_and_what_the_file_states_reach_the_check(virtual: Si
     plan(changed(virtual, measure=said), check := MadeCheck(rails=2))
     ((pace, stated),) = check.paces
     assert pace is not None and stated is not None
-    assert (round(pace.rate_mb_s, 2), pace.seconds, stated.given) == (96.43, 120.0, {"window": 32})
+    assert (round(pace.rate_mb_s, 2), pace.seconds, stated.given_amounts) == (96.43, 120.0, {"window": 32})
 
 
 def test_a_recording_and_a_link_without_a_rate_have_no_pace(virtual: Site) -> None:
-    plan(replace(virtual, system=virtual.system.played()), check := MadeCheck())
+    plan(replace(virtual, system=virtual.system.as_replay()), check := MadeCheck())
     assert check.paces == [(None, None)]
     hsn = virtual.system.fabrics["hsn"]
     link = DeclaredLink.model_validate({"name": "any", "data_rate_gbit_s": None, "source": "nobody knows"})
@@ -189,8 +189,8 @@ def test_a_rank_is_told_its_variables(virtual: Site) -> None:
 
 def test_a_replay_asks_no_node_and_leaves_the_ranks_as_they_are(virtual: Site) -> None:
     check = MadeCheck(all_nodes=True)
-    found = plan(replace(virtual, system=virtual.system.played()), check)
-    assert isinstance(found.runner, Replayed)
+    found = plan(replace(virtual, system=virtual.system.as_replay()), check)
+    assert isinstance(found.runner, ReplayedRun)
     assert (found.launch.nodes, check.shaped) == ((), 0)
     plan(virtual, check)
     assert check.shaped == 1

@@ -17,7 +17,7 @@ from railyard.job.scheduling import Scheduling
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks import probe_places
 from railyard.rfm.checks.ping_pong import PingPong
-from railyard.rfm.checks.probe_places import Here, InJob, NotProbed, place_of
+from railyard.rfm.checks.probe_places import InJob, LocalPlace, NotProbed, place_of
 from railyard.rfm.checks.prober import RailProber
 from railyard.site.site import Site
 from railyard.site.systems.model import System
@@ -84,7 +84,7 @@ class FakeJob:
         return "runs" if self.running.poll() is None else "ended"
 
     @property
-    def said(self) -> str:
+    def end_words(self) -> str:
         return "job 7 waits (Resources)" if self.running is None else "job 7 is failed"
 
     def cancel(self) -> None:
@@ -250,8 +250,8 @@ def test_a_launcher_that_cannot_be_told_nodes_is_said(made: Made) -> None:
     [
         ({"scheduler": "slurm-nodb", "launcher": "srun"}, InJob),
         ({"scheduler": "pbs", "launcher": "mpirun"}, InJob),
-        ({"scheduler": "local", "launcher": "srunalloc"}, Here),
-        ({}, Here),
+        ({"scheduler": "local", "launcher": "srunalloc"}, LocalPlace),
+        ({}, LocalPlace),
         ({"scheduler": "local", "launcher": "local"}, type(None)),
         ({"scheduler": "oar", "launcher": "mpirun"}, type(None)),
     ],

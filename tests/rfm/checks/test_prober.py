@@ -19,9 +19,9 @@ from railyard.provision.testbed.entry import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.rfm.checks.ping_pong import PingPong
-from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, Here, limit_after
+from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, LocalPlace, limit_after
 from railyard.rfm.checks.prober import LEAST_SEGMENTS, RailProber, Watch
-from railyard.rfm.waiting import noted_wait
+from railyard.rfm.wait_notes import noted_wait
 from railyard.site.site import Site
 from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
@@ -77,7 +77,7 @@ def prober(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Pr
         def in_bed(launch: Launch, limit_s: int) -> list[str]:
             return [*namespace_words(home, launch.nodes[0], limit_s, launch.program), *launch.options]
 
-        return RailProber(site, "hsn", stage, ping_pong, watch, Here(stage, in_bed)), replace(
+        return RailProber(site, "hsn", stage, ping_pong, watch, LocalPlace(stage, in_bed)), replace(
             launch("hsn0", PAIR), meant=rails
         )
 

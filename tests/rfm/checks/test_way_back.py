@@ -10,7 +10,7 @@ import pytest
 
 from railyard.job.launch import Launch
 from railyard.rfm.checks.other_way import OtherWay
-from railyard.rfm.checks.probe_places import Here
+from railyard.rfm.checks.probe_places import LocalPlace
 from railyard.rfm.checks.prober import RailProber, sent_by
 from railyard.rfm.checks.way_back import WayBack, of_plan
 from railyard.site.site import Site
@@ -226,7 +226,7 @@ def test_whose_job_streams_back(
 ) -> None:
     rails: RailProber = job("echo 47.8").prober.rails
     if not change:
-        rails = replace(rails, place=Here(rails.stage, lambda launch, limit_s: []))
+        rails = replace(rails, place=LocalPlace(rails.stage, lambda launch, limit_s: []))
     there = plan(changed(virtual, **{**change, **({"provider": "nodes"} if change.get("provider") else {})}), check)
     there = replace(there, site=changed(virtual, **change))
     found = of_plan(there, rails)

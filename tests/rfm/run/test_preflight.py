@@ -230,7 +230,7 @@ def test_nodes_that_other_jobs_can_share_are_a_warning(tmp_path: Path, monkeypat
 
 def test_a_replay_needs_its_index_and_nothing_else(site: MadeSite) -> None:
     played = site_of(site.home)
-    played = Site(played.home, played.system.played(), played.references)
+    played = Site(played.home, played.system.as_replay(), played.references)
     assert refused(played, "openmpi") == (
         "recordings/made/index.json: found no such file, expected the index of the recordings; make the recordings of "
         "made with `railyard record`"

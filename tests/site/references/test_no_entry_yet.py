@@ -6,9 +6,9 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.cluster.detect.system_text import references_text
-from railyard.results.capture.chosen import Group
 from railyard.results.capture.edit import with_entries
-from railyard.results.capture.entry import Captured
+from railyard.results.capture.entry import CapturedEntry
+from railyard.results.capture.suitable_records import Group
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -51,6 +51,6 @@ def test_it_is_refused_where_the_system_promises_references(tmp_path: Path) -> N
 def test_captured_entries_take_the_place_of_the_empty_list() -> None:
     text = references_text("site")
     group = Group("edr", "hpcx", 1, "single", "osu/osu_bw", ())
-    entry = Captured("one", group, "bandwidth", ENTRY, ())
+    entry = CapturedEntry("one", group, "bandwidth", ENTRY, ())
     after = with_entries(text, Path("references/site.yaml"), "site", [entry])
     assert after == text.replace("entries: []\n", f"entries:\n{ENTRY}")

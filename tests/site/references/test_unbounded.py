@@ -10,7 +10,7 @@ from railyard.base.errors import InputError
 from railyard.results.reference_sheet import as_json, lines
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
-from railyard.site.references.gaps import Asked, gaps
+from railyard.site.references.gaps import MeasuredSizes, gaps
 from railyard.site.references.lint import findings
 from railyard.site.references.load import References, load_references
 from railyard.site.site import Site, site_at
@@ -183,7 +183,7 @@ def test_a_latency_whose_smallest_sizes_nothing_bounds_is_a_problem_before_the_r
     virtual: Site, stated: bool, weight: str | None
 ) -> None:
     test = TestId("hsn", "mpich", 1, "osu/osu_latency", "OsuLatency")
-    one = Asked(test, "latency", (1, 64, 1 << 20), {1 << 20: "osu-latency-one-rail"})
+    one = MeasuredSizes(test, "latency", (1, 64, 1 << 20), {1 << 20: "osu-latency-one-rail"})
     references = virtual.references if stated else replace(virtual.references, unbounded=())
     found = [each for each in gaps(references, [one]) if "no reference bounds" in each.what]
     assert [each.weight for each in found] == ([] if weight is None else [weight])
@@ -192,7 +192,7 @@ def test_a_latency_whose_smallest_sizes_nothing_bounds_is_a_problem_before_the_r
 def test_a_latency_that_the_class_of_its_link_bounds_is_only_remarked() -> None:
     site = site_at(CLONE, "dell-c6320")
     test = TestId("edr", "hpcx", 1, "osu/osu_latency", "OsuLatency")
-    one = Asked(test, "latency", (1, 64, 4096), {4096: "edr-latency-4k"})
+    one = MeasuredSizes(test, "latency", (1, 64, 4096), {4096: "edr-latency-4k"})
     (found,) = gaps(replace(site.references, unbounded=()), [one])
     assert found.weight == "remark"
 
@@ -203,6 +203,8 @@ def test_a_bandwidth_with_a_gap_where_its_link_shows_its_rate_is_a_problem_befor
 ) -> None:
     test = TestId("hsn", "mpich", 1, "nccl/all_reduce_perf", "NcclAllReduce")
     measured = (1 << 26, 1 << 27, 1 << 28, 1 << 29, 1 << 30)
-    one = Asked(test, "bandwidth", measured, dict.fromkeys((size for size in measured if size >= bounded_from), "gpus"))
+    one = MeasuredSizes(
+        test, "bandwidth", measured, dict.fromkeys((size for size in measured if size >= bounded_from), "gpus")
+    )
     (found,) = (each for each in gaps(virtual.references, [one]) if "nccl" in each.what)
     assert found.weight == weight

@@ -12,7 +12,7 @@ from railyard.rfm.settings import configuration
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system, load_system, load_systems
 from railyard.site.systems.model import HeaderModel, Kind, System
-from railyard.site.systems.module_system import unloaded
+from railyard.site.systems.module_system import find_unloaded
 from railyard.stacks import model
 from railyard.stacks.ask import Knobs
 
@@ -478,13 +478,13 @@ def test_what_is_refused_and_how(tmp_path: Path, old: str, new: str, sentence: s
 
 def test_modules_without_a_modules_system_are_named(tmp_path: Path) -> None:
     bare = load_system(write(tmp_path, SITE))
-    assert dict(unloaded(bare)) == {
+    assert dict(find_unloaded(bare)) == {
         "openmpi": "stacks.openmpi.modules: found 1 module (openmpi/4.1.6) and no modules_system, so nothing loads them"
     }
     for kind in ("nomod", "lmod"):
         system = load_system(write(tmp_path, f"{SITE}modules_system: {kind}\n"))
-        assert bool(dict(unloaded(system))) is (kind == "nomod")
-    assert dict(unloaded(bare.played())) == {}
+        assert bool(dict(find_unloaded(system))) is (kind == "nomod")
+    assert dict(find_unloaded(bare.as_replay())) == {}
 
 
 def test_nothing_is_measured_again_unless_the_file_says_so(tmp_path: Path) -> None:
@@ -499,7 +499,7 @@ def test_a_benchmark_has_the_numbers_that_the_file_states_and_no_others(tmp_path
     stated = "{duration: 2m, benchmarks: {osu/osu_bw: {repetitions: 50, window: 32}}}"
     measure = load_system(write(tmp_path, f"{SITE}measure: {stated}\n")).measure
     assert measure.duration == "2m"
-    assert {name: each.given for name, each in measure.benchmarks.items()} == {
+    assert {name: each.given_amounts for name, each in measure.benchmarks.items()} == {
         "osu/osu_bw": {"repetitions": 50, "window": 32}
     }
 

@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks import gpu_pairs as gpu_pairs_draws
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
-from railyard.verdict.blame.gpu_pairs import Judged
+from railyard.verdict.blame.gpu_pairs import PairsVerdict
 from tests.made.nccl_output import GIB, curve, output
 from tests.made.nccl_pair_logs import End, Made, Rate, healthy, logs, names, node, slow, text
 
@@ -18,12 +18,12 @@ NODES = names(9)
 ALL = tuple("01234567")
 
 
-def judged(made: Iterable[Made]) -> Judged:
-    return gpu_pairs.judge(gpu_pairs.recorded((one.name, one.text) for one in made))
+def judged(made: Iterable[Made]) -> PairsVerdict:
+    return gpu_pairs.judge(gpu_pairs.read_tests((one.name, one.text) for one in made))
 
 
-def named(found: Judged) -> set[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]]:
-    return {(one.kind, one.nodes, tuple(sorted(one.gpus))) for one in found.named}
+def named(found: PairsVerdict) -> set[tuple[str, tuple[str, ...], tuple[tuple[str, ...], ...]]]:
+    return {(one.kind, one.nodes, tuple(sorted(one.gpus))) for one in found.named_parts}
 
 
 def pair_of(a: str, b: str, share: float | None) -> Rate:
@@ -96,15 +96,15 @@ def test_of_two_halves_that_are_slow_to_one_another_no_smaller_part_is_named() -
         slow(0.1, *((name, 1) for name in rail), good_together=True),
     )
     found = judged(logs(nodes, rate, (8, 4, 1), seed=1116))
-    assert [one for one in found.named if not any("1" in group for group in one.gpus)] == []
-    assert {one.nodes for one in found.named} & {leaf, tuple(sorted(set(nodes) - set(leaf)))}
+    assert [one for one in found.named_parts if not any("1" in group for group in one.gpus)] == []
+    assert {one.nodes for one in found.named_parts} & {leaf, tuple(sorted(set(nodes) - set(leaf)))}
 
 
 def test_a_node_whose_gpus_are_each_slow_with_another_partner_is_not_taken_for_one_gpu() -> None:
     found = judged(logs(names(6), slow(0.5, *node("n03")), (8, 1)))
     ((kind, nodes, groups),) = named(found)
     assert (kind, nodes) == ("node", ("n03",)) and len(groups) == 4
-    assert found.blamed == found.named
+    assert found.blamed == found.named_parts
 
 
 @pytest.mark.parametrize("rate", [pair_of("n02", "n06", 0.0), slow(0.0, *node("n03"))])
@@ -131,10 +131,10 @@ def test_pairs_across_leaves_that_are_all_slower_than_those_within_are_told() ->
     def rate(a: End, b: End) -> float:
         return 0.5 if own[a[0]] != own[b[0]] else 1.0
 
-    found = gpu_pairs.judge(gpu_pairs.recorded((one.name, one.text) for one in logs(NODES, rate, (8,))), own)
+    found = gpu_pairs.judge(gpu_pairs.read_tests((one.name, one.text) for one in logs(NODES, rate, (8,))), own)
     (said,) = found.lower
     assert said.startswith("all pairs across leaves: 11.8") and "50.1 % of those within a leaf" in said
-    found = gpu_pairs.judge(gpu_pairs.recorded((one.name, one.text) for one in logs(NODES, healthy, (8,))), own)
+    found = gpu_pairs.judge(gpu_pairs.read_tests((one.name, one.text) for one in logs(NODES, healthy, (8,))), own)
     assert found.lower == ()
 
 
@@ -142,15 +142,15 @@ def test_a_node_has_one_name_whether_or_not_its_domain_is_printed() -> None:
     made = list(logs(NODES, slow(0.6, *node("n03"))))
     long = [Made(one.name, one.text.replace(" on n03 ", " on n03.cluster ")) for one in made[::2]]
     found = judged([*long, *made[1::2]])
-    assert {one.nodes for one in found.named} == {("n03",)} and found.no_log == ()
+    assert {one.nodes for one in found.named_parts} == {("n03",)} and found.no_log == ()
     # Two domains are two nodes.
     other = [Made(one.name, one.text.replace(" on n03 ", " on n03.other ")) for one in made[1::2]]
-    assert {one.nodes[0] for one in judged([*long, *other]).named} == {"n03.cluster", "n03.other"}
+    assert {one.nodes[0] for one in judged([*long, *other]).named_parts} == {"n03.cluster", "n03.other"}
 
 
 def test_a_node_with_a_leaf_switch_and_no_log_is_not_covered() -> None:
     made = [(one.name, one.text) for one in logs(NODES, healthy, (8,))]
-    found = gpu_pairs.judge(gpu_pairs.recorded(made), dict.fromkeys((*NODES, "n10", "N01.cluster"), "leaf1"))
+    found = gpu_pairs.judge(gpu_pairs.read_tests(made), dict.fromkeys((*NODES, "n10", "N01.cluster"), "leaf1"))
     assert "  1 node with a leaf switch and no log: n10\n" in gpu_pairs_text.text(found)
 
 
@@ -174,7 +174,7 @@ def test_slow_gpu_is_named_by_its_number(gpu: int) -> None:
 def test_no_healthy_node_is_named_where_each_gpu_has_few_partners(gpus: Sequence[int], gpu: int) -> None:
     """With one GPU of each node, most GPUs meet one or two others: then either end may be the slow one."""
     found = judged(logs(names(7), slow(0.5, ("n05", gpu)), gpus))
-    assert {name for one in found.named for name in one.nodes} <= {"n05"}
+    assert {name for one in found.named_parts for name in one.nodes} <= {"n05"}
     assert found.is_good == ("slow" not in found.states.values())
 
 
@@ -196,7 +196,7 @@ def test_a_node_with_one_slow_log_alone_is_not_named() -> None:
     """There is only one log of n03: nobody can tell whether the node is slow or its partner's path to it."""
     made = [one for one in logs(NODES, slow(0.6, *node("n03")), (8,)) if "n03" not in one.name or "n01_n03" in one.name]
     found = judged(made)
-    assert found.named == ()
+    assert found.named_parts == ()
     assert [(one.kind, one.nodes, one.sure) for one in found.blamed] == [("node", ("n03",), "open")]
     assert not found.is_good
 
@@ -208,7 +208,7 @@ def change(made: Iterable[Made], name: str, to: Callable[[str], str]) -> list[Ma
 def test_a_log_that_is_cut_is_neither_good_nor_blamed() -> None:
     made = change(logs(NODES, healthy, (8,)), "n02_n05", lambda whole: whole[: whole.index("   67108864")])
     found = judged(made)
-    assert found.named == ()
+    assert found.named_parts == ()
     assert [(one.kind, one.nodes, one.sure) for one in found.blamed] == [("pair", ("n02", "n05"), "open")]
     assert not found.is_good
 
@@ -216,7 +216,7 @@ def test_a_log_that_is_cut_is_neither_good_nor_blamed() -> None:
 def test_a_page_of_html_is_not_used_and_named_by_its_file() -> None:
     made = change(logs(NODES, healthy, (8,)), "n02_n05", lambda _: "<html><body>404</body></html>\n")
     found = gpu_pairs.judge(
-        gpu_pairs.recorded(((one.name, one.text) for one in made), re.compile(r"_(?P<a>n\d+)_(?P<b>n\d+)"))
+        gpu_pairs.read_tests(((one.name, one.text) for one in made), re.compile(r"_(?P<a>n\d+)_(?P<b>n\d+)"))
     )
     assert [(one.log, one.pair) for one in found.recorded.not_used] == [("nccl_G8_n02_n05.log", ("n02", "n05"))]
     assert found.blamed == ()
@@ -228,7 +228,7 @@ def test_wrong_data_is_never_good() -> None:
         logs(NODES, healthy, (8,)), "n02_n05", lambda _: text("n02", "n05", range(8), range(8), 23.6, 77, wrong=3)
     )
     found = judged(made)
-    assert [(one.kind, one.nodes) for one in found.named] == [("pair", ("n02", "n05"))]
+    assert [(one.kind, one.nodes) for one in found.named_parts] == [("pair", ("n02", "n05"))]
     assert "it moved wrong data" in gpu_pairs_text.text(found)
 
 
@@ -242,7 +242,7 @@ def test_the_same_run_twice_counts_once() -> None:
 def test_a_pair_that_is_slow_in_one_of_two_runs_is_not_named() -> None:
     made = [*logs(NODES, healthy, (8,)), Made("again.log", text("n01", "n02", range(8), range(8), 9.0, 900))]
     found = judged(made)
-    assert found.named == ()
+    assert found.named_parts == ()
     assert [(one.nodes, one.sure) for one in found.blamed] == [(("n01", "n02"), "open")]
 
 
@@ -300,7 +300,7 @@ def test_leaf_switches_set_what_is_healthy_within_and_across() -> None:
         own = 0.7 if "n03" in (a[0], b[0]) else 1.0
         return own if leaf_of[a[0]] == leaf_of[b[0]] else 0.5 * own
 
-    made = gpu_pairs.recorded((one.name, one.text) for one in logs(NODES, blocked, (8,)))
+    made = gpu_pairs.read_tests((one.name, one.text) for one in logs(NODES, blocked, (8,)))
     found = gpu_pairs.judge(made, leaf_of)
     assert named(found) == {("node", ("n03",), (ALL,))}
     said = gpu_pairs_text.text(found)
@@ -332,12 +332,12 @@ def test_few_logs_suffice_for_a_node() -> None:
 
 
 @pytest.fixture(scope="module")
-def genuine() -> Judged:
+def genuine() -> PairsVerdict:
     files = sorted(GENUINE.glob("*.log"))
     if not files:
         pytest.skip("no genuine logs: ../shared/gpu/h100-17-nodes-pairs is not there")
     texts = ((file.name, file.read_text(encoding="utf-8", errors="replace")) for file in files)
-    return gpu_pairs.judge(gpu_pairs.recorded(texts))
+    return gpu_pairs.judge(gpu_pairs.read_tests(texts))
 
 
 #: The nodes whose GPU 4 is slow with all other GPUs, and the pairs that give no result with any number of GPUs.
@@ -345,7 +345,7 @@ RAIL_4 = tuple(f"cnode2-{number:03}" for number in (1, 2, 3, 4, 6, 9, 12, 16, 17
 BROKEN = {(f"cnode2-{a:03}", f"cnode2-{b:03}") for a, b in ((2, 8), (3, 8), (8, 9), (5, 16), (7, 16))}
 
 
-def test_genuine_logs_name_one_rail_of_nine_nodes_and_five_pairs(genuine: Judged) -> None:
+def test_genuine_logs_name_one_rail_of_nine_nodes_and_five_pairs(genuine: PairsVerdict) -> None:
     assert len(genuine.recorded.tests) == 810
     assert named(genuine) == {("part", RAIL_4, (("4",),)), *(("pair", pair, ()) for pair in BROKEN)}
     part = genuine.blamed[0]
@@ -356,29 +356,29 @@ def test_genuine_logs_name_one_rail_of_nine_nodes_and_five_pairs(genuine: Judged
     assert len(slow_tests) == 127
 
 
-def of_gpus(genuine: Judged, gpus: int) -> Judged:
+def of_gpus(genuine: PairsVerdict, gpus: int) -> PairsVerdict:
     """Return the judgement of only the genuine logs with this many GPUs of each node."""
     files = [name for name in genuine.recorded.logs if f"_G{gpus}_" in name]
     texts = ((name, (GENUINE / name).read_text(encoding="utf-8", errors="replace")) for name in files)
-    return gpu_pairs.judge(gpu_pairs.recorded(texts))
+    return gpu_pairs.judge(gpu_pairs.read_tests(texts))
 
 
-def test_genuine_logs_of_four_gpus_name_the_same_rail_by_themselves(genuine: Judged) -> None:
+def test_genuine_logs_of_four_gpus_name_the_same_rail_by_themselves(genuine: PairsVerdict) -> None:
     found = of_gpus(genuine, 4)
-    assert [(one.nodes, one.gpus) for one in found.named if one.kind != "pair"] == [(RAIL_4, (("0000:9d:00",),))]
-    assert {one.nodes for one in found.named if one.kind == "pair"} <= BROKEN
+    assert [(one.nodes, one.gpus) for one in found.named_parts if one.kind != "pair"] == [(RAIL_4, (("0000:9d:00",),))]
+    assert {one.nodes for one in found.named_parts if one.kind == "pair"} <= BROKEN
 
 
-def test_genuine_logs_of_one_gpu_are_too_few_to_name_a_gpu_by_themselves(genuine: Judged) -> None:
+def test_genuine_logs_of_one_gpu_are_too_few_to_name_a_gpu_by_themselves(genuine: PairsVerdict) -> None:
     """Each slow log is of GPU 4 of one of the nine nodes, with a partner that was hardly measured with anybody else."""
     found = of_gpus(genuine, 1)
-    assert [one for one in found.named if one.kind != "pair"] == []
+    assert [one for one in found.named_parts if one.kind != "pair"] == []
     slow_ends = [{end for own in test.ends() for end in own} for test, state in found.states.items() if state == "slow"]
     assert len(slow_ends) == 16
     assert all(any(node_ in RAIL_4 and gpu == "0000:9d:00" for node_, gpu in ends) for ends in slow_ends)
 
 
-def test_forty_of_the_genuine_logs_would_have_sufficed(genuine: Judged) -> None:
+def test_forty_of_the_genuine_logs_would_have_sufficed(genuine: PairsVerdict) -> None:
     few = gpu_pairs.sufficient(genuine)
     assert (len(few.logs), few.same_parts) == (40, True)
     assert (few.with_every_pair, few.same_pairs) == (151, True)

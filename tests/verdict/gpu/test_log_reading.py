@@ -26,7 +26,7 @@ def test_both_judges_find_the_same_fallback_and_the_same_reason() -> None:
         said("g1", 0, "Using network Socket"),
     )
     because = ', since "NET/IB : No device found." (line 2)'
-    assert log_reading.because(found) == because
+    assert log_reading.log_reason(found) == because
     other = meant_way.why_other(found, MEANT)
     assert other is not None and because in other.sentence and "ibv_devinfo" in other.look_at
     assert because in word(found, TARGET, TWO).rule.sentence

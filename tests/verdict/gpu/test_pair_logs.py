@@ -9,7 +9,7 @@ from railyard.parsers import nccl
 from railyard.parsers.nccl_said import Rank
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
-from railyard.verdict.blame.gpu_pairs import Judged
+from railyard.verdict.blame.gpu_pairs import PairsVerdict
 from railyard.verdict.gpu.pair_logs import check_logs
 from railyard.verdict.gpu.target import of_words
 from tests.made.nccl_pair_logs import End, Made, healthy, logs, names
@@ -19,10 +19,10 @@ NODES = names(5)
 HAVE = "gpus=8,nvlink=4,nics=2,link=ib-ndr"
 
 
-def judged(made: Iterable[Made], words: str | None = HAVE) -> Judged:
+def judged(made: Iterable[Made], words: str | None = HAVE) -> PairsVerdict:
     texts = [(one.name, one.text) for one in made]
     found = check_logs(
-        gpu_pairs.recorded(texts),
+        gpu_pairs.read_tests(texts),
         {name: with_wrong_lines(nccl.parse(text), text) for name, text in texts},
         None if words is None else of_words(words),
     )

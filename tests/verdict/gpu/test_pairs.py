@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.job.gpu_pair_steps import Ended
+from railyard.job.gpu_pair_steps import EndedStep
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import Step
@@ -99,7 +99,7 @@ def job(
         for node in NODES
     }
     moved = {node: dict.fromkeys(RAILS, (carried * mb / 4, carried * mb / 4)) for node, mb in sent.items()}
-    steps = tuple(Ended(step, each) for step, each in made)
+    steps = tuple(EndedStep(step, each) for step, each in made)
     return judged(case, text, gpu_pairs.parse, moved, steps=steps, **more)
 
 

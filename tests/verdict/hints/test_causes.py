@@ -9,8 +9,8 @@ import pytest
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import limit
 from railyard.hardware.links import LINKS, SLOTS
-from railyard.verdict.hints.causes import CAUSES, document, likely
-from railyard.verdict.hints.shapes import Seen
+from railyard.verdict.hints.causes import CAUSES, document, likely_causes
+from railyard.verdict.hints.shapes import SeenCurve
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = tuple(2**n for n in range(23))
@@ -31,15 +31,15 @@ def seen(
     slot: str | None = None,
     rails: int = 1,
     **rest: Any,
-) -> Seen:
+) -> SeenCurve:
     meant = micro.metric(key, metric)
     bound = limit(LINKS[link], SLOTS[slot] if slot else None, rails, directions=meant.directions)
     limit_mb_s = bound.value_mb_s if bound and metric == "bandwidth" else None
-    return Seen(meant, points, LINKS[link], SLOTS[slot] if slot else None, rails, limit_mb_s=limit_mb_s, **rest)
+    return SeenCurve(meant, points, LINKS[link], SLOTS[slot] if slot else None, rails, limit_mb_s=limit_mb_s, **rest)
 
 
-def said(one: Seen) -> list[str]:
-    return [cause.sentence for cause in likely(one)]
+def said(one: SeenCurve) -> list[str]:
+    return [cause.sentence for cause in likely_causes(one)]
 
 
 FDR_LIKE = streamed(6300)
@@ -162,9 +162,9 @@ EXAMPLES = [
 
 
 @pytest.mark.parametrize(("name", "one", "sentences"), EXAMPLES)
-def test_a_cause_is_recognised_and_named(name: str, one: Seen, sentences: list[str]) -> None:
+def test_a_cause_is_recognised_and_named(name: str, one: SeenCurve, sentences: list[str]) -> None:
     assert said(one) == sentences
-    assert likely(one)[0].cause == name
+    assert likely_causes(one)[0].cause == name
 
 
 def test_every_cause_has_an_example() -> None:
@@ -188,7 +188,7 @@ def test_every_cause_has_an_example() -> None:
         seen("ib-hdr", (*streamed(23500)[:20], (1 << 20, 9000.0), (2 << 20, 5000.0), (4 << 20, 9000.0))),
     ],
 )
-def test_where_nothing_matches_nothing_is_said(one: Seen) -> None:
+def test_where_nothing_matches_nothing_is_said(one: SeenCurve) -> None:
     assert said(one) == []
 
 
@@ -209,15 +209,15 @@ def test_all_limits_that_match_are_named() -> None:
 
 def test_a_curve_like_tcp_is_not_called_a_narrow_link_too() -> None:
     one_lane = streamed(3100, 6.0)
-    assert [cause.cause for cause in likely(seen("ib-edr", one_lane))] == ["tcp"]
-    assert [cause.cause for cause in likely(seen("ib-edr", streamed(3100)))] == ["fewer-lanes"]
+    assert [cause.cause for cause in likely_causes(seen("ib-edr", one_lane))] == ["tcp"]
+    assert [cause.cause for cause in likely_causes(seen("ib-edr", streamed(3100)))] == ["fewer-lanes"]
 
 
 def test_sums_of_several_pairs_cost_each_pair_its_own_message() -> None:
     # 16 pairs with 6 us a message each: the sum alone would look like 0.4 us
     summed = tuple((size, size * 16 / (6.0 + size * 16 / 3000)) for size in SIZES)
-    assert [cause.cause for cause in likely(seen("ib-edr", summed, key="osu/osu_mbw_mr", pairs=16))] == ["tcp"]
-    assert "tcp" not in [cause.cause for cause in likely(seen("ib-edr", summed, key="osu/osu_mbw_mr"))]
+    assert [cause.cause for cause in likely_causes(seen("ib-edr", summed, key="osu/osu_mbw_mr", pairs=16))] == ["tcp"]
+    assert "tcp" not in [cause.cause for cause in likely_causes(seen("ib-edr", summed, key="osu/osu_mbw_mr"))]
 
 
 def test_pairs_on_several_nodes_are_offered_where_a_sum_is_above_the_limit() -> None:
@@ -241,7 +241,7 @@ def test_a_moved_threshold_is_a_few_sizes_in_the_middle(spoilt: dict[int, float]
     one = seen("ib-edr", points, key="osu/osu_latency", metric="latency", targets=REFERENCE)
     assert said(one) == []
     moved = tuple((size, value * (1.6 if size == 64 else 1.0)) for size, value in LATENCIES)
-    assert [cause.cause for cause in likely(replace(one, points=moved))] == ["moved-threshold"]
+    assert [cause.cause for cause in likely_causes(replace(one, points=moved))] == ["moved-threshold"]
 
 
 def test_the_causes_in_the_documentation_are_those_of_the_code() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.hardware.gpu_nodes import Shape, node_of_words
-from railyard.verdict.hints.gpu import CAUSES, GpuSeen, document, likely
+from railyard.verdict.hints.gpu import CAUSES, GpuSeen, document, likely_causes
 
 NDR = "gpus=8,nvlink=4,nics=8,link=ib-ndr"
 
@@ -48,7 +48,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("cause", "of", "words"), EXAMPLES)
 def test_each_cause_has_an_example(cause: str, of: GpuSeen, words: str | None) -> None:
-    found = {each.cause: each.sentence for each in likely(of)}
+    found = {each.cause: each.sentence for each in likely_causes(of)}
     if words is None:
         assert cause not in found
     else:
@@ -64,11 +64,11 @@ def test_every_cause_of_the_table_has_an_example() -> None:
     [(2, "all_reduce", 460.0), (4, "all_reduce", 370.0), (1, "all_reduce", 370.0), (2, "sendrecv", 47.0)],
 )
 def test_a_healthy_figure_looks_like_nothing(nodes: int, collective: str, peak: float) -> None:
-    assert likely(seen(NDR, nodes, collective, peak)) == ()
+    assert likely_causes(seen(NDR, nodes, collective, peak)) == ()
 
 
 def test_one_gpu_looks_like_nothing() -> None:
-    assert likely(seen("gpus=1,nics=1,link=ib-ndr", 1, "all_reduce", 1.0)) == ()
+    assert likely_causes(seen("gpus=1,nics=1,link=ib-ndr", 1, "all_reduce", 1.0)) == ()
 
 
 def test_the_document_has_a_row_for_each_cause() -> None:

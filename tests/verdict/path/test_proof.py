@@ -328,7 +328,7 @@ def test_more_than_was_moved_is_shared_and_no_failure() -> None:
         "shared: hsn0 of vn1 sent 242.0 MB while the run moved 180.0 MB (bound 241.0 MB, shared-factor)"
     )
     warmed = NodeTraffic(180 * MB, 0, most_sent_bytes=360 * MB, most_received_bytes=0)
-    known = replace(ONE, traffic={"vn1": warmed, "vn2": warmed.mirrored()})
+    known = replace(ONE, traffic={"vn1": warmed, "vn2": warmed.mirror()})
     assert judge(on_one(411), known).disturbance is None
     assert judge(on_one(413), known).disturbance == (
         "shared: hsn0 of vn1 sent 413.0 MB while the run moved at most 360.0 MB (bound 412.0 MB, shared-known)"
@@ -336,7 +336,7 @@ def test_more_than_was_moved_is_shared_and_no_failure() -> None:
 
 
 def test_the_other_node_of_a_pair_moved_the_same_exchanged() -> None:
-    assert NodeTraffic(1, 2, 3, 4, 5, 6).mirrored() == NodeTraffic(2, 1, 4, 3, 6, 5)
+    assert NodeTraffic(1, 2, 3, 4, 5, 6).mirror() == NodeTraffic(2, 1, 4, 3, 6, 5)
 
 
 def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:

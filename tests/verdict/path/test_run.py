@@ -4,7 +4,7 @@ import pytest
 
 from railyard.stacks import ask
 from railyard.verdict.path.result import PathProof
-from railyard.verdict.path.run import LONGEST, Said, compared_with_log, read_log
+from railyard.verdict.path.run import LONGEST, LogDevices, compared_with_log, read_log
 
 DEVICES = ("hsn0", "hsn1", "eth0")
 MEANT = ("hsn0", "hsn1")
@@ -79,7 +79,7 @@ def test_two_ports_of_one_card_cannot_be_told_apart() -> None:
 
 
 def test_the_line_that_names_the_first_device_is_kept() -> None:
-    assert read_log(f"something else\n{ETH_ALONE}\n", patterns()) == Said(("eth0",), ETH_ALONE)
+    assert read_log(f"something else\n{ETH_ALONE}\n", patterns()) == LogDevices(("eth0",), ETH_ALONE)
 
 
 @pytest.mark.parametrize(

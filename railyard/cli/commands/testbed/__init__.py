@@ -9,7 +9,7 @@ import click
 from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
 from railyard.cli.commands.testbed import guests
-from railyard.cli.commands.testbed.entering import become
+from railyard.cli.commands.testbed.enter_node import become
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm.nodes import NodeState
@@ -40,7 +40,7 @@ def up(slurm: bool) -> None:
     It has four nodes, two shaped rails and a management network.
     """
     bed = _bed()
-    if bed.up():
+    if bed.bring_up():
         click.echo(f"up: {_summary(bed)}")
     else:
         click.echo(f"it is up already: {_summary(bed)}")
@@ -62,7 +62,7 @@ def down() -> None:
     from railyard.provision.testbed.cluster import Testbed
 
     # Do not read the system's file: whatever it says now, what is up must come down.
-    click.echo("down" if Testbed(find_home()).down() else "it was not up")
+    click.echo("down" if Testbed(find_home()).take_down() else "it was not up")
 
 
 @command.command()

@@ -8,7 +8,7 @@ import click
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
-from railyard.cli.commands.testbed.entering import become
+from railyard.cli.commands.testbed.enter_node import become
 
 if TYPE_CHECKING:
     from railyard.provision.testbed.guests.bed import Guests
@@ -31,7 +31,7 @@ def up() -> None:
       railyard testbed guests up && railyard run --system virtual-verbs
     """
     guests = _guests()
-    word = "up" if guests.up(click.echo) else "they are up already"
+    word = "up" if guests.bring_up(click.echo) else "they are up already"
     rates = ", ".join(
         f"{network.device} {'unshaped' if network.rate_mbit_s is None else f'{network.rate_mbit_s:g} Mbit/s'}"
         for network in guests.spec.networks[1:]
@@ -52,7 +52,7 @@ def down() -> None:
     from railyard.provision.testbed.spec import DEFAULT_SPEC
 
     # Do not read the system's file: whatever it says now, what is up must come down.
-    click.echo("down" if Guests(find_home(), DEFAULT_SPEC).down() else "they were not up")
+    click.echo("down" if Guests(find_home(), DEFAULT_SPEC).take_down() else "they were not up")
 
 
 @command.command()

@@ -39,14 +39,14 @@ def send(sock: socket.socket, kind: bytes, data: bytes = b"") -> None:
 
 def receive(sock: socket.socket) -> "tuple[bytes, bytes] | None":
     """Return the next frame, None if the other end is gone."""
-    head = _exactly(sock, 5)
+    head = _read_exactly(sock, 5)
     if head is None:
         return None
-    data = _exactly(sock, struct.unpack("!I", head[1:])[0])
+    data = _read_exactly(sock, struct.unpack("!I", head[1:])[0])
     return None if data is None else (head[:1], data)
 
 
-def _exactly(sock: socket.socket, length: int) -> "bytes | None":
+def _read_exactly(sock: socket.socket, length: int) -> "bytes | None":
     found = b""
     while len(found) < length:
         try:
@@ -143,7 +143,7 @@ def call(address: str, port: int, node: str, argv: "list[str]") -> int:
     try:
         sock = socket.create_connection((address, port), timeout=30)
     except OSError as error:
-        return _refused(node, f"takes no commands ({error.strerror or error}): its console says why")
+        return _refuse_node(node, f"takes no commands ({error.strerror or error}): its console says why")
     with sock:
         sock.settimeout(None)
         send(sock, b"c", json.dumps({"argv": argv, "cwd": os.getcwd(), "env": dict(os.environ)}).encode())
@@ -154,12 +154,12 @@ def call(address: str, port: int, node: str, argv: "list[str]") -> int:
         while True:
             frame = receive(sock)
             if frame is None:
-                return _refused(node, "ended while it ran this command")
+                return _refuse_node(node, "ended while it ran this command")
             kind, data = frame
             if kind == b"x":
                 return int(data)
             if kind == b"f":
-                return _refused(node, f"cannot start it: {data.decode(errors='replace')}")
+                return _refuse_node(node, f"cannot start it: {data.decode(errors='replace')}")
             outputs[kind].write(data)
             outputs[kind].flush()
 
@@ -171,7 +171,7 @@ def _hand_input(sock: socket.socket) -> None:
         send(sock, b"i")
 
 
-def _refused(node: str, why: str) -> int:
+def _refuse_node(node: str, why: str) -> int:
     print(f"railyard testbed guests: {node} {why}", file=sys.stderr)
     return 2
 

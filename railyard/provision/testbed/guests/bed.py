@@ -87,7 +87,7 @@ class Guests:
         """Return the state of the running guests. Raises SetupError if they are not up."""
         return up_at(self.home)
 
-    def up(self, echo: Callable[[str], None], *, lasting: bool = True) -> bool:
+    def bring_up(self, echo: Callable[[str], None], *, lasting: bool = True) -> bool:
         """Bring both up; return False if they were already up. If interrupted at any point, it leaves nothing behind.
 
         If they are not ``lasting`` they end with this process, whatever ends it. ``echo`` gets a sentence about
@@ -114,7 +114,7 @@ class Guests:
             self._start(find_kernel(self.home), echo, lasting)
         return True
 
-    def down(self) -> bool:
+    def take_down(self) -> bool:
         """End both and remove what they wrote, except the scripts; return whether anything ran.
 
         Also cleans up after guests whose processes or state file are gone.

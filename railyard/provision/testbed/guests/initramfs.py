@@ -38,8 +38,8 @@ def _entry(inode: int, path: str, mode: int, content: bytes) -> bytes:
     # inode, mode, uid, gid, links, time, size, four numbers of devices, length of the name, check sum (unused)
     fields = (inode, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name), 0)
     header = _MAGIC + b"".join(b"%08X" % field for field in fields)
-    return _padded(header + name) + _padded(content)
+    return _pad(header + name) + _pad(content)
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + b"\0" * (-len(data) % 4)

@@ -90,11 +90,11 @@ def qemu_words(spec: TestbedSpec, node: str, files: Files) -> list[str]:
         *("qemu-system-x86_64", "-name", node, "-machine", "q35", "-nodefaults", "-nographic", "-no-reboot"),
         *accelerator_words(files.accelerator),
         *("-smp", "1", "-m", str(MEMORY_MIB)),
-        *("-serial", f"file:{_escaped(files.folder)}/{console_name(node)}"),
+        *("-serial", f"file:{_escape(files.folder)}/{console_name(node)}"),
         *("-kernel", files.image, "-initrd", f"{files.folder}/{archive_name(node)}"),
         *("-append", "console=ttyS0 quiet panic=-1 mitigations=off net.ifnames=0"),
-        *_shared("/", "machine", readonly=True),
-        *_shared(files.home, "home", readonly=False),
+        *_share_options("/", "machine", readonly=True),
+        *_share_options(files.home, "home", readonly=False),
         *cards,
     ]
 
@@ -238,11 +238,11 @@ def _mac(index: int, number: int) -> str:
     return f"52:54:00:00:{index:02x}:{number + 1:02x}"
 
 
-def _shared(path: str, tag: str, *, readonly: bool) -> list[str]:
-    options = f"local,path={_escaped(path)},mount_tag={tag},security_model=none,multidevs=remap"
+def _share_options(path: str, tag: str, *, readonly: bool) -> list[str]:
+    options = f"local,path={_escape(path)},mount_tag={tag},security_model=none,multidevs=remap"
     return ["-virtfs", options + (",readonly=on" if readonly else "")]
 
 
-def _escaped(path: str) -> str:
+def _escape(path: str) -> str:
     # QEMU splits its options at commas and takes two for one.
     return path.replace(",", ",,")

@@ -43,7 +43,7 @@ def coverage(network: Network, leaves: Leaves, rows: Rows, gone: Mapping[int, st
     )
 
 
-def covered(network: Network, pairs: Iterable[Pair], gone: Mapping[int, str] = _NOBODY) -> Coverage:
+def find_coverage(network: Network, pairs: Iterable[Pair], gone: Mapping[int, str] = _NOBODY) -> Coverage:
     """Return what these pairs exercised (all of them gave results): in one run, or in several runs together."""
     leaves = leaves_of(network.layout)
     return coverage(network, leaves, rows_of_pairs(pairs), gone)
@@ -89,7 +89,7 @@ def flows_of(leaves: Leaves, rows: Rows) -> Ints:
 
     A row has both directions, and each takes an up-link of both leaves.
     """
-    far = leaves.far(rows.a, rows.b)
+    far = leaves.are_far(rows.a, rows.b)
     count, number = len(leaves.of), len(leaves.names)
     a, b = rows.a[far], rows.b[far]
     counts = np.zeros(number, dtype=np.int64)
@@ -106,7 +106,7 @@ def up_link_uses(network: Network, leaves: Leaves, rows: Rows) -> Ints:
     table = np.array(network.routes)
     number = int(table.max()) + 1
     uses = np.zeros(len(leaves.names) * number, dtype=np.int64)
-    far = leaves.far(rows.a, rows.b)
+    far = leaves.are_far(rows.a, rows.b)
     a, b = rows.a[far], rows.b[far]
     for source, target in ((a, b), (b, a)):
         up = table[leaves.of[source], target]

@@ -47,7 +47,7 @@ class Bounds:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SampleView:
     """What a sample's values say about each node, leaf and pair.
 
     ``clean`` are the rows of rounds in which hardly any pair collides. ``home`` and ``away`` are each node's best share
@@ -73,10 +73,10 @@ class Seen:
     bounds: Bounds
 
 
-def read_sample(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> Seen:
+def read_sample(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) -> SampleView:
     """Return what the rows say."""
     share = relative(leaves, levels, rows)
-    far = leaves.far(rows.a, rows.b)
+    far = leaves.are_far(rows.a, rows.b)
     count = len(leaves.of)
     home = _best(count, rows, share, ~far)
     usual_home, home_bound = _healthy_bound(home, settings.look_again)
@@ -94,13 +94,15 @@ def read_sample(leaves: Leaves, levels: Levels, rows: Rows, settings: Settings) 
     quiet, leaf_bound = _quiet(leaves, usual)
     switches = _switches(leaves, doubted, speed)
     slow_leaves = tuple(sorted(quiet | switches))
-    explained = _explained(leaves, switches, speed)
+    explained = _find_explained(leaves, switches, speed)
     nodes = [int(node) for node in np.flatnonzero(doubted) if node not in explained]
     nodes.sort(key=lambda node: (speed[node], node))
-    beyond = _beyond(leaves, rows.of(far & clean), (home >= home_bound) & (away < away_bound), speed, slow_leaves)
+    beyond = _slow_beyond_leaf(
+        leaves, rows.of(far & clean), (home >= home_bound) & (away < away_bound), speed, slow_leaves
+    )
     near_bound, far_bound = (pair_bound(level.scatter, settings.look_again) for level in (levels.near, levels.far))
     bounds = Bounds(home_bound, away_bound, leaf_bound, near_bound, far_bound)
-    return Seen(
+    return SampleView(
         rows, levels, share, clean, home, away, speed, tuple(nodes), beyond, slow_leaves, bouts, usual, inside, bounds
     )
 
@@ -111,14 +113,14 @@ def able_of(speed: Floats, rows: Rows) -> Floats:
     return able
 
 
-def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, Pair]]:
+def slow_pairs(leaves: Leaves, found: SampleView, speed: Floats) -> list[tuple[float, Pair]]:
     """Return the pairs that are slower than their nodes explain, by their best value, the slowest first.
 
     Each has its share of what its nodes can give. If a leaf is in doubt, its pairs across leaves belong to it.
     """
     rows = found.rows
     kept = found.clean.copy()
-    far = leaves.far(rows.a, rows.b)
+    far = leaves.are_far(rows.a, rows.b)
     if found.leaves:
         doubted = np.zeros(len(leaves.names), dtype=bool)
         doubted[list(found.leaves)] = True
@@ -149,10 +151,10 @@ def slow_pairs(leaves: Leaves, found: Seen, speed: Floats) -> list[tuple[float, 
     return [(float(best[at]), divmod(int(names[at]), len(leaves.of))) for at in order]
 
 
-def pairs_beyond(leaves: Leaves, found: Seen) -> list[tuple[float, Pair]]:
+def pairs_beyond(leaves: Leaves, found: SampleView) -> list[tuple[float, Pair]]:
     """Return, for each node that is slow with all others, two pairs with nodes that are not, at different leaves."""
     rows = found.rows
-    kept = leaves.far(rows.a, rows.b) & found.clean
+    kept = leaves.are_far(rows.a, rows.b) & found.clean
     chosen = []
     for node in found.beyond:
         taken: dict[int, tuple[float, Pair]] = {}
@@ -165,7 +167,7 @@ def pairs_beyond(leaves: Leaves, found: Seen) -> list[tuple[float, Pair]]:
     return sorted(chosen)
 
 
-def _best_of_others(leaves: Leaves, found: Seen, able: Floats, names: Ints) -> Floats:
+def _best_of_others(leaves: Leaves, found: SampleView, able: Floats, names: Ints) -> Floats:
     """Return the best share of each of these pairs over all its rows, even crowded ones: collisions only lower it."""
     keys = found.rows.a * len(leaves.of) + found.rows.b
     place = np.searchsorted(names, keys)
@@ -184,7 +186,9 @@ def _best(count: int, rows: Rows, share: Floats, kept: Bools) -> Floats:
     return np.where(np.isfinite(best), best, np.nan)
 
 
-def _beyond(leaves: Leaves, rows: Rows, slow: Bools, speed: Floats, slow_leaves: Sequence[int]) -> tuple[int, ...]:
+def _slow_beyond_leaf(
+    leaves: Leaves, rows: Rows, slow: Bools, speed: Floats, slow_leaves: Sequence[int]
+) -> tuple[int, ...]:
     """Return the nodes that are slow with good nodes of enough other leaves to decide, except at slow leaves."""
     found = []
     good = speed[rows.a] + speed[rows.b] == 2
@@ -258,7 +262,7 @@ def _usual(bouts: Floats) -> Floats:
     return found
 
 
-def leaf_bound(found: Seen) -> float:
+def leaf_bound(found: SampleView) -> float:
     """Return the share of a control below which a leaf as a whole is slow, by how much leaves that are fine differ.
 
     With static routes a leaf may be unlucky each time, so its mean over several others does not even out. A few leaves
@@ -273,7 +277,7 @@ def leaf_bound(found: Seen) -> float:
     return 1 - min(SIDE_WIDEST, max(least, _LEAF_SIGMAS * spread))
 
 
-def keeps_apart(found: Seen) -> bool:
+def keeps_apart(found: SampleView) -> bool:
     """Return whether most pairs of whole leaves that meet have their up-links for themselves."""
     full = found.rows.crowd > 1
     return not full.any() or bool(found.clean[full].mean() > 0.5)
@@ -302,7 +306,7 @@ def _switches(leaves: Leaves, doubted: Bools, speed: Floats) -> set[int]:
     return found
 
 
-def _explained(leaves: Leaves, switches: set[int], speed: Floats) -> set[int]:
+def _find_explained(leaves: Leaves, switches: set[int], speed: Floats) -> set[int]:
     """Return the slow nodes of a slow switch, except those that are slower than the others there."""
     found: set[int] = set()
     for leaf in switches:

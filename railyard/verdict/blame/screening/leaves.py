@@ -27,7 +27,7 @@ class Leaves:
     known: bool
     loose: tuple[int, ...]
 
-    def far(self, a: Ints, b: Ints) -> Bools:
+    def are_far(self, a: Ints, b: Ints) -> Bools:
         """Return which of these pairs are between two leaves."""
         apart: Bools = self.of[a] != self.of[b]
         return apart
@@ -55,7 +55,7 @@ def leaves_of(layout: Layout) -> Leaves:
     return Leaves(layout, tuple(members), of, tuple(np.array(nodes) for nodes in members.values()), True, loose)
 
 
-def present(leaves: Leaves, gone: Iterable[int]) -> tuple[Ints, ...]:
+def present_members(leaves: Leaves, gone: Iterable[int]) -> tuple[Ints, ...]:
     """Return the members of each leaf without the nodes that are gone."""
     there = np.ones(len(leaves.of), dtype=bool)
     there[list(gone)] = False

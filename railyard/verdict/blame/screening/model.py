@@ -5,7 +5,7 @@ A screening measures a sample of the pairs. So its verdict has three parts: who 
 
     asking = screen(network, budget, settings)      # railyard.verdict.blame.screening.screen
     step = next(asking)                             # a ``search.model.Step``: rounds to measure
-    step = asking.send(Results(values, absent))     # … until StopIteration, whose value is a ``Screened``
+    step = asking.send(Results(values, absent))     # … until StopIteration, whose value is a ``ScreeningVerdict``
 
 ``advance(network, budget, results, settings)`` replays the same from stored results, so the same call judges a stored
 run. Both take ``first=``, a first sample that was planned elsewhere: a nightly one, or groups of nodes that were tested
@@ -185,7 +185,7 @@ class Promise:
 
 
 @dataclass(frozen=True, slots=True)
-class Screened:
+class ScreeningVerdict:
     """A verdict of a screening. ``named`` empty does not mean that there is no fault: see ``promises``.
 
     ``not_looked_at`` has what this screening could not see, one sentence for each. ``rounds`` were run, including

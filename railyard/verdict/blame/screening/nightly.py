@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from railyard.verdict.blame.screening.leaves import Ints, Leaves, leaves_of, present
+from railyard.verdict.blame.screening.leaves import Ints, Leaves, leaves_of, present_members
 from railyard.verdict.blame.screening.model import Network
 from railyard.verdict.blame.screening.plan import Planner, whole_leaves
 from railyard.verdict.blame.search.model import Pair, Round, Step
@@ -34,21 +34,21 @@ def partners(
     if count < 1:
         raise ValueError(f"{count} partners: at least 1")
     leaves = leaves_of(network.layout)
-    members = [nodes for nodes in present(leaves, absent) if len(nodes)]
+    members = [nodes for nodes in present_members(leaves, absent) if len(nodes)]
     if sum(map(len, members)) < 2:
         raise ValueError(f"{sum(map(len, members))} of {len(leaves.of)} nodes are there, but a pair needs two")
-    chosen = _Used(network, leaves, used)
+    chosen = _UsedLinks(network, leaves, used)
     draw = random.Random(seed)
     home = list(Planner(leaves, members, seed).home(1)) if leaves.known else []
     if len(members) > 1:
-        away = [_away(chosen, members, draw) for _ in range(count)]
+        away = [_draw_away_round(chosen, members, draw) for _ in range(count)]
     else:
         away = _any(chosen, members[0], count, draw)
     why = f"{count} partners per node, first what was used least recently in {len(used)} earlier nights"
     return Step("nightly", (*home, *away), 1, why)
 
 
-class _Used:
+class _UsedLinks:
     """What earlier nights used, by the number of the last night, from 1 on; 0: never. Tonight's rounds count too."""
 
     def __init__(self, network: Network, leaves: Leaves, used: Sequence[Iterable[Pair]]) -> None:
@@ -71,26 +71,26 @@ class _Used:
         self.pairs |= set((np.minimum(a, b) * len(self.leaves.of) + np.maximum(a, b)).tolist())
         far = one != other
         if self.table is not None:
-            for leaf, up in self._over(a[far], b[far]):
+            for leaf, up in self._links_of(a[far], b[far]):
                 self.up_links[leaf, up] = night
 
-    def met(self, a: Ints, b: Ints) -> int:
+    def count_met(self, a: Ints, b: Ints) -> int:
         """Return how many of these pairs met before."""
         keys = np.minimum(a, b) * len(self.leaves.of) + np.maximum(a, b)
         return sum(key in self.pairs for key in keys.tolist())
 
-    def unused(self, a: Ints, b: Ints) -> tuple[int, int]:
+    def count_unused(self, a: Ints, b: Ints) -> tuple[int, int]:
         """Return how many up-links of these pairs across leaves no night used, and the sum of nights since each was.
 
         Both are 0 if routes are not known.
         """
         if self.table is None:
             return 0, 0
-        over = {pair for leaf, up in self._over(a, b) for pair in zip(leaf.tolist(), up.tolist(), strict=True)}
+        over = {pair for leaf, up in self._links_of(a, b) for pair in zip(leaf.tolist(), up.tolist(), strict=True)}
         last = [int(self.up_links[leaf, up]) for leaf, up in over]
         return last.count(0), sum(self.tonight - night for night in last)
 
-    def _over(self, a: Ints, b: Ints) -> Iterable[tuple[Ints, Ints]]:
+    def _links_of(self, a: Ints, b: Ints) -> Iterable[tuple[Ints, Ints]]:
         """Give the up-links, by leaf and number, that pairs of two leaves use in both directions."""
         assert self.table is not None
         for source, target in ((a, b), (b, a)):
@@ -99,7 +99,7 @@ class _Used:
             yield self.leaves.of[target], up
 
 
-def _away(used: _Used, members: Sequence[Ints], draw: random.Random) -> Round:
+def _draw_away_round(used: _UsedLinks, members: Sequence[Ints], draw: random.Random) -> Round:
     """Return whole leaves that meet: what uses most up-links that no night used, then what met least recently.
 
     A leaf that meets another one reaches all of its nodes, so that which nodes meet does not change the up-links.
@@ -113,14 +113,14 @@ def _away(used: _Used, members: Sequence[Ints], draw: random.Random) -> Round:
         never = nights = 0
         if used.table is not None:
             ends = np.array(whole_leaves(members, pairs.tolist(), lambda few, many: 0))
-            far = used.leaves.far(ends[:, 0], ends[:, 1])
-            never, nights = used.unused(ends[far, 0], ends[far, 1])
+            far = used.leaves.are_far(ends[:, 0], ends[:, 1])
+            never, nights = used.count_unused(ends[far, 0], ends[far, 1])
         return -never, int(used.leaf_pairs[own[pairs[:, 0]], own[pairs[:, 1]]].sum()), -nights
 
     def shift(few: Ints, many: Ints) -> int:
         shifts = list(range(len(many)))
         draw.shuffle(shifts)
-        return min(shifts, key=lambda each: used.met(few, np.roll(many, each)[: len(few)]))
+        return min(shifts, key=lambda each: used.count_met(few, np.roll(many, each)[: len(few)]))
 
     made = whole_leaves(members, matching(len(members), min(numbers, key=rank)), shift)
     ends = np.array(made)
@@ -128,12 +128,12 @@ def _away(used: _Used, members: Sequence[Ints], draw: random.Random) -> Round:
     return made
 
 
-def _any(used: _Used, nodes: Ints, count: int, draw: random.Random) -> list[Round]:
+def _any(used: _UsedLinks, nodes: Ints, count: int, draw: random.Random) -> list[Round]:
     """Return rounds of all nodes where leaves are not known: those with the fewest pairs that met before."""
     every = rounds_of(len(nodes))
     numbers = draw.sample(range(every), min(every, _CHOICE * count))
     made = {number: np.array(matching(len(nodes), number)) for number in numbers}
-    rising = sorted(numbers, key=lambda number: used.met(nodes[made[number][:, 0]], nodes[made[number][:, 1]]))
+    rising = sorted(numbers, key=lambda number: used.count_met(nodes[made[number][:, 0]], nodes[made[number][:, 1]]))
     return [
         tuple(zip(*(nodes[column].tolist() for column in made[number].T), strict=True)) for number in rising[:count]
     ]

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.screening.leaves import Leaves
 from railyard.verdict.blame.screening.model import Kind, Suspect
-from railyard.verdict.blame.search.alone import Measured, Question
 from railyard.verdict.blame.search.model import Pair, Part
+from railyard.verdict.blame.search.single_pairs import Question, SinglePairs
 
 #: What one rail alone gave, for each of them.
-ByPart = Mapping[Part, tuple[Measured, Mapping[Pair, Sequence[float]]]]
+ByPart = Mapping[Part, tuple[SinglePairs, Mapping[Pair, Sequence[float]]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PartAnswers:
     """The parts of a node that are slow with both partners, good with both, and those that are undecided."""
 
     slow: tuple[Part, ...]
@@ -22,12 +22,12 @@ class Told:
     untold: tuple[Part, ...]
 
 
-def read_parts(question: Question, measured: ByPart) -> Told:
+def read_parts(question: Question, measured: ByPart) -> PartAnswers:
     """Return what each part of a node showed alone; the partners must be good with one another over it."""
     found: dict[str, list[Part]] = {"slow": [], "good": [], "untold": []}
     for part, (alone, values) in measured.items():
         found[_state(question, alone, values)].append(part)
-    return Told(tuple(found["slow"]), tuple(found["good"]), tuple(found["untold"]))
+    return PartAnswers(tuple(found["slow"]), tuple(found["good"]), tuple(found["untold"]))
 
 
 def in_place_of(
@@ -54,7 +54,7 @@ def in_place_of(
     return tuple(_of(leaves, node, question, part, measured[part][0]) for part in found.slow)
 
 
-def _state(question: Question, alone: Measured, values: Mapping[Pair, Sequence[float]]) -> str:
+def _state(question: Question, alone: SinglePairs, values: Mapping[Pair, Sequence[float]]) -> str:
     node = question.members[0]
     if len(question.partners) < 2 or any(pair not in values for pair in question.pairs()):
         return "untold"
@@ -64,12 +64,12 @@ def _state(question: Question, alone: Measured, values: Mapping[Pair, Sequence[f
     return "slow" if slow.pop() else "good"
 
 
-def _of(leaves: Leaves, node: Suspect, question: Question, part: Part, alone: Measured) -> Suspect:
+def _of(leaves: Leaves, node: Suspect, question: Question, part: Part, alone: SinglePairs) -> Suspect:
     name, layout = node.members[0], leaves.layout
     kind: Kind = part.kind
     values = [f"{number(alone.value(name, partner))} with {layout.nodes[partner]}" for partner in question.partners]
     share = max(alone.share(name, partner) for partner in question.partners)
-    expected = alone.expected(name, question.partners[0])
+    expected = alone.expected_mb_s(name, question.partners[0])
     what = "" if part.kind == "rail" else ", from the GPU's memory; each rail alone from host memory is good"
     reason = (
         f"{part.name} of {layout.nodes[name]} alone gives {listing(values)}; good nodes give {number(expected)} "

@@ -94,7 +94,7 @@ class Planner:
                     continue
                 own = matching(len(nodes), self._home[place] % _moduli(len(nodes)))
                 self._home[place] += 1
-                pairs += [_rising(int(nodes[i]), int(nodes[j])) for i, j in own]
+                pairs += [_order_pair(int(nodes[i]), int(nodes[j])) for i, j in own]
             if pairs:
                 yield tuple(pairs)
 
@@ -114,7 +114,7 @@ class Planner:
         for leaf_pairs in self._leaf_pairs(number):
             pairs = []
             for one, other in leaf_pairs:
-                pairs.append(_rising(*(self._next(leaf) for leaf in (one, other))))
+                pairs.append(_order_pair(*(self._next(leaf) for leaf in (one, other))))
             yield tuple(pairs)
 
     def _next(self, leaf: int) -> int:
@@ -131,7 +131,7 @@ class Planner:
             parts = max(1, min(THINNER, len(own)))
             for start in range(parts):
                 if made < number:
-                    yield tuple(_rising(int(nodes[i]), int(nodes[j])) for i, j in own[start::parts])
+                    yield tuple(_order_pair(int(nodes[i]), int(nodes[j])) for i, j in own[start::parts])
                 made += 1
 
     def _leaf_pairs(self, number: int) -> Iterator[Round]:
@@ -154,7 +154,7 @@ def whole_leaves(
         rest -= {one, other}
         few, many = sorted((members[one], members[other]), key=len)
         many = np.roll(many, shift(few, many))
-        pairs += [_rising(i, j) for i, j in zip(few.tolist(), many[: len(few)].tolist(), strict=True)]
+        pairs += [_order_pair(i, j) for i, j in zip(few.tolist(), many[: len(few)].tolist(), strict=True)]
         left += many[len(few) :].tolist()
     for leaf in sorted(rest):
         left += members[leaf].tolist()
@@ -165,11 +165,11 @@ def _moduli(nodes: int) -> int:
     return count(nodes) if nodes > 1 else 1
 
 
-def _rising(a: int, b: int) -> tuple[int, int]:
+def _order_pair(a: int, b: int) -> tuple[int, int]:
     return (a, b) if a < b else (b, a)
 
 
 def _halves(nodes: Sequence[int]) -> Iterable[tuple[int, int]]:
     """Return the nodes that are left over in pairs, of two leaves if possible: the first with the middle one."""
     half = len(nodes) // 2
-    return [_rising(nodes[place], nodes[place + half]) for place in range(half)]
+    return [_order_pair(nodes[place], nodes[place + half]) for place in range(half)]

@@ -15,13 +15,13 @@ import numpy as np
 
 from railyard.base.numbers import quantile
 from railyard.verdict.blame.screening.coverage import flows_of, up_link_uses, up_links_of
-from railyard.verdict.blame.screening.doubts import Seen, keeps_apart, leaf_bound
+from railyard.verdict.blame.screening.doubts import SampleView, keeps_apart, leaf_bound
 from railyard.verdict.blame.screening.leaves import Bools, Floats, Leaves
 from railyard.verdict.blame.screening.model import FaultKind, Network, Promise, Settings
 from railyard.verdict.blame.screening.suspects import upper_of
-from railyard.verdict.blame.search.alone import bound_of
 from railyard.verdict.blame.search.doubts import NEIGHBOURS
 from railyard.verdict.blame.search.model import Pair
+from railyard.verdict.blame.search.single_pairs import bound_of
 
 #: How many suspects are drawn for each probability, and from how many values.
 _DRAWS, _VALUES = 1500, 20_000
@@ -36,7 +36,7 @@ _ABOUT = 1.1
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeSteps:
     """What the steps after the sample were, or would have been: whether there was room for one more suspect.
 
     ``sifted`` has the pairs that were slow once, each with its share of what its nodes can give and whether there was
@@ -69,23 +69,25 @@ class _Noise:
 
     def slow(self, share: float, repeats: int) -> float:
         """Return the probability that a pair at this share is called slow."""
-        bound, control, uppers = self._drawn(repeats)
+        bound, control, uppers = self._draw_values(repeats)
         return sum(share * upper < bound * control for upper in uppers) / len(uppers)
 
     def good(self, repeats: int) -> float:
         """Return the probability that a good pair is called good."""
         return 1 - self.slow(1.0, repeats)
 
-    def _drawn(self, repeats: int) -> tuple[float, float, list[float]]:
+    def _draw_values(self, repeats: int) -> tuple[float, float, list[float]]:
         draw = random.Random(repeats)
         lists = [draw.choices(self.values, k=repeats) for _ in range(_DRAWS)]
         uppers = [quantile(sorted(each), upper_of(repeats)) for each in lists]
         return bound_of(lists, self.settings.slow), statistics.median(uppers), uppers
 
 
-def promises(network: Network, leaves: Leaves, found: Seen, made: Made, settings: Settings) -> tuple[Promise, ...]:
+def promises(
+    network: Network, leaves: Leaves, found: SampleView, made: MadeSteps, settings: Settings
+) -> tuple[Promise, ...]:
     """Return the promises of a screening, by what its sample saw and what its budget left for suspects."""
-    far = leaves.far(found.rows.a, found.rows.b)
+    far = leaves.are_far(found.rows.a, found.rows.b)
     near_noise, far_noise = (_Noise(_scatter(found, which), settings) for which in (~far, far))
     if not len(near_noise.values):
         near_noise = far_noise
@@ -102,7 +104,7 @@ def promises(network: Network, leaves: Leaves, found: Seen, made: Made, settings
     )
 
 
-def _scatter(found: Seen, which: Bools) -> list[float]:
+def _scatter(found: SampleView, which: Bools) -> list[float]:
     """Return values of healthy pairs as shares of their level, from clean rows without nodes in doubt."""
     rows = found.rows
     kept = which & found.clean & (found.speed[rows.a] == 1) & (found.speed[rows.b] == 1) & (found.share > 0)
@@ -114,19 +116,19 @@ def _scatter(found: Seen, which: Bools) -> list[float]:
     return values
 
 
-def _doubted_nodes(leaves: Leaves, found: Seen, share: float) -> float:
+def _doubted_nodes(leaves: Leaves, found: SampleView, share: float) -> float:
     """Return the share of all nodes that would have been in doubt if each had been this slow."""
     at_home = ~np.isnan(found.home)
     seen = np.where(at_home, found.home * share < found.bounds.home, found.away * share < found.bounds.away)
     return float(seen.sum()) / len(leaves.of)
 
 
-def _named_node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> float:
+def _named_node(leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps, share: float) -> float:
     two_partners = noise.slow(share, made.repeats) ** 2 * noise.good(made.repeats)
     return _doubted_nodes(leaves, found, share) * two_partners * made.room("node", share)
 
 
-def _node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
+def _node(leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps, share: float) -> Promise:
     values = int(np.median(_values_of_nodes(leaves, found)))
     basis = (
         f"each node's best of {values} values (median) set to {100 * share:.0f} %, then {made.repeats} measurements "
@@ -135,7 +137,7 @@ def _node(leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) 
     return Promise("node", share, _named_node(leaves, found, noise, made, share), basis)
 
 
-def _parts(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> list[Promise]:
+def _parts(network: Network, leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps) -> list[Promise]:
     listed: list[tuple[FaultKind, int, str, tuple[float, ...]]] = [
         ("rail", len(network.rails), "rails", (0.5, 0.0)),
         ("gpu path", len(network.gpus), "GPU paths", (0.5,)),
@@ -162,11 +164,11 @@ def _parts(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: M
     return made_of
 
 
-def _pair(leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> Promise:
+def _pair(leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps) -> Promise:
     rows, share, count = found.rows, 0.5, len(leaves.of)
     kept = found.clean & (found.speed[rows.a] == 1) & (found.speed[rows.b] == 1)
     measured = len(np.unique(rows.a[kept] * count + rows.b[kept]))
-    far = leaves.far(rows.a, rows.b)[kept]
+    far = leaves.are_far(rows.a, rows.b)[kept]
     bound = np.where(far, found.bounds.far, found.bounds.near)
     taken = float((found.share[kept] * share < bound).mean()) if kept.any() else 0.0
     taken *= _measured_again(leaves, made, share) ** 2
@@ -180,7 +182,7 @@ def _pair(leaves: Leaves, found: Seen, noise: _Noise, made: Made) -> Promise:
     return Promise("pair", share, measured / pairs * taken * again * room, basis)
 
 
-def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promise:
+def _leaf(leaves: Leaves, found: SampleView, made: MadeSteps, settings: Settings) -> Promise:
     if not leaves.known:
         return Promise("leaf", 0.5, None, "it is not known which node is at which leaf switch")
     if not found.bounds.leaf:
@@ -201,14 +203,16 @@ def _leaf(leaves: Leaves, found: Seen, made: Made, settings: Settings) -> Promis
     return Promise("leaf", 0.5, doubted * confirmed * room, basis)
 
 
-def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made: Made, share: float) -> Promise:
+def _up_link(
+    network: Network, leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps, share: float
+) -> Promise:
     if not leaves.known or len(leaves.names) < 2:
         why = "all nodes are at one leaf" if leaves.known else "it is not known which node is at which leaf switch"
         return Promise("up-link", share, None, why)
     planes = len(network.rails) if network.planes and network.rails else 1
     over_all = (planes - 1 + share) / planes
     rows = found.rows.of(found.clean)
-    values = found.share[found.clean & leaves.far(found.rows.a, found.rows.b)]
+    values = found.share[found.clean & leaves.are_far(found.rows.a, found.rows.b)]
     taken = float((values * over_all < found.bounds.far).mean()) if len(values) else 0.0
     if network.routes:
         covered = float((1 - (1 - taken) ** up_link_uses(network, leaves, rows)).mean())
@@ -230,7 +234,7 @@ def _up_link(network: Network, leaves: Leaves, found: Seen, noise: _Noise, made:
     return Promise("up-link", share, covered * named, basis)
 
 
-def _measured_again(leaves: Leaves, made: Made, share: float) -> float:
+def _measured_again(leaves: Leaves, made: MadeSteps, share: float) -> float:
     """Return how probable it is that there was room to measure a pair of this share again, over all leaves.
 
     The slowest pairs of a leaf come first, so only pairs count that are as slow or slower.
@@ -245,7 +249,7 @@ def _measured_again(leaves: Leaves, made: Made, share: float) -> float:
     return float(((placed + 1) / (tried + 1)).mean())
 
 
-def _leaf_spread(found: Seen) -> float:
+def _leaf_spread(found: SampleView) -> float:
     """Return the relative standard deviation of one leaf's mean in one bout, from leaves that are not in doubt."""
     good = [leaf for leaf in range(found.bouts.shape[1]) if leaf not in found.leaves]
     values = found.bouts[:, good]
@@ -253,9 +257,9 @@ def _leaf_spread(found: Seen) -> float:
     return float(values.std() / values.mean()) if len(values) > 1 and values.mean() > 0 else 0.0
 
 
-def _values_of_nodes(leaves: Leaves, found: Seen) -> Floats:
+def _values_of_nodes(leaves: Leaves, found: SampleView) -> Floats:
     rows = found.rows.of(found.clean)
-    near = ~leaves.far(rows.a, rows.b)
+    near = ~leaves.are_far(rows.a, rows.b)
     count = len(leaves.of)
     home = np.bincount(rows.a[near], minlength=count) + np.bincount(rows.b[near], minlength=count)
     away = np.bincount(rows.a[~near], minlength=count) + np.bincount(rows.b[~near], minlength=count)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.screening.coverage import up_link_uses
-from railyard.verdict.blame.screening.doubts import Seen
+from railyard.verdict.blame.screening.doubts import SampleView
 from railyard.verdict.blame.screening.leaves import Leaves
 from railyard.verdict.blame.screening.model import Network, Suspect
 from railyard.verdict.blame.screening.suspects import Good, Route
@@ -69,7 +69,7 @@ class Paths:
             if counts[1][0] >= _COMPANY and counts[1][0] >= _CLEAR * counts[0][0]:
                 self.at[key] = counts[1][1]
 
-    def by_routes(self, network: Network, leaves: Leaves, found: Seen) -> None:
+    def by_routes(self, network: Network, leaves: Leaves, found: SampleView) -> None:
         """If routes are known, settle those where the up-link of one end carried something good."""
         if not network.routes:
             return
@@ -121,7 +121,7 @@ def settle(paths: Paths, made: Sequence[Trace], slow: Mapping[Pair, bool]) -> No
             paths.at[each.leaves] = each.leaves[hits.index(most)]
 
 
-def suspects_of_leaves(network: Network, leaves: Leaves, paths: Paths, found: Seen) -> list[Suspect]:
+def suspects_of_leaves(network: Network, leaves: Leaves, paths: Paths, found: SampleView) -> list[Suspect]:
     """Return a suspect for each leaf that has a slow up-link, and one for each two leaves that are undecided."""
     by_leaf: dict[tuple[int, ...], list[Route]] = {}
     for key, routes in paths.routes.items():
@@ -146,18 +146,20 @@ def of_leaf(leaves: Leaves, suspects: Sequence[Suspect], pair: Pair) -> bool:
 
 
 def _streams(good: Good, leaf: int, targets: Sequence[int], wanted: int, start: int) -> tuple[Pair, ...]:
-    own = good.at(leaf, 4)
+    own = good.nodes_at(leaf, 4)
     if not own or not targets:
         return ()
     found: dict[Pair, None] = {}
     for place in range(wanted):
         one = own[place % len(own)]
-        other = good.at(targets[(start + place) % len(targets)], 1)
+        other = good.nodes_at(targets[(start + place) % len(targets)], 1)
         found[min(one, other[0]), max(one, other[0])] = None
     return tuple(found)
 
 
-def _up_link(network: Network, leaves: Leaves, ends: tuple[int, ...], routes: Sequence[Route], found: Seen) -> Suspect:
+def _up_link(
+    network: Network, leaves: Leaves, ends: tuple[int, ...], routes: Sequence[Route], found: SampleView
+) -> Suspect:
     names = [leaves.names[leaf] for leaf in ends]
     slowest = min(routes, key=lambda each: each.share)
     part = None

@@ -5,8 +5,8 @@ from collections.abc import Callable, Generator, Iterable, Sequence
 import numpy as np
 
 from railyard.verdict.blame.screening.doubts import able_of, keeps_apart, read_sample
-from railyard.verdict.blame.screening.known import Given, Known
-from railyard.verdict.blame.screening.leaves import present
+from railyard.verdict.blame.screening.knowledge import Given, Knowledge
+from railyard.verdict.blame.screening.leaves import present_members
 from railyard.verdict.blame.screening.plan import Planner
 from railyard.verdict.blame.screening.values import Rows, join_rows, levels_of, relative
 from railyard.verdict.blame.search.doubts import SLOWER_THAN_ITS_SIDE
@@ -21,21 +21,21 @@ FEW = 12
 Steps = Generator[Step, Given, None]
 
 
-def sample(known: Known, first: Step | None) -> Steps:
+def sample(known: Knowledge, first: Step | None) -> Steps:
     """Measure the first sample, and what follows it: whole leaves again, or single nodes where whole leaves collide."""
     there = len(known.gone)
-    planner = Planner(known.leaves, present(known.leaves, known.gone), known.settings.seed)
+    planner = Planner(known.leaves, present_members(known.leaves, known.gone), known.settings.seed)
     yield from _take_step(known, first or _first(known, planner))
     if first is None and known.seen is not None:
         if len(known.gone) > there:
-            planner = Planner(known.leaves, present(known.leaves, known.gone), known.settings.seed + 1)
+            planner = Planner(known.leaves, present_members(known.leaves, known.gone), known.settings.seed + 1)
         step = _more(known, planner)
         if step.rounds:
             yield from _take_step(known, step)
 
 
 def measure_slow_again(
-    known: Known, low: Sequence[tuple[float, Pair]], turns: Sequence[int] = AT_ONCE
+    known: Knowledge, low: Sequence[tuple[float, Pair]], turns: Sequence[int] = AT_ONCE
 ) -> Generator[Step, Given, list[tuple[float, Pair]]]:
     """Measure slow pairs again, the slowest first and in thinner rounds each time, and return those that stay slow.
 
@@ -60,14 +60,14 @@ def measure_slow_again(
     return low
 
 
-def _of_named_leaf(known: Known, share: float, pair: Pair) -> bool:
+def _of_named_leaf(known: Knowledge, share: float, pair: Pair) -> bool:
     """Return whether a pair across leaves is not slower than a named leaf at one of its ends."""
     one, other = (known.leaves.names[int(known.leaves.of[node])] for node in pair)
     named = [each.share for each in known.answered.named if each.kind == "leaf" and {one, other} & set(each.leaves)]
     return one != other and bool(named) and share >= SLOWER_THAN_ITS_SIDE * min(named)
 
 
-def _first(known: Known, planner: Planner) -> Step:
+def _first(known: Knowledge, planner: Planner) -> Step:
     plan = known.plan
     if known.leaves.known:
         made = [*planner.home(plan.home - 1), *planner.full(plan.full), *planner.thin(plan.thin), *planner.home(1)]
@@ -78,9 +78,9 @@ def _first(known: Known, planner: Planner) -> Step:
     return Step("sample", tuple(made), 1, why)
 
 
-def _more(known: Known, planner: Planner) -> Step:
+def _more(known: Knowledge, planner: Planner) -> Step:
     """Return what follows the first sample: rounds as full as the first ones, if these hardly collided."""
-    found, plan = known.found, known.plan
+    found, plan = known.sample_view, known.plan
     values = len(known.leaves.of) // 2
     count = min(plan.more, max(0, (known.settings.pairs_at_most - len(found.rows.a)) // max(1, values)))
     if keeps_apart(found):
@@ -95,7 +95,7 @@ def _more(known: Known, planner: Planner) -> Step:
     return Step("sample", tuple(made), 1, why)
 
 
-def _take_step(known: Known, step: Step) -> Steps:
+def _take_step(known: Knowledge, step: Step) -> Steps:
     """Measure a step of the sample, and look at the whole sample again."""
     known.rows.append((yield from known.ask(step)))
     known.drop(known.silent())
@@ -105,10 +105,10 @@ def _take_step(known: Known, step: Step) -> Steps:
         known.seen = None
         return
     known.seen = read_sample(known.leaves, levels, rows, known.settings)
-    known.speed = known.found.speed
+    known.speed = known.sample_view.speed
 
 
-def _needs(known: Known, at_once: int) -> Callable[[Pair], tuple[int, ...]]:
+def _needs(known: Knowledge, at_once: int) -> Callable[[Pair], tuple[int, ...]]:
     """Return what a pair needs besides its nodes: one of so many places of each leaf, or of all where none is known."""
     if not known.leaves.known:
         places = max(1, len(known.leaves.of) // 32) * at_once
@@ -124,7 +124,7 @@ def _needs(known: Known, at_once: int) -> Callable[[Pair], tuple[int, ...]]:
     return needs
 
 
-def _still_slow(known: Known, pairs: Iterable[tuple[float, Pair]], rows: Rows) -> list[tuple[float, Pair]]:
+def _still_slow(known: Knowledge, pairs: Iterable[tuple[float, Pair]], rows: Rows) -> list[tuple[float, Pair]]:
     """Return the pairs whose best value is slow still, the slowest first; those without a new value stay."""
     able = able_of(known.speed, rows)
     share = relative(known.leaves, known.levels, rows) / np.where(able > 0, able, np.inf)
@@ -135,6 +135,6 @@ def _still_slow(known: Known, pairs: Iterable[tuple[float, Pair]], rows: Rows) -
     for old, pair in pairs:
         best = max(old, new.get(pair, 0.0))
         far = known.leaves.of[pair[0]] != known.leaves.of[pair[1]]
-        if best < (known.found.bounds.far if far else known.found.bounds.near):
+        if best < (known.sample_view.bounds.far if far else known.sample_view.bounds.near):
             kept.append((best, pair))
     return sorted(kept)

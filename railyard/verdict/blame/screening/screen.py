@@ -2,12 +2,12 @@
 
 from collections.abc import Generator, Mapping, Sequence
 
-from railyard.verdict.blame.screening import confirming, sampling, whole_leaves
-from railyard.verdict.blame.screening.known import Given, Known
+from railyard.verdict.blame.screening import confirmation, sampling, whole_leaves
+from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.leaves import leaves_of
-from railyard.verdict.blame.screening.model import Budget, BudgetError, Network, Screened, Settings
+from railyard.verdict.blame.screening.model import Budget, BudgetError, Network, ScreeningVerdict, Settings
 from railyard.verdict.blame.screening.plan import LEAST, shares
-from railyard.verdict.blame.screening.summing import nothing, screened
+from railyard.verdict.blame.screening.summing import nothing, sum_up
 from railyard.verdict.blame.search.model import Step
 from railyard.verdict.blame.search.replay import replay_steps
 
@@ -25,7 +25,7 @@ def advance(
     settings: Settings = _USUAL,
     first: Step | None = None,
     absent: Mapping[int, str] = _NOBODY,
-) -> Step | Screened:
+) -> Step | ScreeningVerdict:
     """Return the next step to measure, or the verdict, from the results of all steps so far, in their order.
 
     Nothing is kept between calls, so the same call judges a stored run. The arguments are those of ``screen``. Raises
@@ -41,7 +41,7 @@ def screen(
     settings: Settings = _USUAL,
     first: Step | None = None,
     absent: Mapping[int, str] = _NOBODY,
-) -> Generator[Step, Given, Screened]:
+) -> Generator[Step, Given, ScreeningVerdict]:
     """Give the steps one after another, take what each gave (``send``), and return the verdict.
 
     ``first`` is a first sample that was planned elsewhere (a nightly one, or groups of nodes as they came free). It is
@@ -54,7 +54,9 @@ def screen(
     rounds = budget.rounds(steps)
     if first is None and rounds < LEAST:
         raise BudgetError(_too_small(budget, steps))
-    known = Known(network, leaves, settings, shares(max(LEAST, rounds), settings.repeats, parts), rounds, dict(absent))
+    known = Knowledge(
+        network, leaves, settings, shares(max(LEAST, rounds), settings.repeats, parts), rounds, dict(absent)
+    )
     there = len(leaves.of) - len(known.gone)
     if there < 2:
         return nothing(known, f"{there} of {len(leaves.of)} nodes are there, but a pair needs two")
@@ -62,9 +64,9 @@ def screen(
     if known.seen is None:
         return nothing(known, f"no pair of {there} nodes gave a result")
     yield from whole_leaves.confirm(known)
-    yield from confirming.suspects(known)
-    yield from confirming.parts_of_nodes(known)
-    return screened(known)
+    yield from confirmation.suspects(known)
+    yield from confirmation.parts_of_nodes(known)
+    return sum_up(known)
 
 
 def _too_small(budget: Budget, steps: int) -> str:

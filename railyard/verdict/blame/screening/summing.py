@@ -4,11 +4,11 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from railyard.base.wording import counted, listing, number, percent
+from railyard.base.wording import count_of, listing, number, percent
 from railyard.verdict.blame.screening.coverage import coverage
-from railyard.verdict.blame.screening.known import Known
-from railyard.verdict.blame.screening.model import Coverage, Promise, Screened, Share, Suspect
-from railyard.verdict.blame.screening.promise import Made, promises
+from railyard.verdict.blame.screening.knowledge import Knowledge
+from railyard.verdict.blame.screening.model import Coverage, Promise, ScreeningVerdict, Share, Suspect
+from railyard.verdict.blame.screening.promise import MadeSteps, promises
 
 #: How many are in the sentence; all are in the verdict.
 _TOLD = 6
@@ -18,7 +18,7 @@ _BY_ONE = 0.75
 _ROUNDS_OF_A_SUSPECT = 3
 
 
-def screened(known: Known) -> Screened:
+def sum_up(known: Knowledge) -> ScreeningVerdict:
     """Return the verdict of a screening that has nothing open."""
     away = [one for one in known.answered.named if _went_away(known, one)]
     named = _without_duplicates(
@@ -31,10 +31,10 @@ def screened(known: Known) -> Screened:
     settled = by_members | {one.members for one in cleared}
     unclear = _without_duplicates(one for one in known.answered.unclear if one.members not in settled)
     covered = coverage(known.network, known.leaves, known.every(), known.gone)
-    promised = promises(known.network, known.leaves, known.found, _steps_made(known), known.settings)
+    promised = promises(known.network, known.leaves, known.sample_view, _steps_made(known), known.settings)
     not_seen = _not_looked_at(known)
     levels = known.levels.levels
-    return Screened(
+    return ScreeningVerdict(
         named,
         cleared,
         unclear,
@@ -50,17 +50,17 @@ def screened(known: Known) -> Screened:
     )
 
 
-def nothing(known: Known, why: str) -> Screened:
+def nothing(known: Knowledge, why: str) -> ScreeningVerdict:
     """Return the verdict if no pair gave a result, or fewer than two nodes are there: it names and promises nothing."""
     covered = coverage(known.network, known.leaves, known.every(), known.gone)
     steps = tuple(known.steps)
-    sentence = f"{why}; {_covered(known, covered)}"
-    return Screened(
+    sentence = f"{why}; {_coverage_words(known, covered)}"
+    return ScreeningVerdict(
         (), (), (), (), steps, covered, (), (why,), known.spent, known.allowed, known.measurements, sentence
     )
 
 
-def _steps_made(known: Known) -> Made:
+def _steps_made(known: Knowledge) -> MadeSteps:
     """Return what the steps after the sample were, or would have been for one suspect."""
     plan = known.plan
     repeats = known.repeats or next(
@@ -73,7 +73,7 @@ def _steps_made(known: Known) -> Made:
         "rail": len(known.network.rails) * _ROUNDS_OF_A_SUSPECT * 3,
         "gpu path": (len(known.network.rails) + len(known.network.gpus)) * _ROUNDS_OF_A_SUSPECT * 3,
     }
-    return Made(
+    return MadeSteps(
         repeats,
         known.part_repeats or 3,
         plan.neighbours,
@@ -101,11 +101,11 @@ def _one_up_link(one: Suspect, named: Sequence[Suspect]) -> bool:
     )
 
 
-def _went_away(known: Known, one: Suspect) -> bool:
+def _went_away(known: Knowledge, one: Suspect) -> bool:
     return one.kind in ("node", "rail", "gpu path", "pair") and not known.gone.keys().isdisjoint(one.members)
 
 
-def _not_looked_at(known: Known) -> tuple[str, ...]:
+def _not_looked_at(known: Knowledge) -> tuple[str, ...]:
     """Return what this screening could not see, one sentence for each."""
     said = ["faults that all nodes share: no reference says what is expected"] * (known.leaves.layout.expected is None)
     if not known.leaves.known:
@@ -118,7 +118,7 @@ def _not_looked_at(known: Known) -> tuple[str, ...]:
     if known.leaves.loose:
         names = [known.leaves.layout.nodes[node] for node in known.leaves.loose]
         said.append(
-            f"the leaf of {counted(len(names), 'node')} ({_some(names)}): it is not known, so each was judged as a "
+            f"the leaf of {count_of(len(names), 'node')} ({_some(names)}): it is not known, so each was judged as a "
             "leaf of its own"
         )
     single = [
@@ -135,14 +135,14 @@ def _not_looked_at(known: Known) -> tuple[str, ...]:
     if known.left:
         low, high = min(share for share, _ in known.left), max(share for share, _ in known.left)
         said.append(
-            f"{counted(len(known.left), 'pair')} that gave {percent(low)} to {percent(high)} of healthy once: the "
+            f"{count_of(len(known.left), 'pair')} that gave {percent(low)} to {percent(high)} of healthy once: the "
             "budget had no room to measure them again"
         )
     return tuple(said)
 
 
 def _sentence(
-    known: Known,
+    known: Knowledge,
     named: Sequence[Suspect],
     cleared: Sequence[Suspect],
     unclear: Sequence[Suspect],
@@ -161,10 +161,10 @@ def _sentence(
         parts.append(f"slow in the sample but good with good partners, so not named: {_some(_names(known, cleared))}")
     if unclear:
         parts.append(f"undecided: {_some(_names(known, unclear))}")
-    return "; ".join([*parts, _covered(known, covered), *_promised(promised)])
+    return "; ".join([*parts, _coverage_words(known, covered), *_promise_words(promised)])
 
 
-def _covered(known: Known, covered: Coverage) -> str:
+def _coverage_words(known: Knowledge, covered: Coverage) -> str:
     shares = [("pairs", covered.pairs), ("pairs of leaves", covered.leaf_pairs), ("up-links", covered.up_links)]
     said = [f"{_share(one)} of the {what}" for what, one in shares if one.share is not None]
     text = f"measured in {known.spent} rounds: {listing(said)}"
@@ -181,7 +181,7 @@ def _share(one: Share) -> str:
     return percent(share) if share >= 0.001 or not share else f"{100 * share:.2g} %"
 
 
-def _promised(promised: Sequence[Promise]) -> list[str]:
+def _promise_words(promised: Sequence[Promise]) -> list[str]:
     if not promised:
         return []
     said = []
@@ -199,7 +199,7 @@ def _bounded_probability(probability: float) -> float:
     return min(probability, 0.999)
 
 
-def _names(known: Known, suspects: Sequence[Suspect]) -> list[str]:
+def _names(known: Knowledge, suspects: Sequence[Suspect]) -> list[str]:
     nodes = known.leaves.layout.nodes
     return [listing(one.leaves) if one.leaves else "-".join(nodes[node] for node in one.members) for one in suspects]
 

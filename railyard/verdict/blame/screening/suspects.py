@@ -7,11 +7,11 @@ from typing import TypeVar
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.screening.leaves import Leaves
 from railyard.verdict.blame.screening.model import Kind, Suspect
-from railyard.verdict.blame.search import alone
-from railyard.verdict.blame.search.alone import Measured, Question, State
+from railyard.verdict.blame.search import single_pairs
 from railyard.verdict.blame.search.model import Pair, Round
 from railyard.verdict.blame.search.model import Suspect as Found
 from railyard.verdict.blame.search.rounds import Packing
+from railyard.verdict.blame.search.single_pairs import Question, SinglePairs, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class FarPair:
         """Return what is to be measured."""
         a, b = self.question.members
         more = [(node, b) for node in self.near_first] + [(a, node) for node in self.near_second]
-        return (*self.question.pairs(), *(_rising(*pair) for pair in more))
+        return (*self.question.pairs(), *(_order_pair(*pair) for pair in more))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ FEW_REPEATS = 4
 
 def upper_of(repeats: int) -> float:
     """Return the quantile that counts for this many repeats."""
-    return alone.UPPER if repeats > FEW_REPEATS else 1.0
+    return single_pairs.UPPER if repeats > FEW_REPEATS else 1.0
 
 
 class Good:
@@ -83,12 +83,12 @@ class Good:
         self._beyond = [leaf for leaf in self._of if leaf not in set(at_home)]
         self._used: dict[int, int] = {}
 
-    def at(self, leaf: int, count: int, without: Set[int] = frozenset()) -> tuple[int, ...]:
+    def nodes_at(self, leaf: int, count: int, without: Set[int] = frozenset()) -> tuple[int, ...]:
         """Return so many good nodes of a leaf, or as many as there are."""
         own = [node for node in self._of.get(leaf, ()) if node not in without]
         return self._take(sorted(own, key=self._order)[:count])
 
-    def elsewhere(self, leaf: int, count: int, without: Set[int] = frozenset()) -> tuple[int, ...]:
+    def nodes_elsewhere(self, leaf: int, count: int, without: Set[int] = frozenset()) -> tuple[int, ...]:
         """Return so many good nodes of other leaves, each of another one, as far as there are."""
         first: list[int] = []
         for other in self._beyond:
@@ -101,7 +101,7 @@ class Good:
         """Return the leaves that have good nodes for other leaves."""
         return tuple(self._beyond)
 
-    def ordered(self) -> tuple[int, ...]:
+    def in_order(self) -> tuple[int, ...]:
         """Return all good nodes for any leaf: each leaf's first node before any leaf's second."""
         placed = [(place, node) for leaf in self._beyond for place, node in enumerate(self._of[leaf])]
         return tuple(node for _, node in sorted(placed))
@@ -121,9 +121,9 @@ def of_node(leaves: Leaves, node: int, good: Good, used: Set[int] = frozenset())
     """Return the question about a node: two good partners of its own leaf, else of other leaves."""
     leaf = int(leaves.of[node])
     without = used | {node}
-    partners = good.at(leaf, 2, without)
+    partners = good.nodes_at(leaf, 2, without)
     if len(partners) < 2:
-        partners = good.elsewhere(leaf, 2, without)
+        partners = good.nodes_elsewhere(leaf, 2, without)
     return Question((node,), partners)
 
 
@@ -132,10 +132,10 @@ def of_pair(leaves: Leaves, pair: Pair, good: Good, neighbours: int) -> Asked:
     a, b = pair
     start, end = int(leaves.of[a]), int(leaves.of[b])
     if start == end:
-        return Question(pair, good.at(start, 2, {a, b}))
-    first, second = good.at(start, neighbours, {a}), good.at(end, neighbours, {b})
+        return Question(pair, good.nodes_at(start, 2, {a, b}))
+    first, second = good.nodes_at(start, neighbours, {a}), good.nodes_at(end, neighbours, {b})
     if not first or not second:
-        return Question(pair, good.elsewhere(start, 2, {a, b}))
+        return Question(pair, good.nodes_elsewhere(start, 2, {a, b}))
     return FarPair(Question(pair, (first[0], second[0])), first[1:], second[1:])
 
 
@@ -144,7 +144,7 @@ def questions_of(asked: Iterable[Asked]) -> tuple[Question, ...]:
     return tuple(one.question if isinstance(one, FarPair) else one for one in asked)
 
 
-def fitting(
+def fit_rounds(
     leaves: Leaves, asked: Sequence[_One], repeats: Sequence[int], rounds: int
 ) -> tuple[tuple[Round, ...], int, tuple[_One, ...], tuple[_One, ...]]:
     """Return rounds, repeats, and the questions that fit and that do not, in at most ``rounds`` rounds.
@@ -172,16 +172,20 @@ def fitting(
 
 
 def answer(
-    leaves: Leaves, one: Asked, found: Measured, values: Mapping[Pair, Sequence[float]], sound: Set[int]
+    leaves: Leaves, one: Asked, found: SinglePairs, values: Mapping[Pair, Sequence[float]], sound: Set[int]
 ) -> tuple[State, tuple[Suspect, ...], tuple[Route, ...]]:
     """Return what became of a question: who is named, cleared or unclear, or the routes that are slow."""
     if isinstance(one, Question):
         if any(pair not in values for pair in one.pairs()):
-            return "unclear", (_unmeasured(leaves, one.members, "a part of what was asked for gave no value"),), ()
+            return (
+                "unclear",
+                (_unmeasured_suspect(leaves, one.members, "a part of what was asked for gave no value"),),
+                (),
+            )
         # sound nodes are good with neighbours: the slow part is beyond their leaf
-        reached = alone.answer(one, found, sound if _across(leaves, one.members) else frozenset())
+        reached = single_pairs.answer(one, found, sound if _crosses_leaves(leaves, one.members) else frozenset())
         blamed = tuple(_suspect(leaves, each, one, values) for each in _without_sum(reached.suspects, found.bound))
-        if reached.state == "named" and _across(leaves, one.members):
+        if reached.state == "named" and _crosses_leaves(leaves, one.members):
             # without neighbours, a slow pair and a slow up-link look the same
             pairs = tuple(each for each in blamed if each.kind == "pair")
             return ("unclear", pairs, ()) if pairs else ("named", blamed, ())
@@ -199,18 +203,18 @@ def _without_sum(suspects: Sequence[Found], bound: float) -> tuple[Found, ...]:
 
 
 def _of_far_pair(
-    leaves: Leaves, one: FarPair, found: Measured, values: Mapping[Pair, Sequence[float]]
+    leaves: Leaves, one: FarPair, found: SinglePairs, values: Mapping[Pair, Sequence[float]]
 ) -> tuple[State, tuple[Suspect, ...], tuple[Route, ...]]:
     a, b = one.question.members
     first, second = one.question.partners
-    into = [node for node in (first, *one.near_first) if _rising(node, b) in values]
-    out = [node for node in (second, *one.near_second) if _rising(a, node) in values]
-    needed = [_rising(a, b), _rising(first, second), _rising(a, first), _rising(b, second)]
+    into = [node for node in (first, *one.near_first) if _order_pair(node, b) in values]
+    out = [node for node in (second, *one.near_second) if _order_pair(a, node) in values]
+    needed = [_order_pair(a, b), _order_pair(first, second), _order_pair(a, first), _order_pair(b, second)]
     if any(pair not in values for pair in needed) or not into or not out:
-        return "unclear", (_unmeasured(leaves, (a, b), "a part of what was asked for gave no value"),), ()
+        return "unclear", (_unmeasured_suspect(leaves, (a, b), "a part of what was asked for gave no value"),), ()
     measured = _pair_words(leaves, one, found, into, out)
     suspect = Suspect(
-        "pair", (a, b), found.share(a, b), found.expected(a, b), measured, values=len(values[_rising(a, b)])
+        "pair", (a, b), found.share(a, b), found.expected_mb_s(a, b), measured, values=len(values[_order_pair(a, b)])
     )
     if not found.slow(a, b):
         return "cleared", (suspect,), ()
@@ -231,13 +235,13 @@ def _of_far_pair(
     return "unclear", (suspect,), tuple(routes)
 
 
-def _pair_words(leaves: Leaves, one: FarPair, found: Measured, into: Sequence[int], out: Sequence[int]) -> str:
+def _pair_words(leaves: Leaves, one: FarPair, found: SinglePairs, into: Sequence[int], out: Sequence[int]) -> str:
     layout = leaves.layout
     a, b = one.question.members
     near = [f"{layout.pair(node, b)} {number(found.value(node, b))}" for node in into]
     near += [f"{layout.pair(a, node)} {number(found.value(a, node))}" for node in out]
     return (
-        f"{layout.pair(a, b)} gives {number(found.value(a, b))} of {number(found.expected(a, b))} {layout.unit} "
+        f"{layout.pair(a, b)} gives {number(found.value(a, b))} of {number(found.expected_mb_s(a, b))} {layout.unit} "
         f"({percent(found.share(a, b))}), and their neighbours {listing(near)}"
     )
 
@@ -253,14 +257,14 @@ def _suspect(leaves: Leaves, one: Found, asked: Question, values: Mapping[Pair, 
     return Suspect(kind, one.members, one.share, one.expected, words, values=count)
 
 
-def _unmeasured(leaves: Leaves, members: tuple[int, ...], why: str) -> Suspect:
+def _unmeasured_suspect(leaves: Leaves, members: tuple[int, ...], why: str) -> Suspect:
     names = "-".join(leaves.layout.nodes[node] for node in members)
     return Suspect("node" if len(members) == 1 else "pair", members, 0.0, 0.0, f"{names}: {why}")
 
 
-def _across(leaves: Leaves, members: Sequence[int]) -> bool:
+def _crosses_leaves(leaves: Leaves, members: Sequence[int]) -> bool:
     return len(members) == 2 and leaves.of[members[0]] != leaves.of[members[1]]
 
 
-def _rising(a: int, b: int) -> Pair:
+def _order_pair(a: int, b: int) -> Pair:
     return (a, b) if a < b else (b, a)

@@ -43,7 +43,7 @@ class Levels:
 
     def level(self, layout: Layout, a: int, b: int) -> Level:
         """Return the level that the pair is compared with."""
-        return self.far if layout.far(a, b) else self.near
+        return self.far if layout.is_far(a, b) else self.near
 
 
 def rows_of(leaves: Leaves, step: Step, values: Iterable[Value], gone: Iterable[int], before: int = 0) -> Rows:
@@ -93,7 +93,7 @@ def levels_of(leaves: Leaves, rows: Rows) -> Levels | None:
     if not leaves.known:
         level = Level("all", *_healthy(rows.value), len(rows.value))
         return Levels(level, level, (level,))
-    far = leaves.far(rows.a, rows.b)
+    far = leaves.are_far(rows.a, rows.b)
     alone = far & (rows.crowd == 1)
     chosen = alone if alone.sum() >= _ENOUGH and (rows.value[alone] > 0).any() else far
     made = []
@@ -108,7 +108,7 @@ def levels_of(leaves: Leaves, rows: Rows) -> Levels | None:
 
 def relative(leaves: Leaves, levels: Levels, rows: Rows) -> Floats:
     """Return each value as a share of the level of its class."""
-    level = np.where(leaves.far(rows.a, rows.b), levels.far.value, levels.near.value)
+    level = np.where(leaves.are_far(rows.a, rows.b), levels.far.value, levels.near.value)
     shares: Floats = rows.value / level
     return shares
 
@@ -150,7 +150,7 @@ def _crowd(leaves: Leaves, a: Ints, b: Ints, number: Ints) -> Ints:
     if not leaves.known:
         size: Ints = np.bincount(number)[number]
         return size
-    far = leaves.far(a, b)
+    far = leaves.are_far(a, b)
     counts = np.zeros((int(number[-1]) + 1) * len(leaves.names), dtype=np.int64)
     ends = [number * len(leaves.names) + leaves.of[node] for node in (a, b)]
     for end in ends:

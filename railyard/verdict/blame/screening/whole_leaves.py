@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 import numpy as np
 
 from railyard.verdict.blame.screening.doubts import leaf_bound
-from railyard.verdict.blame.screening.known import Given, Known
+from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.model import Suspect
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import sides
@@ -16,9 +16,9 @@ from railyard.verdict.blame.search.sides import Bout
 CONTROLS = 40
 
 
-def confirm(known: Known) -> Generator[Step, Given, None]:
+def confirm(known: Knowledge) -> Generator[Step, Given, None]:
     """Measure leaves in doubt as a whole, each with good leaves, and good leaves with one another as a control."""
-    doubted = known.found.leaves
+    doubted = known.sample_view.leaves
     if not doubted:
         return
     there = {leaf: [int(node) for node in nodes if node not in known.gone] for leaf, nodes in _members(known).items()}
@@ -31,12 +31,12 @@ def confirm(known: Known) -> Generator[Step, Given, None]:
     made: list[Round] = []
     for number in range(count if len(good) > 1 else 0):
         pairs: list[Pair] = []
-        for one, other in _met(doubted, good, number):
+        for one, other in _match_leaves(doubted, good, number):
             own = _shift(fit[one], fit[other], number)
             bouts.setdefault((known.leaves.names[one], known.leaves.names[other]), []).append(own)
             pairs += own
         made.append(tuple(pairs))
-    known.count("leaf", [(float(known.found.usual[leaf]), bool(made)) for leaf in doubted])
+    known.count("leaf", [(float(known.sample_view.usual[leaf]), bool(made)) for leaf in doubted])
     if not made:
         _untold_leaves(known, doubted)
         return
@@ -46,11 +46,11 @@ def confirm(known: Known) -> Generator[Step, Given, None]:
     _judged_leaves(known, bouts, rows)
 
 
-def _members(known: Known) -> dict[int, Sequence[int]]:
+def _members(known: Knowledge) -> dict[int, Sequence[int]]:
     return {leaf: nodes.tolist() for leaf, nodes in enumerate(known.leaves.members)}
 
 
-def _met(doubted: Sequence[int], good: Sequence[int], number: int) -> list[tuple[int, int]]:
+def _match_leaves(doubted: Sequence[int], good: Sequence[int], number: int) -> list[tuple[int, int]]:
     """Return which leaves meet in a round: each doubted leaf meets a different good one, the rest one another."""
     if len(good) < len(doubted) + 2:
         # too few good leaves for all at once: those in doubt in one round, the control in the next
@@ -59,15 +59,15 @@ def _met(doubted: Sequence[int], good: Sequence[int], number: int) -> list[tuple
             return [(good[number % len(good)], good[(number + 1) % len(good)])]
         first = number % len(doubted)
         doubted = [*doubted[first:], *doubted[:first]]
-        return list(zip(doubted, _turned(good, number), strict=False))
-    turned = _turned(good, number)
+        return list(zip(doubted, _rotate(good, number), strict=False))
+    turned = _rotate(good, number)
     rest = turned[len(doubted) :]
     half = len(rest) // 2
     controls = [(rest[place], rest[place + half]) for place in range(min(half, CONTROLS))]
     return [*zip(doubted, turned, strict=False), *controls]
 
 
-def _turned(good: Sequence[int], number: int) -> list[int]:
+def _rotate(good: Sequence[int], number: int) -> list[int]:
     return [*good[number % len(good) :], *good[: number % len(good)]]
 
 
@@ -79,7 +79,7 @@ def _shift(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
     )
 
 
-def _judged_leaves(known: Known, bouts: dict[tuple[str, str], list[Round]], rows: Rows) -> None:
+def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], rows: Rows) -> None:
     values = known.lists(rows)
     made = []
     for (one, other), own in bouts.items():
@@ -87,25 +87,25 @@ def _judged_leaves(known: Known, bouts: dict[tuple[str, str], list[Round]], rows
         if any(kept):
             made.append(Bout(one, other, kept))
     inside = {
-        known.leaves.names[leaf]: float(known.found.inside[leaf])
-        for leaf in known.found.leaves
+        known.leaves.names[leaf]: float(known.sample_view.inside[leaf])
+        for leaf in known.sample_view.leaves
         if any(bout.one == known.leaves.names[leaf] for bout in made)
     }
     doubted = set(inside)
     if not any(bout.one not in doubted for bout in made):
-        _untold_leaves(known, known.found.leaves)
+        _untold_leaves(known, known.sample_view.leaves)
         return
-    apart, slow_from = 1 - leaf_bound(known.found), known.settings.leaf_slow
+    apart, slow_from = 1 - leaf_bound(known.sample_view), known.settings.leaf_slow
     judged = sides.judge(known.leaves.layout, known.levels, made, values, inside, slow_from, apart)
     for name, (state, found) in zip(inside, judged, strict=True):
         count = sum(len(bout.rounds) for bout in made if bout.one == name)
         known.answered.add(
             state, [Suspect("leaf", found.members, found.share, found.expected, found.reason, None, (name,), count)]
         )
-    _untold_leaves(known, [leaf for leaf in known.found.leaves if known.leaves.names[leaf] not in doubted])
+    _untold_leaves(known, [leaf for leaf in known.sample_view.leaves if known.leaves.names[leaf] not in doubted])
 
 
-def _untold_leaves(known: Known, doubted: Sequence[int]) -> None:
+def _untold_leaves(known: Knowledge, doubted: Sequence[int]) -> None:
     for leaf in doubted:
         name = known.leaves.names[leaf]
         reason = f"{name} was slow with other leaves in the sample, but there were no good leaves to compare it with"

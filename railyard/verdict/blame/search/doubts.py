@@ -48,17 +48,17 @@ def doubts(layout: Layout, seen: Shares, settings: Settings) -> Doubts:
     A node that is good with its neighbours and slow with all others has a good card and a good cable. The slow part is
     beyond its leaf, so its pairs are in doubt and not the node. If sides are not known, this cannot be decided.
     """
-    best, usual = _away(layout, seen)
+    best, usual = _shares_away(layout, seen)
     away = lower(best, settings.look_again)
     home = _slow_at_home(layout, seen, settings)
     sides = _sides(layout, away.keys(), away.keys() if home is None else away.keys() & home, usual)
     members = layout.members()
-    explained = {node for side in sides for node in _explained(members[side], away, home)}
+    explained = {node for side in sides for node in _find_explained(members[side], away, home)}
     nodes = tuple(node for node in away if (home is None or node in home) and node not in explained)
     doubted = explained.union(nodes)
     speed = tuple(min(1.0, away[node]) if node in doubted else 1.0 for node in range(len(layout.nodes)))
     parts = () if layout.sides else _parts(layout, seen, settings, nodes)
-    pairs = tuple(pair for pair in slow_pairs(layout, seen, settings, speed) if not _across(parts, *pair))
+    pairs = tuple(pair for pair in slow_pairs(layout, seen, settings, speed) if not _crosses_sides(parts, *pair))
     return Doubts(nodes, sides, parts, pairs, speed, _sound(layout, home))
 
 
@@ -71,7 +71,7 @@ def slow_pairs(layout: Layout, seen: Shares, settings: Settings, speed: Sequence
         highest = max(near, far) * own  # most pairs are above that: nothing else has to be checked
         candidates = [(b, share) for b, share in enumerate(row[a + 1 :], a + 1) if share < highest]
         for b, share in candidates:
-            if share < (far if layout.far(a, b) else near) * min(own, speed[b]):
+            if share < (far if layout.is_far(a, b) else near) * min(own, speed[b]):
                 found.append((a, b))
     return tuple(found)
 
@@ -81,7 +81,7 @@ def still_slow(
 ) -> tuple[Pair, ...]:
     """Return those of the pairs whose best value is below what the slower of their nodes can give."""
     near, far = (pair_bound(level.scatter, settings.look_again) for level in (seen.near, seen.far))
-    rows, apart = seen.rows, layout.far
+    rows, apart = seen.rows, layout.is_far
     return tuple((a, b) for a, b in pairs if rows[a][b] < (far if apart(a, b) else near) * min(speed[a], speed[b]))
 
 
@@ -90,7 +90,7 @@ def pair_bound(scatter: float, look_again: float) -> float:
     return 1 - max(look_again, min(WIDEST, PAIR_SIGMAS * scatter))
 
 
-def _away(layout: Layout, seen: Shares) -> tuple[list[float], list[float]]:
+def _shares_away(layout: Layout, seen: Shares) -> tuple[list[float], list[float]]:
     """Return each node's best share and its mean with nodes of other sides.
 
     If it has too few neighbours, or no others, all nodes count.
@@ -160,7 +160,7 @@ def _sides(layout: Layout, away: Set[int], alone: Set[int], usual: Sequence[floa
     return tuple(found)
 
 
-def _explained(members: Sequence[int], away: Mapping[int, float], home: Set[int] | None) -> set[int]:
+def _find_explained(members: Sequence[int], away: Mapping[int, float], home: Set[int] | None) -> set[int]:
     """Return the slow nodes of a slow side, except those that are slower than it and also slow with their neighbours.
 
     If few of its nodes are slow, they do not point to the side: only those good with their neighbours are explained.
@@ -183,5 +183,5 @@ def _parts(layout: Layout, seen: Shares, settings: Settings, slow: Sequence[int]
     return tuple(large) if len(large) > 1 else ()
 
 
-def _across(parts: tuple[tuple[int, ...], ...], a: int, b: int) -> bool:
+def _crosses_sides(parts: tuple[tuple[int, ...], ...], a: int, b: int) -> bool:
     return any((a in part) != (b in part) for part in parts)

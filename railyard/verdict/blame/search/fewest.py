@@ -64,5 +64,5 @@ def _worth(tests: Sequence[Test], found: Paths, slow: Sequence[tuple[tuple[str, 
         borders = _borders(test, found)
         pairs = {pair for pair, own in slow if own and own <= borders}
         if len(pairs) < WITNESSES:
-            most = max(most, len(found.apart(joins(test, found))))
+            most = max(most, len(found.flows_between(joins(test, found))))
     return most

@@ -9,7 +9,7 @@ from railyard.verdict.blame.search.model import Layout, Level, Pair, PairsError,
 from railyard.verdict.blame.search.robust import healthy
 
 
-class Levelled(Protocol):
+class HealthyLevels(Protocol):
     """What healthy pairs give: the level of pairs on one side and across sides; one level if sides are not known."""
 
     @property
@@ -42,11 +42,11 @@ class Shares:
 
     def level(self, layout: Layout, a: int, b: int) -> Level:
         """Return the level that the pair is compared with."""
-        return self.far if layout.far(a, b) else self.near
+        return self.far if layout.is_far(a, b) else self.near
 
     def better(self, layout: Layout, a: int, b: int, value: float) -> None:
         """Raise the pair's share to that of ``value``, if that is higher."""
-        share = value / (self.far if layout.far(a, b) else self.near).value
+        share = value / (self.far if layout.is_far(a, b) else self.near).value
         if share > self.rows[a][b]:
             self.rows[a][b] = self.rows[b][a] = share
 
@@ -59,7 +59,7 @@ def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None
     rows = _table(layout, values)
     missing = next(((a, b) for a, b in step.pairs() if rows[a][b] != rows[a][b]), None)
     if missing is not None:
-        raise PairsError(_without(layout, step, missing))
+        raise PairsError(_describe_missing(layout, step, missing))
     levels = _levels(layout, rows)
     best = max(levels, key=lambda level: level.value)
     if best.value == 0:
@@ -78,7 +78,7 @@ def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None
     return Shares(tuple(scaled), levels, near, far)
 
 
-def gathered(layout: Layout, step: Step, values: Iterable[Value]) -> Mapping[Pair, Sequence[float]]:
+def gather_repeats(layout: Layout, step: Step, values: Iterable[Value]) -> Mapping[Pair, Sequence[float]]:
     """Return the repeats of each pair of a step, 0.0 for no result.
 
     Raises PairsError for a value that is not a bandwidth, a pair that was not asked for, or one without a value.
@@ -91,7 +91,7 @@ def gathered(layout: Layout, step: Step, values: Iterable[Value]) -> Mapping[Pai
         repeats.append(bandwidth(layout, a, b, value))
     missing = next((pair for pair, repeats in found.items() if not repeats), None)
     if missing is not None:
-        raise PairsError(_without(layout, step, missing))
+        raise PairsError(_describe_missing(layout, step, missing))
     return found
 
 
@@ -114,7 +114,7 @@ def bandwidth(layout: Layout, a: int, b: int, value: float | None) -> float:
     return value
 
 
-def _without(layout: Layout, step: Step, pair: Pair) -> str:
+def _describe_missing(layout: Layout, step: Step, pair: Pair) -> str:
     return f"step {step.name}: no value of {layout.pair(*pair)}, which was asked for"
 
 

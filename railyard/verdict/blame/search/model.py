@@ -65,7 +65,7 @@ class Layout:
             found.setdefault(side, []).append(node)
         return {side: tuple(nodes) for side, nodes in found.items()}
 
-    def far(self, a: int, b: int) -> bool:
+    def is_far(self, a: int, b: int) -> bool:
         """True if the sides are known and the two nodes are on different ones."""
         return bool(self.sides) and self.sides[a] != self.sides[b]
 

@@ -69,7 +69,7 @@ class Paths:
     def __post_init__(self) -> None:
         self.place = {end: number for number, part in enumerate(self.parts) for end in part}
 
-    def apart(self, flows: Iterable[Flow]) -> list[Flow]:
+    def flows_between(self, flows: Iterable[Flow]) -> list[Flow]:
         """Return the flows between two parts."""
         return [(a, b) for a, b in flows if self.place[a] != self.place[b]]
 
@@ -100,11 +100,11 @@ def paths(tests: Sequence[Test], states: Mapping[Test, State]) -> Paths:
 
 def joins(test: Test, found: Paths) -> list[Flow]:
     """Return the flows that a test shows to be good, if it is good itself."""
-    sure, vague = _used(test)
+    sure, vague = _used_flows(test)
     return [*sure, *((end, others[0]) for end, others in vague if len({found.place[other] for other in others}) == 1)]
 
 
-def _used(test: Test) -> tuple[list[Flow], list[tuple[End, tuple[End, ...]]]]:
+def _used_flows(test: Test) -> tuple[list[Flow], list[tuple[End, tuple[End, ...]]]]:
     """Return the flows that a test surely had, and ends that it used with one of several others."""
     first, second = test.ends()
     if len(first) == len(second) == 1:
@@ -140,8 +140,8 @@ def candidates(test: Test, found: Paths) -> list[Flow]:
     """Return the flows between two parts that can have made a test slow: on one rail, or from a GPU without one."""
     first, second = test.ends()
     if is_ring(test):
-        return found.apart((sender, target) for target, senders in _ring(test) for sender in senders)
+        return found.flows_between((sender, target) for target, senders in _ring(test) for sender in senders)
     common = set(test.gpus[0]) & set(test.gpus[1])
     rails = [((test.nodes[0], gpu), (test.nodes[1], gpu)) for gpu in sorted(common)]
     mixed = [(a, b) for a, b in product(first, second) if a[1] not in common or b[1] not in common]
-    return found.apart([*rails, *mixed])
+    return found.flows_between([*rails, *mixed])

@@ -51,7 +51,7 @@ def matching(nodes: int, number: int) -> Round:
     return tuple(pairs)
 
 
-def packed(pairs: Iterable[Pair], at_once: int | None = None) -> tuple[Round, ...]:
+def pack_rounds(pairs: Iterable[Pair], at_once: int | None = None) -> tuple[Round, ...]:
     """Return any pairs in rounds of disjoint ones, at most ``at_once`` in each: first fit, in the order given.
 
     These are not the fewest possible rounds, but at most twice the busiest node's number of pairs if ``at_once`` is

@@ -4,12 +4,12 @@ import random
 from collections.abc import Generator, Iterable, Sequence
 
 from railyard.verdict.blame.search import sides
-from railyard.verdict.blame.search.asking import Search, ask, describe_step, measure, open_routes, open_slow
 from railyard.verdict.blame.search.doubts import doubts, slow_pairs, still_slow
-from railyard.verdict.blame.search.matrix import gathered, shares
+from railyard.verdict.blame.search.matrix import gather_repeats, shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Value, Verdict
+from railyard.verdict.blame.search.questions import Search, ask, describe_step, measure, open_routes, open_slow
 from railyard.verdict.blame.search.replay import replay_steps
-from railyard.verdict.blame.search.rounds import packed, rounds
+from railyard.verdict.blame.search.rounds import pack_rounds, rounds
 from railyard.verdict.blame.search.summing import verdict
 
 #: The first sift measures nodes/16 pairs at once, each one after it half as many.
@@ -41,7 +41,7 @@ def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Itera
         return Verdict((), (), (), (), (describe_step(first),), f"no pair of {len(layout.nodes)} nodes gave a result")
     doubted = doubts(layout, seen, settings)
     known = Search(layout, settings, seen, doubted, doubted.speed, [describe_step(first)])
-    low = yield from _sifted(known, doubted.pairs)
+    low = yield from _sift(known, doubted.pairs)
     nodes = yield from _sides(known)
     ask(known, nodes, low)
     for turn in range(ALONE_STEPS):
@@ -54,14 +54,14 @@ def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Itera
     return verdict(known)
 
 
-def _sifted(known: Search, low: tuple[Pair, ...]) -> _Steps:
+def _sift(known: Search, low: tuple[Pair, ...]) -> _Steps:
     """Measure slow pairs again, in ever thinner rounds until few are left, and return those that stay slow."""
     layout, settings = known.layout, known.settings
     at_once = max(1, len(layout.nodes) // FIRST_SIFT)
     while len(low) > settings.alone_at_most:
         why = f"{len(low)} pairs were slow in rounds, where routes collide: again with {at_once} at once"
-        step = Step("sift", packed(_shuffled(low, len(known.steps)), at_once), 1, why)
-        values = gathered(layout, step, (yield step))
+        step = Step("sift", pack_rounds(_shuffle(low, len(known.steps)), at_once), 1, why)
+        values = gather_repeats(layout, step, (yield step))
         known.steps.append(describe_step(step))
         for (a, b), repeats in values.items():
             known.seen.better(layout, a, b, max(repeats))
@@ -74,7 +74,7 @@ def _sifted(known: Search, low: tuple[Pair, ...]) -> _Steps:
     return low
 
 
-def _shuffled(pairs: tuple[Pair, ...], seed: int) -> list[Pair]:
+def _shuffle(pairs: tuple[Pair, ...], seed: int) -> list[Pair]:
     """Return pairs in a different order for each sift, so that pairs that collided do not meet again."""
     order = list(pairs)
     random.Random(seed).shuffle(order)
@@ -99,7 +99,7 @@ def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
         return (*doubted.nodes, *(node for side in doubted.sides for node in members[side] if node in slow - apart))
     known.unsettled = tuple(side for side in doubted.sides if side not in enough)
     step = sides.plan(made, f"{len(enough)} sides, all nodes at once, with good sides")
-    values = gathered(layout, step, (yield step))
+    values = gather_repeats(layout, step, (yield step))
     known.steps.append(describe_step(step))
     left = list(doubted.nodes)
     inside = {side: sides.inside_of(layout, known.seen, side) for side in enough}
@@ -125,6 +125,6 @@ def _of_cleared(known: Search) -> _Steps:
         for pair in slow_pairs(known.layout, known.seen, known.settings, known.speed)
         if cleared.intersection(pair) and pair not in known.examined
     )
-    low = yield from _sifted(known, low)
+    low = yield from _sift(known, low)
     open_slow(known, low)
     return low

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 from railyard.base.wording import listing, number, percent
-from railyard.verdict.blame.search.alone import State
-from railyard.verdict.blame.search.matrix import Levelled, Shares
+from railyard.verdict.blame.search.matrix import HealthyLevels, Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Round, Step, Suspect
+from railyard.verdict.blame.search.single_pairs import State
 
 #: Shifts of one side against the other: so many that collisions of routes average out.
 SHIFTS = 8
@@ -71,7 +71,7 @@ def plan(made: Sequence[Bout], why: str) -> Step:
 
 def judge(
     layout: Layout,
-    seen: Levelled,
+    seen: HealthyLevels,
     made: Sequence[Bout],
     values: Mapping[Pair, Sequence[float]],
     inside: Mapping[str, float],
@@ -109,7 +109,7 @@ def routes(layout: Layout, slow: Sequence[Pair]) -> tuple[Route, ...]:
     Two sides are one route if all slow pairs are between them. The side with the most slow pairs is taken first, with
     all of them, before the search for the next. () if sides are not known.
     """
-    left = [pair for pair in slow if layout.far(*pair)]
+    left = [pair for pair in slow if layout.is_far(*pair)]
     found: list[Route] = []
     while True:
         counts = Counter(layout.sides[node] for pair in left for node in pair)
@@ -173,7 +173,7 @@ def inside_of(layout: Layout, seen: Shares, side: str) -> float:
     return statistics.median(seen.rows[a][b] for a in members for b in members if a < b)
 
 
-def _mean(layout: Layout, seen: Levelled, bout: Bout, values: Mapping[Pair, Sequence[float]]) -> float:
+def _mean(layout: Layout, seen: HealthyLevels, bout: Bout, values: Mapping[Pair, Sequence[float]]) -> float:
     return statistics.fmean(
         statistics.median(values[a, b]) / seen.level(layout, a, b).value for each in bout.rounds for a, b in each
     )
@@ -181,7 +181,7 @@ def _mean(layout: Layout, seen: Levelled, bout: Bout, values: Mapping[Pair, Sequ
 
 def _side(
     layout: Layout,
-    seen: Levelled,
+    seen: HealthyLevels,
     side: str,
     others: Sequence[str],
     share: float,

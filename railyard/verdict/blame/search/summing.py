@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 
 from railyard.base.wording import listing, number, percent
-from railyard.verdict.blame.search.asking import Search, named_route
 from railyard.verdict.blame.search.model import Suspect, Verdict
+from railyard.verdict.blame.search.questions import Search, named_route
 
 #: How many are in the sentence; all are in the verdict.
 _TOLD = 6
@@ -32,7 +32,7 @@ def verdict(known: Search) -> Verdict:
     left_out = [_left_out(known, members) for members in known.left_out]
     unclear = _without_duplicates(
         one
-        for one in (*of_sides["unclear"], *_unsettled(known, named), *found["unclear"], *left_out)
+        for one in (*of_sides["unclear"], *_find_unsettled(known, named), *found["unclear"], *left_out)
         if one.members not in names
     )
     sentence = _sentence(known, named, cleared, unclear)
@@ -68,7 +68,7 @@ def _as_sides(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
     return left
 
 
-def _unsettled(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
+def _find_unsettled(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
     """Return the doubted sides that could not be compared with two good ones, and are not named by their nodes."""
     members, level = known.layout.members(), known.seen.far
     done = {one.members for one in named if one.kind == "side"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.verdict.blame.screening.coverage import covered
+from railyard.verdict.blame.screening.coverage import find_coverage
 from railyard.verdict.blame.screening.model import Network
 from railyard.verdict.blame.screening.nightly import partners
 from railyard.verdict.blame.search.model import Pair, Step
@@ -43,7 +43,7 @@ def test_over_a_week_every_up_link_of_a_small_tree_was_used(routes: str) -> None
     for seed in range(5):
         known = RailNetwork(tree, Nodes(), Sick(), seed).network(routes_known=True)
         used = nights(known, 1, 7, seed)
-        shares = [covered(known, (pair for night in used[: count + 1] for pair in night)) for count in range(7)]
+        shares = [find_coverage(known, (pair for night in used[: count + 1] for pair in night)) for count in range(7)]
         assert shares[-1].up_links.share == 1.0
         assert [each.up_links.used for each in shares] == sorted(each.up_links.used for each in shares)
 
@@ -55,7 +55,7 @@ def test_known_routes_use_more_up_links_in_a_night_than_chance_does() -> None:
         simulated = RailNetwork(Tree(32, 4, routes="random"), Nodes(), Sick(), seed)
         chosen = simulated.network(routes_known=True)
         by_chance, known = (
-            covered(chosen, partners(each, 1, (), seed).pairs()).up_links.share or 0.0
+            find_coverage(chosen, partners(each, 1, (), seed).pairs()).up_links.share or 0.0
             for each in (simulated.network(), chosen)
         )
         found.append(known - by_chance)

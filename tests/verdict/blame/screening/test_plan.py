@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.verdict.blame.screening.leaves import leaves_of, present
+from railyard.verdict.blame.screening.leaves import leaves_of, present_members
 from railyard.verdict.blame.screening.plan import LEAST, Planner, shares
 from railyard.verdict.blame.search.model import Layout, Round
 
 
 def planner(leaves: str, seed: int = 1, gone: tuple[int, ...] = ()) -> Planner:
     known = leaves_of(Layout(tuple(f"n{node}" for node in range(len(leaves))), tuple(leaves.replace("?", ""))))
-    return Planner(known, present(known, gone), seed)
+    return Planner(known, present_members(known, gone), seed)
 
 
 def is_matching(each: Round) -> bool:
@@ -101,6 +101,6 @@ def test_a_node_of_no_known_leaf_has_one_of_its_own() -> None:
     known = leaves_of(layout)
     assert known.names == ("x", "no known leaf (c)", "no known leaf (d)")
     assert (known.known, known.loose) == (True, (2, 3))
-    assert known.far(np.array([0, 2]), np.array([1, 3])).tolist() == [False, True]
+    assert known.are_far(np.array([0, 2]), np.array([1, 3])).tolist() == [False, True]
     bare = leaves_of(Layout(("a", "b"), ("", "")))
     assert (bare.known, bare.names, bare.loose) == (False, ("",), ())

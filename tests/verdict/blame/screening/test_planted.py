@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railyard.verdict.blame.screening.coverage import covered
-from railyard.verdict.blame.screening.model import Budget, Results, Screened
+from railyard.verdict.blame.screening.coverage import find_coverage
+from railyard.verdict.blame.screening.model import Budget, Results, ScreeningVerdict
 from railyard.verdict.blame.screening.screen import advance
 from railyard.verdict.blame.search.model import Part, Step
 from tests.made.planted_screening import Outcome, Wanted, play, simulated
@@ -156,12 +156,12 @@ def test_coverage_never_grows_when_values_are_taken_away(draw: object, kept: flo
     assert isinstance(first, Step)
     pairs = list(first.pairs())
     chosen = [pair for pair in pairs if draw.random() < kept]  # type: ignore[attr-defined]
-    whole, part = covered(known, pairs), covered(known, chosen)
+    whole, part = find_coverage(known, pairs), find_coverage(known, chosen)
     for name in ("nodes", "pairs", "leaf_pairs", "up_links", "rails"):
         assert getattr(part, name).used <= getattr(whole, name).used + 1e-9
     speed = slow_node(5)
     results = [Results([(a, b, speed(a, b, None)) for a, b in chosen])]
-    found: Step | Screened = advance(known, budget, results, first=first)
+    found: Step | ScreeningVerdict = advance(known, budget, results, first=first)
     while isinstance(found, Step):
         results.append(Results([(a, b, speed(a, b, None)) for a, b in found.pairs()]))
         found = advance(known, budget, results, first=first)

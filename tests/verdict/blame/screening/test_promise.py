@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.verdict.blame.screening.model import Budget, Promise, Screened, Settings
+from railyard.verdict.blame.screening.model import Budget, Promise, ScreeningVerdict, Settings
 from railyard.verdict.blame.search.model import Step
 from tests.made.planted_screening import Outcome, Wanted, play, simulated
 from tests.made.screened import GOOD, network, played
@@ -15,7 +15,7 @@ from tests.made.simulated_rails import HEAVY, Nodes, recorded_noise
 LEAVES = "".join(letter * 8 for letter in "ABCDEFGH")
 
 
-def promised(verdict: Screened, kind: str, share: float = 0.5) -> float:
+def promised(verdict: ScreeningVerdict, kind: str, share: float = 0.5) -> float:
     return next(one.probability or 0.0 for one in verdict.promises if (one.kind, one.share) == (kind, share))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.verdict.blame.screening.model import Budget, BudgetError, Network, Results, Screened, Settings
+from railyard.verdict.blame.screening.model import Budget, BudgetError, Network, Results, ScreeningVerdict, Settings
 from railyard.verdict.blame.screening.screen import advance
 from railyard.verdict.blame.search.model import Layout, PairsError, Part, Step
 from tests.made.screened import GOOD, Speed, all_good, network, played, slow_node
@@ -106,7 +106,7 @@ def test_lost_up_links_that_show_only_all_at_once_are_the_leafs() -> None:
     assert [one.kind for one in found.named] == ["leaf"]
 
 
-def _played_by_step(known: Network, speed: Speed, before: Callable[[Step], None]) -> Screened:
+def _played_by_step(known: Network, speed: Speed, before: Callable[[Step], None]) -> ScreeningVerdict:
     """Return a verdict; single nodes of leaves are no crowd, so they are measured as if alone."""
     results: list[Results] = []
     while isinstance(step := advance(known, Budget(100, 1.0), results), Step):
@@ -404,7 +404,7 @@ def test_a_pair_without_a_value_was_not_measured() -> None:
     whole = played(network(LEAVES))
     half = [Results(tuple(each.values)[::2]) for each in whole.results]
     found = advance(network(LEAVES), Budget(60, 1.0), half)
-    assert isinstance(found, Screened)
+    assert isinstance(found, ScreeningVerdict)
     assert found.named == ()
     assert found.coverage.pairs.used < whole.verdict.coverage.pairs.used
 

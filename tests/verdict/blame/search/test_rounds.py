@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.verdict.blame.search.model import Step
-from railyard.verdict.blame.search.rounds import Cost, Packing, cost, packed, rounds
+from railyard.verdict.blame.search.rounds import Cost, Packing, cost, pack_rounds, rounds
 
 
 def is_matching(pairs: tuple[tuple[int, int], ...]) -> bool:
@@ -89,7 +89,7 @@ def test_in_topology_order_neighbours_have_neighbours_as_partners_so_their_route
     st.one_of(st.none(), st.integers(1, 8)),
 )
 def test_any_pairs_are_packed_into_disjoint_ones(pairs: list[tuple[int, int]], at_once: int | None) -> None:
-    made = packed(pairs, at_once)
+    made = pack_rounds(pairs, at_once)
     assert sorted(pair for each in made for pair in each) == sorted(pairs)
     assert all(is_matching(each) and len(each) <= (at_once or 99) for each in made)
     degree = max(Counter(node for pair in pairs for node in pair).values(), default=0)
@@ -113,9 +113,9 @@ def test_pairs_share_nothing_that_they_need_and_a_group_is_placed_whole_or_not_a
 
 
 def test_packing_nothing_makes_no_round_and_a_limit_of_none_is_an_error() -> None:
-    assert packed([]) == ()
+    assert pack_rounds([]) == ()
     with pytest.raises(ValueError, match=r"^0 pairs at once: at least 1$"):
-        packed([(0, 1)], 0)
+        pack_rounds([(0, 1)], 0)
 
 
 def test_what_rounds_cost() -> None:

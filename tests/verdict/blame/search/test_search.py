@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.results.record.form import Suspect
-from railyard.verdict.blame.node_pairs import blamed
+from railyard.verdict.blame.node_pairs import blamed_suspects
 from railyard.verdict.blame.search.model import Layout, PairsError, Settings, Step, Value, Verdict
 from railyard.verdict.blame.search.search import advance
 
@@ -63,7 +63,7 @@ def test_a_slow_node_is_measured_alone_with_two_partners_and_named() -> None:
     assert [(one.kind, one.members, one.reason) for one in found.named] == [("node", (2,), reason)]
     assert found.sentence == reason
     assert found.steps == ("rounds: 6 pairs in 3 rounds", "alone: 3 pairs in 3 rounds, 7 times each")
-    assert blamed(found, nodes, None) == (Suspect("node", reason, "vn3"),)
+    assert blamed_suspects(found, nodes, None) == (Suspect("node", reason, "vn3"),)
 
 
 @pytest.mark.parametrize("share", [0.9, 0.75, 0.5, 0.1, None])
@@ -87,7 +87,7 @@ def test_one_slow_pair_is_named_and_neither_of_its_nodes(count: int) -> None:
         "vn1-vn2 alone gives 43.20 of 48.00 MB/s (90.0 %); each of its nodes with good partners: vn1-vn3 48.00, "
         "vn1-vn4 48.00, vn2-vn3 48.00 and vn2-vn4 48.00"
     )
-    (suspect,) = blamed(found, layout(count), None)
+    (suspect,) = blamed_suspects(found, layout(count), None)
     assert (suspect.kind, suspect.node, suspect.rail) == ("pair", "vn1-vn2", None)
 
 
@@ -149,7 +149,7 @@ def test_two_parts_that_are_good_inside_are_a_side_each() -> None:
         "vn3 and vn4 are good with one another, but slow with all others: alone vn1-vn3 24.00, vn2-vn4 24.00 and "
         "vn2-vn3 24.00 of 48.00 MB/s (at most 50.0 %): what joins the two sides of the switch"
     )
-    assert blamed(found, layout(4), None)[0].kind == "switch"
+    assert blamed_suspects(found, layout(4), None)[0].kind == "switch"
 
 
 def test_all_pairs_below_what_is_expected_are_the_switch_and_not_without_an_expectation() -> None:

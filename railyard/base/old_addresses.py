@@ -1,0 +1,359 @@
+"""Old addresses of modules, from before they were in packages. They work for one release and say what to change.
+
+A site's own checks and settings import some of them. Python asks here only for what it has found nowhere else.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+from typing import Any, NoReturn, cast
+
+from railyard.base.wording import listing
+
+#: Names that a site's own checks import, and what they are called now at the new address.
+RENAMED: Mapping[str, str] = {"installed": "find_stack", "parted": "split_threshold", "tuned": "tuned_name"}
+#: Below ``railyard``: each old module, and where its names are now. For an old package, its modules are listed too.
+MOVED: Mapping[str, str] = {
+    "afterwards": "verdict.findings",
+    "allocated": "rfm.run.allocation",
+    "allocation": "rfm.run.allocation",
+    "appassess": "verdict.applications",
+    "applicationfile": "benchmarks.apps.installed_applications",
+    "applicationtable": "benchmarks.table.applications",
+    "apps": "benchmarks.apps",
+    "apps.alone": "benchmarks.apps.every_node",
+    "apps.hpccinput": "benchmarks.apps.hpcc_input",
+    "apps.hpldat": "benchmarks.apps.hpl_input",
+    "apps.hplplan": "benchmarks.apps.hpl_problem",
+    "apps.installedapp": "benchmarks.apps.installed_output",
+    "apps.leasttraffic": "benchmarks.apps.least_traffic",
+    "apps.milcinput": "benchmarks.apps.milc_input",
+    "apps.milcphysics": "benchmarks.apps.milc_physics",
+    "apps.milcrun": "benchmarks.apps.milc_run",
+    "apps.npbmzshape": "benchmarks.apps.npb_mz_shape",
+    "apps.npbshape": "benchmarks.apps.npb_shape",
+    "apps.scaling": "results.scaling",
+    "apps.sharedprocessor": "benchmarks.apps.shared_processor",
+    "apps.sweeps": "results.sweeps",
+    "apps.usedrails": "verdict.path.used_rails",
+    "apps.wrfcase": "benchmarks.apps.wrf_cases",
+    "assess": "verdict.assess",
+    "bands": "site.references.load site.references.model site.references.amount site.references.size_range",
+    "benchmarkform": "benchmarks.model",
+    "benchmarktable": "benchmarks.table.micro benchmarks.table.perftest",
+    "besideform": "results.run_files site.references.relation_state",
+    "bondedports": "verdict.path.ports",
+    "bonding": "hardware.bonding",
+    "bounds": "base.bounds",
+    "breadth": "rfm.run.options",
+    "capture": "results.capture",
+    "casename": "site.test_id",
+    "catalogue": "rfm.checks.catalogue",
+    "causes": "verdict.hints.causes",
+    "causeshapes": "verdict.hints.shapes",
+    "cells": "site.matrix",
+    "circumstances": "job.provenance",
+    "cleantext": "base.clean_text",
+    "commands": "cli.commands",
+    "compare": "results.compare",
+    "console": "base.terminal",
+    "cost": "results.cost",
+    "counterfacts": "job.counters.lines",
+    "counters": "job.counters.node",
+    "countertable": "hardware.counters",
+    "curve": "benchmarks.curve",
+    "detect": "cluster.detect",
+    "detect.netports": "cluster.detect.network_ports",
+    "detect.stacktext": "cluster.detect.stack_text",
+    "detect.systemtext": "cluster.detect.system_text",
+    "detect.yamltext": "cluster.detect.yaml_text",
+    "devicecounters": "job.counters.node",
+    "disturbance": "verdict.path.other_traffic",
+    "doctor": "cluster.doctor",
+    "doctor.asklogin": "cluster.doctor.ask_login",
+    "doctor.asknodes": "cluster.doctor.ask_nodes",
+    "doctor.finding": "base.finding",
+    "doctor.nodeblock": "cluster.doctor.node_block",
+    "doctor.noderules": "cluster.doctor.node_rules",
+    "doctor.railports": "cluster.doctor.rail_ports",
+    "doctor.railrules": "cluster.doctor.rail_rules",
+    "energy": "job.counters.energy",
+    "errors": "base.errors",
+    "fabric": "cluster.fabric",
+    "fabric.errorcounts": "cluster.fabric.error_counts",
+    "fabric.linkstate": "cluster.fabric.link_state",
+    "fabric.ownjson": "cluster.fabric.own_json",
+    "fabric.pciconfig": "cluster.fabric.pci_config",
+    "fabricstate": "site.systems.fabric_state",
+    "fields": "base.fields",
+    "filelock": "base.locks",
+    "history": "results.history",
+    "home": "base.paths",
+    "hops": "site.topology",
+    "idlerails": "results.idle_rails",
+    "installed": "provision.installed_stack",
+    "installedcheck": "rfm.checks.installed_application",
+    "jsonform": "base.json_codec",
+    "judging": "verdict.stored.judge",
+    "judginginputs": "verdict.inputs",
+    "judgingtarget": "verdict.stored.target",
+    "judgingtext": "verdict.stored.text",
+    "launch": "job.launch",
+    "leafswitches": "site.topology",
+    "likeness": "verdict.hints.likeness",
+    "linked": "stacks.linkage",
+    "linkerrors": "verdict.path.ports",
+    "links": "hardware.limits hardware.links",
+    "linktable": "hardware.links",
+    "lint": "site.references.lint base.finding",
+    "masking": "results.record.masking",
+    "metrics": "benchmarks.metrics benchmarks.model benchmarks.table.micro benchmarks.moved_bytes",
+    "modelerrors": "base.model_errors",
+    "movedbytes": "benchmarks.moved_bytes",
+    "mpichfortran": "provision.mpich_fortran",
+    "networktable": "benchmarks.table.network",
+    "nodefacts": "job.node_facts",
+    "nodefile": "hardware.node",
+    "nodenames": "base.hostlist",
+    "nodestate": "parsers.slurm.nodes",
+    "pairassess": "verdict.node_pairs",
+    "pairblame": "verdict.blame.node_pairs",
+    "pairjob": "job.node_pair_steps",
+    "pairlaunch": "job.client_server",
+    "pairs": "verdict.blame.search verdict.blame.search.model verdict.blame.search.rounds verdict.blame.search.search",
+    "pairtable": "benchmarks.node_pairs",
+    "pairtools": "job.client_server_words",
+    "parsedjson": "parsers.as_json",
+    "parsers.fabric.counters": "hardware.ib_counters",
+    "parsers.fabric.jsontext": "parsers.fabric.json_text",
+    "parsers.fabric.linkinfo": "parsers.fabric.link_info",
+    "parsers.fabric.speeds": "hardware.ib_speeds",
+    "parsers.hpccwords": "parsers.hpcc_words",
+    "parsers.hplrun": "parsers.hpl_run",
+    "parsers.imbrows": "parsers.imb",
+    "parsers.iperf3json": "parsers.iperf3_json",
+    "parsers.iperf3run": "parsers.iperf3_run",
+    "parsers.netpipefile": "parsers.netpipe_file",
+    "parsers.osuheadings": "parsers.osu_headings",
+    "parsers.osurows": "parsers.osu_rows",
+    "parsers.osutitles": "parsers.osu_titles",
+    "parsers.perftestformats": "parsers.perftest_formats",
+    "parsers.perftestjson": "parsers.perftest_json",
+    "parsers.perftestrun": "parsers.perftest_run",
+    "parsers.railparts": "parsers.rail_parts",
+    "parsers.signs": "parsers.lines",
+    "pathplan": "verdict.path.run",
+    "pathproof": "verdict.path.proof verdict.path.traffic",
+    "payload": "benchmarks.moved_bytes",
+    "pipeline": "cli.gitlab.pipeline",
+    "pipelinescripts": "cli.gitlab.scripts",
+    "placement": "job.placement",
+    "prefixes": "provision.mpi_prefixes",
+    "pricecheck": "site.systems.checks",
+    "pricefile": "site.systems.prices",
+    "probes": "rfm.checks.prober site.sizes",
+    "programs": "provision.programs",
+    "progress": "rfm.run.progress",
+    "prometheus": "results.prometheus",
+    "prooffile": "site.systems.model",
+    "provenance": "job.provenance",
+    "provided": "provision.testbed.lifecycle",
+    "quantiles": "base.numbers",
+    "railbytes": "verdict.path.traffic",
+    "railpolicies": "site.policies",
+    "railsplit": "verdict.path.traffic",
+    "record": "results.record.file results.record.form",
+    "recordform": "results.record.form",
+    "recording": "verdict.recording",
+    "recordschema": "results.schemas",
+    "referencecheck": "site.references.checks",
+    "referencefields": "site.references.model site.references.amount site.references.size_range",
+    "referencefile": "site.references.model site.references.amount site.references.size_range",
+    "referencelist": "results.reference_sheet",
+    "referencepage": "results.reference_page",
+    "references": "site.references.load",
+    "referencesources": "site.references.load",
+    "referencetwins": "site.references.checks",
+    "relationcheck": "site.references.relation_checks",
+    "relationfile": "site.references.model",
+    "relationforms": "site.references.relation_forms",
+    "relations": "results.relations",
+    "replay": "provision.replay",
+    "replay.apptexts": "provision.replay.application_texts",
+    "replay.curvemodel": "provision.replay.curve_model",
+    "replay.modelfile": "provision.replay.model_file",
+    "replay.patterntexts": "provision.replay.pattern_texts",
+    "replay.scrub": "results.scrub",
+    "replay.streamtexts": "provision.replay.stream_texts",
+    "report": "results.report results.report.files",
+    "report.csvtable": "results.csv",
+    "report.overtime": "results.report.over_time",
+    "report.sweepcharts": "results.report.sweep_charts",
+    "report.textplot": "results.report.text_plot",
+    "rfm_backends": "rfm.launchers",
+    "rfm_current": "rfm.current",
+    "rfm_fabric": "rfm.checks.fabric",
+    "rfm_figures": "rfm.checks.figures",
+    "rfm_guards": "rfm.guards",
+    "rfm_judging": "rfm.checks.base rfm.checks.declaration",
+    "rfm_output": "rfm.run.output rfm.run.warnings",
+    "rfm_placing": "job.placement rfm.checks.declaration",
+    "rfm_probing": "rfm.checks.prober",
+    "rfm_scheduler": "rfm.scheduler",
+    "rfm_slurm": "job.scheduling rfm.checks.declaration",
+    "rfm_starting": "rfm.checks.base rfm.checks.runner",
+    "rfm_warnings": "rfm.run.warnings",
+    "rules": "verdict.rules",
+    "rules.complete": "verdict.rules.run",
+    "rules.inputs": "verdict.rules.model",
+    "rules.metrics": "verdict.rules.model verdict.rules.run",
+    "rules.path": "verdict.rules.run",
+    "rules.possible": "verdict.rules.possible",
+    "rules.reference": "verdict.rules.reference",
+    "run": "rfm.run.reframe results.run_folder rfm.run.options",
+    "runcase": "job.case",
+    "saidmpi": "job.mpi_identity",
+    "samebytes": "job.counters.node",
+    "schedulerfile": "site.systems.jobs",
+    "schedulernames": "site.systems.jobs",
+    "schedulerstate": "parsers.slurm.jobs",
+    "schema": "results.schemas",
+    "selection": "rfm.run.options",
+    "session": "rfm.run.session",
+    "settle": "rfm.run.reconcile",
+    "shipped": "base.paths",
+    "skeleton": "cli.site_template",
+    "slots": "hardware.slots",
+    "slurmask": "job.slurm",
+    "soak": "cluster.soak",
+    "spack": "provision.spack",
+    "spack.buildlock": "provision.spack.build_lock",
+    "spack.lockfit": "provision.spack.lock_fit",
+    "spack.tools": "benchmarks.tools",
+    "spackenv": "rfm.spack_build",
+    "spackfile": "site.systems.stack_entry",
+    "spreadsheet": "results.csv",
+    "stacklog": "verdict.path.run",
+    "stacks.clientserver": "stacks.entries.client_server",
+    "stacks.policy": "stacks.model",
+    "store": "results.store results.store.query results.store.units results.store.finals",
+    "strays": "verdict.path.other_traffic",
+    "suspects": "verdict.blame.suspects",
+    "systemcheck": "site.systems.checks",
+    "systemfields": "site.systems.fields base.fields",
+    "systemfile": "site.systems.model site.systems.stack_entry",
+    "systemlike": "site.systems.load",
+    "systems": "site.systems.load site.systems.model site.systems.stack_entry",
+    "testbed": "provision.testbed provision.testbed.cluster provision.testbed.spec",
+    "testbed.railstatus": "provision.testbed.rail_status",
+    "testbed.slurmtexts": "provision.testbed.slurm_texts",
+    "textfile": "base.output_file",
+    "variables": "results.record.masking",
+    "withinproof": "verdict.path.within_node",
+    "wording": "base.wording",
+    "yamlfile": "base.strict_yaml base.model_errors",
+}
+
+#: For packages that did not move: which module now has each name that the package itself used to have.
+NAMES: Mapping[str, Mapping[str, str]] = {
+    "stacks": {
+        "ask": "LogProof Settings cores_a_rank device_patterns forward launch_options policies settings why_not",
+        "model": "KINDS KNOBS NIC_PER_RANK POLICIES STRIPING TUNED_PATTERN Launch Proof Setting Spread Stack Way"
+        " parted tuned unknown",
+        "programs": "own_feature pair_feature tool_features why_not_own why_not_tool",
+        "table": "STACKS",
+    },
+}
+
+
+#: The files of Python's own import system, as stack frames name them.
+_IMPORTING = (
+    "<frozen importlib._bootstrap>",
+    "<frozen importlib._bootstrap_external>",
+    import_module.__code__.co_filename,
+)
+_SAID: set[str] = set()
+
+
+class OldAddresses:
+    """A finder and loader for Python's import: gives the module at its old address, and prints the new one.
+
+    It does not derive from the classes of importlib.abc, since that takes 0.04 s to import.
+    """
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return what loads the module, or None if it is not one of ours or never existed."""
+        new = addresses(fullname)
+        if not new:
+            return None
+        # An old package has no folder, so Python asks here for its modules too. This class loads but is not a Loader.
+        return ModuleSpec(fullname, cast(Any, self), is_package=hasattr(import_module(new[0]), "__path__"))
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
+        """Return None: Python creates the module."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Give an old module the names of the modules that replaced it. If several have a name, the first wins."""
+        old, new = module.__name__, addresses(module.__name__)
+        _say(f"{old}, {'which is' if len(new) == 1 else 'whose names are in'} {listing(new)} now")
+        for name in reversed(new):
+            found = vars(import_module(name))
+            vars(module).update({each: value for each, value in found.items() if not each.startswith("__")})
+            vars(module).update({before: found[now] for before, now in RENAMED.items() if now in found})
+        if not hasattr(module, "__path__"):
+            vars(module)["__getattr__"] = lambda name: _refuse_name(old, new, name)
+
+
+def former(package: str, name: str) -> Any:
+    """Return a name that a package itself used to have, and print where it is now. Raises AttributeError for others."""
+    for module, names in NAMES[package.removeprefix("railyard.")].items():
+        if name in names.split():
+            _say(f"{name} from {package}, which is in {package}.{module} now")
+            return getattr(import_module(f"{package}.{module}"), RENAMED.get(name, name))
+    raise AttributeError(f"module {package!r} has no attribute {name!r}")
+
+
+def addresses(old: str) -> tuple[str, ...]:
+    """Return the full names of the modules that replaced one; () if none did."""
+    root, _, name = old.partition(".")
+    if root != "railyard":
+        return ()
+    if name in MOVED:
+        return tuple(f"{root}.{each}" for each in MOVED[name].split())
+    head, _, tail = name.rpartition(".")
+    new = f"{root}.{MOVED[head].split()[0]}.{tail}" if head in MOVED else ""
+    return (new,) if new and _is_there(new) else ()
+
+
+def _is_there(name: str) -> bool:
+    try:
+        import_module(name)
+    except ModuleNotFoundError:
+        return False
+    return True
+
+
+def _refuse_name(old: str, new: Sequence[str], name: str) -> NoReturn:
+    if name.startswith("__"):  # Python itself asks a module for these
+        raise AttributeError(f"module {old!r} has no attribute {name!r}")
+    raise ImportError(f"{name} is not in {old}, which is {listing(new)} now, and not there either; see CHANGELOG.md")
+
+
+def _say(what: str) -> None:
+    """Print who imports what. This also works under ReFrame, which hides Python's own warnings."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and (
+        frame.f_code.co_filename in (__file__, *_IMPORTING) or frame.f_code.co_name == "__getattr__"
+    ):
+        frame = frame.f_back
+    sentence = (
+        f"railyard: {frame.f_code.co_filename}:{frame.f_lineno} imports {what}; change that line: the next release "
+        f"removes the old address"
+    )
+    if sentence not in _SAID:  # an import statement asks a package twice for a name
+        _SAID.add(sentence)
+        print(sentence, file=sys.stderr)

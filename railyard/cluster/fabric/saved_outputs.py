@@ -1,0 +1,233 @@
+"""Reads a folder of saved outputs: the tools do not have to be on this machine.
+
+    DIR/iblinkinfo.out ibnetdiscover.out ibqueryerrors.out ibqueryerrors-later.out sminfo.out
+    DIR/own.out                          lines of `railyard fabric --own`, of any number of nodes
+    DIR/NODE/ibstat.out ibstatus.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
+    DIR/NODE/lspci.out show_gids.out nvidia-smi.out
+    DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
+    DIR/answers/asked, …                 lines of `railyard fabric --own` in one file per node (job/node_files.py)
+
+A file's name begins with its tool, up to the first "." or "-". If each rail has its own subnet, the device from which
+the tool asked follows after the "-" (iblinkinfo-mlx5_1.out). The name of the second reading of ibqueryerrors ends with
+"later" (ibqueryerrors-later.out, ibqueryerrors-mlx5_1-later.out); what grew between the two readings is judged.
+"""
+
+import io
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from railyard.base.errors import InputError
+from railyard.base.fields import show
+from railyard.base.output_file import read_output
+from railyard.cluster.fabric.answers import notes_of, own_of, readings_of
+from railyard.cluster.fabric.manager import parse_sminfo
+from railyard.cluster.fabric.merge import by_device, by_guid, merge_ports, with_subnet
+from railyard.cluster.fabric.model import Card, Manager, Readings
+from railyard.cluster.fabric.node_listings import gids_of
+from railyard.cluster.fabric.own_json import read_lines
+from railyard.cluster.fabric.roce import parse_pfc
+from railyard.cluster.fabric.sysfs import cards_of, ports_of
+from railyard.cluster.fabric.words import some
+from railyard.job import node_files
+from railyard.parsers.fabric import FABRIC_PARSERS
+from railyard.parsers.fabric.hardware import Hardware
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.parsed import Parsed, ParseError
+
+SUBNET_TOOLS = ("iblinkinfo", "ibnetdiscover", "ibqueryerrors")
+NODE_TOOLS = ("ibv_devinfo", "ibstat", "ibstatus", "rdma_link", "mlxlink")
+#: Tools that show a node's slots, GIDs, and how near its GPUs and NICs are.
+HARDWARE_TOOLS = ("lspci", "show_gids", "nvidia_smi")
+SMINFO, PFC, OWN, SYS, LATER = "sminfo", "dcb", "own", "sys", "later"
+_EXPECTED = f"outputs named by their tools: {', '.join((*SUBNET_TOOLS, SMINFO, OWN))}, and folders of nodes"
+_NO_UMAD = "reading the subnet needs read access to /dev/infiniband/umad* (root has it)"
+
+
+@dataclass(slots=True)
+class _SavedOutputs:
+    """What a folder holds. ``subnet``: by tool, and by the device from which it asked (empty if not given)."""
+
+    subnet: dict[tuple[str, str], Parsed] = field(default_factory=dict)
+    later: dict[str, Parsed] = field(default_factory=dict)
+    own: list[PortState] = field(default_factory=list)
+    cards: list[Card] = field(default_factory=list)
+    hardware: list[tuple[str, Hardware]] = field(default_factory=list)
+    managers: dict[str, Manager | None] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    files: int = 0
+
+
+def read_folder(folder: Path, here: Mapping[str, Path] | None = None) -> Readings:
+    """Return all that a folder's outputs hold. ``here``: sysfs roots of nodes outside the folder.
+
+    Raises InputError if the folder is missing or has no output, or if a file was not written by its tool.
+    """
+    if not folder.is_dir():
+        raise InputError(str(folder), "no such folder", "a folder of saved outputs")
+    found = _SavedOutputs()
+    strange: list[str] = []
+    for path in sorted(folder.iterdir()):
+        if node_files.has_answers(path):
+            _read_answers(path, found)
+        elif path.is_dir():
+            _read_node(path, found)
+        elif not _read_subnet(path, found):
+            strange.append(path.name)
+    for node, sys in (here or {}).items():
+        found.own += ports_of(sys, node)
+        found.cards += cards_of(sys, node)
+        found.files += 1
+    if not found.files:
+        raise InputError(str(folder), "no output of a known tool", _EXPECTED)
+    if strange:
+        found.notes.append(f"not read, since no known tool has this name: {some(strange)}")
+    return _readings(found)
+
+
+def _readings(found: _SavedOutputs) -> Readings:
+    ports: tuple[PortState, ...] = ()
+    for place, device in enumerate(sorted({device for _, device in found.subnet})):
+        views = [found.subnet[tool, device].fabric for tool in SUBNET_TOOLS[:2] if (tool, device) in found.subnet]
+        ports = with_subnet(ports, merge_ports(by_guid, *views), place)
+    own = merge_ports(by_device, found.own)
+    counters = _ports_with_counts(parsed for (tool, _), parsed in found.subnet.items() if tool == SUBNET_TOOLS[2])
+    if counters is None:
+        counters = tuple(port for port in own if port.counters) or None
+    is_whole = any(port.peer is not None for port in ports)
+    return Readings(
+        ports=ports,
+        own=own,
+        cards=_cards(found.cards, own, found.hardware),
+        counters=counters,
+        later=_ports_with_counts(found.later.values()),
+        # Without umad rights sminfo fails like all tools, which says nothing about a manager.
+        managers={asked: manager for asked, manager in found.managers.items() if manager is not None or is_whole},
+        is_whole=is_whole,
+        hardware=tuple(found.hardware),
+        notes=tuple(found.notes),
+    )
+
+
+def _ports_with_counts(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
+    """Return the ports of the outputs of ibqueryerrors that could be read; None if there is no such output."""
+    read = [parsed.fabric for parsed in outputs if parsed.fabric or parsed.remarks or not parsed.failures]
+    return merge_ports(by_guid, *read) if read else None
+
+
+def _cards(read: list[Card], own: tuple[PortState, ...], hardware: list[tuple[str, Hardware]]) -> tuple[Card, ...]:
+    """Return each card once. If its sysfs was not read, firmware and GIDs are what the tools print."""
+    cards: dict[tuple[str | None, str | None], Card] = {
+        (port.node, port.device): Card(port.node, port.device, firmware=port.firmware)
+        for port in own
+        if port.node and port.device and port.firmware
+    }
+    cards.update({(card.node, card.device): card for card in read})
+    for node, device, gids in gids_of(hardware):
+        card = cards.get((node, device), Card(node, device))
+        cards[node, device] = card if card.gids else replace(card, gids=gids)
+    return tuple(cards.values())
+
+
+def _read_subnet(path: Path, found: _SavedOutputs) -> bool:
+    """Read a file of the folder itself; return False if its name is not that of a tool."""
+    tool = tool_of(path)
+    of = _device(path) or ""
+    is_later = of.endswith(LATER)
+    if is_later and tool == SUBNET_TOOLS[2]:
+        found.later[of] = _parse_file(path, tool, found)
+    elif tool in SUBNET_TOOLS:
+        found.subnet[tool, of] = _parse_file(path, tool, found)
+    elif tool == SMINFO:
+        found.managers[of] = parse_sminfo(_text(path))
+    elif tool == OWN:
+        _read_own(path, found)
+    else:
+        return False
+    found.files += 1
+    return True
+
+
+def _read_node(folder: Path, found: _SavedOutputs) -> None:
+    """Read a node's folder: first its sysfs, which says most, then its tools' outputs."""
+    views: dict[str, list[PortState]] = {tool: [] for tool in (SYS, *NODE_TOOLS)}
+    cards: list[Card] = []
+    pfc: dict[str, tuple[int, ...]] = {}
+    for path in sorted(folder.iterdir()):
+        tool = tool_of(path)
+        if path.is_dir():
+            if path.name == SYS:
+                views[SYS] += ports_of(path, folder.name)
+                cards += cards_of(path, folder.name)
+                found.files += 1
+            continue
+        if tool == OWN:
+            _read_own(path, found)
+        elif tool == PFC:
+            priorities = parse_pfc(_text(path))
+            if priorities is not None:
+                pfc[_device(path) or ""] = priorities
+        elif tool in NODE_TOOLS:
+            views[tool] += _of_node(_parse_file(path, tool, found), folder.name, _device(path))
+        elif tool in HARDWARE_TOOLS:
+            found.hardware.append((folder.name, _parse_file(path, tool, found).hardware))
+        else:
+            found.notes.append(f"not read, since no known tool has this name: {folder.name}/{path.name}")
+            continue
+        found.files += 1
+    found.own += merge_ports(by_device, *views.values())
+    found.cards += [_with_pfc(card, pfc.get(card.device)) for card in cards]
+
+
+def _with_pfc(card: Card, priorities: tuple[int, ...] | None) -> Card:
+    return card if priorities is None else replace(card, pfc=priorities)
+
+
+def _of_node(parsed: Parsed, node: str, device: str | None) -> list[PortState]:
+    """Return a node's ports with its name. mlxlink prints neither device nor port: its file's name says them."""
+    return [
+        port._replace(node=node, device=port.device or device, port=1 if port.port is None else port.port)
+        for port in parsed.fabric
+    ]
+
+
+def _read_answers(folder: Path, found: _SavedOutputs) -> None:
+    """Read the files that nodes wrote their answers to; add a note for each node without a whole answer."""
+    ports, cards, missing = readings_of(node_files.read_folder(folder, own_of))
+    found.own += ports
+    found.cards += cards
+    found.notes += notes_of(missing)
+    found.files += 1
+
+
+def _read_own(path: Path, found: _SavedOutputs) -> None:
+    ports, cards = read_lines(_text(path), str(path))
+    found.own += ports
+    found.cards += cards
+
+
+def _parse_file(path: Path, tool: str, found: _SavedOutputs) -> Parsed:
+    """Return what a tool's output holds. What failed in it becomes a note; only the rest is judged."""
+    try:
+        parsed = FABRIC_PARSERS[tool](_text(path))
+    except ParseError as error:
+        said, line, action = show(error.line), error.line_number or None, "name each file after its tool"
+        raise InputError(str(path), said, error.expected, line, action=action) from None
+    for failure in parsed.failures[:1]:
+        why = f"; {_NO_UMAD}" if tool in SUBNET_TOOLS and not parsed.fabric else ""
+        found.notes.append(f"{tool} failed in part: {failure.text}{why}")
+    return parsed
+
+
+def tool_of(path: Path) -> str:
+    """Return the tool that a file is named after. nvidia-smi has the sign in its own name that ends a tool's here."""
+    named = path.name.partition(".")[0]
+    return "nvidia_smi" if named.startswith("nvidia-smi") else named.partition("-")[0]
+
+
+def _device(path: Path) -> str | None:
+    return path.name.partition(".")[0].partition("-")[2] or None
+
+
+def _text(path: Path) -> str:
+    return read_output(str(path), io.BytesIO())

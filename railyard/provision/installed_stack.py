@@ -1,0 +1,204 @@
+"""Where a stack's launcher, variables and benchmarks are, in one form for what the site installed and Spack built."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from railyard.base.errors import SetupError
+from railyard.provision import kept_files
+from railyard.site.site import Site
+
+if TYPE_CHECKING:
+    from railyard.provision.spack.marker import Marker
+    from railyard.provision.spack.request import Request
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledStack:
+    """An installed stack. ``launcher`` is its mpirun, ``tools`` maps a tool to its executable or folder.
+
+    ``prefix`` is the MPI library's, None if modules decide; ``built`` is the marker of what Spack built, if it built
+    anything.
+    """
+
+    launcher: str
+    prefix: str | None
+    environment: Mapping[str, str]
+    tools: Mapping[str, str]
+    built: "Marker | None" = None
+    modules: tuple[str, ...] = field(default=())
+
+    @property
+    def mpi_version(self) -> str | None:
+        """The version of the MPI that Spack linked the benchmarks to; None if the site installed them."""
+        return None if self.built is None else self.built.mpi.partition("@")[2] or None
+
+    @property
+    def mpi_standard(self) -> str | None:
+        """The version of the MPI standard that the library's header states; None without a prefix or a header."""
+        return None if self.prefix is None else _standard(self.prefix)
+
+    def executable(self, tool: str, program: str = "", other: str = "") -> str:
+        """Return the path of a tool's executable; ``program`` names one of a tool that is a folder of them.
+
+        It is searched for below that folder: OSU has moved its programs between releases. ``other`` is its name in
+        another release. A site may also name the program itself, if it needs no other program of the tool. Raises
+        SetupError if the program is missing or is there twice, or if a tool of one program is a folder.
+        """
+        if not program and Path(self.tools[tool]).is_dir():
+            raise SetupError(f"{self.tools[tool]}: found a folder, expected the executable of {tool}: name that")
+        if not program or (Path(self.tools[tool]).name == program and Path(self.tools[tool]).is_file()):
+            return self.tools[tool]
+        for name in (program, other) if other else (program,):
+            found = sorted(path for path in Path(self.tools[tool]).rglob(name) if path.is_file())
+            if len(found) == 1:
+                return str(found[0])
+            if found:
+                break
+        names = program if found or not other else f"{program} or {other}"
+        raise SetupError(
+            f"{self.tools[tool]}: found {len(found) or 'no'} {names} below it, expected one executable of {tool}"
+        )
+
+
+def find_stack(site: Site, stack: str) -> InstalledStack:
+    """Return where a stack of this site is. Raises SetupError if it is not built or has changed since then."""
+    entry = site.system.stacks[stack]
+    environment = entry.environment(site.home)
+    prefix = entry.path(entry.prefix, site.home) if entry.prefix else None
+    if entry.spack is None:
+        tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
+        for folder in _listed_folders(prefix, tools):
+            why = _why_changed(folder)
+            if why is not None:
+                raise SetupError(
+                    f"{why}; nobody knows what would be measured: type: railyard stacks install {folder.name}"
+                )
+        return InstalledStack(_launcher(prefix), prefix, environment, tools, modules=entry.modules)
+    from railyard.provision.spack.request import ready
+
+    request = request_of(site, stack)
+    found = ready(request)
+    if found is None:
+        raise SetupError(
+            f"{stack} on {site.system.system}: found no build of its benchmarks, expected the one of its sources; "
+            f"type: {request.command}"
+        )
+    mpi = found.mpi_prefix or None
+    return InstalledStack(_launcher(mpi), mpi, environment, found.tools, found, entry.modules)
+
+
+def mpi_of(site: Site, stack: str) -> InstalledStack:
+    """Return the MPI that starts a stack's programs: its own, that of its build, or the stack that its entry names.
+
+    Raises SetupError like ``find_stack``.
+    """
+    there, starter = find_stack(site, stack), site.system.starter(stack)
+    return there if starter == stack or there.built is not None else find_stack(site, starter)
+
+
+def changed_files(site: Site, stack: str) -> tuple[str, ...]:
+    """Return which programs and MPI libraries of the site's own installation have changed since the last run.
+
+    Never those of a stack from Spack or a package: these must be as they were installed.
+    """
+    entry = site.system.stacks[stack]
+    if entry.spack is not None or site.system.provider == "replay":
+        return ()
+    prefix = Path(entry.path(entry.prefix, site.home)) if entry.prefix else None
+    tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
+    if any(_listed_folders(None if prefix is None else str(prefix), tools)):
+        return ()
+    libraries = () if prefix is None else (*prefix.glob("lib*/libmpi*.so*"), *prefix.glob("bin/mpirun"))
+    programs = [each for tool in tools.values() for each in _programs(Path(tool))]
+    return _changed_since(
+        site.home / ".railyard/installed" / f"{site.system.system}-{stack}.json", (*libraries, *programs)
+    )
+
+
+def _programs(tool: Path) -> list[Path]:
+    """Return a tool's executable, or those of its folder."""
+    found = [tool] if tool.is_file() else tool.rglob("*") if tool.is_dir() else []
+    return [each for each in found if each.is_file() and os.access(each, os.X_OK)]
+
+
+@lru_cache(maxsize=64)
+def _changed_since(file: Path, paths: tuple[Path, ...]) -> tuple[str, ...]:
+    # Asked once per process: all tests of a run have the same answer.
+    return kept_files.changed_since(file, paths)
+
+
+def _listed_folders(prefix: str | None, tools: Mapping[str, str]) -> list[Path]:
+    """Return the folders of a prefix and of tools whose files were listed at their installation."""
+    paths = [Path(path) for path in (prefix, *tools.values()) if path]
+    found = {parent for path in paths for parent in (path, *path.parents) if (parent / kept_files.FILE).is_file()}
+    return sorted(found)
+
+
+@lru_cache(maxsize=64)
+def _why_changed(folder: Path) -> str | None:
+    # Asked once per process: these are hundreds of files, and each test asks several times.
+    return kept_files.find_changed(folder)
+
+
+def request_of(site: Site, stack: str) -> "Request":
+    """Return what Spack is to build for a stack of this site. Raises SetupError for a stack that it does not build."""
+    from railyard.provision.spack.request import Request
+
+    entry = site.system.stacks[stack]
+    if entry.spack is None:
+        raise SetupError(
+            f"systems/{site.system.system}.yaml stacks.{stack}: found no spack, expected what Spack is to build for it"
+        )
+    root = Path(site.system.spack.root.replace("{home}", str(site.home))).expanduser()
+    return Request(
+        home=site.home,
+        system=_built_as(site),
+        stack=stack,
+        environment=entry.spack.environment or stack,
+        root=root if root.is_absolute() else site.home / root,
+        tools=entry.spack.benchmarks,
+        with_=entry.spack.with_,
+        without=entry.spack.without,
+    )
+
+
+def _built_as(site: Site) -> str:
+    """Return the system whose overlay, lock and builds count: the one in ``like``, unless this one has an overlay."""
+    from railyard.provision.spack.overlay import overlay_file
+
+    own, like = site.system.system, site.system.like
+    return own if like is None or overlay_file(site.home, own).exists() else like
+
+
+def _launcher(prefix: str | None) -> str:
+    return f"{prefix}/bin/mpirun" if prefix else "mpirun"
+
+
+# #define MPI_VERSION    5
+_DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+MPI_(SUB)?VERSION[ \t]+\(?([0-9]{1,2})\)?[ \t]*$", re.MULTILINE)
+
+
+@lru_cache(maxsize=16)
+def _standard(prefix: str) -> str | None:
+    try:
+        text = Path(prefix, "include", "mpi.h").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = {sub: number for sub, number in _DEFINED.findall(text)}
+    return f"{found['']}.{found['SUB']}" if len(found) == 2 else None
+
+
+def has_text(executable: str, text: str) -> bool:
+    """Return whether an executable's file has a text, such as the name of an option; False if it cannot be read.
+
+    So a benchmark does not have to run to show which options its release has.
+    """
+    try:
+        return text.encode() in Path(executable).read_bytes()
+    except OSError:
+        return False

@@ -1,0 +1,334 @@
+"""A benchmark that really runs on the nodes of the system, with the counters read around it."""
+
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from os import environ
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from railyard.base.bounds import WRITTEN_MOST
+from railyard.base.errors import RailyardError, SetupError
+from railyard.base.hostlist import label
+from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
+from railyard.hardware.limits import data_rate_mb_s
+from railyard.job import client_server, environment, launcher_identity, node_facts, output_bound, rank_nics
+from railyard.job.case import Evidence
+from railyard.job.counters.node import IDLE, reader_script
+from railyard.job.gpu_pair_steps import counters_of_nodes
+from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS, Launch, escape_exports
+from railyard.job.placement import ProcessPlacement
+from railyard.job.provenance import circumstances, provenance
+from railyard.job.scheduling import Scheduling
+from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
+from railyard.provision.installed_stack import changed_files, find_stack, has_text
+from railyard.provision.rehearsal import form as rehearsal
+from railyard.rfm.checks.runner import (
+    COUNTERS,
+    EXIT_CODE,
+    HOSTS,
+    LAUNCHER,
+    LINKED,
+    READER,
+    CheckRequest,
+    PlannedJob,
+    RunOutputs,
+    quote_words,
+)
+from railyard.site.site import Site
+from railyard.site.systems.jobs import FAMILIES, WITHOUT_EXIT_CODE, is_slurm, seconds
+from railyard.site.test_id import TestId
+from railyard.site.topology import hops_of_run
+from railyard.stacks.table import STACKS
+
+if TYPE_CHECKING:
+    from railyard.parsers.slurm.jobs import JobEnd
+    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.provision.testbed.rail_traffic import TrafficWatch
+    from railyard.provision.testbed.starvation import Watch
+
+#: Family of schedulers -> the variable of a job that names its file of hosts: one line per process, in their order.
+#: ReFrame 4.10 sorts PBS's hosts as text, so that n10 comes before n9, and does not know LSF's.
+_HOST_FILES = {"pbs": "PBS_NODEFILE", "lsf": "LSB_DJOB_HOSTFILE"}
+
+
+def _exit_code_lines(scheduler: str, tag: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the first and the last line of a job that writes its exit code; none if the scheduler knows the code.
+
+    Only the last line writes 0: a shell that a signal ends may have 0 in ``$?`` in its trap.
+    ReFrame's own trap ends the script at the first command that fails.
+    """
+    if scheduler not in WITHOUT_EXIT_CODE:
+        return (), ()
+    trap = f"code=$?; [ $code -eq 0 ] || echo {tag} $code > {EXIT_CODE}"
+    return (f"trap '{trap}' EXIT",), (f"echo {tag} 0 > {EXIT_CODE}",)
+
+
+def _file_limits(in_testbed: bool) -> list[str]:
+    """Return the lines of a job that limit what it prints and, in our own testbeds, each file of its processes."""
+    every = f"ulimit -H -f {WRITTEN_MOST.value * 2**30 / output_bound.BASH_BLOCK:.0f} 2> /dev/null || :"
+    return [output_bound.line(), *([every] if in_testbed else [])]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRun:
+    """The benchmark itself, on the nodes of the system. ``dry`` runs nothing, and asks nobody."""
+
+    site: Site
+    test: TestId
+    dry: bool = False
+    #: What a record says about an output that is not a measurement.
+    replayed: str | None = field(default=None, init=False)
+
+    @property
+    def repeat_limits(self) -> tuple[int, int]:
+        """How often, and for how many seconds, a disturbed measurement is made again."""
+        rule = self.site.system.measure.again
+        return rule.times, seconds(rule.within)
+
+    def choose_ranks(self, shape: Callable[[], None]) -> None:
+        """Have the check choose its ranks; what it raises is raised."""
+        shape()
+
+    def pace(self) -> Pace | None:
+        """Return how fast messages go over the run's rails, and the available time; None without a known rate."""
+        system, fabric = self.site.system, self.site.system.fabrics[self.test.fabric]
+        limit = fabric.limit(self.test.rails, 1, policy=self.test.policy)
+        rail_mb_s = data_rate_mb_s(fabric.link)
+        if limit is None or rail_mb_s is None:
+            return None
+        stated = system.measure.duration
+        lasting_s = seconds_for(rail_mb_s, None if stated is None else seconds(stated))
+        return Pace(limit.value_mb_s, START_US.get(fabric.kind, START_OVER_RDMA_US), lasting_s)
+
+    def node_names(self, number: int) -> tuple[str, ...]:
+        """Return the nodes of a run over so many; none if the scheduler will choose them."""
+        nodes = self.site.system.nodes
+        if self.site.system.scheduler in FAMILIES:
+            return ()
+        return nodes.names if self.site.system.provider == "host" else nodes.names[:number]
+
+    def node_states(self) -> "tuple[NodeState, ...]":
+        """Return what Slurm says about the system's nodes; nothing without Slurm, or if it does not answer."""
+        from railyard.job.slurm import nodes_of
+
+        return nodes_of(self.site.system, self.site.home) if self._has_slurm else ()
+
+    def knows(self, asked: CheckRequest, text: str) -> bool:
+        """Return whether the installed program contains a text, such as the name of an option."""
+        return has_text(self.program(asked.tool, asked.programs), text)
+
+    def program(self, tool: str, programs: Sequence[str]) -> str:
+        """Return the path of the first of a tool's programs that is there. Raises SetupError if none is."""
+        return find_stack(self.site, self.test.stack).executable(tool, *programs)
+
+    def job(
+        self, asked: CheckRequest, launch: Launch, scheduling: Scheduling, placing: ProcessPlacement, tag: str
+    ) -> PlannedJob:
+        """Return the job: the counter reader and the benchmark, in one launch.
+
+        Raises SetupError if the benchmark is not there, RailyardError if its command cannot be built.
+        """
+        program = self.program(asked.tool, asked.programs)
+        arguments = [*asked.arguments(asked.message_sizes), *launch.settings.words]
+        command = asked.command.words(program, arguments, launch.meant, tag)
+        reader = [READER, COUNTERS, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
+        # Variables that the system's file sets stay.
+        unset = [f"unset {name}" for name in asked.cleared if name not in launch.env]
+        old = [f"rm -f {name}" for name in quote_words(filter(None, [asked.output_file]))]
+        first, last = _exit_code_lines(self.site.system.scheduler, tag)
+        limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
+        # If the job's own process starts steps, each step has a reader.
+        own = command[1:] if asked.starts_steps else [*placing.words(launch, COUNTERS, tag), *reader, *command]
+        planned = PlannedJob(
+            "sh",
+            quote_words(own),
+            escape_exports({**launch.env, **placing.variables(self.test.stack)}),
+            before=(
+                *first,
+                *asked.before(program),
+                *old,
+                *unset,
+                f"mkdir -p {COUNTERS}",
+                *self._says_before(program, launch, scheduling.launcher),
+                *_file_limits(bed is not None),
+            ),
+            after=last,
+            launcher="local" if asked.starts_steps else scheduling.other_launcher,
+            launcher_options=() if asked.starts_steps else quote_words(launch.options),
+        )
+        if bed is not None:
+            # The job may wait for another measurement; `timeout` inside it bounds the run itself.
+            words = namespace_words(self.site.home, launch.nodes[0], limit, launch.program, bed)
+            return replace(planned, launcher_words=tuple(words))
+        if scheduling.is_step:
+            return replace(planned, modifier=("timeout", "-k", str(KILL_AFTER_S), str(limit)))
+        wait = scheduling.longest_wait_s
+        return replace(planned, limit_s=limit, options=scheduling.options, longest_wait_s=wait)
+
+    def _says_before(self, program: str, launch: Launch, launcher: str) -> list[str]:
+        """Return the lines of the job that write what the benchmark is linked to here, which MPI's launcher starts it,
+        whether this node can run it, and on which hosts it runs.
+        """
+        from railyard.provision.spack import target
+
+        # For a script ldd exits with 1, which would end the job; its output is judged afterwards.
+        lines = [f"LC_ALL=C ldd {shlex.quote(program)} > {LINKED} 2>&1 || :"]
+        own = launch.program if launcher in TESTBEDS else launcher if launcher in OWN_LAUNCHERS else None
+        if own is not None and not STACKS[self.test.stack].pair:
+            lines.append(launcher_identity.line(own, LAUNCHER))
+        built = find_stack(self.site, self.test.stack).built
+        if (hosts := _HOST_FILES.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
+            lines.append(f'cat "${hosts}" > {HOSTS} || :')
+        return lines if built is None else [*target.job_checks(built, program), *lines]
+
+    def after(self, asked: CheckRequest) -> list[str]:
+        """Return the lines of the job after the benchmark's launch."""
+        return [*asked.after(), *(f"cat {name}" for name in quote_words(filter(None, [asked.output_file])))]
+
+    def files(self, asked: CheckRequest, placing: ProcessPlacement) -> dict[str, str]:
+        """Return the files to be beside the job's script: name and text. Raises RailyardError for a name with a /."""
+        own = asked.input_files()
+        for name in own:
+            if "/" in name:
+                raise RailyardError(
+                    f"{type(asked).__name__}: found the input file {name!r}, expected a name without a /"
+                )
+        idle_ms = self.site.system.fabrics[self.test.fabric].proof.idle_ms
+        return {
+            READER: reader_script(),
+            node_facts.SCRIPT: node_facts.node_script(),
+            **environment.scripts(self.test.stack),
+            **placing.scripts(),
+            **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
+            **(client_server.scripts() if STACKS[self.test.stack].pair else {}),
+            **own,
+        }
+
+    def start(self, take_turn: Callable[[Path], None]) -> None:
+        """Wait for this run's turn to measure. Raises SetupError if our testbed, or its Slurm, is not up."""
+        system = self.site.system
+        if system.provider == "nodes" or self.dry:
+            return
+        take_turn(self.site.home)
+        if system.launcher == "namespaces" or is_slurm(system.scheduler):
+            from railyard.provision.testbed import slurm
+            from railyard.provision.testbed.cluster import Testbed
+
+            Testbed(self.site.home).state()
+            if is_slurm(system.scheduler) and not slurm.has_controller(Testbed(self.site.home)):
+                raise SetupError(f"testbed: {slurm.NOT_UP}")
+        elif system.launcher == "guests":
+            from railyard.provision.testbed.guests.bed import up_at
+
+            up_at(self.site.home)
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether Railyard sees what the run's processes wait for: on the virtual cluster, whose host is this one."""
+        return self.site.system.provider == "testbed" and not self.dry
+
+    def watch(self) -> "Watch | None":
+        """Return what watches the run's processes; None if nobody sees them. Raises SetupError if no cluster is up."""
+        if not self.is_watched:
+            return None
+        from railyard.provision.testbed.cluster import Testbed
+        from railyard.provision.testbed.starvation import Watch
+
+        if self.site.system.is_allocated:
+            # ReFrame then runs on one of its nodes, and cannot tell its others apart: the whole host's wait counts.
+            return Watch(frozenset()).start()
+        return Testbed(self.site.home).watch()
+
+    def watch_traffic(self) -> "TrafficWatch | None":
+        """Return what reads the counters of the nodes' rails while a run measures; None if they are not on this host.
+
+        Raises SetupError if no cluster is up.
+        """
+        if not self.is_watched or self.site.system.is_allocated:
+            return None
+        from railyard.provision.testbed.cluster import Testbed
+
+        return Testbed(self.site.home).watch_traffic()
+
+    def wait_for_quiet(self, at_most_s: float) -> None:
+        """Wait until nothing else uses the processors that the run needs, if that can be seen."""
+        if self.is_watched:
+            from railyard.provision.testbed.starvation import wait_for_quiet
+
+            wait_for_quiet(at_most_s)
+
+    def fill_nodes(self, launch: Launch, left: RunOutputs) -> Launch:
+        """Return the launch with the nodes that the scheduler gave; without nodes if neither it nor the job names them.
+
+        They are in the order of the ranks: n9 before n10. Without a scheduler the launch has its nodes already.
+        """
+        if launch.nodes:
+            return launch
+        said = tuple(dict.fromkeys(left.text(HOSTS).split()))
+        places = {label(name): place for place, name in enumerate(said)}
+        given = sorted(dict.fromkeys(left.job.nodelist or ()), key=lambda name: places.get(label(name), len(said)))
+        return replace(launch, nodes=tuple(given) or said)
+
+    def evidence(self, asked: CheckRequest, left: RunOutputs, launch: Launch, placing: ProcessPlacement) -> Evidence:
+        """Return what the run left; ``launch`` names its nodes."""
+        stdout, stderr, facts = left.text(left.stdout), left.text(left.stderr), left.facts()
+        ended, exit_code = self._find_end(left.job, stderr), left.exit_code
+        files = sorted((left.stage / COUNTERS).glob("*.counters"))
+        steps = left.steps() if asked.starts_steps else ()
+        return Evidence(
+            stdout=f"{stdout}\n{stderr}" if asked.rows_on_stderr else stdout,
+            stderr=stderr,
+            exit_code=exit_code,
+            timed_out=exit_code == TIMEOUT_EXIT or (ended is not None and ended.kind == "time"),
+            ended=ended,
+            counters=(*(left.text(f"{COUNTERS}/{file.name}") for file in files), *counters_of_nodes(steps)),
+            tag=left.tag,
+            linked=left.text(LINKED),
+            unplaced=placing.why_not(facts, launch) or rank_nics.why_not_own(left.nics(), launch, placing),
+            again=tuple(left.text(name) for name in asked.more_outputs if (left.stage / name).is_file()),
+            facts=facts,
+            job_id=left.job.jobid,
+            too_long=left.too_long(),
+            cut=left.cut(),
+            launcher=left.text(LAUNCHER),
+            environment=left.environments(),
+            rehearsed=rehearsal.current() is not None,
+            steps=steps,
+            changed=changed_files(self.site, self.test.stack),
+        )
+
+    def _find_end(self, job: Any, printed: str) -> "JobEnd | None":
+        """Return what the scheduler says about a job that it ended, in its record or in the job's error output."""
+        if not self._has_slurm:
+            return None
+        from railyard.rfm.scheduler import find_end
+
+        return find_end(job, printed)
+
+    @property
+    def _has_slurm(self) -> bool:
+        return is_slurm(self.site.system.scheduler) and not self.dry
+
+    def hops(self, launch: Launch) -> int | None:
+        """Return how many switches are between the run's two nodes; None if that was not kept."""
+        test = self.test
+        rails = self.site.system.fabrics[test.fabric].used_rails(test.rails, test.policy)
+        return hops_of_run(self.site.home, self.site.system, test.fabric, launch.nodes, rails)
+
+    def environment(self, evidence: Evidence | None) -> dict[str, object]:
+        """Return the versions that belong to the result."""
+        return provenance(self.site, self.test.stack)
+
+    def circumstances(self, evidence: Evidence, launch: Launch, started: datetime) -> dict[str, Any]:
+        """Return the fields of a record that are about the job and its nodes."""
+        return circumstances(
+            evidence.facts, linked=evidence.linked, variables={**environ, **launch.env, **_effective(evidence)},
+            scheduler=self.site.system.scheduler, job_id=evidence.job_id, started=started,
+        )  # fmt: skip
+
+
+def _effective(evidence: Evidence) -> dict[str, str]:
+    """Return the variables of the benchmark's process on the first node; the verdict says if nodes differ."""
+    return dict(evidence.environment[0].variables) if evidence.environment else {}

@@ -1,0 +1,298 @@
+"""How suspects are confirmed: nodes and pairs with good partners, then up-links, then the parts of named nodes."""
+
+from collections.abc import Generator, Mapping, Sequence, Set
+from dataclasses import replace
+
+import numpy as np
+
+from railyard.verdict.blame.screening import parts, routes
+from railyard.verdict.blame.screening.doubts import pairs_beyond, slow_pairs
+from railyard.verdict.blame.screening.knowledge import Given, Knowledge
+from railyard.verdict.blame.screening.model import Suspect
+from railyard.verdict.blame.screening.promise import OF_A_LEAF
+from railyard.verdict.blame.screening.routes import Paths
+from railyard.verdict.blame.screening.sampling import AT_ONCE, measure_slow_again
+from railyard.verdict.blame.screening.suspects import (
+    Asked,
+    answer,
+    fit_rounds,
+    of_node,
+    of_pair,
+    questions_of,
+    upper_of,
+)
+from railyard.verdict.blame.screening.values import Rows
+from railyard.verdict.blame.search import network_faults, single_pairs
+from railyard.verdict.blame.search.model import Pair, Part, PartKind, Step, StepName
+from railyard.verdict.blame.search.single_pairs import Question
+
+#: About how many rounds each rail and GPU path of the named nodes takes.
+_ROUNDS_OF_A_PART = 15
+#: The step in which parts of a kind are measured, and what a sentence calls them.
+_STEP_OF: Mapping[PartKind, StepName] = {"rail": "rails", "gpu path": "gpu paths"}
+_WORD_OF: Mapping[PartKind, str] = {"rail": "rails", "gpu path": "GPU paths"}
+
+Steps = Generator[Step, Given, None]
+
+
+def suspects(known: Knowledge, turns: int = 2) -> Steps:
+    """Measure nodes and pairs in doubt with good partners; unclear ones once more, with other partners."""
+    known.low = yield from measure_slow_again(known, slow_pairs(known.leaves, known.sample_view, known.speed))
+    known.low = sorted([*pairs_beyond(known.leaves, known.sample_view), *known.low])
+    open_nodes = list(known.sample_view.nodes) + _nodes_of_cleared_leaves(known)
+    open_pairs = _clearest_first(known, [pair for _, pair in known.low])
+    known.reserve = _for_parts(known, open_nodes)
+    examined: set[Pair] = set()
+    paths = Paths()
+    checks = network_faults.checks(known.leaves.layout, known.levels, known.good().in_order(), known.settings.slow)
+    for turn in range(turns):
+        open_nodes = [node for node in open_nodes if node not in known.gone]
+        open_pairs = [pair for pair in open_pairs if known.gone.keys().isdisjoint(pair)]
+        good = known.good(node for pair in open_pairs for node in pair)
+        asked: list[Asked] = [of_node(known.leaves, node, good, _used_partners(known, (node,))) for node in open_nodes]
+        chosen = _few_of_a_leaf(known, open_pairs)
+        asked += [of_pair(known.leaves, pair, good, known.plan.neighbours) for pair in chosen]
+        if turn == 0:
+            asked = [*(question for check in checks for question in check.questions()), *asked]
+        if not asked:
+            break
+        unclear = yield from _ask_questions(known, asked, paths, checks if turn == 0 else ())
+        examined |= set(chosen)
+        cleared = [one.members[0] for one in known.answered.cleared if one.kind == "node"]
+        cleared = [node for node in cleared if known.speed[node] < 1]
+        open_nodes = [one.members[0] for one in unclear if len(one.members) == 1]
+        open_pairs = [pair for pair in open_pairs if pair not in examined]
+        open_pairs += [one.members for one in unclear if len(one.members) == 2]
+        if cleared:
+            open_pairs += yield from _of_cleared(known, cleared, examined)
+        settled = {leaf for key in paths.routes for leaf in key}
+        ends = known.leaves.of
+        open_pairs = [pair for pair in open_pairs if not {int(ends[node]) for node in pair} & settled]
+        if not open_nodes and not open_pairs:
+            break
+    yield from _up_links(known, paths, open_pairs)
+
+
+def parts_of_nodes(known: Knowledge) -> Steps:
+    """Measure each rail of the named nodes alone, and if none is slow, each GPU's path."""
+    known.answered.named = list(dict.fromkeys(known.answered.named))
+    nodes = list({one.members: one for one in known.answered.named if one.kind == "node"}.values())
+    network = known.network
+    if not network.rails or len(network.rails) + len(network.gpus) < 2:
+        return
+    kinds: tuple[tuple[PartKind, tuple[str, ...]], ...] = (("rail", network.rails), ("gpu path", network.gpus))
+    for kind, names in kinds:
+        chosen = [one for one in nodes if one.members in known.answered.questions and one.share > 0]
+        if not names or not chosen:
+            return
+        nodes = yield from _by_part(known, chosen, kind, names)
+
+
+def _of_cleared(known: Knowledge, cleared: Sequence[int], examined: Set[Pair]) -> Generator[Step, Given, list[Pair]]:
+    """Return the pairs of cleared nodes that stay slow: their node no longer explains them."""
+    known.clear(cleared)
+    found = slow_pairs(known.leaves, known.sample_view, known.speed)
+    own = [one for one in found if set(one[1]) & set(cleared) and one[1] not in examined]
+    low = yield from measure_slow_again(known, own, AT_ONCE[-1:])
+    known.low += low
+    return [pair for _, pair in low]
+
+
+def _nodes_of_cleared_leaves(known: Knowledge) -> list[int]:
+    """Return the slow nodes of leaves that were in doubt but are not named: the leaf does not explain them."""
+    named = {name for one in known.answered.named if one.kind == "leaf" for name in one.leaves}
+    found = []
+    for leaf in known.sample_view.leaves:
+        if known.leaves.names[leaf] not in named:
+            nodes = known.leaves.members[leaf]
+            found += [int(node) for node in nodes[known.speed[nodes] < 1] if node not in known.sample_view.nodes]
+    return [node for node in found if node not in known.gone]
+
+
+def _clearest_first(known: Knowledge, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs: first those of nodes that are slow beyond their leaf, last those of nodes in doubt."""
+    beyond = set(known.sample_view.beyond)
+    return sorted(pairs, key=lambda pair: (bool((known.speed[list(pair)] < 1).any()), not beyond & set(pair)))
+
+
+def _used_partners(known: Knowledge, members: tuple[int, ...]) -> frozenset[int]:
+    """Return the partners that a suspect already had."""
+    before = known.answered.questions.get(members)
+    return frozenset(before.partners) if before else frozenset()
+
+
+def _few_of_a_leaf(known: Knowledge, pairs: Sequence[Pair]) -> list[Pair]:
+    """Return the pairs to ask about: only some of each leaf's pairs across leaves."""
+    taken: dict[int, int] = {}
+    chosen = []
+    for pair in pairs:
+        ends = {int(known.leaves.of[node]) for node in pair}
+        if len(ends) == 2 and any(taken.get(leaf, 0) >= OF_A_LEAF for leaf in ends):
+            continue
+        for leaf in ends:
+            taken[leaf] = taken.get(leaf, 0) + 1
+        chosen.append(pair)
+    return chosen
+
+
+def _ask_questions(
+    known: Knowledge, asked: Sequence[Asked], paths: Paths, checks: Sequence[network_faults.Check]
+) -> Generator[Step, Given, list[Suspect]]:
+    """Measure what is asked and answer it; return what is unclear."""
+    room = known.rest - known.reserve
+    rounds, repeats, fit, left = fit_rounds(known.leaves, asked, known.plan.repeats, room)
+    _note_asked(known, asked, fit)
+    known.answered.unclear += [_left_out(known, one.members) for one in left if one.members]
+    if not rounds:
+        return []
+    known.repeats = repeats
+    count = sum(bool(one.members) for one in fit)
+    rows = yield from known.ask(Step("suspects", rounds, repeats, f"{count} suspects, each with good partners"))
+    values = known.lists(rows)
+    found = _measure_alone(known, fit, values, repeats)
+    _check_classes(known, checks, found, values)
+    sound = frozenset(np.flatnonzero(known.sample_view.home >= known.sample_view.bounds.home).tolist())
+    unclear: list[Suspect] = []
+    for one in fit:
+        if not one.members:
+            continue
+        state, suspects_, slow_routes = answer(known.leaves, one, found, values, sound)
+        paths.add(slow_routes)
+        if isinstance(one, Question) and len(one.members) == 1:
+            known.answered.questions[one.members] = one
+        if not slow_routes:
+            known.answered.add(state, suspects_)
+            unclear += suspects_ if state == "unclear" else ()
+    return unclear
+
+
+def _note_asked(known: Knowledge, asked: Sequence[Asked], fit: Sequence[Asked]) -> None:
+    """Note who was asked about, and for whom there was room."""
+    fitting_ = {one.members for one in fit}
+    shares = {pair: share for share, pair in known.low}
+    for one in asked:
+        if len(one.members) == 1:
+            known.count("node", [(float(known.speed[one.members[0]]), one.members in fitting_)])
+        elif one.members:
+            pair = (one.members[0], one.members[1])
+            known.count("pair", [(shares.get(pair, 1.0), one.members in fitting_)])
+
+
+def _check_classes(
+    known: Knowledge,
+    checks: Sequence[network_faults.Check],
+    found: single_pairs.SinglePairs,
+    values: Mapping[Pair, Sequence[float]],
+) -> None:
+    """Name all pairs of a class if good ones alone are below the expected value."""
+    for check in checks:
+        if all(pair in values for pair in check.pairs):
+            below = network_faults.below_expected(known.leaves.layout, found, check, known.settings.slow)
+            if below is not None:
+                known.answered.named.append(Suspect("all", below.members, below.share, below.expected, below.reason))
+
+
+def _for_parts(known: Knowledge, nodes: Sequence[int]) -> int:
+    """Return the rounds that are kept for the parts of nodes that may be named."""
+    count = len(known.network.rails) + len(known.network.gpus)
+    return min(3 * known.rest // 5, _ROUNDS_OF_A_PART * count) if count > 1 and nodes else 0
+
+
+def _left_out(known: Knowledge, members: tuple[int, ...]) -> Suspect:
+    names = "-".join(known.leaves.layout.nodes[node] for node in members)
+    reason = f"{names} was slow in the sample, but the budget had no room to measure it with good partners"
+    level = known.levels.level(known.leaves.layout, members[0], members[-1]).value
+    if len(members) == 1:
+        return Suspect("node", members, float(known.speed[members[0]]), level, reason)
+    share = next((share for share, pair in known.low if pair == members), 1.0)
+    return Suspect("pair", members, share, level, reason)
+
+
+def _up_links(known: Knowledge, paths: Paths, rest: Sequence[Pair]) -> Steps:
+    """Decide at which leaf each slow path's up-link is, and name it; it explains slow pairs of these leaves."""
+    paths.by_routes(known.network, known.leaves, known.sample_view)
+    paths.by_nodes(known.sample_view.beyond)
+    paths.by_company(known.leaves, known.low)
+    open_ = paths.open()
+    if open_:
+        good = known.good(node for pair in rest for node in pair)
+        without = {int(known.leaves.of[node]) for _, pair in known.low for node in pair}
+        room = known.rest - known.reserve
+        made, rounds = routes.traces(known.leaves, open_, good, tuple(without), known.network.up_links, room)
+        if made:
+            why = f"which of two leaves has the slow up-link: streams from each to others, for {len(made)} paths"
+            rows = yield from known.ask(Step("trace", rounds, 1, why))
+            slow = _slow_streams(known, rows)
+            slow = yield from _measure_again(known, slow, known.rest - known.reserve)
+            routes.settle(paths, made, slow)
+    named = routes.suspects_of_leaves(known.network, known.leaves, paths, known.sample_view)
+    known.answered.named += named
+    explained = {pair for pair in rest if routes.of_leaf(known.leaves, named, pair)}
+    known.answered.unclear += [_left_out(known, pair) for pair in rest if pair not in explained]
+    known.answered.unclear = [
+        one
+        for one in known.answered.unclear
+        if one.kind != "pair" or not routes.of_leaf(known.leaves, named, (one.members[0], one.members[1]))
+    ]
+
+
+def _slow_streams(known: Knowledge, rows: Rows) -> dict[Pair, bool]:
+    bound = known.sample_view.bounds.far * known.levels.far.value
+    return {pair: max(values) < bound for pair, values in known.lists(rows).items()}
+
+
+def _measure_again(known: Knowledge, slow: dict[Pair, bool], room: int) -> Generator[Step, Given, dict[Pair, bool]]:
+    """Measure slow streams again: a stream that is good once is good."""
+    pairs = [pair for pair, is_slow in slow.items() if is_slow]
+    rounds, repeats, fit, _ = fit_rounds(known.leaves, [Question(pair, ()) for pair in pairs], (3, 1), room)
+    if not fit:
+        return slow
+    rows = yield from known.ask(Step("trace", rounds, repeats, f"{len(pairs)} slow streams again"))
+    return slow | _slow_streams(known, rows)
+
+
+def _by_part(
+    known: Knowledge, nodes: Sequence[Suspect], kind: PartKind, names: Sequence[str]
+) -> Generator[Step, Given, list[Suspect]]:
+    """Measure each part alone, and replace nodes by their slow parts; return the nodes without a slow part."""
+    asked = [one for one in (known.answered.questions[node.members] for node in nodes) if len(one.partners) == 2]
+    steps_left = len(names) + (len(known.network.gpus) if kind == "rail" else 0)
+    rounds, repeats, fit, left = fit_rounds(known.leaves, asked, (5, 3), known.rest // steps_left)
+    by_members = {one.members: one for one in nodes}
+    placed = {one.members for one in fit}
+    known.count(kind, [(by_members[one.members].share, one.members in placed) for one in asked])
+    what = _WORD_OF[kind]
+    for one in left:
+        node = by_members[one.members]
+        why = f"{node.reason}; the budget had no room to measure its {what} alone"
+        _put(known, node, (replace(node, reason=why),))
+    if not fit:
+        return []
+    known.part_repeats = repeats
+    measured: dict[Part, tuple[single_pairs.SinglePairs, Mapping[Pair, Sequence[float]]]] = {}
+    for name in names:
+        step = Step(_STEP_OF[kind], rounds, repeats, f"{what} of {len(fit)} nodes", Part(kind, name))
+        values = known.lists((yield from known.ask(step)))
+        measured[Part(kind, name)] = (_measure_alone(known, fit, values, repeats), values)
+    unexplained: list[Suspect] = []
+    for one in fit:
+        node = by_members[one.members]
+        blamed = parts.in_place_of(known.leaves, node, one, measured, names)
+        _put(known, node, blamed)
+        if len(parts.read_parts(one, measured).good) == len(names):
+            unexplained += blamed
+    return unexplained
+
+
+def _measure_alone(
+    known: Knowledge, asked: Sequence[Asked], values: Mapping[Pair, Sequence[float]], repeats: int
+) -> single_pairs.SinglePairs:
+    return single_pairs.measure_alone(
+        known.leaves.layout, known.levels, questions_of(asked), values, known.settings.slow, upper_of(repeats)
+    )
+
+
+def _put(known: Knowledge, node: Suspect, blamed: Sequence[Suspect]) -> None:
+    """Replace a named node by suspects."""
+    place = known.answered.named.index(node)
+    known.answered.named[place : place + 1] = blamed
