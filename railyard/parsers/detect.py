@@ -14,7 +14,6 @@ from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
-from railyard.parsers.bare_rows import refuse_bare_rows
 from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, says_broken, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.commented_rows import without_commented_rows
@@ -33,7 +32,6 @@ from railyard.parsers.fabric.hardware import combine
 from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.joined_lines import without_joined_lines
 from railyard.parsers.lines import Line, clean_text, first_line, is_failure, lines_of
-from railyard.parsers.lost_signs import with_lost_signs
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
@@ -56,6 +54,43 @@ _NO_MARK = 'without the "{}" that each line begins with'
 _NO_PORT = re.compile(
     r"^\s*(?:\S{1,60}: )?(?:ib(?:panic|warn|error): |Fatal error: |-E- |No IB devices found|Failed to (?:get|open) )"
     r"|^## Summary: [0-9]+ nodes checked"
+)
+
+
+# The "#" that a page or a mailer took from headings of OSU and IMB is put back only where the tool shows itself: OSU by
+# its banner, IMB by its heading of columns. Numbers of lines stay.
+_OSU = re.compile(r"^[ \t]{0,8}(?=(?:OSU|OMB-Py) \S[^\n]{0,120} Test(?: Persistent)?\s{0,9}v[0-9])", re.MULTILINE)
+
+_OSU_OWN = re.compile(r"^[ \t]{0,8}(?=(?:Size|Datatype:)[ \t])", re.MULTILINE)
+
+_IMB = re.compile(r"^(?P<indent>[ \t]{0,20})bytes(?P<blanks>[ \t]{1,20})repetitions(?=[ \t])", re.MULTILINE)
+
+_IMB_OWN = re.compile(
+    r"^[ \t]{0,20}(?=Benchmarking \S|processes = [0-9]|\( [0-9]{1,9} additional process|All processes entering MPI_F"
+    r"|Intel ?\(R\) MPI Benchmark)",
+    re.MULTILINE,
+)
+
+_IMB_RULE = re.compile(r"^(?=-{20,200}\s*$)", re.MULTILINE)
+
+
+_SIZE, _FIGURE = "[0-9]{1,12}", r"[0-9]{1,12}\.[0-9]{2}"
+
+_GAP = "[ \\t]{1,20}"
+
+#: Of `netperf -P 0`: sockets' sizes, call size, seconds, throughput; with two sizes and a rate for requests; with
+#: messages and errors for datagrams. -c and -C add the processors' columns.
+_NETPERF = re.compile(
+    rf"^[ \t]{{0,20}}{_SIZE}{_GAP}{_SIZE}{_GAP}"
+    rf"(?:{_SIZE}{_GAP}(?:{_SIZE}{_GAP})?{_FIGURE}|{_FIGURE}{_GAP}{_SIZE}{_GAP}{_SIZE}){_GAP}{_FIGURE}"
+    rf"(?:{_GAP}-?[0-9]{{1,6}}\.[0-9]{{2,3}}){{0,4}}[ \t]{{0,20}}$"
+)
+
+_NUMBERS = re.compile(r"^[-0-9. \t]{1,200}$")
+
+_WITHOUT_TITLE = (
+    "a title and a heading above: these look like rows of netperf without them (-P 0), which do not say which test it "
+    "was; run netperf without -P 0, or paste its title, too"
 )
 
 
@@ -338,3 +373,20 @@ def _mixed_error(printed: Mapping[str, Parsed], text: str) -> ParseError:
     where = ", ".join(f"{tool} begins in line {line}" for line, tool in begins)
     found = list(lines_of(text))[second - 1].text
     return ParseError(second, found, f"the output of one tool: {where}; give each a file of its own")
+
+
+def with_lost_signs(text: str) -> str:
+    """Return a text with the "#" of OSU's and IMB's own lines; the same text if none is lost."""
+    if _OSU.search(text):
+        text = _OSU_OWN.sub("# ", _OSU.sub("# ", text))
+    if "repetitions" in text and _IMB.search(text):
+        text = _IMB.sub(r"\g<indent>#bytes\g<blanks>#repetitions", text)
+        text = _IMB_RULE.sub("#", _IMB_OWN.sub("# ", text)).replace("# processes = ", "# #processes = ")
+    return text
+
+
+def refuse_bare_rows(text: str) -> None:
+    """Do nothing for a text with words. Raises ParseError for rows of a known form, with what to do."""
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    if lines and _NETPERF.match(lines[0][1]) and all(_NUMBERS.match(line) for _, line in lines):
+        raise ParseError(*lines[0], _WITHOUT_TITLE)
