@@ -138,8 +138,7 @@ def test_a_barrier_is_reported_and_neither_its_time_nor_its_path_is_judged(ran: 
     assert said(ran("osu_barrier", text, ((0.1, 0.1),) * 4)) == (
         "report-only", None, None,
         "not judged: only reported, never compared with a reference (latency: a barrier moves no payload, so no rate "
-        "of a link bounds its time); rule 3 (possible) not judged: no physical limit is known for latency; rule 4 "
-        "(path) not judged: osu/osu_barrier moves no payload",
+        "of a link bounds its time); rule 4 (path) not judged: osu/osu_barrier moves no payload",
     )  # fmt: skip
 
 

@@ -203,10 +203,6 @@ def _write(lines: Mapping[str, Sequence[str]]) -> Path:
     return folder
 
 
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
-
-
 def launcher_of(stack: str) -> str:
     """Return whose launcher a stack brings."""
     return _LAUNCHERS.get(stack, HYDRA)
@@ -351,3 +347,7 @@ def _number(launcher: str, text: str | None) -> int | None:
     if not text.isdigit() or int(text) < 1:
         raise RailyardError(f'{launcher}: found "{text}", expected a whole number of at least 1')
     return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

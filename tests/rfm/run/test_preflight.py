@@ -30,6 +30,7 @@ CONFLICT = {"concretize": "==> Error: No version exists that satisfies these inp
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MadeSite:
     made = spack_site.make(tmp_path)
+    (made.home / "checks").mkdir(exist_ok=True)
     monkeypatch.setenv("PATH", f"{made.bin}:{os.environ['PATH']}")
     for variable in ("SPACK_ENV", "RAILYARD_SPACK", RUN_FOLDER_VARIABLE, REHEARSAL_VARIABLE):
         monkeypatch.delenv(variable, raising=False)
