@@ -72,9 +72,14 @@ def draw(seed: int) -> tuple[dict[str, bool], str]:
     kept = [one for one in logs(nodes, all_, gpus, seed) if chance.random() > chance.choice((0, 0, 0.1))]
     found = gpu_pairs.judge(gpu_pairs.read_tests((one.name, one.text) for one in kept))
     sick = any(state in ("slow", "none") for state in found.states.values())
-    false = [one for one in found.named if not is_true(one, faults, nodes)]
+    false = [one for one in found.named_parts if not is_true(one, faults, nodes)]
     words = "; ".join(f"{one.kind} {', '.join(one.nodes)} {one.gpus} {one.sure}" for one in false)
-    said = {"sick": sick, "named": sick and bool(found.named), "passed": sick and found.is_good, "false": bool(false)}
+    said = {
+        "sick": sick,
+        "named": sick and bool(found.named_parts),
+        "passed": sick and found.is_good,
+        "false": bool(false),
+    }
     return said, f"seed {seed}, {len(faults)} faults, {gpus} GPUs: {words}"
 
 

@@ -25,9 +25,9 @@ def fuzzing(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_a_short_form_has_the_first_and_last_rows_of_a_sweep_and_every_other_line(fuzzing: Any) -> None:
     lines = SWEEP.split("\n")
-    assert fuzzing("fuzzing.samples").shortened(SWEEP).split("\n") == [*lines[:5], *lines[-3:]]
+    assert fuzzing("fuzzing.samples").shorten(SWEEP).split("\n") == [*lines[:5], *lines[-3:]]
     steps = [line for n in range(9) for line in (f"step {n}", f"took {n} s")]
-    short = fuzzing("fuzzing.samples").shortened("\n".join([*steps, "end"])).split("\n")
+    short = fuzzing("fuzzing.samples").shorten("\n".join([*steps, "end"])).split("\n")
     assert short == [*steps[:6], *steps[-4:], "end"]
 
 
@@ -52,7 +52,7 @@ def test_a_share_follows_from_seed_and_number_and_a_file_of_shares_is_gone_on_fr
 ) -> None:
     tally, reading = fuzzing("fuzzing.tally"), fuzzing("fuzzing.reading")
     samples = fuzzing("fuzzing.samples").load([])
-    texts = [[reading.mutated(random.Random(f"3/{n}"), samples)[1] for n in range(20)] for _ in range(2)]
+    texts = [[reading.mutate(random.Random(f"3/{n}"), samples)[1] for n in range(20)] for _ in range(2)]
     assert texts[0] == texts[1]
     file, run = tmp_path / "runs" / "shares.jsonl", {"seed": 3, "samples": tally.digest_of_samples(samples)}
     assert tally.done_in(file, run) == {}

@@ -203,13 +203,13 @@ def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
 #: The parts of a check to which ReFrame's class passes its work: each is tested without ReFrame and works without it.
 PARTS = (
     "measure_again",
-    "measured",
+    "measured_run",
     "node_pair_prober",
     "plan",
     "probe_places",
     "prober",
     "record",
-    "replayed",
+    "replayed_run",
     "runner",
 )
 
