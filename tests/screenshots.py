@@ -54,7 +54,7 @@ _SLOW_RAIL = (
 )
 SHOTS = (
     Shot("report.png", "virtual", "make run"),
-    Shot("report-failing.png", "slow-rail", _SLOW_RAIL, height=820),
+    Shot("report-failing.png", "slow-rail", _SLOW_RAIL, height=1010),
     Shot("report-curve.png", "slow-rail", _SLOW_RAIL, element="figure"),
     Shot("report-replay.png", "dell-c6320", "railyard run --system dell-c6320", dark=True),
 )

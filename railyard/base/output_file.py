@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import BinaryIO
 
 from railyard.base.clean_text import clean, one_line
+from railyard.base.container_log import container_lines
 from railyard.base.errors import InputError
 
 STANDARD_INPUT = "-"
@@ -43,8 +44,9 @@ def read_output(name: str, standard_input: BinaryIO) -> str:
     """Return the text of a file, or of standard input if ``name`` is ``-``. Its lines keep their numbers.
 
     gzip is unpacked, UTF-16 is decoded (PowerShell's ">" writes it), a byte order mark is dropped, and bytes that are
-    not UTF-8 become U+FFFD. Escape sequences and control characters are removed. A carriage return or a line separator
-    of Unicode ends a line only in a text without newlines; elsewhere it is a blank, and a progress bar before it goes.
+    not UTF-8 become U+FFFD. A container's log is read as what it printed (``container_lines``). Escape sequences and
+    control characters are removed. A carriage return or a line separator of Unicode ends a line only in a text without
+    newlines; elsewhere it is a blank, and a progress bar before it goes.
 
     Raises InputError if there is no such file, or if it is a folder, empty, cut (gzip), larger than ``MOST_BYTES`` or
     ``MOST_LINES``, or not text: NUL bytes are in programs, other encodings and other packed files.
@@ -130,7 +132,8 @@ def _decode(content: bytes, shown: str) -> str:
     lines = content.count(b"\n")
     if lines > MOST_LINES:
         raise _too_large(shown, f"{lines:,} lines", MOST_LINES)
-    return clean(_with_newlines(text or content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")))
+    text = text or content.removeprefix(codecs.BOM_UTF8).decode("utf-8", errors="replace")
+    return clean(_with_newlines(container_lines(text)))
 
 
 def _utf_16(content: bytes) -> str | None:

@@ -1,13 +1,16 @@
 """Options that several commands share, and the form of an output file by its name's ending."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import either
+
+Command = TypeVar("Command", bound=Callable[..., object])
 
 #: The beginning of a UTC time as in records.
 _TIME = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}(?::\d{2}(?::\d{2}Z?)?)?)?)?)?")
@@ -26,6 +29,12 @@ SINCE_AND_UNTIL = (
     ),
     click.option("--until", callback=time_given, help="Written before then."),
 )
+
+
+def checks_option(help_text: str) -> Callable[[Command], Command]:
+    """Return the option for files and folders of checks, as ReFrame names it: the parameter ``places``."""
+    kind = click.Path(path_type=Path)
+    return click.option("-c", "--checkpath", "places", metavar="PLACE", type=kind, multiple=True, help=help_text)
 
 
 def form_of(output: Path | None, forms: Mapping[str, str], default: str) -> str:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.pair_matrix import PairMatrix, figures
-from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+from railyard.parsers.parsed import Caution, ContextValue, Parsed, Remark, Table
 
 TOOL = "clusterkit"
 
@@ -28,6 +28,7 @@ _FIGURE = re.compile(
     r"(?P<unit>MB/s(?:ec)?|us(?:ec)?)(?P<rest>(?:\s.{0,300})?)$"
 )
 _NOT_FINITE = re.compile(r"^(?:Minimum|Maximum|Average) (?:bandwidth|latency): {1,8}[+-]?(?:nan|inf)(?:\s|$)")
+_BEGUN = re.compile(r"^(?:Minimum|Maximum|Average) (?:bandwidth|latency):")  # of another form
 _WHICH = {"Minimum": "min", "Maximum": "max", "Average": "avg"}
 _UNITS = {"bandwidth": ("MB/s", "MB/sec"), "latency": ("us", "usec")}
 _NAMES = re.compile(r"\A[\s(]*(?P<names>[\w.-]{1,100}(?:, ?[\w.-]{1,100})?)(?=\s|\Z)")
@@ -67,8 +68,10 @@ def parse(text: str) -> Parsed:
         found = _FIGURE.match(stripped) if len(stripped) <= 500 else None
         if found is None or found["unit"] not in _UNITS[found["what"]]:
             is_wrong = bool(_NOT_FINITE.match(stripped[:100]))
-            failed = is_wrong or is_failure(stripped)
-            stripped = f"not finite: {stripped}" if is_wrong else stripped
+            is_unread = line.ended and bool(_BEGUN.match(stripped))
+            failed = is_wrong or is_unread or is_failure(stripped)
+            what = "not finite: " if is_wrong else "a figure that cannot be read: " if is_unread else ""
+            stripped = what + stripped
             (failures if failed else remarks).append(Remark(line.number, stripped[:2000]))
             for report in reports[-1:] if failed or line.dots else ():
                 report.spoiled = True
@@ -98,7 +101,8 @@ def _judge(report: _Report, failures: list[Remark], remarks: list[Remark]) -> No
     if matrix is None or least is None:
         return
     if not matrix.is_whole:
-        remarks.append(Remark(matrix.line, "the matrix of all pairs is not read: a row has not a figure for each node"))
+        not_read = "the matrix of all pairs is not read: a row has not a figure for each node"
+        remarks.append(Caution(matrix.line, not_read))
     elif matrix.has_minimum(least[0], 0.1) and (slow := matrix.slow_node("MB/s")):
         failures.append(Remark(matrix.line, slow))
 

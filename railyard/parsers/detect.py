@@ -14,7 +14,6 @@ from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
-from railyard.parsers.bare_rows import refuse_bare_rows
 from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, says_broken, without_broken_lines
 from railyard.parsers.collector import held_back
 from railyard.parsers.commented_rows import without_commented_rows
@@ -33,7 +32,6 @@ from railyard.parsers.fabric.hardware import combine
 from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.joined_lines import without_joined_lines
 from railyard.parsers.lines import Line, clean_text, first_line, is_failure, lines_of
-from railyard.parsers.lost_signs import with_lost_signs
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
@@ -49,12 +47,50 @@ _LAUNCHER = re.compile(
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "
 )
 _NO_MARKDOWN = "not a table in Markdown: paste its own lines, without pipes, between lines of ```"
+_TITLE_LINES = 3  # at most, above a heading that two tools print alike
 _COMMENTED_ROW = re.compile(r"^[#/%; \t]{1,40}[0-9]{1,18}[ \t][^\n]{0,200}[ \t][0-9]{1,15}\.[0-9]", re.MULTILINE)
 _NO_MARK = 'without the "{}" that each line begins with'
 # What a fabric tool prints if it finds no device, or no error. A page that only names the tool has none of it.
 _NO_PORT = re.compile(
     r"^\s*(?:\S{1,60}: )?(?:ib(?:panic|warn|error): |Fatal error: |-E- |No IB devices found|Failed to (?:get|open) )"
     r"|^## Summary: [0-9]+ nodes checked"
+)
+
+
+# The "#" that a page or a mailer took from headings of OSU and IMB is put back only where the tool shows itself: OSU by
+# its banner, IMB by its heading of columns. Numbers of lines stay.
+_OSU = re.compile(r"^[ \t]{0,8}(?=(?:OSU|OMB-Py) \S[^\n]{0,120} Test(?: Persistent)?\s{0,9}v[0-9])", re.MULTILINE)
+
+_OSU_OWN = re.compile(r"^[ \t]{0,8}(?=(?:Size|Datatype:)[ \t])", re.MULTILINE)
+
+_IMB = re.compile(r"^(?P<indent>[ \t]{0,20})bytes(?P<blanks>[ \t]{1,20})repetitions(?=[ \t])", re.MULTILINE)
+
+_IMB_OWN = re.compile(
+    r"^[ \t]{0,20}(?=Benchmarking \S|processes = [0-9]|\( [0-9]{1,9} additional process|All processes entering MPI_F"
+    r"|Intel ?\(R\) MPI Benchmark)",
+    re.MULTILINE,
+)
+
+_IMB_RULE = re.compile(r"^(?=-{20,200}\s*$)", re.MULTILINE)
+
+
+_SIZE, _FIGURE = "[0-9]{1,12}", r"[0-9]{1,12}\.[0-9]{2}"
+
+_GAP = "[ \\t]{1,20}"
+
+#: Of `netperf -P 0`: sockets' sizes, call size, seconds, throughput; with two sizes and a rate for requests; with
+#: messages and errors for datagrams. -c and -C add the processors' columns.
+_NETPERF = re.compile(
+    rf"^[ \t]{{0,20}}{_SIZE}{_GAP}{_SIZE}{_GAP}"
+    rf"(?:{_SIZE}{_GAP}(?:{_SIZE}{_GAP})?{_FIGURE}|{_FIGURE}{_GAP}{_SIZE}{_GAP}{_SIZE}){_GAP}{_FIGURE}"
+    rf"(?:{_GAP}-?[0-9]{{1,6}}\.[0-9]{{2,3}}){{0,4}}[ \t]{{0,20}}$"
+)
+
+_NUMBERS = re.compile(r"^[-0-9. \t]{1,200}$")
+
+_WITHOUT_TITLE = (
+    "a title and a heading above: these look like rows of netperf without them (-P 0), which do not say which test it "
+    "was; run netperf without -P 0, or paste its title, too"
 )
 
 
@@ -314,14 +350,15 @@ def _remark(line: Line) -> Remark:
 def _claimed_twice(printed: Mapping[str, Parsed], text: str) -> ParseError | None:
     """Return the error of a heading that two tools print alike; None if each tool's rows are its own.
 
-    A tool knows a row if it does not remark on it. Comments do not count, since many parsers skip them.
+    A tool knows a row if it does not remark on it. Comments do not count, since many parsers skip them; nor does a text
+    in which the second tool begins further below: some parsers also skip other lines without a remark.
     """
     whole = {line.number: line.text for line in lines_of(text) if line.text.strip()}
     plain = {number for number, said in whole.items() if not said.lstrip().startswith("#")}
     known = {tool: plain - {note.line for note in (*each.failures, *each.remarks)} for tool, each in printed.items()}
     for one, other in combinations(printed, 2):
-        line = max(_own_lines(printed[one])[0], _own_lines(printed[other])[0])
-        if any(number >= line for number in known[one] & known[other]):
+        begins, line = sorted((_own_lines(printed[one])[0], _own_lines(printed[other])[0]))
+        if line - begins <= _TITLE_LINES and any(number >= line for number in known[one] & known[other]):
             expected = (
                 f"a heading of one tool: {one} and {other} both print it; say whose output it is with --tool {one} or "
                 f"--tool {other}"
@@ -336,3 +373,20 @@ def _mixed_error(printed: Mapping[str, Parsed], text: str) -> ParseError:
     where = ", ".join(f"{tool} begins in line {line}" for line, tool in begins)
     found = list(lines_of(text))[second - 1].text
     return ParseError(second, found, f"the output of one tool: {where}; give each a file of its own")
+
+
+def with_lost_signs(text: str) -> str:
+    """Return a text with the "#" of OSU's and IMB's own lines; the same text if none is lost."""
+    if _OSU.search(text):
+        text = _OSU_OWN.sub("# ", _OSU.sub("# ", text))
+    if "repetitions" in text and _IMB.search(text):
+        text = _IMB.sub(r"\g<indent>#bytes\g<blanks>#repetitions", text)
+        text = _IMB_RULE.sub("#", _IMB_OWN.sub("# ", text)).replace("# processes = ", "# #processes = ")
+    return text
+
+
+def refuse_bare_rows(text: str) -> None:
+    """Do nothing for a text with words. Raises ParseError for rows of a known form, with what to do."""
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
+    if lines and _NETPERF.match(lines[0][1]) and all(_NUMBERS.match(line) for _, line in lines):
+        raise ParseError(*lines[0], _WITHOUT_TITLE)

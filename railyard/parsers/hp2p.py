@@ -29,6 +29,7 @@ _FIGURE = re.compile(
     r"(?P<value>[0-9]{1,12}\.[0-9]{2}) (?P<unit>MB/s|us|%)$"
 )
 _NOT_FINITE = re.compile(r"^(?:Min|Max|Avg|Std) [a-z ]{7,22}: [+-]?(?:nan|inf) \S{1,4}$")
+_BEGUN = re.compile(r"^(?:Min|Max|Avg|Std) (?:bisection )?(?:bandwidth|latency|efficiency)\b")  # of another form
 _UNITS = {"bandwidth": "MB/s", "latency": "us", "bisection bandwidth": "MB/s", "bisection efficiency": "%"}
 #  Message size                : 1048576
 _SIZE = re.compile(r"^Message size {1,20}: (?P<size>[1-9][0-9]{0,11})$")
@@ -84,8 +85,10 @@ class _Reader:
                 self._report_mixed(line, text)
             self.summaries.append(_Summary(line.number, self.size))
         elif not self._of_matrix(line) and not self._own(line, text[:_LONGEST]):
-            failed = is_failure(text) or bool(_NOT_FINITE.match(text[:120]))
-            text = f"not finite: {text}" if failed and _NOT_FINITE.match(text[:120]) else text
+            is_unread = line.ended and bool(_BEGUN.match(text))
+            failed = is_unread or is_failure(text) or bool(_NOT_FINITE.match(text[:120]))
+            if failed and (is_unread or _NOT_FINITE.match(text[:120])):
+                text = f"{'not finite' if _NOT_FINITE.match(text[:120]) else 'a figure that cannot be read'}: {text}"
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
             for summary in self._open() if failed or line.dots else ():
                 summary.spoiled = True

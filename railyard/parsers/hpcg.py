@@ -66,6 +66,7 @@ class _Report:
     figures: dict[str, tuple[float, str]] = field(default_factory=dict)
     context: dict[str, ContextValue] = field(default_factory=dict)
     rating: float | None = None
+    rating_line: int = 0
     passed: bool | None = None
     spoiled: bool = False
 
@@ -118,7 +119,7 @@ class _Reader:
             table = self._table(report)
             if table is not None:
                 tables.append(table)
-            else:
+            elif report.rating is None:
                 self.failures.append(Remark(report.line, "a report without any figure"))
         return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
 
@@ -170,7 +171,9 @@ class _Reader:
         if key == _RATED:
             rating = number(value) if whole else None
             if rating is not None:
-                report.rating, report.passed = float(rating), True
+                report.rating, report.passed, report.rating_line = float(rating), True, line.number
+            elif line.ended:
+                self.failures.append(Remark(line.number, f"a figure that cannot be read: {key}: {value}"))
             return True
         if key == "HPCG result is" and value.startswith("INVALID"):
             report.passed = False
@@ -191,7 +194,7 @@ class _Reader:
             if summed != report.rating:
                 report.spoiled = True
                 both = f"{report.rating:g} and {summed:g} Gflop/s"
-                self.failures.append(Remark(report.line, f"two ratings that differ: {both}"))
+                self.failures.append(Remark(report.rating_line, f"two ratings that differ: {both}"))
             figures = {"performance": (report.rating, "Gflop/s"), **figures} if summed == report.rating else {}
         if not figures:
             return None

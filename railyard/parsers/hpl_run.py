@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
+from railyard.base.bounds import AGREEMENT_SHARE
+from railyard.base.wording import number as shown
 from railyard.parsers.lines import Line, is_failure, not_a_number, number, remember_matches
 from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
 
@@ -33,6 +35,9 @@ _OWN = re.compile(
     r"|HPL_pdgesv\(\) |\|\||(?:\S{1,80}\s+:\s+)?Column=|Prog=|(?:\+ )*Max aggregated|(?:Time\s+)?Gflops$)"
 )
 _is_own = remember_matches(_OWN)
+_HALF_A_DIGIT_S = 0.005  # HPL prints its time with two decimals
+_TOLD_BY = 0.25  # a time that lost a larger share by rounding says nothing
+_UNREAD = "a row that cannot be read: "
 
 
 class HplReader:
@@ -52,6 +57,7 @@ class HplReader:
         self._line = 0  # of the banner before the first row, else of the first heading
         self._heading = 0
         self._row: list[str] = []  # words of a row that is not yet judged or not yet whole
+        self._row_line = 0
         self._residual = ""  # the first half of a residual that a mailer wrapped
         self._residual_line = 0
         self._verdicts: list[bool] = []
@@ -119,10 +125,12 @@ class HplReader:
         if not self._heading or not _CODE.match(text):
             return False
         words = text[:400].split()
-        if not _shape(words):
-            return False
         self._settle()
-        self._row = words
+        if not _shape(words):
+            if line.ended:
+                self.failures.append(Remark(line.number, f"{_UNREAD}{text[:300]}"))
+            return line.ended
+        self._row, self._row_line = words, line.number
         return True
 
     def _rest(self, line: Line, text: str) -> bool:
@@ -182,11 +190,15 @@ class HplReader:
     def _settle(self) -> None:
         """Close the open row: what follows shows that no further residual belongs to it."""
         cells = _cells(self._row)
+        if self._row and not cells:
+            self.failures.append(Remark(self._row_line, f"{_UNREAD}{' '.join(self._row)}"))
         if cells:
             if self._residual and not self._verdicts:
                 self.failures.append(
                     Remark(self._residual_line, f"a residual without PASSED or FAILED: {self._residual}")
                 )
+            if why := _contradiction(cells):
+                self.failures.append(Remark(self._row_line, why))
             kind = "hpl" if len(cells) == len(_FIRST) else "hpl_ai"
             passed = all(self._verdicts) if self._verdicts else None
             self.rows.setdefault(kind, []).append((*cells, passed))
@@ -227,6 +239,23 @@ def _cells(words: Sequence[str]) -> tuple[Cell, ...]:
         return cells[:size]
     # a third number between them is the count of iterations
     return (*cells[:size], *((cells[size], cells[-1]) if len(cells) > size + 1 else (None, None)))
+
+
+def _contradiction(cells: Sequence[Cell]) -> str | None:
+    """Return that a row's rate and its N and time cannot all be right; None if they agree, or if the time is too short.
+
+    Source: HPL_pdtest.c: (2/3 N^3 + 3/2 N^2) operations, over the time.
+    """
+    size, took, rate = cells[0], cells[4], cells[5]
+    if not (isinstance(size, int) and took and rate) or _HALF_A_DIGIT_S > _TOLD_BY * took:
+        return None
+    due = (2 / 3 * size + 3 / 2) * size**2 / took / 1e9
+    if abs(rate - due) <= due * (AGREEMENT_SHARE.value + 2 * _HALF_A_DIGIT_S / took):
+        return None
+    return (
+        f"{shown(rate)} Gflop/s contradict N {size} and time {shown(took)} s, which are {shown(due)} Gflop/s: was the "
+        "row changed?"
+    )
 
 
 # A line's first character -> what it can be

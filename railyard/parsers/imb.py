@@ -30,7 +30,7 @@ from railyard.parsers.lines import (
     number,
     own_text,
 )
-from railyard.parsers.parsed import Parsed, Remark, Table
+from railyard.parsers.parsed import Caution, Parsed, Remark, Table
 
 TOOL = "imb"
 
@@ -262,7 +262,7 @@ class _Reader:
             self.tables.append(block.table())
             self.last_headings = block.headings
             if "bandwidth" in block.columns and mega(block) is None:
-                self.remarks.append(Remark(block.line, _NO_MEGA))
+                self.remarks.append(Caution(block.line, _NO_MEGA))
         elif block:
             # a title without heading or rows: a hang or an abort in the warm-up
             self.failures.append(Remark(block.line, f"a heading without any row: {block.benchmark or 'no title'}"))

@@ -5,6 +5,9 @@ that a client prints for UDP. ``interval`` is a row's length in seconds, ``strea
 for a sum alone). Bandwidth is MB/s (10^6 B/s): bits are decimal here, bytes binary (kConversionForBits and
 kConversion of stdio.c). Over UDP, ``lost`` of ``datagrams`` did not arrive.
 
+A run both ways at once (``-d``, ``--full-duplex``) is ``bidirectional``, with a row for each direction. "[ *1]" comes
+back (setTransferID), and so does what arrives at the port on which the client listens.
+
 A run's report begins at 0 s, as the first interval of ``-i`` does. It is the last line of its stream that begins at
 0 s, and intervals before it end where it ends. Where no interval is there, a report of less than 3 s counts only if
 its end is no whole number of seconds: it may be the first interval of a text that ends early. With several streams,
@@ -34,19 +37,22 @@ _BYTES = {prefix: 1e-6 * 2.0 ** (10 * step) for step, prefix in enumerate(("", "
 
 # [  3]  0.0-10.0 sec  10.9 GBytes  9.40 Gbits/sec   |   [SUM] 0.0000-10.0131 sec  10.9 GBytes  9.35 Gbits/sec
 _REPORT = re.compile(
-    r"^\[ {0,3}(?P<id>SUM|[0-9]{1,5})\] {1,3}(?P<start>[0-9]{1,9}\.[0-9]{1,4})- {0,3}(?P<end>[0-9]{1,9}\.[0-9]{1,4})"
-    r" sec {1,6}(?P<moved>[0-9]{1,9}(?:\.[0-9]{1,3})?) (?P<size>[KMGT]?)Bytes {1,6}"
-    r"(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,4})?) (?P<prefix>[KMGT]?)(?P<kind>bits|Bytes)/sec(?P<rest>(?:\s.{0,200})?)$"
+    r"^\[ {0,3}(?P<id>SUM|\*?[0-9]{1,5})\] {1,3}(?P<start>[0-9]{1,9}\.[0-9]{1,4})-"
+    r" {0,3}(?P<end>[0-9]{1,9}\.[0-9]{1,4}) sec {1,6}(?P<moved>[0-9]{1,9}(?:\.[0-9]{1,3})?) (?P<size>[KMGT]?)Bytes"
+    r" {1,6}(?P<rate>[0-9]{1,9}(?:\.[0-9]{1,4})?) (?P<prefix>[KMGT]?)(?P<kind>bits|Bytes)/sec(?P<rest>(?:\s.{0,200})?)$"
 )
+# One of another form, such as "[  3]  0.0-10.0 sec  10,9 GBytes  9,40 Gbits/sec"; sums of both directions are not read
+_UNREAD = re.compile(r"^\[ {0,3}(?!FD|SUM-)[^]]{0,8}\] .{0,200}[KMGT]?(?:bits|Bytes)/sec(?:\s|$)")
 # 0.010 ms    0/  893 (0%)
 _DATAGRAMS = re.compile(r"^\s{1,6}[0-9.]{1,12} ms {1,6}(?P<lost>[0-9]{1,18})/ {0,8}(?P<sent>[0-9]{1,18}) \(")
 # [  3] local 10.0.0.1 port 40000 connected with 10.0.0.2 port 5001 (icwnd/mss/irtt=14/1448/97)
 _CONNECTED = re.compile(
-    r"^\[ {0,3}(?P<id>[0-9]{1,5})\] local \S{1,200} port [0-9]{1,5} connected with \S{1,200} port [0-9]"
+    r"\[ {0,3}(?P<id>\*?[0-9]{1,5})\] local \S{1,200} port (?P<port>[0-9]{1,5}) connected with \S{1,200} port [0-9]"
+    r"(?P<rest>[^[]{0,300})"
 )
 # Client connecting to 10.0.0.2, TCP port 5001   |   Server listening on UDP port 5001
 _BEGINS = re.compile(
-    r"^(?P<side>Client connecting to \S{1,200},|Server listening on) (?P<protocol>TCP|UDP) port [0-9]{1,5}"
+    r"^(?P<side>Client connecting to \S{1,200},|Server listening on) (?P<protocol>TCP|UDP) port (?P<port>[0-9]{1,5})"
 )
 # [  3] Server Report:
 _SERVERS = re.compile(r"^\[ {0,3}(?P<id>[0-9]{1,5})\] Server Report:$")
@@ -77,19 +83,26 @@ class _Report:
 class _Run:
     """One run: ``reports`` are the last ones that begin at 0 s, by stream and whether the server made them.
 
-    ``intervals``: where the others end. ``taken``: all in their order. ``is_servers``: the next report is the server's.
+    ``streams``: whether what a stream moves comes back. ``intervals``: where the others end. ``taken``: all in their
+    order. ``is_servers``: the next report is the server's. ``has_unread``: a report cannot be read.
     """
 
     line: int
     side: str | None
     protocol: str | None
     version: str | None
-    streams: set[str] = field(default_factory=set)
+    streams: dict[str, bool] = field(default_factory=dict)
     reports: dict[tuple[str, bool], _Report] = field(default_factory=dict)
     intervals: dict[str, float] = field(default_factory=dict)
     taken: dict[tuple[str, bool], list[_Report]] = field(default_factory=dict)
     is_servers: bool = False
     spoiled: bool = False
+    has_unread: bool = False
+
+    @property
+    def both_ways(self) -> bool:
+        """Whether both directions are loaded at once."""
+        return len({*self.streams.values()}) == 2
 
     def is_of_another(self, report: _Report) -> bool:
         """Return whether a report's time does not go on from where its stream is: another run's output is mixed in."""
@@ -115,7 +128,9 @@ class _Run:
 
     def final(self) -> list[tuple[_Report, str]]:
         """Return the reports of the whole run with their ends, the sender's first; none if they are missing."""
-        streams = self.streams | {stream for stream, _ in self.reports if stream != SUM}
+        if self.both_ways:
+            return self._final_both_ways()
+        streams = {*self.streams} | {stream for stream, _ in self.reports if stream != SUM}
         wanted = SUM if len(streams) > 1 else next(iter(streams), SUM)
         reports = (
             (each, is_servers or self.side == "server")
@@ -123,6 +138,13 @@ class _Run:
             if stream == wanted
         )
         return [(each, "receiver" if received else "sender") for each, received in reports if self._is_final(each)]
+
+    def _final_both_ways(self) -> list[tuple[_Report, str]]:
+        """Return the reports of the one stream each way; none if one is missing, or if there are several."""
+        found = {self.streams[stream]: each for (stream, _), each in self.reports.items() if stream in self.streams}
+        if len(self.streams) != 2 or len(found) != 2 or not all(map(self._is_final, found.values())):
+            return []
+        return [(found[False], "forth"), (found[True], "back")]
 
     def wrong_intervals(self) -> list[Remark]:
         """Return that nothing moved in intervals, or that its intervals contradict its reports."""
@@ -141,7 +163,7 @@ class _Run:
     def is_over(self) -> bool:
         """Return whether all its streams have their reports: a further connection is another run's."""
         known = {stream for stream, _ in self.reports}
-        return bool(known) and self.streams <= known
+        return bool(known) and self.streams.keys() <= known
 
     def _is_final(self, report: _Report) -> bool:
         last = self.intervals.get(report.stream)
@@ -171,6 +193,7 @@ class _Reader:
         self.version: str | None = None
         self.begun = 0  # the line of a client whose connection is not there yet
         self.clients = 0  # such ones
+        self.ports: set[str] = set()  # on which a server listens
         self.runs: list[_Run] = []
         self.mixed: Remark | None = None
         self.failures: list[Remark] = []
@@ -183,7 +206,9 @@ class _Reader:
         if begins := _BEGINS.match(text[:400]):
             self.side = "client" if begins["side"].startswith("Client") else "server"
             self.protocol = begins["protocol"]
-            if self.side == "client":
+            if self.side == "server":
+                self.ports.add(begins["port"])
+            else:
                 self.begun = line.number
                 self.clients += 1
         elif version := _VERSION.match(text[:100]):
@@ -210,18 +235,20 @@ class _Reader:
             self.failures.extend(run.wrong_intervals())
             if rows:
                 tables.append(_table(run, rows))
-            else:
+            elif not run.has_unread:
                 what = "the sum of its streams" if len(run.streams) > 1 and run.is_over() else "its report"
+                what = f"{what}, both ways at once" if run.both_ways else what
                 self.failures.append(Remark(run.line, f"a run without {what}"))
         return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
 
     def _report(self, line: Line, text: str) -> bool:
-        if connected := _CONNECTED.match(text[:700]):
-            self._connect(line, text, connected["id"])
+        if _CONNECTED.match(text[:700]):
+            for connected in _CONNECTED.finditer(text[:2000]):  # several, if lines were joined
+                self._connect(line, text, connected)
             return True
         found = _REPORT.match(text) if len(text) <= 400 else None
         if found is None:
-            return text.startswith("[ ID]")
+            return text.startswith("[ ID]") or (line.ended and self._fail_unread(line, text))
         if "nan%)" in found["rest"]:  # of no datagram at all
             self.failures.append(Remark(line.number, f"not finite: {text[:300]}"))
         report = _of(line.number, found)
@@ -234,20 +261,36 @@ class _Reader:
             return True
         if not self.runs or (report.start == 0 and self._is_next(report)):
             self._begin(line)
-        elif self.runs[-1].is_of_another(report):
+        elif not self.runs[-1].has_unread and self.runs[-1].is_of_another(report):
             self._report_mixed(line, text)
         self.runs[-1].take(report)
         return True
 
+    def _fail_unread(self, line: Line, text: str) -> bool:
+        """Take a report of another form, whose figures are missing; return whether it is one."""
+        is_report = bool(self.runs) and bool(_UNREAD.match(text[:400]))
+        if is_report:
+            self.failures.append(Remark(line.number, f"a report that cannot be read: {text[:300]}"))
+            self.runs[-1].spoiled = self.runs[-1].has_unread = True
+        return is_report
+
     def _report_mixed(self, line: Line, text: str) -> None:
         self.mixed = self.mixed or Remark(line.number, f"found {text[:200]!r} before the run above has ended: {MIXED}")
 
-    def _connect(self, line: Line, text: str, stream: str) -> None:
-        if not self.runs or self.clients or self.runs[-1].is_over():
+    def _connect(self, line: Line, text: str, connected: re.Match[str]) -> None:
+        stream = connected["id"]
+        back = stream.startswith("*") or connected["port"] in self.ports
+        if not self.runs or self.runs[-1].is_over() or (self.clients and not self._answers(back)):
             self._begin(line)
         elif stream in self.runs[-1].streams:
             self._report_mixed(line, text)
-        self.runs[-1].streams.add(stream)
+        self.runs[-1].streams[stream] = back
+        if "(full-duplex)" in connected["rest"]:
+            self.runs[-1].streams[f"*{stream.lstrip('*')}"] = not back
+
+    def _answers(self, back: bool) -> bool:
+        """Return whether a connection is the other direction of the open run: a server connects to its client (-d)."""
+        return not back and bool(self.ports) and all(self.runs[-1].streams.values())
 
     def _is_next(self, report: _Report) -> bool:
         """Return whether a report must be of a run whose connection the text lacks."""
@@ -297,7 +340,8 @@ def _table(run: _Run, rows: list[tuple[_Report, str]]) -> Table:
         **({"protocol": run.protocol} if run.protocol else {}),
         **({"side": run.side} if run.side else {}),
         "role": ", ".join(role for _, role in rows),
-        "streams": len(run.streams) or ("several" if rows[0][0].stream == SUM else 1),
+        **({"bidirectional": True} if run.both_ways else {}),
+        "streams": 1 if run.both_ways else len(run.streams) or ("several" if rows[0][0].stream == SUM else 1),
         "interval": round(rows[0][0].end, 4),
     }
     for row, _ in rows:

@@ -78,6 +78,7 @@ class Run:
         context: dict[str, ContextValue] = {
             **self.context,
             "role": ", ".join(f"{row.way} {row.role}" if row.way else row.role for row in rows),
+            **({"bidirectional": True} if any(row.way for row in rows) else {}),
             "streams": self.streams(),
             "interval": rows[0].seconds,
         }

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, decimals, filled_lines, foreign, is_failure, number, own_text
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.parsed import Caution, Cell, ContextValue, Parsed, Remark, Table
 
 TOOL = "netperf"
 
@@ -187,7 +187,8 @@ class _Reader:
         if text == _WARNING:
             run.warned = Remark(line.number, text)
         elif reached is not None and run.warned is not None and 0 <= float(reached["width"]) <= run.asked:
-            self.remarks.append(Remark(line.number, f"only a processor's share varied too much: {text}"))
+            only = f"only a processor's share varied too much: {text}"
+            self.remarks.append(Caution(line.number, only))
             run.warned = None
         elif reached is not None and run.warned is not None:
             run.warned = Remark(line.number, f"the throughput varied more than asked for: {text}")

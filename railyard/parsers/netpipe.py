@@ -62,6 +62,8 @@ _TAIL = re.compile(
 _ROWS = run_pattern(
     *("[0-9]{1,6}:", WHOLE, "bytes", "[0-9]{1,12}", "times", "-->", DECIMAL, "Mbps", "in", DECIMAL, "usec")
 )
+# A row of another form: a size of 8,388,608 bytes, a time of -1.10 or nan usec
+_UNREAD = re.compile(r" times -->|(?:^|\s)[KMGT]?bps\s{1,9}in\s{1,30}(?:\S{1,60}\s{0,9})?[num]?sec")
 _TITLE = re.compile(r"^(?:Now starting the main loop|Start testing with (?P<trials>[0-9]{1,6}) trials .*)$")
 # NetPIPE 5 says when it is done; what follows no longer changes the table
 _END = re.compile(r"^Completed with\s{1,40}max bandwidth\s.*$")
@@ -139,7 +141,7 @@ class _Reader:
         else:
             kinds = (self._title, self._read_announcement, self._end, self._own)
         if not any(kind(line, text) for kind in kinds):
-            self._foreign(line.number, text)
+            self._foreign(line, text)
 
     def take(self, run: _Run, rows: Run) -> Iterable[Line]:
         """Add rows that are together; return those whose index is not the next, to be read line by line."""
@@ -204,20 +206,20 @@ class _Reader:
         run.following, run.head = index + 1, head
         rest = head["rest"].strip()
         if rest and not self._values(line.number, rest):
-            self._rest(line.number, rest)
+            self._rest(line, rest)
         return True
 
-    def _rest(self, number: int, rest: str) -> None:
+    def _rest(self, line: Line, rest: str) -> None:
         """Read what is in place of a row's values: another rank's line, an error, an integrity check."""
         checked = _INTEGRITY.match(rest)
         if checked and self.run:
             self.run.head = None
             if int(checked["failures"] or 0):
-                self.failures.append(Remark(number, rest))
+                self.failures.append(Remark(line.number, rest))
             elif checked["failures"]:
                 return
         if not _OWN.match(rest) and not (checked and checked["failures"]):
-            self._foreign(number, rest)
+            self._foreign(line, rest)
 
     def _tail(self, line: Line, text: str) -> bool:
         return self._values(line.number, text)
@@ -245,10 +247,12 @@ class _Reader:
     def _own(self, line: Line, text: str) -> bool:
         return bool(_OWN.match(text)) and not is_failure(text)
 
-    def _foreign(self, number: int, text: str) -> None:
-        failed = is_failure(text)
-        (self.failures if failed else self.remarks).append(Remark(number, text.strip()[:2000]))
-        if self.run and (failed or Line(number, text, True).dots):
+    def _foreign(self, line: Line, text: str) -> None:
+        is_row = line.ended and bool(_UNREAD.search(text[:_LONGEST]))
+        failed = is_row or is_failure(text)
+        said = f"a row that cannot be read: {line.text.strip()[:300]}" if is_row else text[:2000]
+        (self.failures if failed else self.remarks).append(Remark(line.number, said))
+        if self.run and (failed or Line(line.number, text, True).dots):
             self.run.spoiled = True
 
     def _close(self) -> None:

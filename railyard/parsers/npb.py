@@ -174,6 +174,8 @@ class _Reader:
             return False  # the version or a number may be cut
         if not_a_number(value):
             self.failures.append(Remark(line.number, text))
+        elif key in COLUMNS[:-1] and number(value) is None:
+            self.failures.append(Remark(line.number, f"a figure that cannot be read: {text}"))
         block.said[key] = value
         return True
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from railyard.parsers import nvbandwidth_json
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
 from railyard.parsers.nvbandwidth_table import Matrix, unit_of
-from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+from railyard.parsers.parsed import Caution, ContextValue, Parsed, Remark, Table
 from railyard.parsers.prefixes import Prefixes
 
 TOOL = "nvbandwidth"
@@ -164,7 +164,7 @@ class _Reader:
                 self.failures.append(Remark(line.number, twice))
             return True
         if waived and self.test and not waived["name"] and not self.test.matrices:
-            self.remarks.append(Remark(line.number, f"{self.test.name} was waived: {text}"))
+            self.remarks.append(Caution(line.number, f"{self.test.name} was waived: {text}"))
             self.test = None
             return True
         if waived:

@@ -9,7 +9,7 @@ from typing import Any
 
 from railyard.parsers.json_objects import figure, objects
 from railyard.parsers.nvbandwidth_table import Matrix, unit_of
-from railyard.parsers.parsed import ContextValue, Remark, Table
+from railyard.parsers.parsed import Caution, ContextValue, Remark, Table
 
 _TITLE = "nvbandwidth"
 _UNIT = re.compile(r"\((?P<unit>[A-Za-z/]{1,12})\)\s{0,8}$")
@@ -58,7 +58,7 @@ def _read(lines: range, found: dict[str, Any], into: tuple[list[Table], list[Rem
             continue
         name, status = test["name"][:80], test.get("status")
         if status == "Waived":
-            remarks.append(Remark(line, f"{name} was waived"))
+            remarks.append(Caution(line, f"{name} was waived"))
         elif status != "Passed":
             failures.append(Remark(line, f"{name}: status {str(status)[:80]}, expected Passed"))
         else:

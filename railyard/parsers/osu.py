@@ -37,7 +37,7 @@ from railyard.parsers.osu_headings import (
 )
 from railyard.parsers.osu_rows import VALIDATION, Block, pattern_of
 from railyard.parsers.osu_titles import EXECUTABLES
-from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.parsers.parsed import Caution, Cell, Parsed, Remark, Table
 
 TOOL = "osu"
 
@@ -165,7 +165,7 @@ class _Reader:
         self.block = Block(line.number, title.benchmark, title.version, {**self.crowd})
         self.crowd = {}
         if title.remark:
-            self.remarks.append(Remark(line.number, title.remark))
+            self.remarks.append(Caution(line.number, title.remark))
         if title.device:
             self.block.context["device"] = title.device
         return True

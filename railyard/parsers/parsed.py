@@ -39,6 +39,12 @@ class Remark(NamedTuple):
     text: str
 
 
+class Caution(Remark):
+    """What a parser itself says of the figures, where a remark only quotes a line: their verdict shows it."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """One table of an output, units converted: sizes B, times us (applications s), bandwidths MB/s (10^6 B/s).

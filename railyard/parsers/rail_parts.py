@@ -67,7 +67,7 @@ def _moved_down(parsed: Parsed, lines: int) -> Parsed:
         parsed,
         tables=tuple(replace(table, line=table.line + lines) for table in parsed.tables),
         failures=tuple(Remark(failure.line + lines, failure.text) for failure in parsed.failures),
-        remarks=tuple(Remark(remark.line + lines, remark.text) for remark in parsed.remarks),
+        remarks=tuple(remark._replace(line=remark.line + lines) for remark in parsed.remarks),
     )
 
 

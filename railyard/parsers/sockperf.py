@@ -67,6 +67,7 @@ _COMMAND = re.compile(
     r"(?P<options>(?:\s[^;&|]{0,2000})?)$"
 )
 _SIZE = re.compile(r"(?:^|\s)(?:-m ?|--msg-size[ =])(?P<size>[1-9][0-9]{0,9})(?=\s|$)")
+_SAYS_SIZE = re.compile(r"(?:^|\s)(?:-m|--msg-size)")
 _RANGE = re.compile(r"(?:^|\s)(?:-r|--range)\b")  # sizes around the stated one
 _LOG = re.compile(r"test was performed using the following parameters: .{0,200}--msg-size=(?P<size>[0-9]{1,9}) --")
 # The rest of a command that a page has broken or a shell continues
@@ -234,7 +235,8 @@ class _Reader:
     def _command(self, command: re.Match[str]) -> None:
         options = command["options"].rstrip("\\ ")
         size = _SIZE.search(options)
-        known = int(size["size"]) if size else None if options.endswith(("-m", *_PARTS)) else _SMALLEST
+        is_said = _SAYS_SIZE.search(options) or options.endswith(_PARTS)
+        known = int(size["size"]) if size else None if is_said else _SMALLEST
         known = None if _RANGE.search(options) else known
         self.run, self.commanded = None, True
         test = _NAMES.get(command["test"], command["test"])

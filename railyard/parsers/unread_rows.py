@@ -31,6 +31,10 @@ _SIZE = re.compile(
     r"(?:<\w{1,9}>|[*_~(\[|]{1,3})?(?P<digits>[0-9]{1,3}(?:[,'_][0-9]{3}){1,5}|[0-9]{1,18})(?P<prefix>[KkMmGg]?)(?:i?B|l)?"
     r"(?![\w.:-])\S{0,12}"
 )
+# What tells why no row was read: a word of "1  2.50  2,500,000.00", and a row as "8 & 1.20".
+_IN_THOUSANDS = re.compile(r"[0-9]{1,3}(?:[,'_][0-9]{3}){1,5}(?:\.[0-9]{1,15})?")
+_LATEX = re.compile(r"(?:\\\w{1,20}\s{0,9}){0,3}[0-9][0-9.,]{0,20}\s{0,20}&\s{0,20}[0-9][^\n]{0,200}")
+_NO_ROW_READ = "so that no row is read (paste the output as its tool prints it)"
 _ROW_BEGINS = frozenset("0123456789<*_~([|>!-=+?#∞")
 # In place of a size: "-4194304", "0x1F", "********", "∞", or more digits than a size has.
 _NO_SIZE = re.compile(r"-[0-9]{1,400}|[0-9]{19,400}|0[xX][0-9A-Fa-f]{1,20}|[-*?#]{2,40}|[-+]?∞")
@@ -52,9 +56,9 @@ _CHECKED = re.compile(r"pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
 def unread_rows(parsed: Parsed) -> str | None:
     """Return how many rows of figures are among the remarks of a text without a table, and why none was read.
 
-    Return None if there is no such row, or if a table was read.
+    Return None if there is no such row, if a table was read, or if a failure says it.
     """
-    if parsed.tables or parsed.fabric or parsed.hardware:
+    if parsed.tables or parsed.fabric or parsed.hardware or any(_NO_ROW_READ in each.text for each in parsed.failures):
         return None
     rows = [remark for remark in parsed.remarks if _is_row(remark)]
     if not rows:
@@ -129,19 +133,20 @@ def without_lost_rows(parsed: Parsed) -> Parsed:
 
 
 def _with_first_rows(parsed: Parsed) -> Parsed:
-    """Return what was read; a heading whose only rows have no size fails with the line of the first of them."""
+    """Return what was read; a heading whose only rows have no size, or a form of their own, fails with the line of the
+    first of them.
+    """
     headings = [failure for failure in parsed.failures if NO_ROW.match(failure.text)]
-    rows = [(line, words) for line, text in parsed.remarks if _has_no_size(words := text[:_LONGEST].split())]
-    if not (headings and rows):
+    rows = [row for remark in parsed.remarks if (row := _unreadable(remark)) is not None] if headings else []
+    if not rows:
         return parsed
     begins = sorted([*(table.line for table in parsed.tables), *(failure.line for failure in parsed.failures)])
     found = dict[Remark, Remark]()
     for heading in headings:
-        end = next((line for line in begins if line > heading.line), rows[-1][0] + 1)
-        below = [row for row in rows if heading.line < row[0] < end]
+        end = next((line for line in begins if line > heading.line), rows[-1].line + 1)
+        below = [row for row in rows if heading.line < row.line < end]
         if below:
-            line, words = below[0]
-            found[heading] = _unread_row(line, words, _expected_size(words[0]))
+            found[heading] = below[0]
     lines = {failure.line for failure in found.values()}
     return replace(
         parsed,
@@ -166,6 +171,22 @@ def _unread_row(line: int, words: Sequence[str], what: str) -> Remark:
     shown = one_line(" ".join(words))
     shown = shown if len(shown) <= _LONGEST_ROW else f"{shown[: _LONGEST_ROW - 3]}..."
     return Remark(line, f'a row that cannot be read: found "{shown}", expected {what}')
+
+
+def _unreadable(remark: Remark) -> Remark | None:
+    """Return the failure of a row without a size, or with separators of thousands or of LaTeX; None for others."""
+    text = remark.text[:_LONGEST].strip()
+    words = text.split()
+    if _has_no_size(words):
+        return _unread_row(remark.line, words, _expected_size(words[0]))
+    numbers = [word for word in words if _IN_THOUSANDS.fullmatch(word) or _NUMBER.fullmatch(word)]
+    if len(words) == len(numbers) > 1 and any(map(_IN_THOUSANDS.fullmatch, words)):
+        form = "separators of thousands"
+    elif _LATEX.fullmatch(text):
+        form = "rows of LaTeX (&)"
+    else:
+        return None
+    return Remark(remark.line, f"{form}, {_NO_ROW_READ}: {one_line(' '.join(words))[:_LONGEST_ROW]}")
 
 
 def _lost_rows(tables: Sequence[Table], remarks: Sequence[Remark]) -> Iterator[tuple[Table, Remark]]:

@@ -1,24 +1,20 @@
-"""Fails what ReFrame 4.10 lets pass silently: plugins, from which any ReFrame test may inherit, and a run of no test.
+"""Fails what ReFrame 4.10 lets pass silently: plugins, from which any ReFrame test may inherit.
 
 Each of these passed on ReFrame 4.10.4 without them (docs/reference/silent-passes.md): an error in a hook after init
 drops the variant; a performance function that raises drops its variable; a variable passes if it has no reference, no
 bounds or another unit, or is infinite; `strict_check = False`, `--skip-sanity-check` and `--skip-performance-check`
-pass everything; a run that selects no test passes.
+pass everything.
 """
 
 import contextlib
 import math
-from collections.abc import Collection, Iterator, Mapping
-from functools import wraps
+from collections.abc import Iterator, Mapping
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before
 from reframe.core.exceptions import PerformanceError, ReframeError, SkipTestError
-from reframe.core.runtime import runtime
-from reframe.frontend.executors import Runner
 
 from railyard.base.errors import RailyardError
 
@@ -32,33 +28,6 @@ def as_reframe_error() -> Iterator[None]:
         yield
     except (RailyardError, FormError) as error:
         raise ReframeError(str(error)) from None
-
-
-def refuse_empty_runs(systems: Collection[str]) -> None:
-    """Make `reframe -r` and `--dry-run` on one of these systems end with an error, exit 1, if no test is selected.
-
-    ReFrame 4.10.4 prints "Ran 0/0 test case(s)" and exits with 0, and no option of it changes that (reframe#3599). A
-    settings file can only reach the method that runs what was selected (``Runner.runall`` of reframe/frontend/
-    executors). Runs of other systems, of other people's suites in the same command, stay as they were.
-    """
-    run_all = getattr(Runner.runall, "__wrapped__", Runner.runall)
-
-    @wraps(run_all)
-    def run_selected(runner: Runner, testcases: list[Any], restored_cases: list[Any] | None = None) -> None:
-        if not testcases and runtime().system.name in systems:
-            raise ReframeError(_nothing_selected(runtime().system.name))
-        run_all(runner, testcases, restored_cases)
-
-    Runner.runall = run_selected
-
-
-def _nothing_selected(system: str) -> str:
-    missing = [path for path in runtime().get_option("general/0/check_search_path") if not Path(path).exists()]
-    if missing:
-        why = f"-c {missing[0]}: found no such file or folder, expected checks; leave out -c to run those of Railyard"
-    else:
-        why = f"no check fits these options; type: railyard matrix --system {system} --why"
-    return f"nothing was selected, so nothing was measured: {why}"
 
 
 class KeptHooks(rfm.RegressionTestPlugin):

@@ -20,7 +20,7 @@ import railyard.rfm.scheduler  # noqa: F401  # and our schedulers
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, state_folder
 from railyard.provision.testbed.slurm_texts import client_variables
-from railyard.rfm.guards import refuse_empty_runs
+from railyard.rfm.empty_runs import refuse_empty_runs
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import is_slurm
@@ -53,7 +53,7 @@ def build(settings_file: str | Path) -> dict[str, Any]:
             # Loaded here, so that a broken table is refused here: else it fails tests one by one, or nobody sees it.
             references_of(home / "references", system)
         found = configuration(home, systems)
-        refuse_empty_runs(systems)
+        refuse_empty_runs(home, systems)
         # What is imported by now lasts as long as ReFrame does. Without this, the garbage collector walks through it
         # again and again: 0.07 s of a listing of 10 cases, 0.13 s of one of 100 (Python 3.11).
         gc.freeze()

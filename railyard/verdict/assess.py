@@ -1,6 +1,6 @@
 """From a run's evidence to its verdict and record: parses, proves the path and judges, and leaves nothing out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
@@ -19,13 +19,14 @@ from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
 from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
+from railyard.results.conditions import describe_differences
 from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.results.record.pairs import PairsSample
+from railyard.site.conditions import may_cost
 from railyard.verdict import identity, published_parts, rail_setup, verdict
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.conditions import conditions_of
 from railyard.verdict.day_one import Facts, facts_of
-from railyard.verdict.hints.conditions import possible_causes
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, read_of
@@ -384,3 +385,12 @@ def _run(case: Case, assessor: Sizes, tables: list[Table]) -> Run:
         most={name: bound for name, bound in most.items() if bound is not None},
         limit=assessor.limit(case, tables),
     )
+
+
+def possible_causes(found: Iterable[ConditionRecord]) -> tuple[str, ...]:
+    """Return a sentence for each group of nodes whose conditions may explain the loss: it decides nothing."""
+    costly = []
+    for each in found:
+        worse = {has: nodes for has, nodes in each.unlike.items() if may_cost(each.name, each.stated, has)}
+        costly += [replace(each, unlike=worse)] if worse else []
+    return tuple(f"a possible cause: {sentence}" for sentence in describe_differences(costly))

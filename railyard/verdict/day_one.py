@@ -258,7 +258,9 @@ def _of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> tuple[Band, 
         high = _FIGURE_STARTS * rail.of.start_us
         words = f"{_FIGURE_STARTS} starts of {number(rail.of.start_us)} us"
         return (scalar_band(ENTRY, "class", name, unit, _source(rail, words), Bound(None, high, None)),)
-    window = Window(metric.directions, metric.directions, verbs=True)
+    traffic = benchmark.traffic
+    loaded = 2 if traffic is not None and traffic.forward and traffic.backward else metric.directions
+    window = Window(metric.directions, loaded, verbs=True)
     share = 1.0 if rail.of.flow_mb_s is not None else _FIGURE_SHARE  # over TCP a flow is all that is asked
     size = _DATAGRAM_BYTES.get(benchmark.key, _FIGURE_BYTES)
     low = share * day_one.lowest_of_stream_mb_s(rail, window, size)

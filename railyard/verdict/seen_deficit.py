@@ -47,9 +47,11 @@ def smallest_deficit(metric: MetricInput, passes: Sequence[Curve]) -> Deficit | 
         edge = None if bound is None else bound.low if higher else bound.high
         if edge is None:
             continue
-        left = 1 - edge / value if higher else edge / value - 1
-        if left < 0:
+        if value < edge if higher else value > edge:
             return None
+        if not value:  # nothing is less than no time
+            continue
+        left = abs(1 - edge / value)
         found.append(Deficit(left + _uncertainty(size, passes), size, len(passes)))
     return min(found, key=lambda each: each.share, default=None)
 

@@ -106,6 +106,8 @@ def fill(home: Path) -> None:
     shutil.copytree(ROOT / "references" / "classes", home / "references" / "classes")
     shutil.copytree(ROOT / "recordings" / "dell-c6320", home / "recordings" / "dell-c6320")
     shutil.copy(ROOT / "reframe_settings.py", home)
+    (home / "own").mkdir()
+    shutil.copy(ROOT / "checks/microbench/osu.py", home / "own")
     (home / "systems" / "mycluster.yaml").write_text(SYSTEM, encoding="utf-8")
     runs = [f"202611{day}T{hour:02}0000Z-aa{hour:02}" for day in (14, 21) for hour in range(1, 6)]
     for number, run in enumerate(runs):

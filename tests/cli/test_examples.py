@@ -18,6 +18,7 @@ RUN: Mapping[str, int] = {
     "doctor --system mycluster": -1,  # 1 where this host has no Slurm
     "matrix --system dell-c6320": 0,
     "matrix --system dell-c6320 --why": 0,
+    "matrix --system dell-c6320 -c own": 0,
     "stacks status": 1,  # none is installed
     "stacks status openmpi --json": 1,
     "run --system dell-c6320 -n OsuBandwidth": 0,
@@ -57,6 +58,7 @@ RUN: Mapping[str, int] = {
     "export sick last --as ticket -o ticket.md": 0,
     "lint": 0,
     "lint --system mycluster": 0,
+    "lint --system mycluster -c own": 0,
     "schema systems": 0,
     "schema references --write": 0,
     "ci generate --system mycluster -o child.yml": 0,

@@ -124,6 +124,9 @@ MISTAKES: Mapping[str, str] = {
     "run --system dell-c6320 -n OsuBandwith --dry-run": '-n OsuBandwith: found no check "OsuBandwith"',
     "run --system dell-c6320 -n OsuBandwidth -p verbs": "nothing was selected: no check fits these options; type: "
     "railyard matrix --system dell-c6320 --why",
+    "matrix -c nosuch": "-c nosuch: found no such file or folder, expected checks",
+    "lint -c nosuch": "-c nosuch: found no such file or folder, expected checks",
+    "record -c own": "-c: found it without --published, expected both; a run has its own checks",
     "run --system dell-c6320 --extendd": 'no such option "--extendd": neither railyard run nor reframe has it; did you '
     'mean "--extended"?',
     # what is missing, contradicts itself, or cannot be done with this system

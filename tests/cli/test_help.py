@@ -8,8 +8,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from railyard.cli.command_list import GROUPS
-from railyard.cli.main import railyard_group
+from railyard.cli.main import GROUPS, railyard_group
 
 WIDTH = 80
 

@@ -11,8 +11,7 @@ import pytest
 
 import railyard.cli.commands
 from railyard import __version__
-from railyard.cli.command_list import GROUPS
-from railyard.cli.main import main
+from railyard.cli.main import GROUPS, main
 
 HEAVY = ("reframe", "pydantic", "rich", "jinja2", "yaml", "matplotlib")
 

@@ -63,6 +63,15 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
     assert "the virtual cluster is already up: it is used as it is and stays up" in front.lines
 
 
+# --- a host without a virtual cluster
+
+
+def test_two_ranks_on_one_host_are_a_sound_run(site: VirtualSite) -> None:
+    ran = site.run("--system", "local", "-p", "mpich", "-n", "ImbPingPong|ImbBiband")
+    assert [(record.state, record.verdict.rule) for record in ran.records] == [("not-tested", None)] * 2
+    assert "the run is sound" in ran.out
+
+
 # --- each stack
 
 

@@ -96,7 +96,7 @@ def ill_formed(parsed: Parsed, text: str) -> str | None:
             return f"{table.tool} table of line {table.line}: {wrong}"
     notes = [*parsed.failures, *parsed.remarks]
     for note in notes:
-        if type(note) is not Remark or not 1 <= note.line <= last or not note.text.strip() or len(note.text) > 2100:
+        if not isinstance(note, Remark) or not 1 <= note.line <= last or not note.text.strip() or len(note.text) > 2100:
             return f"a note of line {note.line} of {last}: {note.text[:60]!r}"
     if not (parsed.tables or parsed.fabric or parsed.hardware or notes or parsed.nccl):
         return "neither a table nor a port nor a note, and no ParseError"

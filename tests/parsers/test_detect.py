@@ -45,6 +45,12 @@ def test_hpcc_contains_an_hpl_section_and_is_hpcc() -> None:
             "line 21: found 'rc_lat:', expected the output of one tool: perftest begins in line 2, qperf begins in "
             "line 21; give each a file of its own",
         ),
+        # parsers that skip what they do not know take these lines for their own
+        (
+            made("hpcg-3.1-valid.txt") + made("sockperf-throughput.txt"),
+            "line 56: found 'sockperf: Total of 1375350 messages sent in 1.100 sec', expected the output of one tool: "
+            "hpcg begins in line 1, sockperf begins in line 56; give each a file of its own",
+        ),
         # a heading without rows is a failure of its tool, and would be lost
         (
             QPERF + OSU.rpartition("1  ")[0],

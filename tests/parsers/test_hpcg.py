@@ -56,7 +56,7 @@ def test_a_rating_that_is_cut_or_broken_is_none(text: str) -> None:
 
 def test_two_ratings_that_differ_are_a_failure() -> None:
     parsed = parse(VALID.replace(RATING, RATING.replace("36.8812", "36.88")))
-    assert parsed.failures[0] == Remark(1, "two ratings that differ: 36.88 and 36.8812 Gflop/s")
+    assert parsed.failures[0] == Remark(44, "two ratings that differ: 36.88 and 36.8812 Gflop/s")
     assert parsed.tables == ()
 
 

@@ -8,10 +8,10 @@ from railyard.parsers.parsed import ParseError
 BANNER = "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
 RULE, LINE = "=" * 80 + "\n", "-" * 80 + "\n"
 HEADING = RULE + "T/V                N    NB     P     Q               Time                 Gflops\n" + LINE
-ROW = "WR11C2R4        1000   192     2     4             3054.87            1.60909e+04\n"
+ROW = "WR11C2R4      419329   192     2     4             3054.87            1.60909e+04\n"
 RESIDUAL = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   3.00946778e-03 ...... PASSED\n"
 TEST = HEADING + ROW + LINE + RESIDUAL
-CELLS = (1000, 192, 2, 4, 3054.87, 16090.9, True)
+CELLS = (419329, 192, 2, 4, 3054.87, 16090.9, True)
 
 
 def closing(passed: int, failed: int = 0, skipped: int = 0) -> str:
@@ -141,6 +141,33 @@ def test_a_row_that_was_not_judged_is_not_counted() -> None:
 def test_a_row_without_any_heading_is_no_row() -> None:
     parsed = parse(BANNER + ROW + RESIDUAL)
     assert parsed.tables == ()
+
+
+@pytest.mark.parametrize(
+    ("row", "failures"),
+    [
+        (
+            ROW.replace("1.60909e+04", "2.60909e+04"),
+            [(4, "26091 Gflop/s contradict N 419329 and time 3055 s, which are 16091 Gflop/s: was the row changed?")],
+        ),
+        (ROW.replace("1.60909e+04", "1.62909e+04"), []),  # 1.2 %
+        (
+            ROW.replace("3054.87", "305.48"),
+            [(4, "16091 Gflop/s contradict N 419329 and time 305.5 s, which are 160914 Gflop/s: was the row changed?")],
+        ),
+        (
+            ROW.replace("419329", "     0"),
+            [(4, "16091 Gflop/s contradict N 0 and time 3055 s, which are 0 Gflop/s: was the row changed?")],
+        ),
+        # a time of two digits behind the point says little of a short run
+        ("WR11C2R4         256    64     1     2               0.02             7.0930e-01\n", []),
+        ("WR11C2R4          64    64     1     2               0.00             7.0930e-01\n", []),
+    ],
+)
+def test_a_rate_that_contradicts_size_and_time_is_a_failure(row: str, failures: list[tuple[int, str]]) -> None:
+    parsed = parse(HEADING + row + RESIDUAL + closing(1) + END)
+    assert list(parsed.failures) == failures
+    assert len(parsed.tables[0].rows) == 1
 
 
 def test_what_hpl_reports_itself_is_a_failure() -> None:

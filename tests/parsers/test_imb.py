@@ -213,6 +213,13 @@ def test_the_printed_heading_says_how_rows_are_read(heading: str, row: str, colu
     assert table.rows == (tuple(float(word) if "." in word else int(word) for word in row.split()),)
 
 
+def test_a_bandwidth_that_rounds_to_nothing_is_what_its_message_rate_gives() -> None:
+    heading = "  #bytes #repetitions   Mbytes/sec      Msg/sec\n"
+    rows = "  0 10 0.00 900\n  4 10 0.00 900\n  8 10 0.00 0\n  4194304 10 0.00 900\n"
+    (table,) = parse(run(rows, heading, name="Biband")).tables
+    assert [row[2] for row in table.rows] == [0.0, 0.0036, 0.0, 0.0]
+
+
 def test_the_heading_gives_mode_threads_and_idle_processes() -> None:
     text = (
         f"{BANNER}{RULE}# Benchmarking Unidir_Get \n# #processes = 2 (threads: 4)\n"

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.benchmarks.metrics import key_of
+from railyard.benchmarks.metrics import curves, key_of
+from railyard.parsers import detect
 from railyard.parsers.iperf2 import parse
 from railyard.parsers.parsed import ParseError, Remark
 
@@ -103,3 +104,81 @@ def test_a_run_that_stood_still_or_contradicts_its_intervals_is_a_failure() -> N
     assert failures(9.4, 9.4, 0, 0) == ["2 of 4 seconds at 0 bits/s: 2.0 to 4.0 s"]
     (said,) = failures(9.4, 4.7, 4.7, 9.4, closing=9.4)
     assert said.startswith("figures that contradict each other: the mean of the intervals is ")
+
+
+LISTENING = "Server listening on TCP port 5001\n"
+CONNECTING = "Client connecting to 10.1.0.2, TCP port 5001\n"
+BACK = "[  4] local 10.1.0.1 port 5001 connected with 10.1.0.2 port 40010\n"
+FORTH_REPORT = "[  3]  0.0-10.0 sec  1.09 GBytes   936 Mbits/sec\n"
+BACK_REPORT = "[  4]  0.0-10.0 sec  10.9 GBytes  9.36 Gbits/sec\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LISTENING + CONNECTING + ONE + BACK + FORTH_REPORT + BACK_REPORT,
+        LISTENING + BACK + CONNECTING + ONE + BACK_REPORT + FORTH_REPORT,
+        CONNECTING
+        + ONE.replace("5001", "5001 (full-duplex)")
+        + (BACK_REPORT + FORTH_REPORT).replace("[  4]", "[ *3]")
+        + "[SUM]  0.0-10.0 sec  12.0 GBytes  10.3 Gbits/sec\n",
+    ],
+    ids=["client of -d", "server of -d", "full-duplex"],
+)
+def test_both_ways_at_once_are_two_rows_and_their_sum_hides_neither(text: str) -> None:
+    (table,) = detect.parse(text).tables
+    assert (table.rows, table.context["role"], table.complete) == (((117.0,), (1170.0,)), "forth, back", True)
+    assert key_of(table) == "iperf2/iperf2/both-ways"
+    (bandwidth,) = curves(table, "iperf2/iperf2/both-ways")
+    assert bandwidth.values == (117.0,)
+
+
+def test_one_way_after_the_other_is_two_runs() -> None:
+    tables = parse(LISTENING + CONNECTING + ONE + FORTH_REPORT + BACK + BACK_REPORT).tables
+    assert [key_of(table) for table in tables] == 2 * ["iperf2/iperf2"]
+
+
+def test_a_reversed_stream_alone_is_one_way() -> None:
+    (table,) = parse((ONE + BACK_REPORT).replace("[  3]", "[ *3]").replace("[  4]", "[ *3]")).tables
+    assert key_of(table) == "iperf2/iperf2"
+
+
+def test_one_direction_without_its_report_is_a_failure() -> None:
+    (failure,) = parse(LISTENING + CONNECTING + ONE + BACK + FORTH_REPORT).failures
+    assert failure == Remark(3, "a run without its report, both ways at once")
+
+
+def test_whole_lines_of_connections_are_no_broken_ones() -> None:
+    streams = "".join(ONE.replace("[  3]", f"[  {number}]") for number in (3, 4, 5, 6))
+    reports = "".join(BACK_REPORT.replace("[  4]", f"[  {number}]") for number in (3, 4, 5, 6))
+    assert detect.parse(streams + reports).failures == (Remark(1, "a run without the sum of its streams"),)
+
+
+@pytest.mark.parametrize(
+    ("cell", "instead"),
+    [
+        *(("[  3]", found) for found in ("[nan]", "[ -3]", "[***]")),
+        *(("0.0-10.0", found) for found in ("0.0-nan", "0.0--10.0", "0,0-10,0", "0.0-")),
+        *(("10.9 G", found) for found in ("inf G", "-10.9 G", "10,9 G", "1e308 G", " G")),
+        *(("9.36", found) for found in ("nan", "-9.36", "9,36", "1e-320", "9,360.0", "********", "")),
+    ],
+)
+def test_a_report_that_cannot_be_read_is_a_failure_with_its_line(cell: str, instead: str) -> None:
+    report = BACK_REPORT.replace("[  4]", "[  3]")
+    assert parse(ONE + report).failures == ()
+    wrong = report.replace(cell, instead)
+    assert wrong != report
+    assert detect.parse(ONE + wrong).failures == (Remark(2, f"a report that cannot be read: {wrong.strip()}"),)
+
+
+def test_an_interval_that_cannot_be_read_is_the_only_failure() -> None:
+    wrong = "[  3]  0.0- 1.0 sec  inf GBytes  9.41 Gbits/sec"
+    parsed = detect.parse(INTERVALS.replace("[  3]  0.0- 1.0 sec  1.10 GBytes  9.41 Gbits/sec", wrong))
+    assert parsed.failures == (Remark(7, f"a report that cannot be read: {wrong}"),)
+    assert [table.complete for table in parsed.tables] == [False]
+
+
+def test_a_report_after_one_that_cannot_be_read_is_of_an_incomplete_run() -> None:
+    report = BACK_REPORT.replace("[  4]", "[  3]")
+    (table,) = parse(ONE + report.replace("9.36", "nan") + report).tables
+    assert not table.complete

@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from railyard.benchmarks.metrics import key_of
 from railyard.parsers.iperf3 import parse
 from railyard.parsers.parsed import ParseError, Remark, Table
+from railyard.verdict.stored.judge import judge
+from railyard.verdict.stored.target import of_link
 
 #: Sender and receiver of every run of the reference corpus, read by hand.
 CORPUS = {
@@ -96,6 +99,23 @@ def test_both_ways_are_rows_of_one_run() -> None:
     assert table.context["role"] == "TX-C sender, TX-C receiver, RX-C sender, RX-C receiver"
     assert (table.context["streams"], len(table.rows), table.complete) == (1, 4, True)
     assert not parse(first).tables[0].complete
+    assert key_of(table) == "iperf3/iperf3/both-ways"
+
+
+def test_of_both_ways_the_slower_one_counts() -> None:
+    sums = {
+        f"sum_{way}": {"seconds": 9, "bits_per_second": 8e6 * rate}
+        for way, rate in (
+            ("sent", 112),
+            ("received", 111),
+            ("sent_bidir_reverse", 1170),
+            ("received_bidir_reverse", 1169),
+        )
+    }
+    start = {"test_start": {"protocol": "TCP", "num_streams": 1, "bidir": 1}}
+    (found,) = judge(parse(as_json(start=start, end=sums)), of_link("eth-10"))
+    assert (found.state, found.curves[0].curve.values) == ("fail", (111.0,))
+    assert "is below 495.7 MB/s (22.4 %)" in found.sentence
 
 
 def test_udp_names_what_was_lost_and_the_old_form_names_no_side() -> None:

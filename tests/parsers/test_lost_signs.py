@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers.detect import parse
-from railyard.parsers.lost_signs import with_lost_signs
+from railyard.parsers.detect import parse, with_lost_signs
 
 HERE = Path(__file__).parent
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.parsers.netpipe import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.parsed import ParseError, Remark
 
 MBIT = 2**20 / 8 / 10**6
 START = "Now starting the main loop\n"
@@ -233,3 +233,24 @@ def test_a_number_behind_np_out_is_cut_only_if_it_may_be_the_next_size(behind: s
     rows = "".join(f"{size:8d} 10.000000   {size * 8 / 10 / 2**20:.8f}\n" for size in (4, 6, 8))
     (table,) = parse(rows + behind).tables
     assert ([row[0] for row in table.rows], table.complete) == ([4, 6, 8], complete)
+
+
+@pytest.mark.parametrize(
+    ("cell", "instead"),
+    [
+        *(("  1:", found) for found in ("nan", "-1:", "*:")),
+        *(("2 bytes", found) for found in ("2,097,152 bytes", "inf bytes", " bytes")),
+        *(("1999 times", found) for found in ("1,999 times", "1e308 times", " times")),
+        *(("0.50 Mbps", found) for found in ("0,50 Mbps", "-0.50 Mbps", "1e-320 Mbps", " Mbps")),
+        *(("30.55 usec", found) for found in ("30,55 usec", "nan usec", "-30.55 usec", " usec")),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_a_failure_with_its_line_and_no_row_is_lost(cell: str, instead: str) -> None:
+    last = "  1:       2 bytes   1999 times -->      0.50 Mbps in      30.55 usec\n"
+    row = last.replace(cell, instead)
+    assert row != last
+    text = "Now starting the main loop\n  0:       1 bytes   2000 times -->      0.25 Mbps in      30.52 usec\n"
+    parsed = parse(text + row)
+    assert parsed.failures == (Remark(3, f"a row that cannot be read: {row.strip()}"),)
+    assert [table.complete for table in parsed.tables] == [False]
+    assert parse(text + last).failures == ()

@@ -237,6 +237,41 @@ def test_a_slow_curve_does_not_pass_because_its_slow_rows_are_marked(
     assert said in " ".join(capsys.readouterr().out.split())
 
 
+_MBW_MR = (
+    "# OSU MPI Multiple Bandwidth / Message Rate Test v7.4\n# [ pairs: 1 ] [ window size: 64 ]\n"
+    "# Size                  MB/s        Messages/s\n"
+)
+_AS_PRINTED = "so that no row is read (paste the output as its tool prints it): "
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "sentence", "headline"),
+    [
+        (
+            f"{_MBW_MR}1        2.50    2,500,000.00\n2        5.00    2,500,000.00\n1048576   12,000.00   11,444.09\n",
+            *(4, f"separators of thousands, {_AS_PRINTED}1 2.50 2,500,000.00"),
+            "separators of thousands, so that no row is read: 1 2.50 2,500,000.00",
+        ),
+        (
+            f"{HEADING}\\hline\n8 & 1.20 \\\\\n16 & 2.40 \\\\ \\hline\n",
+            *(4, f"rows of LaTeX (&), {_AS_PRINTED}8 & 1.20 \\\\"),
+            "rows of LaTeX, so that no row is read: 8 & 1.20 \\\\",
+        ),
+    ],
+)
+def test_where_no_row_is_read_for_its_form_the_headline_names_the_form(
+    text: str, line: int, sentence: str, headline: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    parsed = with_wrong_lines(detect.parse(text), text)
+    assert parsed.tables == ()
+    assert parsed.failures == ((line, sentence),)
+    assert unread_rows(parsed) is None
+    file = tmp_path / "output.txt"
+    file.write_text(text, encoding="utf-8")
+    assert main(["judge", str(file), "--link", "ib-edr"]) == 1
+    assert f'  FAIL  The output says "{headline}"\n' in capsys.readouterr().out
+
+
 def test_a_row_whose_heading_is_lost_beside_a_table_is_a_failure() -> None:
     remarks = (Remark(9, "64 10 1000.00"), Remark(10, "65 10 1000.00"))
     parsed = without_unannounced_rows(Parsed(osu.parse(f"{HEADING}1        1.60\n").tables, remarks=remarks))

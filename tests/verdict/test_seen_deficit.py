@@ -42,6 +42,12 @@ def test_one_pass_leaves_what_its_bound_leaves() -> None:
     assert rounded(smallest_deficit(metric(10, None, 12), passes(10))) == Deficit(0.2, M, 1)
 
 
+def test_a_value_of_nothing_is_no_division_by_it() -> None:
+    assert smallest_deficit(metric(0, 90), passes(0)) is None
+    assert smallest_deficit(metric(0, 0), passes(0)) is None
+    assert smallest_deficit(metric(0, None, 12), passes(0)) is None
+
+
 @pytest.mark.parametrize(("values", "student"), [((99, 100, 101), 2.920), ((98, 99, 100, 101, 102), 2.132)])
 def test_the_spread_of_the_passes_is_added(values: tuple[float, ...], student: float) -> None:
     of_median = 1.2533 * statistics.stdev(values) / len(values) ** 0.5

@@ -1,6 +1,7 @@
 """iperf 2: TCP or UDP, one stream or several."""
 
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffic, printed_benchmark
+from railyard.benchmarks.table.iperf3 import BOTH_WAYS, both_ways
 from railyard.parsers.parsed import Table
 
 STREAMS = {2: 2, 4: 4, 8: 8, 16: 16, "several": 2}  # beside one, with the least number of streams
@@ -8,6 +9,8 @@ STREAMS = {2: 2, 4: 4, 8: 8, 16: 16, "several": 2}  # beside one, with the least
 
 def _printed_name(table: Table) -> str | None:
     named, streams = printed_benchmark(table), table.context.get("streams")
+    if named is not None and table.context.get("bidirectional"):
+        return f"{named}/{BOTH_WAYS}"
     if named is None or streams == 1:
         return named
     return f"{named}/{streams if streams in STREAMS else 'several'}-streams"
@@ -16,15 +19,18 @@ def _printed_name(table: Table) -> str | None:
 TOOL = Tool("iperf2", client=r"iperf2?", said=_printed_name)
 # A client counts what its socket took. For UDP the server's report, in the last row, counts what came over the network.
 # Each number of streams is another benchmark: a core and a window limit one stream, but seldom four.
-ENTRIES = tuple(
-    Benchmark(
-        *(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0)),
-        rows="last",
-        over_tcp=True,
-        flows=flows,
-    )
-    for key, flows in (
-        ("iperf2/iperf2", 1),
-        *((f"iperf2/iperf2/{count}-streams", least) for count, least in STREAMS.items()),
-    )
+ENTRIES = (
+    *(
+        Benchmark(
+            *(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0)),
+            rows="last",
+            over_tcp=True,
+            flows=flows,
+        )
+        for key, flows in (
+            ("iperf2/iperf2", 1),
+            *((f"iperf2/iperf2/{count}-streams", least) for count, least in STREAMS.items()),
+        )
+    ),
+    both_ways("iperf2/iperf2"),
 )

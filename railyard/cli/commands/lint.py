@@ -2,24 +2,28 @@
 
 import json
 from datetime import datetime, timezone
+from pathlib import Path
 
 import click
 
 from railyard.base.finding import Finding, problem, problems, tally
 from railyard.base.wording import count_of
+from railyard.cli.options import checks_option
 from railyard.cli.say import say
 
 
 @click.command(name="lint")
 @click.option("--system", "name", help="One system; without it, all of them.")
+@checks_option("Also compare with the checks of this file or folder; may be given again.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with the findings.")
-def command(name: str | None, as_json: bool) -> int:
+def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
     """Check systems and references for mistakes and gaps.
 
     \b
     Examples:
       railyard lint
       railyard lint --system mycluster
+      railyard lint --system mycluster -c own    with checks of your own
 
     It compares all references with limits, units, schema and one another. It also says which references no check uses,
     and which checks have no reference.
@@ -39,7 +43,7 @@ def command(name: str | None, as_json: bool) -> int:
     folder = home / "systems"
     systems = load_systems(folder) if name is None else {name: find_system(folder, name)}
     built = load_systems(folder, asked_for_spack=True)
-    asked = needs(part(home, CHECKS))
+    asked = needs(part(home, CHECKS), *places)
     wrong: list[str] = []
     found: list[Finding] = []
     entries = 0

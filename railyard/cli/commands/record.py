@@ -3,6 +3,7 @@
 import getpass
 import os
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ import click
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
+from railyard.cli.options import checks_option
 from railyard.cli.say import say
 
 if TYPE_CHECKING:
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 @click.command(name="record")
 @click.argument("run", required=False)
 @click.option("--published", metavar="SYSTEM", help="Instead of a run: compute outputs from SYSTEM's references.")
+@checks_option("With --published: instead of the site's checks, those of this file or folder; may be given again.")
 @click.option("--replace", is_flag=True, help="Overwrite recordings that are there.")
-def command(run: str | None, published: str | None, replace: bool) -> int:
+def command(run: str | None, published: str | None, places: tuple[Path, ...], replace: bool) -> int:
     """Make recordings of a run, to replay it anywhere.
 
     \b
@@ -38,8 +41,10 @@ def command(run: str | None, published: str | None, replace: bool) -> int:
 
     if run is not None and published is not None:
         raise RailyardError(f"--published: found it beside the run {run}, expected one of them; leave one out")
+    if places and published is None:
+        raise RailyardError("-c: found it without --published, expected both; a run has its own checks")
     home = find_home()
-    found = _of_published(home, published) if published else _of_run(home, run)
+    found = _of_published(home, published, places) if published else _of_run(home, run)
     system, made, left = found.system, found.made, found.left
     folder = folder_of(home, system)
     there = [one.file for one, _ in made if (folder / one.file).exists()]
@@ -70,7 +75,7 @@ def _of_run(home: Path, run: str | None) -> "RecordedRun":
     return recorded_outputs(folder, PARSERS, _hosts(), _users())
 
 
-def _of_published(home: Path, name: str) -> "RecordedRun":
+def _of_published(home: Path, name: str, places: Sequence[Path]) -> "RecordedRun":
     from railyard.base.paths import CHECKS, part
     from railyard.provision.replay.form import words_of
     from railyard.provision.replay.recorder import RecordedRun
@@ -80,7 +85,7 @@ def _of_published(home: Path, name: str) -> "RecordedRun":
     from railyard.site.systems.load import find_system
 
     site = site_at(home, find_system(home / "systems", name).system)
-    made, left = published_outputs(site, needs(part(home, CHECKS)))
+    made, left = published_outputs(site, needs(*(places or (part(home, CHECKS),))))
     if not made:
         reasons = "\n".join(f"{words_of(one.test)}: {one.reason}" for one in left)
         raise RailyardError(f"{name}: found no test that its references have numbers for, expected one\n{reasons}")

@@ -18,7 +18,7 @@ from railyard.parsers.parsed import Parsed
 _NODE = re.compile(
     r"^\s*(?P<kind>Switch|CA|Router|RT|\?\?)"
     r"(?:: (?:(?P<guid>0x[0-9a-fA-F]{1,16})(?: |(?=:$)))?| (?P<old>0x[0-9a-fA-F]{1,16}) )"
-    r"(?P<name>.{0,300}?):?\s*$"
+    r"(?P<name>.{0,300}?):\s*$"
 )
 #           5    2[  ]   |   0xb8599f0300001039     10    1[  ]   |   0xec0d9a0300000020 "   Leaf2"      5    1[  ]
 _LEFT = re.compile(
@@ -26,7 +26,13 @@ _LEFT = re.compile(
     r"(?P<lid>[0-9]{1,6})\s+(?P<port>[0-9]{1,4})\[\s*[0-9]{0,4}\s*\]\s*$"
 )
 # the beginning of a heading that has another form
-_NODE_BEGUN = re.compile(r"^\s{0,40}(?:Switch|CA|Router|RT):?\s{1,40}0x[0-9a-fA-F]{8}")
+_NODE_BEGUN = re.compile(r"^\s{0,40}(?:Switch|CA|Router|RT)(?::\s|\s{1,40}0x[0-9a-fA-F]{8})")
+# what is behind "==>" of a port without a partner
+_NO_PEER = re.compile(r'^\s*(?:\[\s*[0-9]{0,4}\s*\]\s*"" \(\s*\)|"Port not available")\s*$')
+# "1[  ]", '"node1 mlx5_0" ( )', "(Could be 4X )", '0x… "leaf1"': a part of a port, without its "==("
+_PART = re.compile(
+    r'[0-9]\[\s*[0-9]{0,4}\s*\]|"\s{0,4}\(|\bCould be\b|\bGbps\b|\bLinkUp\b|^\s*0x[0-9a-fA-F]{8,16}(?:\s|$)'
+)
 _EXPECTED = 'a port as "5 1[  ] ==( 4X 25.78125 Gbps Active/ ..."'
 
 
@@ -54,11 +60,10 @@ def parse(text: str) -> Parsed:
             continue
         if len(line) <= LONGEST:
             if "==(" in line:
-                if not _is_whole(line) and number < len(lines) and "==(" not in lines[number][:LONGEST]:
-                    port = _port(f"{line} {lines[number][:LONGEST].strip()}", node, number, number + 1 == cut)
-                    taken = number + 1 if port and port.peer else 0
-                if taken != number + 1:
-                    port = _port(line, node, number, number == cut)
+                port = _port(line, node, number, number == cut)
+                if port is None and number < len(lines) and "==(" not in lines[number][:LONGEST]:
+                    port = _broken_port(line, lines[number][:LONGEST], node, number, number + 1 == cut)
+                    taken = 0 if port is None else number + 1
                 if port is not None:
                     ports.append(port)
                     continue
@@ -66,7 +71,7 @@ def parse(text: str) -> Parsed:
                 kind, guid, old, name = found.groups()
                 node = _node(kind, guid or old, name)
                 continue
-            if number != cut and ("==(" in line or "==>" in line or _NODE_BEGUN.match(line)):
+            if number != cut and ("==(" in line or "==>" in line or _NODE_BEGUN.match(line) or _PART.search(line)):
                 notes.note_unread(number, line, _EXPECTED)
                 continue
         notes.foreign(number, line)
@@ -78,9 +83,12 @@ def _node(kind: str, guid: str | None, description: str) -> _Node:
     return _Node(node, device, KINDS.get(kind.lower()), guid_of(guid) if guid else None)
 
 
-def _is_whole(line: str) -> bool:
-    """Return whether the partner is on this line: a mailer may have wrapped it to the next."""
-    return "==>" in line and line.rstrip().endswith((")", 'available"'))
+def _broken_port(line: str, following: str, above: _Node, number: int, cut: bool) -> PortState | None:
+    """Return the port of a line that goes on in the next one; None if a word may be broken, and so a value differ."""
+    betweens = (" ",) if line[-1:].isspace() else ("", " ")
+    joined = (_port(f"{line.rstrip()}{between}{following.strip()}", above, number, cut) for between in betweens)
+    ports = [port for port in joined if port is not None]
+    return ports[0] if ports and all(port == ports[0] for port in ports) else None
 
 
 def _port(line: str, above: _Node, number: int, cut: bool) -> PortState | None:
@@ -92,7 +100,7 @@ def _port(line: str, above: _Node, number: int, cut: bool) -> PortState | None:
         return None
     peer, could = peer_of(remote, cut) or (None, None)
     link = link_of(between, could)
-    if link is None or (peer is None and cut and not remote.rstrip().endswith('"" ( )')):
+    if link is None or (peer is None and not _NO_PEER.match(remote)):
         return None
     guid, description, lid, port = own.groups()
     node, device, kind, node_guid = above

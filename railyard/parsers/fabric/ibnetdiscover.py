@@ -45,6 +45,10 @@ _BEGUN = re.compile(
     r'[SHR?]-[0-9a-f]{12}|^\[[0-9]{1,4}\].{0,80}"|^\s{0,40}(?:Switch|Ca|Rt)\s{1,40}[0-9]{1,4}\s{1,40}"'
     r"|^\s{0,40}(?:CA|SW|RT)\b.{0,40}0x[0-9a-f]{8}"
 )
+# "4xQDR", "10" of FDR10, "0 4xEDR s=4": the last part of a port, which looks whole without it
+_PART = re.compile(
+    r"^\s{0,40}(?:[0-9]{0,6}\s)?(?:lid )?[0-9]{0,6}x?[A-Z]{0,4}[0-9]{0,3}(?:\s?[swv]=[0-9]{1,3}){0,3}\s*$"
+)
 # vendid=0x2c9   |   switchguid=0x...   |   # Topology file: generated on ...   |   Chassis 1 (guid 0x...)
 _OWN = re.compile(
     r"^(?:vendid=|devid=|sysimgguid=|switchguid=|caguid=|rtguid=|#$|# (?:Topology file|Reported max hops|Total MADs"
@@ -102,7 +106,7 @@ def parse(text: str) -> Parsed:
 
 def _note(notes: Notes, number: int, line: str, cut: bool) -> None:
     """Note a line that is not read; it is a failure if it looks like a node or a port."""
-    if len(line) <= LONGEST and not cut and _BEGUN.search(line):
+    if len(line) <= LONGEST and not cut and (_BEGUN.search(line) or (line.strip() and _PART.match(line))):
         notes.note_unread(number, line, f"{_EXPECTED}, and a port below its node")
     else:
         notes.foreign(number, line)

@@ -13,6 +13,10 @@ _PATTERNS = {
         r"==\([^\n]{1,300}==\(|^[ \t]{0,40}(?:Switch|CA|RT)\b[^\n]{1,300}==\("
         r"|==>[^\n]{1,300}\b(?:Switch|CA|RT):? "
     ),
+    "ibnetdiscover": (
+        rf"(?<=[')])[ \t]{{1,40}}(?:CA|SW|RT|\?\?)[ \t]{{1,9}}[0-9]{{1,6}}[ \t]{{1,9}}[0-9]{{1,4}} 0x"
+        rf"|{_WITHIN}\[[0-9]{{1,4}}\](?:\([0-9a-f]{{1,16}}\))?[ \t]{{1,9}}\"[SHR]-"
+    ),
     "ibportstate": _DOTS,
     "ibqueryerrors": rf"{_WITHIN}(?:GUID 0x|(?:Errors|Data Counters) for |Link info:|## )",
     "ibstat": (

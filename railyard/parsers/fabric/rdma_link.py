@@ -25,6 +25,9 @@ _BEGUN = re.compile(
 )
 # what only `rdma link` prints of a port, in case its state is on another line
 _OWN_KEYS = frozenset({"subnet_prefix", "lid", "sm_lid", "lmc", "physical_state", "netdev"})
+# "netdev ib0", "17 sm_lid 3 lmc 0": a part of a port   |   "h0": what may be the end of its last word
+_PART = re.compile(r"^\s{0,40}(?:\S{1,40}\s)?(?:subnet_prefix|sm_lid|lmc|physical_state|netdev|netdev_index)\s")
+_END = re.compile(r"^\s{0,40}[A-Za-z0-9_.-]{1,15}\s*$")
 _CAPABILITIES = re.compile(r"^\s*(?:caps: )?<.*$")
 _EXPECTED = 'a port as "link mlx5_0/1 state ACTIVE ...", or the same as JSON'
 
@@ -50,7 +53,11 @@ def parse(text: str) -> Parsed:
             is_broken = "physical_state" not in said or len(found["rest"].split()) % 2
             if is_broken and number != cut:
                 notes.note_unread(number, line, _EXPECTED)
-        elif number != cut and (_OWN_KEYS & said.keys() or _BEGUN.search(line[:LONGEST])):
+        elif number != cut and (
+            _OWN_KEYS & said.keys() or _BEGUN.search(line[:LONGEST]) or _PART.match(line[:LONGEST])
+        ):
+            notes.note_unread(number, line, _EXPECTED)
+        elif ports and ports[-1].line == number - 1 and _END.match(line):
             notes.note_unread(number, line, _EXPECTED)
         elif not (ports and _CAPABILITIES.match(line[:LONGEST])):
             notes.foreign(number, line)

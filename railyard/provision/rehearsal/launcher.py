@@ -8,25 +8,95 @@ so it imports little.
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from railyard.base.errors import RailyardError, SetupError
+from railyard.base.errors import RailyardError, SetupError, did_you_mean
+from railyard.base.hostlist import expand_names
 from railyard.base.paths import REHEARSAL_VARIABLE, packaged_text
-from railyard.provision.rehearsal.launcher_words import (
-    OPEN_MPI,
-    LauncherWords,
-    of_hostfile,
-    of_slurm,
-    place_ranks,
-    read,
-    variables_of,
-)
 from railyard.provision.rehearsal.machine import Machine, as_range
 
 SCRIPT = "ranks.sh"
+
+
+#: Which launcher a stack brings. Stacks that are not listed bring Hydra's.
+OPEN_MPI, HYDRA, PALS = "Open MPI's mpirun", "Hydra's mpiexec", "PALS's mpiexec"
+
+_LAUNCHERS = {"openmpi": OPEN_MPI, "hpcx": OPEN_MPI, "craympich": PALS}
+
+#: Option without its dashes: what it means, and how many words follow it. An empty meaning: it changes no rank.
+_OPEN_MPI = {
+    **dict.fromkeys(("np", "n", "c"), ("ranks", 1)),
+    **dict.fromkeys(("H", "host"), ("hosts", 1)),
+    **dict.fromkeys(("hostfile", "machinefile", "default-hostfile"), ("hostfile", 1)),
+    **dict.fromkeys(("npernode", "N"), ("per_node", 1)),
+    **dict.fromkeys(("mca", "gmca"), ("mca", 2)),
+    **dict.fromkeys(("prtemca", "pmixmca"), ("", 2)),
+    **dict.fromkeys(("rank-by", "output"), ("", 1)),
+    **dict.fromkeys(("allow-run-as-root", "report-bindings", "display-map", "tag-output", "timestamp-output"), ("", 0)),
+    "x": ("variable", 1),
+    "map-by": ("map", 1),
+    "bind-to": ("bind", 1),
+    "oversubscribe": ("oversubscribe", 0),
+}
+
+_HYDRA = {
+    **dict.fromkeys(("n", "np"), ("ranks", 1)),
+    **dict.fromkeys(("ppn", "perhost"), ("per_node", 1)),
+    **dict.fromkeys(("hosts", "host"), ("hosts", 1)),
+    **dict.fromkeys(("f", "hostfile", "machinefile"), ("hostfile", 1)),
+    **dict.fromkeys(("genv", "env"), ("pair", 2)),
+    **dict.fromkeys(("launcher", "launcher-exec", "bootstrap", "rmk", "iface", "s"), ("", 1)),
+    **dict.fromkeys(("genvall", "envall", "l", "prepend-rank", "print-rank-map", "verbose"), ("", 0)),
+    "bind-to": ("bind", 1),
+    "map-by": ("map", 1),
+}
+
+_PALS = {
+    **dict.fromkeys(("n", "np"), ("ranks", 1)),
+    **dict.fromkeys(("hosts", "hostlist"), ("hosts", 1)),
+    **dict.fromkeys(("ppn", "N"), ("per_node", 1)),
+    **dict.fromkeys(("label", "line-buffer", "envall"), ("", 0)),
+    **dict.fromkeys(("depth", "d"), ("cores", 1)),
+    "hostfile": ("hostfile", 1),
+    "env": ("variable", 1),
+    "cpu-bind": ("bind", 1),
+}
+
+#: Separates the parts of an Open MPI command, each with its own hosts and ranks.
+_BETWEEN = ":"
+
+_OPTIONS: Mapping[str, Mapping[str, tuple[str, int]]] = {OPEN_MPI: _OPEN_MPI, HYDRA: _HYDRA, PALS: _PALS}
+
+_SLOTS = re.compile(r"(?P<count>[0-9]{1,6})(?:\(x(?P<times>[0-9]{1,6})\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class LauncherWords:
+    """What a launcher was given.
+
+    ``hosts`` has (node, slots), slots None if not given; ``command`` is the rest. ``variables`` are set for every rank.
+    ``bind`` is the word as it was given, ``cores`` is the number per rank. ``in_order``: the ranks are in the order of
+    ``hosts``, whatever the job's order is.
+    """
+
+    launcher: str
+    command: tuple[str, ...]
+    ranks: int | None = None
+    per_node: int | None = None
+    hosts: tuple[tuple[str, int | None], ...] = ()
+    hostfile: str = ""
+    bind: str = ""
+    cores: int = 1
+    oversubscribes: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    in_order: bool = False
+
+
+_OF_MVAPICH = {"mvapich2": "MV2", "mvapich": "MVP"}
 
 
 def main(words: Sequence[str]) -> int:
@@ -135,3 +205,149 @@ def _write(lines: Mapping[str, Sequence[str]]) -> Path:
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
+
+
+def launcher_of(stack: str) -> str:
+    """Return whose launcher a stack brings."""
+    return _LAUNCHERS.get(stack, HYDRA)
+
+
+def read(stack: str, words: Sequence[str], environment: Mapping[str, str]) -> LauncherWords:
+    """Return what a stack's launcher reads in its words; ``-x NAME`` alone takes the value of ``environment``.
+
+    Raises RailyardError for an option that it does not know, and if no program is named.
+    """
+    launcher = launcher_of(stack)
+    if launcher == OPEN_MPI and _BETWEEN in words:
+        at = list(words).index(_BETWEEN)
+        return _join_parts(read(stack, words[:at], environment), read(stack, words[at + 1 :], environment))
+    options, rest, said, variables = _OPTIONS[launcher], list(words), dict[str, str](), dict[str, str]()
+    while rest and rest[0].startswith("-"):
+        word, name = rest[0], rest.pop(0).lstrip("-")
+        if name not in options:
+            raise RailyardError(f'{launcher}: unknown option "{word}"; {did_you_mean(name, options)}')
+        meaning, count = options[name]
+        values, rest = rest[:count], rest[count:]
+        if len(values) < count:
+            raise RailyardError(f"{launcher}: the option {word} has no value")
+        if meaning == "variable":
+            variable, equals, value = values[0].partition("=")
+            variables[variable] = value if equals else environment.get(variable, "")
+        elif meaning == "mca":
+            variables[f"OMPI_MCA_{values[0]}"] = values[1]
+        elif meaning == "pair":
+            variables[values[0]] = values[1]
+        elif meaning:
+            said[meaning] = values[0] if values else "yes"
+    if not rest:
+        raise RailyardError(f"{launcher}: found no program to start after its options")
+    ppr = re.fullmatch(r"ppr:([0-9]+):node(?::.*)?", said.get("map", ""))
+    per_node = said.get("per_node") or (ppr[1] if ppr else "")
+    cores = re.search(r"(?i)pe=([0-9]+)", said.get("map", "")) or re.fullmatch(r"core:([0-9]+)", said.get("bind", ""))
+    return LauncherWords(
+        launcher, tuple(rest), _number(launcher, said.get("ranks")), _number(launcher, per_node),
+        tuple(_host(each) for each in expand_names(said.get("hosts", ""))) if "hosts" in said else (),
+        said.get("hostfile", ""), said.get("bind", ""),
+        _number(launcher, cores[1] if cores else said.get("cores")) or 1, "oversubscribe" in said, variables,
+    )  # fmt: skip
+
+
+def _join_parts(first: LauncherWords, rest: LauncherWords) -> LauncherWords:
+    """Return the parts of one command together: ``-H b:1 -np 1 prog : -H a:1 -np 1 prog``."""
+    if first.command != rest.command:
+        raise RailyardError(f"{first.launcher}: found several programs in one command, expected one in a rehearsal")
+    if not first.hosts or not rest.hosts or first.ranks is None or rest.ranks is None:
+        raise RailyardError(f"{first.launcher}: found a part without -H and -np, expected both in each")
+    own = first.ranks // len(first.hosts) or 1
+    others = rest.hosts if rest.in_order else [(name, rest.ranks // len(rest.hosts) or 1) for name, _ in rest.hosts]
+    return replace(
+        rest,
+        ranks=first.ranks + rest.ranks,
+        hosts=(*((name, own) for name, _ in first.hosts), *others),
+        variables={**first.variables, **rest.variables},
+        in_order=True,
+    )
+
+
+def of_hostfile(text: str) -> tuple[tuple[str, int | None], ...]:
+    """Return the nodes of a host file with their slots: ``n1 slots=2``, ``n1:2`` or ``n1``, one node per line."""
+    found = []
+    for line in text.splitlines():
+        words = line.partition("#")[0].split()
+        if words:
+            slots = next((word.partition("=")[2] for word in words[1:] if word.startswith("slots=")), "")
+            found.append(_host(f"{words[0]}:{slots}" if slots else words[0]))
+    return tuple(found)
+
+
+def of_slurm(nodes: str, tasks: str) -> tuple[tuple[str, int | None], ...]:
+    """Return a job's nodes with their slots, from SLURM_JOB_NODELIST and SLURM_TASKS_PER_NODE (``2(x3),1``)."""
+    slots = [
+        int(found["count"])
+        for each in tasks.split(",")
+        if (found := _SLOTS.fullmatch(each))
+        for _ in range(int(found["times"] or 1))
+    ]
+    return tuple((name, slots[at] if at < len(slots) else None) for at, name in enumerate(expand_names(nodes)))
+
+
+def place_ranks(told: LauncherWords, hosts: Sequence[tuple[str, int | None]]) -> list[tuple[str, int]]:
+    """Return the node of each rank and its number there, in the order of the ranks: node by node, as slots allow.
+
+    ``hosts`` are those of the job. Open MPI keeps their order (tests/job/test_probe_job.py asks the real one). Raises
+    RailyardError if Open MPI has too few slots; Hydra starts again at the first node.
+    """
+    named = dict(hosts)
+    asked = [(name, slots if slots is not None else named.get(name)) for name, slots in told.hosts or hosts]
+    unknown = [name for name, _ in asked if name not in named]
+    if told.launcher == OPEN_MPI and not told.in_order and not unknown:
+        order = list(named)
+        asked.sort(key=lambda each: order.index(each[0]))
+    if unknown or not asked:
+        raise RailyardError(f"{told.launcher}: {unknown[0] if unknown else 'no node'} is not one of this job's nodes")
+    room = [(name, told.per_node or slots or 1) for name, slots in asked]
+    total = sum(slots for _, slots in room)
+    ranks = told.ranks or total
+    if ranks > total and told.launcher == OPEN_MPI and not told.oversubscribes:
+        raise RailyardError(
+            f"There are not enough slots available in the system to satisfy the {ranks}\nslots that were requested by "
+            f"the application:\n\n  {told.command[0]}\n"
+        )
+    nodes = [name for _ in range(-(-ranks // total)) for name, slots in room for _ in range(slots)][:ranks]
+    there: dict[str, int] = {}
+    found = []
+    for name in nodes:
+        found.append((name, there.get(name, 0)))
+        there[name] = there.get(name, 0) + 1
+    return found
+
+
+def variables_of(stack: str, rank: int, ranks: int, local: int, locals_: int) -> dict[str, str]:
+    """Return the variables that a stack's launcher sets for one rank: its number of all, and its number on its node."""
+    launcher = launcher_of(stack)
+    if launcher == OPEN_MPI:
+        own = "OMPI_COMM_WORLD"
+        found = {f"{own}_RANK": rank, f"{own}_SIZE": ranks, f"{own}_LOCAL_RANK": local, f"{own}_LOCAL_SIZE": locals_}
+        found |= {f"{own}_NODE_RANK": local, "PMIX_RANK": rank}
+    elif launcher == PALS:
+        found = {"PALS_RANKID": rank, "PALS_LOCAL_RANKID": local, "PMI_RANK": rank, "PMI_SIZE": ranks}
+        found |= {"PMI_LOCAL_RANK": local, "PMI_LOCAL_SIZE": locals_}
+    else:
+        found = {"PMI_RANK": rank, "PMI_SIZE": ranks, "MPI_LOCALRANKID": local, "MPI_LOCALNRANKS": locals_}
+        if stack in _OF_MVAPICH:
+            own = _OF_MVAPICH[stack]
+            found |= {f"{own}_COMM_WORLD_RANK": rank, f"{own}_COMM_WORLD_LOCAL_RANK": local}
+    return {name: str(value) for name, value in found.items()}
+
+
+def _host(text: str) -> tuple[str, int | None]:
+    name, _, slots = text.partition(":")
+    return name, int(slots) if slots.isdigit() else None
+
+
+def _number(launcher: str, text: str | None) -> int | None:
+    if not text:
+        return None
+    if not text.isdigit() or int(text) < 1:
+        raise RailyardError(f'{launcher}: found "{text}", expected a whole number of at least 1')
+    return int(text)

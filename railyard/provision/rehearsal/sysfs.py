@@ -7,8 +7,11 @@ stand-ins move. Source of names and forms: Linux Documentation/ABI/stable/sysfs-
 testing/sysfs-class-net, testing/sysfs-bus-pci.
 """
 
+import io
+import posixpath
+import tarfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.base.errors import SetupError
@@ -17,7 +20,6 @@ from railyard.hardware.ib_speeds import LANES, rate_gbit_s, speed_of_lane
 from railyard.hardware.links import SLOTS, Link
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.machine import Machine
-from railyard.provision.rehearsal.tree import Tree
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.systems.model import Fabric, Rail, System
 
@@ -41,6 +43,33 @@ _STATISTICS = ("tx_bytes", "rx_bytes", "tx_packets", "rx_packets", "multicast", 
 _PACKETS = ("port_xmit_packets", "port_rcv_packets")
 # Bus numbers of cards: this many below each host bridge, and a new domain when they are used up.
 _FIRST_BUS, _BUS_STEP, _CARDS_A_DOMAIN = 0x10, 4, 56
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """Files by path below /sys, each with its text, and links with their target path (also below /sys)."""
+
+    files: dict[str, str] = field(default_factory=dict)
+    links: dict[str, str] = field(default_factory=dict)
+
+    def put(self, folder: str, values: Mapping[str, str | int]) -> None:
+        """Add files to a folder."""
+        self.files.update({f"{folder}/{name}": str(value) for name, value in values.items()})
+
+    def link(self, path: str, target: str) -> None:
+        """Add a link."""
+        self.links[path] = target
+
+    def archive(self) -> bytes:
+        """Return all of it as a tar archive. Like the kernel's, files end with a newline, except empty ones."""
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w") as archive:
+            for path, text in self.files.items():
+                data = f"{text}\n".encode() if text else b""
+                archive.addfile(_entry(path, 0o644, size=len(data)), io.BytesIO(data))
+            for path, target in self.links.items():
+                archive.addfile(_entry(path, 0o777, linkname=posixpath.relpath(target, posixpath.dirname(path))))
+        return out.getvalue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,3 +339,10 @@ def _first_counters(driver: Driver | None) -> dict[str, int]:
     traffic = [*driver.tx.split("+"), *driver.rx.split("+")]
     quiet = [*driver.errors, *driver.signals, *(_PACKETS if "port_xmit_data" in traffic else ())]
     return dict.fromkeys(traffic, FIRST) | dict.fromkeys(quiet, 0)
+
+
+def _entry(path: str, mode: int, size: int = 0, linkname: str = "") -> tarfile.TarInfo:
+    entry = tarfile.TarInfo(path)
+    entry.mode, entry.size, entry.linkname = mode, size, linkname
+    entry.type = tarfile.SYMTYPE if linkname else tarfile.REGTYPE
+    return entry

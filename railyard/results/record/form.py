@@ -6,7 +6,8 @@
 #      verdict.remarks (before, they were part of the sentence), attempts, starved, the state disturbed, rehearsal,
 #      a curve's deficit, rehearsed_output, conditions, path_proof.alike, hardware.varied, pairs.leaves, pairs.rows,
 #      pairs.summary (then pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's
-#      part, nodes, confidence and brief, and its kinds gpu, leaf and up-link, verdict.headline, verdict.measured.
+#      part, nodes, confidence, brief and evidence, and its kinds gpu, leaf and up-link, verdict.headline,
+#      verdict.measured.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -47,6 +48,21 @@ class RuleRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Evidence:
+    """One value that speaks for or against a suspect: the best one over ``rail`` alone between these nodes.
+
+    ``value`` is in ``unit``; None: the probes gave no result. ``is_control``: the suspect takes no part in it.
+    """
+
+    nodes: tuple[str, ...]
+    rail: str
+    value: float | None
+    unit: str
+    is_control: bool = False
+    extra: Extra = field(default_factory=dict, kw_only=True, hash=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Suspect:
     """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``.
 
@@ -54,6 +70,7 @@ class Suspect:
     ``part`` is the name of a GPU (or of its path) of ``node``, of a leaf switch, or of an up-link. ``nodes`` are all
     nodes of a leaf, or, for an up-link, all nodes of its leaves. ``confidence`` is None if the verdict has no word for
     it. ``brief`` is the reason in a few words that follow the name: ``is slow: at best 5.16 MB/s, elsewhere 15.4``.
+    ``evidence`` are the values of the reason, the suspect's own first; none if the reason has other facts.
     """
 
     kind: SuspectKind
@@ -64,6 +81,7 @@ class Suspect:
     nodes: tuple[str, ...] = ()
     confidence: Confidence | None = None
     brief: str = field(default="", compare=False)  # only other words for the reason
+    evidence: tuple[Evidence, ...] = field(default=(), compare=False)  # the same facts as the reason
     extra: Extra = field(default_factory=dict, kw_only=True, hash=False)
 
 

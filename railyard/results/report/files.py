@@ -1,7 +1,8 @@
 """The reports of a run folder: reads what they need, and writes each report completely or not at all."""
 
 import json
-from collections.abc import Mapping, Sequence
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -9,9 +10,8 @@ from railyard.base.errors import InputError, SetupError
 from railyard.base.json_codec import encode
 from railyard.base.whole_file import write_whole
 from railyard.results.csv import csv_text
-from railyard.results.record.file import read_records
-from railyard.results.record.form import FORMAT, Record
-from railyard.results.report.earlier_runs import earlier_medians
+from railyard.results.record.file import FILE_NAME, read_records
+from railyard.results.record.form import FORMAT, CurveRecord, Record
 from railyard.results.report.history import are_repeats, histories
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
@@ -20,6 +20,7 @@ from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.report.matrix import matrices, read_cells
 from railyard.results.report.over_time import OverTime
 from railyard.results.report.summary import counts, judge_overall
+from railyard.results.report.svg import EarlierMedian
 from railyard.results.report.terminal import text_report
 from railyard.results.run_files import (
     COSTS_FILE_NAME,
@@ -31,10 +32,18 @@ from railyard.results.run_files import (
     written_beside,
 )
 from railyard.results.store.finals import final
+from railyard.results.store.query import load
 from railyard.site.matrix import Cell
 
 PROBLEMS_FILE_NAME = "problems.json"
 FORMATS = ("terminal", "html", "md", "junit", "json", "csv")
+
+
+#: So many of the newest earlier runs are read: enough for a median, few enough for a report within a second.
+MOST_RUNS = 10
+
+#: System, case and metric of a curve.
+Key = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,3 +242,38 @@ def _cost_json(cost: CostRecord) -> Mapping[str, object]:
     """Return a row of costs with the figures that the tables print: MB/s for 1000, us times thousands."""
     per = {"bandwidth_mb_s_per_1000": cost.bandwidth_per_price, "latency_us_x_1000": cost.latency_price}
     return {**encode(cost), **per}
+
+
+def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, EarlierMedian]:
+    """Return the median of each curve in the records of ``folder``, over the runs before it.
+
+    Those runs are the folders beside it whose names, which begin with the time, sort before its own. Only tests that
+    passed (report-only ones too) and measured over the same sizes count; a replay or a rehearsal has no earlier runs.
+    What cannot be read is ignored: it is not part of this run.
+    """
+    wanted = {
+        (record.system, record.case, curve.metric): curve
+        for record in records
+        if record.no_measurement is None
+        for curve in record.curves
+    }
+    found: dict[Key, list[tuple[float, ...]]] = {}
+    runs = [run for run in sorted(folder.resolve().parent.glob("*")) if run.name < folder.resolve().name]
+    for run in [run for run in runs if (run / FILE_NAME).is_file()][-MOST_RUNS:]:
+        for key, curve in _healthy(run, wanted):
+            if (curve.sizes, curve.unit) == (wanted[key].sizes, wanted[key].unit):
+                found.setdefault(key, []).append(curve.values)
+    return {
+        key: EarlierMedian(tuple(statistics.median(column) for column in zip(*repeats, strict=True)), len(repeats))
+        for key, repeats in found.items()
+    }
+
+
+def _healthy(run: Path, wanted: Mapping[Key, CurveRecord]) -> Iterator[tuple[Key, CurveRecord]]:
+    """Yield the curves of the wanted tests that passed in a stored run."""
+    for record in load(run, str(run)).records:
+        if record.no_measurement is None and record.state in ("pass", "report-only"):
+            for curve in record.curves:
+                key = (record.system, record.case, curve.metric)
+                if key in wanted:
+                    yield key, curve

@@ -34,12 +34,14 @@ from railyard.results.report.summary import (
     Row,
     by_reason,
     counts,
+    evidence_rows,
     judge_overall,
     most_uneven,
     names_policies,
     not_measured,
     rehearsals,
     row,
+    suspect_part,
     suspect_words,
 )
 from railyard.results.report.svg import EarlierMedian, Grids, bars, computed_words, svg
@@ -206,7 +208,7 @@ def _template() -> Any:
     environment.filters |= {"named_policy": named_policy, "computed_words": computed_words}
     environment.filters |= {"headings": _headings, "node_names": node_names, "by_source": _by_source}
     environment.filters |= {"ranges": fold_names, "headline": headline, "finding": describe_finding}
-    environment.filters |= {"without_names": without_names}
+    environment.filters |= {"without_names": without_names, "evidence_rows": evidence_rows, "part": suspect_part}
     environment.tests |= {"single": lambda found: len(found) == 1}
     return environment.from_string(packaged_text("results/report/report.html.j2"))
 

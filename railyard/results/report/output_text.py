@@ -19,7 +19,6 @@ from railyard.parsers.unread_rows import unread_rows
 from railyard.results.report.hardware_text import hardware_parts, hardware_remarks
 from railyard.results.report.nccl_text import nccl_lines
 from railyard.results.report.text import number
-from railyard.results.report.text_plot import plot
 
 _MOST_ROWS = 40
 _MOST_FAILURES = 20
@@ -42,6 +41,13 @@ _FIGURES: Mapping[str, str] = MappingProxyType(
 )
 #: Columns to plot over the size (else over the row's number) if metrics.py does not know the benchmark.
 _PLOTTED = ("bandwidth", "busbw", "latency", "avg", "time", "time_avg", "time_typical", "overall")
+
+
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+
+_EIGHTHS = len(_BLOCKS) - 1
+
+_WIDEST_BAR = 2
 
 
 def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) -> str:
@@ -282,3 +288,46 @@ def _list_remarks(what: str, remarks: Sequence[Remark], most: int, width: int) -
     ]
     lines += [f"  … {len(remarks) - most:,} more: --json prints them"] if len(remarks) > most else []
     return ["\n".join(lines)]
+
+
+def plot(
+    values: Sequence[float], ends: tuple[str, str], *, width: int = 60, height: int = 6, logarithmic: bool = False
+) -> list[str]:
+    """Return ``height`` lines of bars, one bar per value, and a line below with the two ``ends`` of the axis.
+
+    ``width`` is in columns, with the labels of the vertical axis. If there are more values than fit, each bar is the
+    largest of its neighbours. The axis begins at 0, a logarithmic one at the smallest value above 0; a value below it
+    has no bar.
+    """
+    low = min((value for value in values if value > 0), default=0.0) if logarithmic else 0.0
+    labels = (number(max(values)), number(low))
+    gutter = max(map(len, labels))
+    room = max(8, width - gutter - 2)
+    kept = _thin_values(values, room)
+    bar = max(1, min(_WIDEST_BAR, room // len(kept)))
+    eighths = [_share(value, low, max(values), logarithmic) * height * _EIGHTHS for value in kept]
+    lines = []
+    for row in range(height - 1, -1, -1):
+        label = labels[0] if row == height - 1 else labels[1] if row == 0 else ""
+        blocks = (_BLOCKS[max(0, min(_EIGHTHS, round(each) - row * _EIGHTHS))] * bar for each in eighths)
+        lines.append(f"{label:>{gutter}} {'┤' if label else '│'}{''.join(blocks)}".rstrip())
+    first, last = ends
+    lines.append(f"{'':{gutter + 2}}{first}{last.rjust(max(1 + len(last), bar * len(kept) - len(first)))}")
+    return lines
+
+
+def _thin_values(values: Sequence[float], most: int) -> list[float]:
+    """Return the values, or at most ``most`` of them: the largest of each group of neighbours."""
+    each = math.ceil(len(values) / most)
+    return [max(values[at : at + each]) for at in range(0, len(values), each)]
+
+
+def _share(value: float, low: float, high: float, logarithmic: bool) -> float:
+    """Return which share of the height a value takes; at least one eighth of a line for a value on the axis."""
+    if value < low or high <= 0:
+        return 0.0
+    if not logarithmic:
+        return value / high
+    decades = math.log10(high / low)
+    least = 0.02
+    return least + (1 - least) * (math.log10(value / low) / decades if decades > 0 else 1.0)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.base.wording import count_of
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.figure import Figure
 from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
@@ -23,6 +23,8 @@ from railyard.stacks.model import SINGLE
 
 # The split names a device that was not intended to carry traffic from this share on; less is from launch and clocks.
 _SHOWN_SHARE = 0.01
+#: Rows of a suspect's small table.
+_MOST_EVIDENCE = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +173,32 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
 def suspect_words(suspect: Suspect) -> str:
     """Return a suspect in words: ``rail hsn1 of vn2: it moved 4.9 MB/s``; with how sure the verdict is."""
     return f"{suspect_part(suspect)}: {one_line(suspect.reason)}"
+
+
+def evidence_rows(suspect: Suspect) -> tuple[str, list[tuple[str, str, str]]]:
+    """Return the title and the rows of a suspect's small table: nodes, value, and ``control`` or nothing.
+
+    Over several rails the title names none, and each row its own.
+    """
+    rails = list(dict.fromkeys(one.rail for one in suspect.evidence))
+    alone = f"{rails[0]} alone" if len(rails) == 1 else "single rails"
+    rows = []
+    for one in suspect.evidence[:_MOST_EVIDENCE]:
+        value = "no result" if one.value is None else f"{number(one.value)} {one.unit}"
+        over = "" if len(rails) == 1 else f" over {one.rail}"
+        rows.append((one_line(f"{listing(list(one.nodes))}{over}"), one_line(value), "control" * one.is_control))
+    return one_line(f"{alone}, the best value between two nodes"), rows
+
+
+def evidence_lines(suspect: Suspect) -> list[str]:
+    """Return that table as lines of text with a title; none without evidence."""
+    if not suspect.evidence:
+        return []
+    title, rows = evidence_rows(suspect)
+    wide = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    lines = [f"  {name:<{wide[0]}}  {value:>{wide[1]}}  {role}".rstrip() for name, value, role in rows]
+    more = len(suspect.evidence) - len(rows)
+    return [f"evidence: {title}", *lines, *([f"  and {more} more in the record"] if more else [])]
 
 
 def suspect_part(suspect: Suspect) -> str:

@@ -9,7 +9,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
 from railyard.base.wording import count_of, earlier_attempts
 from railyard.results.conditions import HEADING, sentences
-from railyard.results.record.form import Record, State
+from railyard.results.record.form import Record, State, Suspect
 from railyard.results.record.headline import describe_finding, headline
 from railyard.results.report.causes import blame_lines, commands
 from railyard.results.report.matrix import cell_words
@@ -17,6 +17,7 @@ from railyard.results.report.relations_text import cost_lines, relation_lines
 from railyard.results.report.summary import (
     by_reason,
     count_line,
+    evidence_lines,
     judge_overall,
     names_policies,
     rehearsals,
@@ -133,14 +134,32 @@ def _failure(record: Record, why: bool) -> list[str]:
     verdict = record.verdict
     first = headline(verdict)
     lines = [first, *filter(None, [describe_finding(first, verdict.sentence, verdict.measured)])]
-    reasons = [(suspect_part(one), one_line(one.reason)) for one in verdict.suspects]
-    lines += [f"suspect: {part}: {without_names(reason)}" for part, reason in reasons if reason not in first]
-    said = {first.lower(), *(reason.lower() for _, reason in reasons)}
-    others = [without_names(also) for also in map(one_line, verdict.remarks) if also.lower() not in said]
-    lines += [f"also: {also}" for also in others if also.lower() not in said]
+    lines += [line for one in verdict.suspects for line in _suspect(one, first)]
+    reasons = [one_line(one.reason) for one in verdict.suspects]
+    others = [without_names(_drop_reasons(one_line(remark), reasons)) for remark in verdict.remarks]
+    lines += [f"also: {also}" for also in others if also and also.lower() != first.lower()]
     lines += [f"look at: {one_line(verdict.next)}"] if verdict.next else []
     lines += [f"type next: {command}" for command in commands(record)[:1]]
     return [*lines, *([f"why: {_rule(record)}: {one_line(verdict.text)}"] if why else [])]
+
+
+def _drop_reasons(remark: str, reasons: Sequence[str]) -> str:
+    """Return a remark without the suspects' reasons, which are shown above it."""
+    for reason in reasons:
+        remark = remark.replace(f"; {reason}", "").replace(f"{reason}; ", "")
+    return "" if remark.lower() in map(str.lower, reasons) else remark
+
+
+def _suspect(suspect: Suspect, first: str) -> list[str]:
+    """Return the lines about a suspect: a small table of what was measured, or else its reason.
+
+    The headline ``first`` is not said again.
+    """
+    part, reason = suspect_part(suspect), one_line(suspect.reason)
+    if not suspect.evidence:
+        return [] if reason in first else [f"suspect: {part}: {without_names(reason)}"]
+    named = [] if part.lower() in first.lower() else [f"suspect: {part}"]
+    return [*named, *evidence_lines(suspect)]
 
 
 def _rule(record: Record) -> str:

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.base import InterconnectCheck
 
 
-def needs(checks: Path) -> tuple[Need, ...]:
-    """Return what each check below a folder asks of a cell, in the order of file and class.
+def needs(*places: Path) -> tuple[Need, ...]:
+    """Return what each check of these files and folders asks of a cell, in the order of place, file and class.
 
-    Check files are imported: only this module and ReFrame do so. Raises RailyardError, which names a file that cannot
-    be imported.
+    Check files are imported: only this module and ReFrame do so. Raises RailyardError, which names a place that is not
+    there, and a file that cannot be imported.
     """
-    return _needs(tuple(_classes(checks)))
+    return needs_of(tuple(cls for place in places for cls in _classes(place)))
 
 
 @lru_cache(maxsize=2)
-def _needs(classes: tuple[type["InterconnectCheck"], ...]) -> tuple[Need, ...]:
+def needs_of(classes: tuple[type["InterconnectCheck"], ...]) -> tuple[Need, ...]:
     """Return what these classes ask of a cell."""
     return tuple({need.check: need for cls in classes for need in _needs_of(cls)}.values())
 
@@ -43,25 +43,32 @@ def names(checks: Path) -> set[str]:
 
 
 def _classes(checks: Path) -> Iterator[type["InterconnectCheck"]]:
-    """Yield the class of each check below a folder, in the order of file and class."""
+    """Yield the class of each check of a file, or below a folder, in the order of file and class."""
     from railyard.rfm.checks.base import InterconnectCheck  # ReFrame takes 0.2 s to import
 
     yield from (cls for cls in _tests(checks) if issubclass(cls, InterconnectCheck))
 
 
 def _tests(checks: Path) -> tuple[type, ...]:
-    """Return the class of each ReFrame test below a folder, in the order of file and class."""
-    states = ((file, file.stat()) for file in sorted(checks.rglob("*.py")))
+    """Return the class of each ReFrame test of a file, or below a folder, in the order of file and class."""
+    if not checks.exists():
+        raise RailyardError(f"-c {checks}: found no such file or folder, expected checks")
+    files = [checks] if checks.is_file() else sorted(checks.rglob("*.py"))
+    states = ((file, file.stat()) for file in files)
     return _import_classes(checks, tuple((file, state.st_mtime_ns, state.st_size) for file, state in states))
 
 
 # A command asks for names, tags and needs in turn; to import all checks each time would take half a second.
 @lru_cache(maxsize=2)
 def _import_classes(checks: Path, files: tuple[tuple[Path, int, int], ...]) -> tuple[type, ...]:
-    """Return the classes of these files of a folder, each given with its time of change in ns and its size in bytes."""
+    """Return the classes of these files, each given with its time of change in ns and its size in bytes.
+
+    ``checks`` is the folder that they are below, or the one file itself.
+    """
     found: list[type] = []
+    folder = checks.parent if checks.is_file() else checks
     for file, _, _ in files:
-        name = f"railyard_site_checks.{'.'.join(file.relative_to(checks).with_suffix('').parts)}"
+        name = f"railyard_site_checks.{'.'.join(file.relative_to(folder).with_suffix('').parts)}"
         spec = importlib.util.spec_from_file_location(name, file)
         if spec is None or spec.loader is None:
             raise RailyardError(f"{file}: found a file that Python cannot import, expected a check")

@@ -101,7 +101,8 @@ class Plan:
             test=replace(self.test, policy=launch.settings.policy_name),
             site=self.site,
             launch=launch,
-            ranks_per_node=check.ranks_per_node,
+            # A single host has all ranks of a run between nodes.
+            ranks_per_node=self.ranks.per_node,
             window=check.window,
             repetitions=check.fixed_repetitions,
             passes=check.passes,

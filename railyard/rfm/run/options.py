@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import NoReturn
 
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.paths import CHECKS, part
 from railyard.base.wording import count_of, listing
 from railyard.rfm.checks.numbers import SET_BY_CHECKS
 from railyard.site.matrix import Need
@@ -75,6 +77,11 @@ class Words(argparse.Namespace):
     def chooses(self) -> bool:
         """Whether the user chooses tests by what they are, and so wants exactly those."""
         return bool(self.name or self.tag or self.filter_expr or self.failed or self.restore_session is not None)
+
+
+def check_places(words: Words, home: Path) -> tuple[Path, ...]:
+    """Return the files and folders of checks that `-c` gives; without it the site's checks, or those of Railyard."""
+    return tuple(map(Path, words.checkpath)) or (part(home, CHECKS),)
 
 
 class _Refusal(Exception):

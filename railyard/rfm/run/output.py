@@ -34,6 +34,10 @@ _SETTLED = ("pass", "skip", "xfail", "xpass", "fail_deps")
 #: reason for the tests that would have followed.
 STOPPED = re.compile(r"^(?:\S+: )?(?P<why>run session stopped: .+)$", re.MULTILINE)
 
+#: "ERROR: run session stopped: reframe error: nothing was selected: no check of own fits", and below it a line for each
+#: check with what drops it (``railyard.rfm.empty_runs``).
+DROPPED = re.compile(r"(?P<heading>nothing was selected: .*)\n(?P<lines>(?:  \S.*\n)+)")
+
 #: A variable or parameter that a test class does not have; other classes may have it.
 UNSET = re.compile(r"test '(?P<cls>[^']+)': the following variables were not set: (?P<names>[^\n]+)")
 IGNORED = re.compile(r"'(?P<name>[^']+)' is neither a variable nor a parameter of test '(?P<test>[^']+)'")
@@ -68,6 +72,18 @@ def listed_cases(text: str) -> tuple[TestId, ...]:
     if int(count["count"]) != read:
         raise RailyardError(f"ReFrame listed {count['count']} cases, but {read} could be read from its listing")
     return chosen
+
+
+def lists_nothing(text: str) -> bool:
+    """Return whether a `reframe -lC` output is a whole listing, of no case."""
+    count = CONCRETIZED.search(ANSI.sub("", text))
+    return count is not None and int(count["count"]) == 0
+
+
+def drop_lines(text: str) -> tuple[str, ...]:
+    """Return what a `reframe -lC` output says of each check that it dropped, below a heading; empty if nothing."""
+    found = DROPPED.search(ANSI.sub("", text))
+    return () if found is None else (found["heading"], *found["lines"].splitlines())
 
 
 def _parse_cases(plain: str) -> tuple[tuple[TestId, ...], tuple[TestId, ...]]:

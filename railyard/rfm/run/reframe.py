@@ -109,7 +109,7 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
     """
     done = subprocess.run([*command, "-lC"], env=env, capture_output=True, text=True, check=False)
     text = done.stdout + done.stderr
-    if done.returncode != 0:
+    if done.returncode != 0 and not output.lists_nothing(text):
         raise RailyardError(_refusal(text))
     cases = output.listed_cases(text)
     problems = warnings.warnings(text)
@@ -121,9 +121,8 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
     if unknown:
         raise RailyardError("\n".join((*unknown, *problems)))
     if not cases:
-        raise RailyardError(
-            "\n".join((*unmatched_options.nothing_selected(words, _system_of(command), checks), *problems))
-        )
+        why = output.drop_lines(text) or unmatched_options.nothing_selected(words, _system_of(command), checks)
+        raise RailyardError("\n".join((*why, *problems)))
     return cases, problems
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
-from railyard.base.paths import CHECKS, HOME_VARIABLE, part, runs_folder
+from railyard.base.paths import HOME_VARIABLE, runs_folder
 from railyard.base.terminal import colour, fold_words, line_width, width
 from railyard.base.wording import count_of
 from railyard.job.slurm import note_nodes
@@ -34,6 +34,7 @@ from railyard.rfm.run.dry_run import dry_run, without_actions
 from railyard.rfm.run.options import (
     LEFT_OUT,
     as_told,
+    check_places,
     everyday_words,
     leaves_out_extended,
     read,
@@ -192,7 +193,8 @@ class Session:
         """Return what the site's checks ask for, with the numbers that `-S` gives them."""
         from railyard.rfm.checks.catalogue import needs
 
-        return as_told(read(self.options.reframe), needs(part(self.home, CHECKS)))
+        words = read(self.options.reframe)
+        return as_told(words, needs(*check_places(words, self.home)))
 
     def _measure(
         self,
@@ -331,7 +333,7 @@ def _refuse_numbers(home: Path, options: SessionOptions, system: System, promise
     stated = any(each.nodes or each.ranks_per_node for each in system.measure.benchmarks.values())
     if not words.setvar and not stated:  # importing all checks takes a moment
         return
-    known = needs(part(home, CHECKS))
+    known = needs(*check_places(words, home))
     refuse_untaken(words, promised, known)
     for sentence in find_untaken(system, known):
         raise RailyardError(f"systems/{system.system}.yaml: {sentence}")

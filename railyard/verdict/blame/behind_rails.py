@@ -66,7 +66,8 @@ def shared_part(alone: Findings, together: Findings, rails: Sequence[str]) -> Fi
     for one in slow:
         reason = f"each of {both} is good alone, but both at once are not: {one.reason}"
         reason = reason if len(rails) == 2 else reason.replace("both at once", "all at once")
-        named.append(Suspect("node", f"{reason}; what they share on {one.node} is at fault", one.node))
+        reason = f"{reason}; what they share on {one.node} is at fault"
+        named.append(Suspect("node", reason, one.node, evidence=one.evidence))
     nodes = listing([str(one.node) for one in slow])
     look = f"what {both} share on {nodes}: the slot, the card, and the switch port or up-link behind both"
     return Findings(tuple(named), "; ".join(one.reason for one in named), probes, fault="fabric", look_at=look)

@@ -11,6 +11,7 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeVar
 
 from railyard.base.bounds import (
@@ -26,7 +27,7 @@ from railyard.base.bounds import (
     PROBE_WITNESSES,
 )
 from railyard.base.wording import count_of, listing, message_size, number, percent
-from railyard.results.record.form import Suspect
+from railyard.results.record.form import Evidence, Suspect
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, at_fault
 
 #: In units of the spread of the six best values.
@@ -197,6 +198,21 @@ class _Rail:
             return f"{number(self.size_bytes / value_mb_s)} us for {message_size(self.size_bytes)}"
         return format_rate(value_mb_s)
 
+    def evidence(self, own: Collection[_Pair], controls: Collection[_Pair] = ()) -> tuple[Evidence, ...]:
+        """Return the best value of each of a suspect's own pairs, then those of its controls."""
+        return tuple(
+            Evidence(pair, self.name, *self._figure(self.pairs[frozenset(pair)]), is_control)
+            for is_control, pairs in ((False, own), (True, controls))
+            for pair in sorted(tuple(sorted(each)) for each in pairs)
+        )
+
+    def _figure(self, value_mb_s: float) -> tuple[float | None, str]:
+        """Return a value in the unit in which it is shown, and that unit; None for no result."""
+        unit = "MB/s" if self.size_bytes is None else "us"
+        if not value_mb_s:
+            return None, unit
+        return value_mb_s if self.size_bytes is None else self.size_bytes / value_mb_s, unit
+
     @property
     def least(self) -> float:
         """The lowest of the good pairs' best values in MB/s, 0 if no pair is good."""
@@ -279,17 +295,19 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
     if margin is None:
         return []
     partners = {partner: rail.pairs[pair] for pair in touching for partner in pair - {node}}
+    evidence = rail.evidence(touching, rail.good)
     control = f"the same {_rails(rail)} {_at_least(rail)} in the same seconds"
     if not any(partners.values()):
         reason = f"{rail.name} of {node} gives no result with any partner: {_none_of(rail.probes, touching)} with "
         brief = f"gives no result with any of {count_of(len(partners), 'partner')}; {_good_words(rail)}"
-        return [Suspect("rail", f"{reason}{listing(list(partners))}; {control}", node, rail.name, brief=brief)]
+        reason = f"{reason}{listing(list(partners))}; {control}"
+        return [Suspect("rail", reason, node, rail.name, brief=brief, evidence=evidence)]
     values = listing([f"{rail.format_value(value)} with {partner}" for partner, value in partners.items()])
     control = f"{control} ({_margin(rail, margin)})"
     reason = f"{rail.name} of {node} {rail.is_slow} with every partner: at best {values}; {control}"
     best = rail.format_value(max(partners.values()))
     brief = f"{rail.is_slow}: at best {best} with {count_of(len(partners), 'partner')}; {_good_words(rail)}"
-    return [Suspect("rail", reason, node, rail.name, brief=brief)]
+    return [Suspect("rail", reason, node, rail.name, brief=brief, evidence=evidence)]
 
 
 def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | None:
@@ -305,7 +323,9 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     reason += f"{f' ({_margin(rail, margin)})' if rail.pairs[pair] else ''}: the path between them"
     if pair <= set(run_nodes):
         brief = f"{does}; {_good_words(rail)}"
-        return _Ruling(rail.name, (Suspect("pair", reason, None, rail.name, brief=brief),), reason, True)
+        evidence = rail.evidence([pair], rail.good)
+        suspect = Suspect("pair", reason, None, rail.name, brief=brief, evidence=evidence)
+        return _Ruling(rail.name, (suspect,), reason, True)
     return _Ruling(rail.name, (), f"{reason}, which this run did not use: nobody is blamed for that", True)
 
 
@@ -350,7 +370,9 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     control = listing([f"{each.name} {_at_least(each)}" for each in sound])
     reason = f"{seen}{f'; {control} in the same seconds' if sound else ''}: its switch or its whole network"
     brief = f"{does} between all {len(rail.pairs)} pairs measured: {at_best}"
-    return _Ruling(rail.name, (Suspect("switch", reason, None, rail.name, brief=brief),), reason, True)
+    evidence = tuple(chain(rail.evidence(rail.pairs), *(other.evidence((), other.pairs) for other in sound)))
+    suspect = Suspect("switch", reason, None, rail.name, brief=brief, evidence=evidence)
+    return _Ruling(rail.name, (suspect,), reason, True)
 
 
 def _undecided_sentence(rail: _Rail, pairs: Sequence[_Pair]) -> str:

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from railyard.base.bounds import RESENT_SHARE
 from railyard.base.wording import listing, percent
-from railyard.results.record.form import FaultClass, Suspect
+from railyard.results.record.form import Evidence, FaultClass, Suspect
 from railyard.verdict.path.ports import sends_again
 
 
@@ -63,6 +63,12 @@ class LossProbe:
     def share_text(self) -> str:
         """``1.0 %``."""
         return percent(self.resent / self.sent)
+
+    @property
+    def evidence(self) -> Evidence:
+        """The share of segments sent again, in per cent."""
+        nodes = tuple(sorted((self.node_a, self.node_b)))
+        return Evidence(nodes, self.rail, 100 * self.resent / self.sent, "% sent again", not self.is_bad)
 
     @property
     def measured_text(self) -> str:
@@ -149,22 +155,27 @@ def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tu
     pairs = [frozenset((probe.node_a, probe.node_b)) for probe in bad]
     nodes = at_fault(pairs, good)
     if nodes:
+        brief = f"loses packets with every partner: {most}"
         blamed = [
-            Suspect(
-                "rail", _rail_reason(node, rail, bad), node, rail, brief=f"loses packets with every partner: {most}"
-            )
+            Suspect("rail", _rail_reason(node, rail, bad), node, rail, brief=brief, evidence=_evidence(probes, node))
             for node in nodes
         ]
         return blamed, "; ".join(suspect.reason for suspect in blamed)
     if not good and len(probes) >= 3:
         reason = f"{rail} loses packets between all pairs measured ({measured}): its switch or its whole network"
-        return [Suspect("switch", reason, None, rail)], reason
+        return [Suspect("switch", reason, None, rail, evidence=_evidence(probes))], reason
     if len(set(pairs)) == 1 and pairs[0] <= frozenset[str]().union(*good):
         reason = f"{rail} loses packets only between one pair ({measured}): the path between them"
         if pairs[0] <= set(run_nodes):
-            return [Suspect("pair", reason, None, rail)], reason
+            return [Suspect("pair", reason, None, rail, evidence=_evidence(probes))], reason
         return [], f"{reason}, which this run did not use: nobody is blamed for that"
     return [], f"{rail} loses packets ({measured}), but too few good partners were measured to blame a node"
+
+
+def _evidence(probes: Sequence[LossProbe], node: str = "") -> tuple[Evidence, ...]:
+    """Return what was measured, the losses first: of all pairs, or without the losses of other nodes."""
+    shown = [probe for probe in probes if not probe.is_bad or not node or node in (probe.node_a, probe.node_b)]
+    return tuple(probe.evidence for probe in sorted(shown, key=lambda probe: not probe.is_bad))
 
 
 def _rail_reason(node: str, rail: str, bad: list[LossProbe]) -> str:

@@ -46,8 +46,9 @@ def printed_rows(case: "Case", tables: Sequence[Table]) -> tuple[PrintedRow, ...
     """Return the rows of an output in their order, with warm-ups; none if bytes or rates do not follow from it.
 
     Bytes over the rate are the time: a ping-pong's rate is of one message at a time, and a rate of both directions
-    counts the bytes of both. A row whose rate is printed as 0 for lack of digits is left out. A benchmark that checks
-    what it received does so between its timed messages, so its figures say nothing about the whole time.
+    counts the bytes of both, but that of IMB's PingPing only those of one. A row whose rate is printed as 0 for lack of
+    digits is left out. A benchmark that checks what it received does so between its timed messages, so its figures say
+    nothing about the whole time.
     """
     benchmark = find(case.benchmark)
     # A tool that prints the best of several trials says nothing about the others, if these may differ by their nature.
@@ -78,12 +79,20 @@ def _rows_of(case: "Case", table: Table) -> list[PrintedRow]:
             return []
         moved = moved_bytes(key, size, made, case.window, pairs_of(table, key)) if isinstance(size, int) else None
         if rate and moved is not None:
-            rows.append(PrintedRow(moved.tx + moved.rx, (moved.tx + moved.rx) / rate / 1e6))
+            both = moved.tx + moved.rx
+            rows.append(PrintedRow(both, both * _counted_share(key) / rate / 1e6))
     return rows
 
 
 def _is_both_ways(key: str) -> bool:
-    return any(each.directions == 2 for each in find(key).metrics)
+    turn = find(key).turn
+    return any(each.directions == 2 for each in find(key).metrics) or (turn is not None and turn.both_ways)
+
+
+def _counted_share(key: str) -> float:
+    """Return which share of the bytes a printed rate counts: half, if two messages pass at once and it counts one."""
+    turn = find(key).turn
+    return turn.counted / (2 * turn.sends) if turn is not None and turn.both_ways else 1.0
 
 
 def readings_of_run(

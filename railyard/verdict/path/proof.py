@@ -5,6 +5,7 @@ reasons are in ``railyard.base.bounds``; what each driver counts is in ``railyar
 known is *not proven*, never a pass.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,6 @@ from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.both_ends import crossed_cables, find_crossed, still_counters
-from railyard.verdict.path.left_out import of_their_own
 from railyard.verdict.path.other_traffic import (
     Unbalanced,
     disturbance,
@@ -277,3 +277,25 @@ def _remarks(readings: Mapping[str, NodeCounters], plan: Plan) -> list[str]:
             *error_remarks(node, readings[node], plan.rails),
         )
     ]
+
+
+def of_their_own(findings: Sequence[Finding], plan: Plan) -> list[Finding]:
+    """Return the findings without those of partners of a node that leaves a rail out.
+
+    A node leaves a rail out if that rail idles in every way in which the node moved enough to tell. Nodes that
+    exchanged messages with it then carry less over the same rail, or nothing in one way: their uneven split is not a
+    finding. The node's own finding stays, so the path still fails.
+    """
+    ways = {
+        node: sum(moved.payload(way) >= LEAST_PAYLOAD.value for way in WAYS) for node, moved in plan.traffic.items()
+    }
+    idle = Counter((one.node, one.rail) for finding in findings if finding.idle for one in finding.suspects)
+    left_out = {(node, rail) for (node, rail), count in idle.items() if node in ways and count >= ways[node]}
+    rails = {rail for _, rail in left_out}
+
+    def is_a_partners(finding: Finding) -> bool:
+        places = {(one.node, one.rail) for one in finding.suspects}
+        of_rails = {rail for _, rail in places}
+        return (finding.idle or finding.uneven) and bool(places) and of_rails <= rails and places.isdisjoint(left_out)
+
+    return [finding for finding in findings if not is_a_partners(finding)]

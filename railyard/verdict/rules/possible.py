@@ -179,8 +179,10 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     declared = metric.declared
     if declared.quantity not in ("latency", "time") or declared.unit != "us" or not declared.between_nodes:
         return ""
-    # A collective of 0 bytes is a call that returns at once; a ping-pong of 0 bytes does send a message.
-    judged = [(size, value) for size, value in points(metric) if size > 0 or declared.quantity == "latency"]
+    # A collective of 0 bytes is a call that returns at once; a ping-pong of 0 bytes does send a message, and so does a
+    # time that has no size.
+    sends = declared.quantity == "latency" or not declared.sized
+    judged = [(size, value) for size, value in points(metric) if size > 0 or sends]
     if not judged:
         return ""
     size, value = min(judged, key=lambda point: point[1])

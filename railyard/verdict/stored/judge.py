@@ -4,11 +4,12 @@ What only a live run shows is listed as not judged and never counts as passed: t
 and nodes of rule 1.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
+from railyard.base.clean_text import one_line
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, few, listing
 from railyard.benchmarks import metrics
@@ -18,7 +19,7 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
-from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.parsers.parsed import Caution, Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.origin import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
@@ -195,7 +196,29 @@ def judge(
         if benchmark is None or key == benchmark
     )
     beside = causes_beside(parsed, target.fabric.link)
-    return tuple(_with_beside(replace(one, remarks=(*remarks, *over_rdma, *one.remarks)), beside) for one in judged)
+    said_by_parser = _by_heading(parsed)
+    return tuple(
+        _with_beside(
+            replace(one, remarks=(*remarks, *over_rdma, *_of_parser(one, said_by_parser), *one.remarks)), beside
+        )
+        for one in judged
+    )
+
+
+def _by_heading(parsed: Parsed) -> dict[int, list[str]]:
+    """Return what the parser remarks of the figures, by the heading of the table that is at or above the line."""
+    headings = sorted(table.line for table in parsed.tables)
+    found: dict[int, list[str]] = {}
+    for remark in parsed.remarks:
+        if isinstance(remark, Caution):
+            heading = max((line for line in headings if line <= remark.line), default=headings[0])
+            found.setdefault(heading, []).append(f"line {remark.line}: {one_line(remark.text)}")
+    return found
+
+
+def _of_parser(judgement: Judgement, said: Mapping[int, list[str]]) -> Iterable[str]:
+    for line in judgement.lines:
+        yield from said.get(line, ())
 
 
 def _with_beside(judgement: Judgement, beside: tuple[Likeness, ...]) -> Judgement:

@@ -1,12 +1,15 @@
 """Why no figure of a stored table is judged by a link: another network, one host, or another kind of run."""
 
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
 from railyard.base.wording import count_of
 from railyard.benchmarks.table import micro
 from railyard.parsers.parsed import REPORTS, Parsed, Table
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.one_node import one_node
-from railyard.verdict.stored.other_link import other_link
-from railyard.verdict.stored.same_host import same_host
 from railyard.verdict.stored.target import Nodes
 
 #: Fewer messages under way than this are no stream: perftest's send queue of 128 and OSU's window of 64 are.
@@ -15,6 +18,90 @@ _FEW_MESSAGES = 16
 _FEW_ROUND_TRIPS = 100
 #: Bytes that a call of a stream sends at least; netperf's own default is the size of the socket's buffer (16 KiB).
 _SHORT_CALL = 4096
+
+
+_LINK_TYPE = re.compile(r"\bLink type\s*:\s*(\w+)")
+
+#: The kind of link that perftest prints as "Link type" (ibv_port_attr.link_layer), by the family of a link. A card of
+#: Omni-Path says IB, too. Slingshot is left out: its first generation has Ethernet cards of another maker.
+#: Source: github.com/linux-rdma/perftest, src/perftest_parameters.c, link_layer_str.
+_LINK_TYPES = {"infiniband": "IB", "omnipath": "IB", "roce": "Ethernet", "ethernet": "Ethernet"}
+
+_NAMES = {"infiniband": "InfiniBand", "omnipath": "Omni-Path", "roce": "RoCE", "ethernet": "Ethernet"}
+
+#: What only one network has, by the family of its links: the tools of libcxi, EFA's scalable reliable datagrams, and
+#: the names that the kernel gives to devices of Omni-Path and to RDMA in software, which no card's rate bounds.
+#: Source: github.com/HewlettPackard/shs-libcxi, utils; linux-rdma/perftest, src/perftest_parameters.c, connStr;
+#: torvalds/linux, drivers/infiniband/hw/hfi1/init.c and drivers/infiniband/sw/rxe.
+_OF_CONNECTION = {"SRD": "efa"}
+
+_OF_TOOL = {"cxi": "slingshot"}
+
+_OF_DEVICE = (("hfi1_", "omnipath"), ("rxe", "software"), ("siw", "software"))
+
+_NETWORKS = {
+    "efa": "EFA (efa-100, efa-200, …)",
+    "slingshot": "Slingshot (slingshot-10, slingshot-11, …)",
+    "omnipath": "Omni-Path (opa-100, …)",
+    "software": "RDMA in software over Ethernet, which a processor bounds and no card",
+}
+
+_FAMILIES = {*_LINK_TYPES, "slingshot", "efa"}
+
+_INSTEAD = {
+    "IB": "the InfiniBand or Omni-Path link of its port (ib-edr, ib-hdr, opa-100, …)",
+    "Ethernet": "the RoCE link of its port (roce-25, roce-100, roce-200, …)",
+}
+
+
+#: "[  5] local 10.0.0.1 port 40005 connected to 10.0.0.2 port 5201"; iperf2 says "connected with".
+#: Source: esnet/iperf, src/iperf_locale.c (report_connected).
+_SOCKETS = re.compile(
+    r"\blocal (?P<local>[\w.:%]{2,60}) port \d+ connected (?:to|with) (?P<remote>[\w.:%]{2,60}) port \d"
+)
+
+#: " local address: LID 0x01 QPN 0x0127 …", and under it " GID: 00:…" if there is one; each byte is decimal.
+#: Source: linux-rdma/perftest, src/perftest_communication.c, ctx_print_pingpong_data.
+_PORT = re.compile(r"\b(?P<end>local|remote) address: LID (?P<lid>(?:0x)?[0-9a-f]{1,8})\b")
+
+_GID = re.compile(r"\bGID: (?P<gid>[0-9a-f]{2,3}(?::[0-9a-f]{2,3}){15})\b")
+
+#: "local_host": "10.0.0.1", "local_port": 40005, "remote_host": "10.0.0.2": of each stream, in one line or in several.
+#: Source: esnet/iperf, src/iperf_api.c, iperf_on_connect and connect_msg.
+_JSON_SOCKETS = re.compile(
+    r'"local_host"\s{0,9}:\s{0,9}"(?P<local>[\w.:%]{2,60})"\s{0,9},\s{0,60}"local_port"\s{0,9}:\s{0,9}\d{1,5}\s{0,9},'
+    r'\s{0,60}"remote_host"\s{0,9}:\s{0,9}"(?P<remote>[\w.:%]{2,60})"'
+)
+
+#: "[ 0] IP = 127.0.0.1 PORT = 11111 # UDP": sockperf names the server only. Source: Mellanox/sockperf, src/client.cpp.
+_SERVER = re.compile(r"\] IP = (?P<remote>\S{2,60}?)\s{1,20}PORT = ")
+
+#: "TCP STREAM TEST from 10.0.0.1 () port 0 AF_INET to 10.0.0.2 () port 0 AF_INET": a name may precede the address.
+#: Source: HewlettPackard/netperf, src/netlib.c, generate_strings_from_addrinfo and print_top_test_header.
+_NETPERF = re.compile(
+    r" TEST from (?P<local>\S{2,80}) \(\S{0,60}\) port \d{1,5} AF_INET6? to (?P<name>\S{2,80}) \((?P<remote>\S{0,60})\)"
+)
+
+#: qperf's test "conf" names both nodes. Source: linux-rdma/qperf, src/qperf.c, view_conf.
+_NODE = re.compile(r"\b(?P<end>loc|rem)_node\s{1,9}=\s{1,9}(?P<name>\S{1,80})")
+
+_LOOPBACK = re.compile(r"127\.\d|::1\Z")
+
+_ANY_HOST = "localhost"  # containers may all be called so
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Two ends of a connection as an output prints them, and the line of the second one."""
+
+    line: int
+    local: str
+    remote: str
+
+    @property
+    def is_one_host(self) -> bool:
+        """Whether both are the same address, or it is the loopback device's own."""
+        return _bare(self.local) == _bare(self.remote) or _LOOPBACK.match(_bare(self.remote)) is not None
 
 
 def why_unfit(key: str | None, table: Table, target: Target, nodes: Nodes, parsed: Parsed, text: str) -> str | None:
@@ -127,3 +214,163 @@ def _without_end(table: Table) -> str | None:
         f"not judged: {rows} no end, as perftest prints with --run_infinitely; run it with a duration instead, such as "
         "-D 10"
     )
+
+
+def other_link(table: Table, target: Target, text: str) -> str | None:
+    """Return why a table is not judged by the target's link: its output names another kind of link. None if not.
+
+    ``text`` is the output, for the line that names it.
+    """
+    network = _other_network(table, target)
+    if network is not None:
+        return network
+    printed, expected = table.context.get("link"), _LINK_TYPES.get(target.fabric.link.family)
+    if expected is None or printed not in _INSTEAD or printed == expected:
+        return None
+    line = _line_of(str(printed), table.line, text)
+    where = "" if line is None else f" (line {line})"
+    kind = _NAMES[target.fabric.link.family]
+    says = f'not judged: the output says "Link type: {printed}"{where}, but'
+    if target.system:
+        return (
+            f"{says} {target.fabric_name} of {target.system} is {kind}: the run used another network, or it is of "
+            "another system; look at the device that it was given (-d)"
+        )
+    rate = "ibstatus shows its rate"
+    return f"{says} --link {target.fabric_name} is {kind}: give --link {_INSTEAD[str(printed)]}; {rate}"
+
+
+def _other_network(table: Table, target: Target) -> str | None:
+    """Return why a table is not judged: its tool, connection or device is of another network; None if not.
+
+    A system's file may name rails that are devices of software; then its own references and links decide.
+    """
+    said = _network_of(table)
+    family = target.fabric.link.family
+    if said is None or family not in _FAMILIES or said[1] == family:
+        return None
+    if said[1] == "software" and any(_family_of(rail) == "software" for rail in target.rail_names):
+        return None
+    of = f"{target.fabric_name} of {target.system}" if target.system else f"--link {target.fabric_name}"
+    return f"not judged: the output is of {said[0]}: {_NETWORKS[said[1]]}; {of} is another network"
+
+
+def _network_of(table: Table) -> tuple[str, str] | None:
+    """Return what names a table's network, with the family of its links; None if nothing does."""
+    connection, device = str(table.context.get("connection")), str(table.context.get("device"))
+    if table.tool in _OF_TOOL:
+        return f"{table.benchmark or table.tool}", _OF_TOOL[table.tool]
+    if connection in _OF_CONNECTION:
+        return f"a connection of type {connection}", _OF_CONNECTION[connection]
+    family = _family_of(device)
+    return None if family is None else (f"the device {device}", family)
+
+
+def _family_of(device: str) -> str | None:
+    """Return the network whose devices alone have such a name; None for any other name."""
+    return next((family for prefix, family in _OF_DEVICE if device.startswith(prefix)), None)
+
+
+def _line_of(printed: str, heading: int, text: str) -> int | None:
+    """Return the line that names this kind of link: the last one before the table's heading, else the first one."""
+    lines = [
+        number
+        for number, line in enumerate(text.split("\n"), 1)
+        if (found := _LINK_TYPE.search(line)) and found[1] == printed
+    ]
+    return max((line for line in lines if line <= heading), default=lines[0] if lines else None)
+
+
+def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, text: str) -> str | None:
+    """Return why a table is not judged by the target's link: all connections of its run end where they begin.
+
+    ``lines_of_tables``: where the output's tables begin; ``text`` is the output. None if an end is another host, or if
+    the output names none.
+    """
+    if not target.rail_names:
+        return None
+    found = list(_ends_in(text))
+    if not found:
+        return None
+    after = min((line for line in lines_of_tables if line > table.line), default=len(text))
+    before = max((line for line in lines_of_tables if line < table.line), default=0)
+    own = [ends for ends in found if table.line <= ends.line < after]
+    own = own or [ends for ends in found if before < ends.line < table.line] or found
+    if not own or not all(ends.is_one_host for ends in own):
+        return None
+    return (
+        f"not judged: both ends are the same host ({own[0].remote}, line {own[0].line}), so nothing crossed "
+        f"{target.fabric_name}; run it between two nodes"
+    )
+
+
+def _bare(address: str) -> str:
+    """Return an address without the interface that iperf2 writes behind it, and an IPv4 one without ``::ffff:``."""
+    return address.partition("%")[0].removeprefix("::ffff:")
+
+
+@lru_cache(maxsize=1)  # each of an output's tables asks for it
+def _ends_in(text: str) -> tuple[_Ends, ...]:
+    """Return all connections of a text; a search for their words costs less than reading each line."""
+    forms = (
+        (_of_sockets, (" connected ", "PORT = ")),
+        (_of_netperf, (" TEST from ",)),
+        (_of_json, ('"local_host"',)),
+        (_of_ports, (" address: LID ",)),
+        (_of_nodes, ("_node",)),
+    )
+    return tuple(ends for read, words in forms if any(word in text for word in words) for ends in read(text))
+
+
+def _of_sockets(text: str) -> Iterator[_Ends]:
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := _SOCKETS.search(line):
+            yield _Ends(number, found["local"], found["remote"])
+        elif found := _SERVER.search(line):
+            yield _Ends(number, "", found["remote"])
+
+
+def _of_netperf(text: str) -> Iterator[_Ends]:
+    for found in _NETPERF.finditer(text):
+        remote = found["remote"] if _LOOPBACK.match(found["remote"]) else found["name"]
+        remote = "127.0.0.1" if remote == _ANY_HOST else remote
+        yield _Ends(text.count("\n", 0, found.start()) + 1, found["local"], remote)
+
+
+def _of_json(text: str) -> Iterator[_Ends]:
+    for found in _JSON_SOCKETS.finditer(text):
+        yield _Ends(text.count("\n", 0, found.start()) + 1, found["local"], found["remote"])
+
+
+def _of_ports(text: str) -> Iterator[_Ends]:
+    """Yield each remote port of perftest with the local one of the same place: its GID, else its LID if it has one."""
+    ports: dict[str, list[str]] = {"local": [], "remote": []}
+    lines: list[int] = []
+    end = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if found := _PORT.search(line):
+            if found["end"] == "local" and end == "remote":  # the next run
+                yield from _pairs(ports, lines)
+                ports, lines = {"local": [], "remote": []}, []
+            end = found["end"]
+            ports[end].append("" if int(found["lid"], 16) == 0 else f"LID {found['lid']}")
+            lines += [number] if end == "remote" else []
+        elif end and ports[end] and (found := _GID.search(line)):
+            ports[end][-1] = f"GID {found['gid']}" if found["gid"].strip("0:") else ports[end][-1]
+    yield from _pairs(ports, lines)
+
+
+def _pairs(ports: dict[str, list[str]], lines: list[int]) -> Iterator[_Ends]:
+    for line, local, remote in zip(lines, ports["local"], ports["remote"], strict=False):
+        if local and remote:
+            yield _Ends(line, local, remote)
+
+
+def _of_nodes(text: str) -> Iterator[_Ends]:
+    local = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        found = _NODE.search(line)
+        if found and found["end"] == "loc":
+            local = found["name"]
+        elif found and local and not local.startswith(_ANY_HOST):
+            yield _Ends(number, local, found["name"])

@@ -5,8 +5,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.gpu.algorithms import ALGORITHMS, algorithm_of_nccl, possible_algorithms, why_not
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, busbw, collective, ranks_of
-from railyard.benchmarks.gpu.domain_shares import FORMULAE, Share, least_carried, of_each_nic, shares_of
-from railyard.benchmarks.gpu.double_tree import neighbours
+from railyard.benchmarks.gpu.domain_shares import FORMULAE, Share, least_carried, neighbours, of_each_nic, shares_of
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 
 NDR = node_of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")

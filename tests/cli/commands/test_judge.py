@@ -15,7 +15,7 @@ from railyard.benchmarks.table.micro import find
 from railyard.cli.main import main
 from railyard.parsers import hpcc
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.parsers.parsed import Caution, Cell, Parsed, Remark, Table
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
@@ -164,6 +164,34 @@ def test_json_holds_what_is_printed(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert (curve["worst_size"], round(curve["percent_of_reference"], 1)) == (4194304, 50.8)
     assert round(curve["percent_of_limit"], 1) == 50.7
     assert [cause["cause"] for cause in judged["looks_like"]] == ["lower-generation"]
+
+
+_DEMO = "# MPI Bi-Directional Bandwidth Test\n# Size [B]     Bandwidth [MB/s]\n1    1.50\n1048576 12000.00\n"
+_ONE_DIRECTION = (
+    "line 1: # MPI Bi-Directional Bandwidth Test: osu_bibw.py of mpi4py counts the bytes of one direction, OSU's "
+    "osu_bibw those of both: do not compare"
+)
+
+
+def test_what_the_parser_says_of_the_figures_is_in_the_text_and_in_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = written(tmp_path, _DEMO)
+    assert main(["judge", file, "--link", "ib-edr"]) == 1
+    assert f"  {_ONE_DIRECTION}\n" in capsys.readouterr().out
+    assert main(["judge", file, "--link", "ib-edr", "--json"]) == 1
+    (judged,) = json.loads(capsys.readouterr().out)["judgements"]
+    assert judged["remarks"] == [_ONE_DIRECTION]
+
+
+def test_a_remark_of_figures_is_of_the_table_at_or_above_its_line_and_no_noise_is_shown() -> None:
+    first, second = (
+        table("osu", "osu_latency", {"size": "B", "latency": "us"}, (1, 1.1), (2, 1.2), line=line) for line in (3, 9)
+    )
+    said = [Caution(1, "above all"), Remark(5, "a library's message"), Caution(11, "the second")]
+    judged = judge(Parsed((first, second), (), tuple(said)), of_link("ib-edr", None, 1, None), passes="apart")
+    shown = [[remark for remark in one.remarks if remark.startswith("line ")] for one in judged]
+    assert shown == [["line 1: above all"], ["line 11: the second"]]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.cluster.doctor.calibrate import Transfer, findings, not_calibrated
+from railyard.cluster.doctor.transfers import Transfer, findings, not_calibrated
 
 WELL = 20_950_000
 

@@ -12,8 +12,7 @@ from railyard.job.counters.node import reader_script
 from railyard.job.launch import OWN_LAUNCHERS
 from railyard.parsers import osu
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.launcher import plan
-from railyard.provision.rehearsal.launcher_words import OPEN_MPI, of_hostfile, of_slurm, read
+from railyard.provision.rehearsal.launcher import OPEN_MPI, of_hostfile, of_slurm, plan, read
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.rehearsal.prepare import KNOWN
 from railyard.provision.rehearsal.programs import write_launchers

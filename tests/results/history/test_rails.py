@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from railyard.results.history.changes import judge
-from railyard.results.history.rails import rail_words
+from railyard.results.history.changes import judge, rail_words
 from railyard.results.history.series import series_of
 from railyard.results.record.form import (  # fmt: skip
     NodeTraffic,

@@ -18,6 +18,7 @@ from railyard.results.record.form import (
     BandRecord,
     ConditionRecord,
     CurveRecord,
+    Evidence,
     LimitRecord,
     NodeGroup,
     NodeTraffic,
@@ -50,6 +51,11 @@ LINE = {
         "suspects": [
             {"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}
             | {"part": None, "nodes": [], "confidence": None, "brief": "is slow"}
+            | {
+                "evidence": [
+                    {"nodes": ["vn1", "vn2"], "rail": "hsn1", "value": 5.16, "unit": "MB/s", "is_control": True}
+                ]
+            }
         ],
         "next": "the cable",
         "remarks": ["nobody else was slow"],
@@ -141,7 +147,16 @@ RECORD = Record(
         5,
         "fabric",
         (RuleRecord(5, "reference", "fail", "too slow"),),
-        (Suspect("rail", "slow", "vn2", "hsn1", brief="is slow"),),
+        (
+            Suspect(
+                "rail",
+                "slow",
+                "vn2",
+                "hsn1",
+                brief="is slow",
+                evidence=(Evidence(("vn1", "vn2"), "hsn1", 5.16, "MB/s", is_control=True),),
+            ),
+        ),
         "the cable",
         ("nobody else was slow",),
         "Rail hsn1 of vn2 is slow",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
-from railyard.results.report.earlier_runs import MOST_RUNS, earlier_medians
+from railyard.results.report.files import MOST_RUNS, earlier_medians
 
 
 def scaled(record: Record, factor: float, **changes: object) -> Record:

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from railyard.results.record.form import Record, Suspect
+from railyard.results.record.form import Evidence, Record, Suspect
 from railyard.results.report.terminal import failures, text_report, verdict_table
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
@@ -102,6 +102,34 @@ def test_a_suspects_reason_is_not_said_again_after_the_headline_that_has_it(faul
         if "vn2 is" in line
     ]
     assert shown == "   Rail hsn1 of vn2 is slow with every partner"
+
+
+def test_what_was_measured_of_a_suspect_is_a_small_table_in_place_of_its_sentence(faulty_run: list[Record]) -> None:
+    slow = next(record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail")
+    evidence = (
+        Evidence(("vn1", "vn2"), "hsn1", 5.16, "MB/s"),
+        Evidence(("vn2", "vn3"), "hsn1", None, "MB/s"),
+        Evidence(("vn1", "vn3"), "hsn1", 15.4, "MB/s", is_control=True),
+    )
+    suspect = Suspect("rail", "hsn1 of vn2 is slow with all", "vn2", "hsn1", brief="is slow", evidence=evidence)
+    remarks = ("vn2 alone gives 5.16; hsn1 of vn2 is slow with all", "hsn1 of vn2 is slow with all", "rehearsed")
+    verdict = dataclasses.replace(
+        slow.verdict, suspects=(suspect,), headline="Rail hsn1 of vn2 is slow", remarks=remarks
+    )
+    text = failures([dataclasses.replace(slow, verdict=verdict)], width=200)
+    assert (
+        """
+   evidence: hsn1 alone, the best value between two nodes
+     vn1 and vn2  5.16 MB/s
+     vn2 and vn3  no result
+     vn1 and vn3  15.4 MB/s  control
+   also: vn2 alone gives 5.16
+   also: rehearsed
+   look at: """
+        in text
+    )
+    assert "suspect:" not in text
+    assert "with all" not in text
 
 
 def test_who_is_blamed_stands_before_the_counts_with_the_number_of_tests(faulty_run: list[Record]) -> None:

@@ -1,6 +1,6 @@
 """Bars in a terminal: their heights, their axis, and what does not fit."""
 
-from railyard.results.report.text_plot import plot
+from railyard.results.report.output_text import plot
 
 
 def test_bars_are_as_high_as_their_values_from_zero() -> None:

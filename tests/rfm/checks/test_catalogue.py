@@ -118,6 +118,17 @@ def test_only_tests_of_the_base_class_count(tmp_path: Path) -> None:
     assert needs(tmp_path) == (Need("Put", "osu", "osu/osu_put_bw", 8, ranks=8, takes=Takes(nodes=8)),)
 
 
+def test_checks_of_several_files_and_folders_come_in_the_order_of_the_places(tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        (tmp_path / f"{name}.py").write_text(CHECK.replace("class Put", f"class Put{name}"), encoding="utf-8")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "three.py").rename(tmp_path / "deep/three.py")
+    found = needs(tmp_path / "two.py", tmp_path / "deep", tmp_path / "one.py")
+    assert [need.check for need in found] == ["Puttwo", "Putthree", "Putone"]
+    with pytest.raises(RailyardError, match=r"-c .*four.py: found no such file or folder, expected checks$"):
+        needs(tmp_path / "one.py", tmp_path / "four.py")
+
+
 def test_checks_come_in_the_order_of_their_files(tmp_path: Path) -> None:
     for letter in "hdbfgcae":
         text = CHECK.replace("class Put", f"class Put{letter.upper()}")

@@ -151,6 +151,12 @@ REFUSALS = [
     ("[List]\nConcretized 0 test case(s)\n", 0,
      "nothing was selected: no check fits these options; type: railyard matrix --why"),
     (
+        "[List]\nConcretized 0 test case(s)\n\n\x1b[31mERROR: run session stopped: reframe error: nothing was "
+        "selected: no check of own fits\n  own/a.py: A: no OSU\n  own/b.py: found no test\x1b[0m\nLog file(s)\n",
+        1,
+        "nothing was selected: no check of own fits\n  own/a.py: A: no OSU\n  own/b.py: found no test",
+    ),
+    (
         "\x1b[31mERROR: failed to load configuration: systems/virtual.yaml:3: found x, expected y\x1b[0m\n",
         1,
         "systems/virtual.yaml:3: found x, expected y",

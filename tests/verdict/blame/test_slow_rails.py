@@ -73,6 +73,16 @@ def test_the_sentence_of_a_slow_rail_is_whole() -> None:
     )
 
 
+def test_a_slow_rail_has_its_own_values_then_those_of_its_controls_as_evidence() -> None:
+    (suspect,) = measured(slow({"vn2-vn3": None, "vn2": 24.0}), rails=("hsn0", "hsn1")).suspects
+    assert [(one.nodes, one.value, one.unit, one.rail, one.is_control) for one in suspect.evidence] == [
+        (("vn1", "vn2"), 24.0, "MB/s", "hsn1", False),
+        (("vn2", "vn3"), None, "MB/s", "hsn1", False),
+        (("vn2", "vn4"), 24.0, "MB/s", "hsn1", False),
+        *((pair, GOOD, "MB/s", "hsn1", True) for pair in (("vn1", "vn3"), ("vn1", "vn4"), ("vn3", "vn4"))),
+    ]
+
+
 @pytest.mark.parametrize(("share", "named"), [(0.9, True), (0.95, True), (0.975, False), (1.0, False)])
 def test_a_rail_is_named_from_the_least_margin_on(share: float, named: bool) -> None:
     assert blamed(measured(slow({"vn2": share * GOOD}))) == ([("rail", "vn2", "hsn1")] if named else [])

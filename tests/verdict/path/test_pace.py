@@ -3,8 +3,11 @@
 import pytest
 
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
+from railyard.parsers.parsed import Table
 from railyard.provision.testbed.rail_traffic import Reading
-from railyard.verdict.path.pace import PrintedRow, readings_of_run, why_too_long, why_unlike
+from railyard.site.site import Site
+from railyard.verdict.path.pace import PrintedRow, printed_rows, readings_of_run, why_too_long, why_unlike
+from tests.made.judged import case_of
 
 #: 1 MB at 10 MB/s, then 9 MB at 15 MB/s.
 ROWS = (PrintedRow(1_000_000, 0.1), PrintedRow(9_000_000, 0.6))
@@ -94,3 +97,15 @@ def test_figures_that_say_a_longer_time_than_the_run_took_are_not_its_own() -> N
         "the printed figures are not those of this run: by them, its bytes took 0.7000 s, and all of the run took "
         "0.5000 s (bound 1.25 times, pace-factor)"
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "share"), [("PingPong", 1.0), ("PingPing", 0.5), ("Sendrecv", 1.0), ("Exchange", 1.0)]
+)
+def test_a_ping_ping_prints_the_rate_of_one_of_two_messages_that_pass_at_once(
+    virtual: Site, name: str, share: float
+) -> None:
+    columns, units = ("size", "repetitions", "time", "bandwidth"), ("B", None, "us", "MB/s")
+    table = Table("imb", "2019.6", name, columns, units, ((1_000_000, 100, 100_000.0, 10.0),), 1, True)
+    (row,) = printed_rows(case_of(virtual, f"imb/{name}"), [table])
+    assert row.moved_bytes / row.seconds == pytest.approx(10e6 / share)

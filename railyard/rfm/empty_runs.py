@@ -1,0 +1,97 @@
+"""Makes a run, a dry run or a listing of no test end with an error that says what dropped each check.
+
+ReFrame 4.10.4 prints "Ran 0/0 test case(s)" or "Found 0 check(s)" and exits with 0, and no option of it changes that
+(reframe#3599). A settings file can only reach the functions that load, list and run (``reframe.frontend``).
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ReframeError
+from reframe.core.runtime import runtime
+from reframe.frontend import cli
+from reframe.frontend.executors import Runner
+from reframe.frontend.loader import RegressionCheckLoader
+
+from railyard.base.errors import RailyardError
+from railyard.base.paths import CHECKS, part
+from railyard.site.systems.model import System
+
+#: The beginning of each line below the sentence: what dropped one check.
+INDENT = "  "
+
+
+def refuse_empty_runs(home: Path, systems: Mapping[str, System]) -> None:
+    """Make ReFrame on one of these systems end with an error, exit 1, if it selects no test to run or to list.
+
+    Runs of other systems, of other people's suites in the same command, stay as they were.
+    """
+    loaded: list[Any] = []
+    load_all = _original(RegressionCheckLoader.load_all)
+    list_checks, run_all = _original(cli.list_checks), _original(Runner.runall)
+
+    def refuse(testcases: list[Any], so: str) -> None:
+        name = runtime().system.name
+        if not testcases and name in systems:
+            raise ReframeError(
+                "\n".join((f"nothing was selected{so}: {_why(home, name)}", *_drop_lines(loaded, home, systems[name])))
+            )
+
+    @wraps(load_all)
+    def load_and_keep(loader: RegressionCheckLoader, force: bool = False) -> list[Any]:
+        loaded[:] = load_all(loader, force)
+        return list(loaded)
+
+    @wraps(list_checks)
+    def list_selected(testcases: list[Any], *given: Any, **named: Any) -> None:
+        list_checks(testcases, *given, **named)
+        refuse(testcases, "")
+
+    @wraps(run_all)
+    def run_selected(runner: Runner, testcases: list[Any], restored_cases: list[Any] | None = None) -> None:
+        refuse(testcases, ", so nothing was measured")
+        run_all(runner, testcases, restored_cases)
+
+    RegressionCheckLoader.load_all, cli.list_checks, Runner.runall = load_and_keep, list_selected, run_selected
+
+
+def _original(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return ReFrame's own function below a replacement."""
+    original: Callable[..., Any] = getattr(function, "__wrapped__", function)
+    return original
+
+
+def _why(home: Path, system: str) -> str:
+    missing = [path for path in _places() if not path.exists()]
+    if missing:
+        return f"-c {missing[0]}: found no such file or folder, expected checks; leave out -c to run those of Railyard"
+    if _are_given(home):
+        return f"no check of {' '.join(map(str, _places()))} fits"
+    return f"no check fits these options; type: railyard matrix --system {system} --why"
+
+
+def _places() -> list[Path]:
+    return [Path(place) for place in runtime().get_option("general/0/check_search_path")]
+
+
+def _are_given(home: Path) -> bool:
+    """Return whether checks come from another place than the site's own, which has too many for a line each."""
+    return _places() != [part(home, CHECKS)]
+
+
+def _drop_lines(loaded: list[Any], home: Path, system: System) -> Iterator[str]:
+    """Yield a line for each check of the places that were given, with what drops it."""
+    if not _are_given(home) or not all(place.exists() for place in _places()):
+        return
+    from railyard.rfm.drop_reasons import drop_reasons
+    from railyard.site.references.load import references_of
+
+    files = [file for place in _places() for file in ([place] if place.is_file() else sorted(place.rglob("*.py")))]
+    try:
+        references = references_of(home / "references", system)
+        yield from (f"{INDENT}{line}" for line in drop_reasons(loaded, files, references, sys.argv[1:]))
+    except RailyardError as error:
+        yield f"{INDENT}{error}"

@@ -1,0 +1,74 @@
+"""A re-flowed output of iblinkinfo, ibnetdiscover or rdma link gives a failure with its line, or the right ports."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from railyard.parsers.detect import parse
+from railyard.parsers.fabric.port import PortState
+from railyard.parsers.parsed import Parsed, ParseError
+from tests.parsers.test_broken_lines import WAYS, at_blanks, broken, folded, name_of, text_of
+from tests.parsers.test_joined_lines import filled
+
+HERE = Path(__file__).parent
+SAMPLES = [
+    path
+    for folder in (HERE / "samples", HERE.parent / "made")
+    for tool in ("iblinkinfo", "ibnetdiscover", "rdma_link")
+    for path in sorted(folder.glob(f"{tool}*.txt"))
+]
+
+
+def filled_to_one_blank(text: str, width: int) -> str:
+    return filled(text, width, keeps_blanks=False)
+
+
+def ports_of(parsed: Parsed) -> list[PortState]:
+    return [port._replace(line=0) for port in parsed.fabric]
+
+
+def is_wrong(text: str, ports: list[PortState]) -> bool:
+    """Return whether a re-flowed text shows no failure, and its ports are others than those of the whole text."""
+    try:
+        parsed = parse(text)
+    except ParseError as error:
+        return error.line_number < 1
+    return not parsed.failures and ports_of(parsed) != ports
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
+@pytest.mark.parametrize("way", [*WAYS, filled, filled_to_one_blank])
+def test_no_value_of_a_port_changes_without_a_word(path: Path, way: Callable[[str, int], str]) -> None:
+    text = text_of(path)
+    whole = parse(text)
+    assert not whole.failures
+    assert [width for width in range(40, 201, 3) if is_wrong(way(text, width), ports_of(whole))] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "width", "line", "found"),
+    [
+        ("samples/iblinkinfo", broken, 88, 7, "2 8[ ] ==( 4X 53.125 Gbps Active/ LinkUp)==> 18 1[ ] "),
+        ("samples/iblinkinfo-l", at_blanks, 56, 1, "0x00aa000000000001"),
+        ("samples/iblinkinfo-old", broken, 45, 1, "Switch 0x00aa000000000002 old leaf of a vendo"),
+        ("samples/ibnetdiscover-p", filled, 200, 1, "CA 17 1"),
+        ("samples/rdma_link", folded, 112, 2, "netdev ib0"),
+        ("made/rdma_link-two-links", broken, 102, 2, "U"),
+    ],
+)
+def test_the_failure_names_the_line(
+    name: str, way: Callable[[str, int], str], width: int, line: int, found: str
+) -> None:
+    folder, _, stem = name.partition("/")
+    path = (HERE if folder == "samples" else HERE.parent) / folder / f"{stem}.txt"
+    first = parse(way(text_of(path), width)).failures[0]
+    assert first.line == line, first
+    assert first.text.startswith(f'a row that cannot be read: found "{found}'), first
+
+
+def test_a_row_that_is_broken_at_a_blank_is_read() -> None:
+    text = text_of(HERE / "samples" / "iblinkinfo.txt")
+    parsed = parse(folded(text, 112))
+    assert not parsed.failures
+    assert ports_of(parsed) == ports_of(parse(text))
