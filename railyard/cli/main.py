@@ -184,10 +184,6 @@ def _reader_left() -> int:
     return EXIT_READER_LEFT
 
 
-if __name__ == "__main__":  # `python -m railyard.cli.main`, which would otherwise do nothing, with exit code 0
-    sys.exit(main())
-
-
 def write_commands(
     formatter: click.HelpFormatter, names: Sequence[str], command_of: Callable[[str], click.Command | None]
 ) -> None:
@@ -272,3 +268,7 @@ def _bounds(kind: click.IntRange | click.FloatRange) -> str:
     if low is None or high is None:
         return f" {low or f'of {high}'}"
     return f" {low} and {high}"
+
+
+if __name__ == "__main__":  # `python -m railyard.cli.main`, which would otherwise do nothing, with exit code 0
+    sys.exit(main())
