@@ -30,7 +30,7 @@ KEPT = (
 NOT_DONE = (
     ("railyard/parsers/parsed.py", "parsed", "nearly every parser and test imports it"),
     ("railyard/parsers/parsed.py", "Parsed", "nearly every parser and test imports it"),
-    ("railyard/verdict/stored/__init__.py", "stored", "a room that others change now"),
+    ("railyard/verdict/stored/__init__.py", "stored", "many modules and pages name this room"),
 )
 
 

@@ -115,6 +115,7 @@ def plan_launch(
             # Launchers start over the testbed's management network.
             remote=ask.Remote(str(agent_script(site.home, bed)), MANAGEMENT_DEVICE),
             share_cores=True,
+            give_cores=ranks.total > cores_of_host(),
         )
         options += ask.forward(starter, {name: value for name, value in env.items() if name != "PATH"})
     elif launcher in SRUN:
@@ -147,6 +148,11 @@ def plan_launch(
         else IntendedMpi(starter, mpi.mpi_version, mpi.mpi_standard, mpi.prefix if mpi.built else None),
         library_prefix=there.prefix if starter != stack and there.built is None else None,
     )
+
+
+def cores_of_host() -> int:
+    """Return the number of processors of this host that the ranks of a testbed may use."""
+    return len(os.sched_getaffinity(0))
 
 
 def _told_starter(starter: str, kind: str, first: tuple[str, ...], knobs: ask.Knobs) -> Mapping[str, str]:
@@ -182,7 +188,8 @@ def _words_in_a_job(system: System, stack: str, launcher: str, threads: int, bin
     if stacks_table.STACKS[stack].pair or launcher == FLUX_RUN:
         return []
     if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm's file says
-        return list(stacks_table.STACKS[stack].launch.share_cores)
+        words = stacks_table.STACKS[stack].launch
+        return [*words.share_cores, *words.give_cores]
     return ask.cores_a_rank(stack, threads) if threads > 1 and system.provider == "nodes" and not binds else []
 
 

@@ -187,11 +187,13 @@ def launch_options(
     ranks_per_node: int,
     remote: Remote = Remote(),
     share_cores: bool = False,
+    give_cores: bool = True,
     major: int | None = None,
 ) -> list[str]:
     """Return the words after the launcher's name: hosts, ranks, ranks per node, remote agent, start-up network.
 
-    ``share_cores`` is for more ranks than cores (no binding, idle ranks yield). ``major`` is the library's major
+    ``share_cores`` is for ranks that share the cores of a host (no binding), and with ``give_cores`` for more ranks
+    than cores (a rank that waits gives its core away). ``major`` is the library's major
     version (None: the oldest in the table). Raises RailyardError for an unknown stack, and if its launcher has no words
     for what is asked.
     """
@@ -214,7 +216,7 @@ def launch_options(
             raise RailyardError(f"{stack}: {part}")
         words += part
     if share_cores:
-        words += launch.share_cores
+        words += (*launch.share_cores, *(launch.give_cores if give_cores else ()))
     return [word.format_map(values) for word in words]
 
 

@@ -158,7 +158,7 @@ def _launches(launches: Iterable[Launch]) -> str:
                 _words((*launch.hosts, *launch.ranks, *launch.ranks_per_node)),
                 _words(launch.agent),
                 _words(launch.network),
-                _words(launch.share_cores),
+                _words((*launch.share_cores, *launch.give_cores)),
                 _words(launch.cores_a_rank),
                 _words(launch.forward),
                 f"{launch.version}; {launch.source}",

@@ -216,8 +216,9 @@ class Launch:
     """How to tell a stack's own launcher where and how to start, as words with blanks.
 
     Blanks: ``{hosts}`` (a,b), ``{host_slots}`` (a:2,b:2), ``{ranks}``, ``{ranks_per_node}``, ``{agent}``,
-    ``{network}``, ``{cores}``, ``{name}`` and ``{value}`` (one variable). ``share_cores`` has the words for more ranks
-    than cores: no binding, and idle ranks give their core away. ``cores_a_rank`` binds each rank to as many cores as it
+    ``{network}``, ``{cores}``, ``{name}`` and ``{value}`` (one variable). ``share_cores`` has the words for ranks
+    that are bound to no core, since they share the cores of a host, and ``give_cores`` those with which a rank that
+    waits gives its core away: for more ranks than cores. ``cores_a_rank`` binds each rank to as many cores as it
     has threads, and no two ranks share a core. A string instead of words says why there are none. ``answer`` is a
     regular expression for what it prints with ``--version``, empty if that is unknown; its group ``version`` is the
     library's own. ``between`` is the word between parts of one command, where each part has its own hosts and processes
@@ -238,10 +239,12 @@ class Launch:
     source: str
     answer: str = ""
     between: str = ""
+    give_cores: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         re.compile(self.answer)
-        words = [*self.hosts, *self.ranks, *self.ranks_per_node, *self.share_cores, *self.cores_a_rank, *self.forward]
+        words = [*self.hosts, *self.ranks, *self.ranks_per_node, *self.share_cores, *self.give_cores]
+        words += [*self.cores_a_rank, *self.forward]
         words += [word for part in (self.agent, self.network) if not isinstance(part, str) for word in part]
         others = {name for word in words for name in blanks(word)} - LAUNCH_BLANKS
         if others:

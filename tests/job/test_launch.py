@@ -31,7 +31,8 @@ HOME = Path("/site")
 
 
 @pytest.fixture
-def site(virtual: Site) -> Site:
+def site(virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
+    monkeypatch.setattr("railyard.job.launch.cores_of_host", lambda: 2)
     return replace(virtual, home=HOME)
 
 
@@ -95,7 +96,7 @@ WORDS = {
         "eth0 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 {forwarded}"
     ),
     "mpich": HYDRA.replace("{share}", "-bind-to none"),
-    "intelmpi": HYDRA.replace("{share}", "-genv I_MPI_PIN 0 -genv I_MPI_THREAD_YIELD 2"),
+    "intelmpi": HYDRA.replace("{share}", "-genv I_MPI_PIN 0"),
 }
 
 
@@ -112,6 +113,13 @@ def test_a_stack_is_told_its_devices_and_nothing_is_left_to_chance(
     assert (launch.settings.policy, launch.settings.threshold_bytes) == (policy, threshold)
     assert (launch.meant, launch.nodes) == (devices, ("vn1", "vn2"))
     assert launch.watched == tuple(name for name in ("hsn0", "hsn1", "eth0") if name not in devices)
+
+
+def test_ranks_of_intel_mpi_give_their_core_away_if_they_are_more_than_the_cores(site: Site) -> None:
+    words = "-genv I_MPI_PIN 0 -genv I_MPI_THREAD_YIELD 2"
+    four = planned(site, "intelmpi", "hsn0", nodes=("vn1", "vn2", "vn3", "vn4"), ranks=4)
+    assert words in " ".join(four.options)
+    assert "I_MPI_THREAD_YIELD" not in planned(site, "intelmpi", "hsn0").options
 
 
 def test_only_open_mpi_is_told_that_root_is_meant_and_its_ranks_too(site: Site) -> None:

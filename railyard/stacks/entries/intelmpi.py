@@ -160,8 +160,11 @@ INTELMPI = Stack(
             ranks_per_node=("-ppn", "{ranks_per_node}"),
             agent=("-launcher", "ssh", "-launcher-exec", "{agent}"),
             network=("-iface", "{network}"),
-            # An 8 B allreduce of 4 ranks on 2 cores takes 8000 us at I_MPI_THREAD_YIELD 0 and 1, 8 at 2, 120 at 3.
-            share_cores=("-genv", "I_MPI_PIN", "0", "-genv", "I_MPI_THREAD_YIELD", "2"),
+            share_cores=("-genv", "I_MPI_PIN", "0"),
+            # An 8 B allreduce of 4 ranks on 2 cores takes 8000 us at I_MPI_THREAD_YIELD 0 and 1, 8 at 2, 120 at 3. But
+            # beside an endless loop on each of 2 cores, a message of 1 B between 2 ranks takes 500 us at 2 in every
+            # second run, and 10 to 16 us at 0.
+            give_cores=("-genv", "I_MPI_THREAD_YIELD", "2"),
             # One domain per rank: the node's logical processors divided by its ranks. A number would count logical
             # processors too: two per core with SMT. And with omp or 2, 2021.18 gave two ranks the same two processors.
             cores_a_rank=("-genv", "I_MPI_PIN_DOMAIN", "auto:compact"),
