@@ -114,8 +114,7 @@ def plan_launch(
             ranks_per_node=ranks.per_node,
             # Launchers start over the testbed's management network.
             remote=ask.Remote(str(agent_script(site.home, bed)), MANAGEMENT_DEVICE),
-            share_cores=True,
-            give_cores=ranks.total > cores_of_host(),
+            share_cores=cores_of_host(),
         )
         options += ask.forward(starter, {name: value for name, value in env.items() if name != "PATH"})
     elif launcher in SRUN:

@@ -186,14 +186,13 @@ def launch_options(
     ranks: int,
     ranks_per_node: int,
     remote: Remote = Remote(),
-    share_cores: bool = False,
-    give_cores: bool = True,
+    share_cores: int = 0,
     major: int | None = None,
 ) -> list[str]:
     """Return the words after the launcher's name: hosts, ranks, ranks per node, remote agent, start-up network.
 
-    ``share_cores`` is for ranks that share the cores of a host (no binding), and with ``give_cores`` for more ranks
-    than cores (a rank that waits gives its core away). ``major`` is the library's major
+    ``share_cores`` is the number of cores that the ranks share (no binding; 1 if it is not known), 0 if each has its
+    own. If the ranks are more than these cores, one that waits gives its core away. ``major`` is the library's major
     version (None: the oldest in the table). Raises RailyardError for an unknown stack, and if its launcher has no words
     for what is asked.
     """
@@ -216,7 +215,7 @@ def launch_options(
             raise RailyardError(f"{stack}: {part}")
         words += part
     if share_cores:
-        words += (*launch.share_cores, *(launch.give_cores if give_cores else ()))
+        words += (*launch.share_cores, *(launch.give_cores if ranks > share_cores else ()))
     return [word.format_map(values) for word in words]
 
 
