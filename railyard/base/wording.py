@@ -105,3 +105,11 @@ def some(sentences: Sequence[str], most: int = 8) -> str:
     """Return sentences, separated by semicolons: at most ``most`` of them, and how many more there are."""
     more = len(sentences) - most
     return "; ".join((*sentences[:most], *([f"and {more} more of this kind"] if more > 0 else ())))
+
+
+def drop_clauses(text: str, clauses: Sequence[str]) -> str:
+    """Return a text of clauses with "; " between them without these, each of which may itself have several."""
+    text = f"; {text}; "
+    for clause in clauses:
+        text = text.replace(f"; {clause}; ", "; ")
+    return text[2:-2]

@@ -26,6 +26,7 @@ from railyard.parsers.lines import (
     is_failure,
     number,
     own_text,
+    restore_rate,
     run_pattern,
 )
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
@@ -50,7 +51,6 @@ _CALL = re.compile(
     r"(?=\s|\Z)"
 )
 _DECIMALS = 2  # of every figure of a row
-_ROUNDED_TO_ZERO_MB_S = 0.0051  # with two decimals, and a time that is rounded too
 # Rows without a name that need no second look, by whether they say what was acknowledged.
 _BEFORE, _AFTER = r"[0-9]{1,15}(?:\.[0-9]{1,3})?[kmg]?", ("[0-9.]{1,20}[kmgtb]?", "[0-9.]{1,20}s", *[DECIMAL] * 3)
 _ROWS = {
@@ -150,14 +150,8 @@ def _row(run: _Run, line: Line, words: list[str], failures: list[Remark]) -> boo
 
 
 def _exact_rate(rate: float, size: int | None, time_us: float) -> float:
-    """Return a row's rate, MB/s: where its two decimals are 0.00, size over time, if that is so little.
-
-    8 B in 1.7 ms, over a busy host's TCP, are 0.0047 MB/s.
-    """
-    if rate or not size or time_us <= 0:
-        return rate
-    exact = size / time_us
-    return exact if exact < _ROUNDED_TO_ZERO_MB_S else rate
+    """Return a row's rate, MB/s: where its two decimals are 0.00, size over time, if that is so little."""
+    return rate if rate or not size or time_us <= 0 else restore_rate(rate, size / time_us)
 
 
 @lru_cache(maxsize=1024)  # an output repeats few different ones of both

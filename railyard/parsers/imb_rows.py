@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from railyard.parsers.lines import BINARY_MB, DECIMAL, WHOLE, Run, not_a_number, number, run_pattern
+from railyard.parsers.lines import BINARY_MB, DECIMAL, WHOLE, Run, not_a_number, number, restore_rate, run_pattern
 from railyard.parsers.parsed import Cell, ContextValue, Table
 
 # Printed heading -> column and unit. A new heading is a new line here; it decides how the rows below it are read.
@@ -33,7 +33,6 @@ HEADINGS: MappingProxyType[str, tuple[str, str | None]] = MappingProxyType(
     }
 )
 COUNTS = frozenset({"group", "size", "repetitions"})  # whole numbers; all other columns are printed with 2 decimals
-_ROUNDED_TO_ZERO_MB_S = 0.0051  # with two decimals, and a rate that is rounded too
 # IMB-MT prints sizes through "% 13ul": a number and the letter l
 _SIZE_MARK = "l"
 
@@ -107,15 +106,11 @@ class Block:
 
 
 def _restore_bandwidth(row: tuple[Cell, ...], place: int, columns: Sequence[str]) -> tuple[Cell, ...]:
-    """Return a row whose bandwidth was printed as 0.00 with what its message rate gives, if that rounds to 0.00.
-
-    4 B, 900 times a second, over a busy host's TCP, are 0.0036 MB/s.
-    """
+    """Return a row whose bandwidth was printed as 0.00 with what its message rate gives, if that rounds to 0.00."""
     size, rate = (row[columns.index(name)] if name in columns else None for name in ("size", "message_rate"))
     if row[place] or not size or not rate:
         return row
-    exact = float(size) * float(rate) / 1e6
-    return (*row[:place], exact, *row[place + 1 :]) if exact < _ROUNDED_TO_ZERO_MB_S else row
+    return (*row[:place], restore_rate(0.0, float(size) * float(rate) / 1e6), *row[place + 1 :])
 
 
 def fits(words: list[str], headings: list[str]) -> bool:

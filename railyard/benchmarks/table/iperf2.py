@@ -1,6 +1,6 @@
 """iperf 2: TCP or UDP, one stream or several."""
 
-from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffic, printed_benchmark
+from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, printed_benchmark
 from railyard.benchmarks.table.iperf3 import BOTH_WAYS, both_ways
 from railyard.parsers.parsed import Table
 
@@ -22,7 +22,7 @@ TOOL = Tool("iperf2", client=r"iperf2?", said=_printed_name)
 ENTRIES = (
     *(
         Benchmark(
-            *(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0)),
+            *(key, (bandwidth("figure"),), Traffic(1, 0)),
             rows="last",
             over_tcp=True,
             flows=flows,

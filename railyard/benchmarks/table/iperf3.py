@@ -1,6 +1,6 @@
 """iperf3: TCP, one stream or several."""
 
-from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffic, printed_benchmark
+from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, printed_benchmark
 from railyard.parsers.parsed import Table
 
 STREAMS = (2, 4, 8, 16)  # beside one
@@ -19,8 +19,7 @@ def both_ways(key: str) -> Benchmark:
 
     Their number of streams decides nothing: iperf3 before 3.16 moves all of them in one thread.
     """
-    metric = Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher")
-    return Benchmark(f"{key}/{BOTH_WAYS}", (metric,), Traffic(1, 1), rows="worst", over_tcp=True)
+    return Benchmark(f"{key}/{BOTH_WAYS}", (bandwidth("figure"),), Traffic(1, 1), rows="worst", over_tcp=True)
 
 
 TOOL = Tool("iperf3", client=r"iperf3", said=_printed_name)
@@ -29,7 +28,7 @@ TOOL = Tool("iperf3", client=r"iperf3", said=_printed_name)
 ENTRIES = (
     *(
         Benchmark(
-            *(key, (Metric(BANDWIDTH, ("bandwidth",), "MB/s", "figure", "higher"),), Traffic(1, 0)),
+            *(key, (bandwidth("figure"),), Traffic(1, 0)),
             rows="last",
             over_tcp=True,
             flows=flows,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from railyard.base.bounds import without_names
 from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
-from railyard.base.wording import count_of, earlier_attempts
+from railyard.base.wording import count_of, drop_clauses, earlier_attempts
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import Record, State, Suspect
 from railyard.results.record.headline import describe_finding, headline
@@ -136,18 +136,13 @@ def _failure(record: Record, why: bool) -> list[str]:
     lines = [first, *filter(None, [describe_finding(first, verdict.sentence, verdict.measured)])]
     lines += [line for one in verdict.suspects for line in _suspect(one, first)]
     reasons = [one_line(one.reason) for one in verdict.suspects]
-    others = [without_names(_drop_reasons(one_line(remark), reasons)) for remark in verdict.remarks]
-    lines += [f"also: {also}" for also in others if also and also.lower() != first.lower()]
+    said = {"", first.lower(), *map(str.lower, reasons)}
+    others = [drop_clauses(one_line(remark), reasons) for remark in verdict.remarks]
+    shown = [without_names(also) for also in others if also.lower() not in said]
+    lines += [f"also: {also}" for also in shown if also.lower() not in said]
     lines += [f"look at: {one_line(verdict.next)}"] if verdict.next else []
     lines += [f"type next: {command}" for command in commands(record)[:1]]
     return [*lines, *([f"why: {_rule(record)}: {one_line(verdict.text)}"] if why else [])]
-
-
-def _drop_reasons(remark: str, reasons: Sequence[str]) -> str:
-    """Return a remark without the suspects' reasons, which are shown above it."""
-    for reason in reasons:
-        remark = remark.replace(f"; {reason}", "").replace(f"{reason}; ", "")
-    return "" if remark.lower() in map(str.lower, reasons) else remark
 
 
 def _suspect(suspect: Suspect, first: str) -> list[str]:

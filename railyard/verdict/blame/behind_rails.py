@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import PROBE_SLOW_SHARE
-from railyard.base.wording import listing, percent
+from railyard.base.wording import drop_clauses, listing, percent
 from railyard.results.record.form import Suspect
 from railyard.verdict.blame.slow_rails import TOGETHER, format_rate
 from railyard.verdict.blame.suspects import Findings
@@ -40,7 +40,7 @@ def with_silent_nodes(found: Findings, rails: Sequence[str], starts: Mapping[str
             continue
         own = [one for one in found.suspects if one.kind == "rail" and one.node == node]
         kept = tuple(one for one in found.suspects if one not in own)
-        sentence = _explain_missing(found.sentence, [one.reason for one in own])
+        sentence = drop_clauses(found.sentence, [one.reason for one in own])
         found = replace(
             found,
             suspects=(Suspect("node", reason, node), *kept),
@@ -107,9 +107,3 @@ def good_partner(found: Findings, suspect: Suspect) -> str | None:
 def label_of(rails: Sequence[str]) -> str:
     """Return the name of rails that are measured at once, used like the name of one rail."""
     return TOGETHER.join(rails)
-
-
-def _explain_missing(sentence: str, reasons: Sequence[str]) -> str:
-    for reason in reasons:
-        sentence = sentence.replace(reason, "\0")
-    return "; ".join(part for part in sentence.split("; ") if part.strip("\0"))
