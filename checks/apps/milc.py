@@ -15,6 +15,7 @@ from railyard.benchmarks.apps import milc_input, milc_run
 from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.variants import node_counts
 
 
@@ -27,7 +28,7 @@ class MilcScaling(ApplicationCheck):
     tags = {"apps", "scaling"}
     all_nodes = False
     edge = parameter(MILC_EDGES, type=int, loggable=True)
-    powers = milc_input.MOST_NODES
+    accepts = Accepts(powers_to=milc_input.MOST_NODES)
     nodes = parameter(node_counts(milc_input.MOST_NODES), type=int, loggable=True)
 
     @classmethod

@@ -14,6 +14,7 @@ from reframe.core.builtins import parameter
 from railyard.benchmarks.apps import npb_shape
 from railyard.parsers import npb
 from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.groups import Start
 from railyard.rfm.checks.variants import node_counts, stated
 
 
@@ -23,7 +24,7 @@ class NpbCheck(ApplicationCheck):
     tool = "npb"
     parse = staticmethod(npb.parse)
     problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
-    cleared = (npb_shape.STRICT_VARIABLE,)
+    start = Start(without=(npb_shape.STRICT_VARIABLE,))
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:

@@ -15,6 +15,7 @@ from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.benchmarks.table.applications import NPB_MZ
 from railyard.parsers import npb
 from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.groups import Outputs, Start
 from railyard.rfm.checks.variants import stated
 from railyard.stacks.model import NIC_PER_RANK
 
@@ -31,8 +32,8 @@ class NpbMz(ApplicationCheck):
     #: Threads per rank, and ranks per node; 0 means: choose them from cores and zones.
     threads = variable(int, value=0, loggable=True)
     ranks = variable(int, value=0, loggable=True)
-    cleared = npb_mz_shape.CLEARED
-    prints_threads = True
+    start = Start(without=npb_mz_shape.CLEARED)
+    outputs = Outputs(has_threads=True)
 
     @classmethod
     def tool_of(cls, parameters: Mapping[str, str]) -> str:
@@ -75,7 +76,7 @@ class NpbMz(ApplicationCheck):
         there, hardware = self.num_nodes, self.site.system.nodes.hardware
         policy = self.test_id.policy
         chosen = npb_mz_shape.layout(
-            *(self.code, self.problem, there, self.cores), threads=self.threads, ranks=self.ranks or self.asked_ranks,
+            *(self.code, self.problem, there, self.cores), threads=self.threads, ranks=self.ranks or self.request.ranks,
             least=self.rails if policy == NIC_PER_RANK else 1,
         )  # fmt: skip
         self.num_nodes, self.ranks_per_node, self.threads = chosen.nodes, chosen.ranks_per_node, chosen.threads

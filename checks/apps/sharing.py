@@ -11,6 +11,7 @@ from reframe.core.builtins import parameter
 
 from railyard.parsers import sharing
 from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.groups import Accepts, Layout
 from railyard.site.policies import DEFAULT
 
 
@@ -23,8 +24,8 @@ class SharedProcessor(ApplicationCheck):
     benchmark = sharing.BENCHMARK
     num_nodes = 1
     all_nodes = False
-    pair_a_rail = False
-    takes_ranks = False
+    layout = Layout(pair_per_rail=False)
+    accepts = Accepts(ranks=False)
     parse = staticmethod(sharing.parse)
     rails = parameter([1], type=int, loggable=True)
     policy = parameter([DEFAULT], type=str, loggable=True)

@@ -10,6 +10,7 @@ import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.device import EveryGpuCheck
+from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.osu import BANDWIDTH, COLLECTIVE
 
 
@@ -30,7 +31,7 @@ class DeviceAllreduce(EveryGpuCheck):
 
     benchmark = "osu_allreduce/device"
     num_nodes = 4
-    fewest_nodes = 2
+    accepts = Accepts(fewest_nodes=2)
     tells_ends = False
     fewest, own = Amounts(3, 1), COLLECTIVE
     reduces = True

@@ -10,6 +10,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter
 
 from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, RAILS
+from railyard.rfm.checks.groups import Layout
 from railyard.rfm.checks.nccl import NcclCheck
 from railyard.site.policies import DEFAULT
 
@@ -42,7 +43,7 @@ class NcclOneNode(NcclCheck):
 
     benchmark = f"all_reduce_perf/{ONE_NODE}"
     num_nodes = 1
-    within_node = True
+    layout = Layout(within_node=True)
     rails = parameter([1], type=int, loggable=True)
     policy = parameter([DEFAULT], type=str, loggable=True)
 

@@ -10,6 +10,7 @@ import reframe as rfm
 from railyard.benchmarks.repetitions import Amounts
 from railyard.benchmarks.table.cxi import BIDIRECTIONAL
 from railyard.parsers import cxi
+from railyard.rfm.checks.groups import Probes, Start
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 
 
@@ -17,14 +18,12 @@ from railyard.rfm.checks.repeated_check import RepeatedCheck
 class CxiWriteBandwidth(RepeatedCheck):
     """Lists of writes one way: what a card streams."""
 
-    pair = True
+    start = Start(client_and_server=True, program_per_benchmark=True)
     tool = "cxi"
-    program_a_benchmark = True
     extended = True
     benchmark = "cxi_write_bw"
     parse = staticmethod(cxi.parse)
-    probe_key = "cxi/cxi_write_bw"
-    probe_program = "cxi_write_bw"
+    probes = Probes(ping_pong="cxi/cxi_write_bw", program="cxi_write_bw")
     fewest, own = Amounts(5, window=64), Amounts(1000, window=64)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:

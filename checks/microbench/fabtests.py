@@ -13,21 +13,20 @@ import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import fabtests
+from railyard.rfm.checks.groups import Accepts, Probes, Start
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 
 
 class FabtestsCheck(RepeatedCheck):
     """One of libfabric's tests over its own sizes, with a set number of iterations."""
 
-    pair = True
+    start = Start(client_and_server=True, program_per_benchmark=True)
     tool = "fabtests"
-    program_a_benchmark = True
     extended = True
     parse = staticmethod(fabtests.parse)
-    probe_key = "fabtests/fi_pingpong"
-    probe_program = "fi_pingpong"
+    probes = Probes(ping_pong="fabtests/fi_pingpong", program="fi_pingpong")
     fewest, own = Amounts(10), Amounts(1000)
-    sizes_told = ()
+    accepts = Accepts(sizes=())
 
     @property
     def asked_sizes(self) -> tuple[int, ...]:
@@ -52,6 +51,5 @@ class OfiBandwidth(FabtestsCheck):
     """Tagged messages one way, as an MPI sends them: what the provider streams over a rail."""
 
     benchmark = "fi_rdm_tagged_bw"
-    kinds = ("slingshot", "efa")
-    probe_key = "fabtests/fi_rdm_tagged_bw"
-    probe_program = "fi_rdm_tagged_bw"
+    accepts = Accepts(fabrics=("slingshot", "efa"))
+    probes = Probes(ping_pong="fabtests/fi_rdm_tagged_bw", program="fi_rdm_tagged_bw")

@@ -11,13 +11,14 @@ import reframe as rfm
 
 from railyard.parsers import gpcnet
 from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.groups import Start
 
 
 class GpcnetCheck(ApplicationCheck):
     """One of its two programs, with one rank per core on all nodes. Neither has options."""
 
     tool = "gpcnet"
-    program_a_benchmark = True
+    start = Start(program_per_benchmark=True)
     tags = {"microbench"}
     parse = staticmethod(gpcnet.parse)
 

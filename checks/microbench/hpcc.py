@@ -13,6 +13,7 @@ import reframe as rfm
 from railyard.benchmarks.apps import hpcc_input
 from railyard.parsers import hpcc
 from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.groups import Outputs
 
 
 @rfm.simple_test
@@ -23,7 +24,7 @@ class Hpcc(ApplicationCheck):
     benchmark = "Summary"
     tags = {"microbench"}
     parse = staticmethod(hpcc.parse)
-    output_file = "hpccoutf.txt"
+    outputs = Outputs(file="hpccoutf.txt")
 
     @property
     def validates(self) -> bool:

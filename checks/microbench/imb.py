@@ -8,6 +8,7 @@ directions.
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.groups import Accepts, Probes
 from railyard.rfm.checks.imb import ImbCheck, ImbExtended
 from railyard.rfm.checks.variants import many_pairs
 
@@ -29,7 +30,7 @@ class ImbWindows(ImbCheck):
     """Windows of messages from the first half of the ranks to the second: one pair of nodes, many pairs of ranks."""
 
     own = WINDOWS
-    takes_ranks = True
+    accepts = Accepts(ranks=True)
 
 
 @rfm.simple_test
@@ -42,8 +43,7 @@ class ImbUniband(ImbWindows):
     #: the median of three passes counts.
     passes = 3
     fewest = Amounts(1, window=16)
-    other_way_seen_by = "imb/Biband and AllPairs"
-    other_way_unless = ()
+    probes = Probes(other_way_seen_by="imb/Biband and AllPairs", other_way_unless=())
 
 
 @rfm.simple_test

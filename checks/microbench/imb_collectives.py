@@ -8,6 +8,7 @@ its sides.
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.imb import ImbCheck, ImbExtended
 
 
@@ -17,8 +18,7 @@ class ImbAllreduce(ImbCheck):
 
     benchmark = "Allreduce"
     num_nodes = 4
-    fewest_nodes = 2
-    takes_ranks = True
+    accepts = Accepts(fewest_nodes=2, ranks=True)
     fewest = Amounts(3)
     #: IMB reduces floats of 4 bytes, and rounds other sizes up.
     smallest = 4
@@ -30,8 +30,7 @@ class ImbAlltoall(ImbExtended):
 
     benchmark = "Alltoall"
     num_nodes = 4
-    fewest_nodes = 2
-    takes_ranks = True
+    accepts = Accepts(fewest_nodes=2, ranks=True)
     passes = 1
 
 

@@ -9,6 +9,7 @@ from reframe.core.builtins import variable
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import netpipe
+from railyard.rfm.checks.groups import Outputs, Probes, Start
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.site.sizes import doubled
 
@@ -18,9 +19,8 @@ class NetpipeCheck(RepeatedCheck):
 
     tool = "netpipe"
     parse = staticmethod(netpipe.parse)
-    rows_on_stderr = True
-    probe_key = "netpipe/pingpong"
-    one_way_key = "netpipe/stream"
+    outputs = Outputs(on_stderr=True)
+    probes = Probes(ping_pong="netpipe/pingpong", one_way="netpipe/stream")
     #: The options that select the kind of test; none for a ping-pong.
     mode = variable(str, value="")
     fewest = Amounts(2)
@@ -78,11 +78,11 @@ class NetpipeBidirectional(NetpipeCheck):
 class NetpipeTcpPingPong(NetpipeCheck):
     """The same ping-pong over sockets, without MPI: NetPIPE's TCP module, a client and a server."""
 
-    pair = True
+    start = Start(client_and_server=True)
     tags = {"microbench", "tcp"}
     extended = True
     benchmark = "pingpong"
     #: ``pair.sh`` prints a client's two streams one after the other, both on standard output.
-    rows_on_stderr = False
+    outputs = Outputs(on_stderr=False)
     #: The file of each rail's client.
     written = "np-{device}.out"

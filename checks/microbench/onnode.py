@@ -9,6 +9,7 @@ named.
 import reframe as rfm
 from reframe.core.builtins import parameter
 
+from railyard.rfm.checks.groups import Layout
 from railyard.rfm.checks.pairs import PairsCheck
 from railyard.site.policies import DEFAULT
 from railyard.verdict.blame.search.model import Round
@@ -19,7 +20,7 @@ class OnNodePair(PairsCheck):
     """Two ranks on each node, one node after the other. It belongs to no fabric, and runs once, with the first one."""
 
     benchmark = "onnode"
-    within_node = True
+    layout = Layout(within_node=True)
     ranks_per_node = 2
     rails = parameter([1], type=int, loggable=True)
     policy = parameter([DEFAULT], type=str, loggable=True)

@@ -11,6 +11,7 @@ from dataclasses import replace
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.groups import Accepts, Layout, Probes
 from railyard.rfm.checks.osu import BANDWIDTH, OsuCheck
 from railyard.rfm.checks.variants import many_pairs
 
@@ -31,8 +32,7 @@ class OsuBandwidth(OsuCheck):
 
     benchmark = "osu_bw"
     fewest, own = Amounts(2, 1, window=16), BANDWIDTH
-    other_way_seen_by = "osu/osu_bibw and AllPairs"
-    other_way_unless = ("imb",)
+    probes = Probes(other_way_seen_by="osu/osu_bibw and AllPairs", other_way_unless=("imb",))
 
 
 @rfm.simple_test
@@ -49,9 +49,7 @@ class OsuPairs(OsuCheck):
 
     extended = True
     num_nodes = 4
-    fewest_nodes = 2
-    even_nodes = True
-    takes_ranks = True
+    accepts = Accepts(fewest_nodes=2, even_nodes=True, ranks=True)
 
 
 @rfm.simple_test
@@ -71,7 +69,7 @@ class OsuCoresMessageRate(OsuPairs):
 
     benchmark = "osu_mbw_mr/all-cores"
     num_nodes = 2
-    every_core = True
+    layout = Layout(every_core=True)
     largest = 8 << 10
     #: OSU's own 100 windows end after 10 ms, when the ranks have hardly begun to run together.
     fewest, own = Amounts(1, 1, window=8), replace(BANDWIDTH, repetitions=10_000)

@@ -12,6 +12,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from railyard.benchmarks.repetitions import Amounts
+from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.osu import COLLECTIVE, OsuCheck
 
 #: Without allreduce, which runs every day.
@@ -24,8 +25,7 @@ class OsuAllreduce(OsuCheck):
 
     benchmark = "osu_allreduce"
     num_nodes = 4
-    fewest_nodes = 2
-    takes_ranks = True
+    accepts = Accepts(fewest_nodes=2, ranks=True)
     fewest, own = Amounts(3, 1), COLLECTIVE
     reduces = True
     #: OSU reduces floats of 4 bytes.
@@ -39,8 +39,7 @@ class OsuCollective(OsuCheck):
     extended = True
     collective = parameter(COLLECTIVES, type=str, loggable=True)
     num_nodes = 4
-    fewest_nodes = 2
-    takes_ranks = True
+    accepts = Accepts(fewest_nodes=2, ranks=True)
     fewest, own = Amounts(1, 1), COLLECTIVE
     smallest = 4
 
@@ -62,10 +61,8 @@ class OsuInit(OsuCheck):
     extended = True
     benchmark = "osu_init"
     num_nodes = 4
-    fewest_nodes = 2
-    takes_ranks = True
+    accepts = Accepts(fewest_nodes=2, ranks=True, sizes=())
     can_validate = False
-    sizes_told = ()
 
     @classmethod
     def takes(cls) -> tuple[str, ...]:

@@ -13,25 +13,26 @@ from reframe.core.builtins import parameter, variable
 
 from railyard.parsers import iperf3
 from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.groups import Accepts, Probes, Start
 
 
 @rfm.simple_test
 class TcpStream(InterconnectCheck):
     """One or several streams one way (`-P streams=4` selects). The link's rate decides how many bytes they move."""
 
-    pair = True
+    start = Start(client_and_server=True)
     tool = "iperf3"
     tags = {"microbench", "tcp"}
     extended = True
     parse = staticmethod(iperf3.parse)
-    probe_key = "iperf3/iperf3"
+    probes = Probes(ping_pong="iperf3/iperf3")
     streams = parameter([1, 4], type=int, loggable=True)
     #: How long a rail should take at its link's data rate, in seconds.
     lasting = variable(int, value=3)
     #: What a stream writes at a time, in bytes: iperf3's own default.
     smallest = 128 << 10
     largest = 128 << 10
-    sizes_told = ("largest",)
+    accepts = Accepts(sizes=("largest",))
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:

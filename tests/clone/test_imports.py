@@ -33,7 +33,10 @@ ORDER = (
 #: What stays at the root for a site's own files: the old address of a module -> where its names are now.
 ADDRESSES = {
     "railyard.siteconfig": ("railyard.rfm.settings",),
-    "railyard.check": ("railyard.rfm.checks.base", "railyard.rfm.checks.variants", "railyard.site.sizes"),
+    "railyard.check": (
+        *(f"railyard.rfm.checks.{name}" for name in ("base", "groups", "variants")),
+        "railyard.site.sizes",
+    ),
     "railyard.osucheck": ("railyard.rfm.checks.osu",),
     "railyard.appcheck": tuple(f"railyard.rfm.checks.{name}" for name in ("application", "variants")),
     "railyard.rfm_pairs": ("railyard.rfm.checks.pairs",),

@@ -437,6 +437,20 @@ def test_a_check_of_before_that_overrides_what_nothing_calls_any_more_fails_with
     assert "2 tests: 1 pass, 1 fail" in said
 
 
+def test_a_check_that_declares_by_old_names_runs_and_is_told_the_new_ones(home: Path) -> None:
+    checks = home / "checks" / "recorded.py"
+    declared = 'benchmark = "PingPong"\n    probe_key = "imb/PingPong"\n    check_class = "micro"'
+    checks.write_text(CHECKS.replace('benchmark = "PingPong"', declared), encoding="utf-8")
+    code, out, err = ran([RAILYARD, "run", "--system", "site", "-n", "First|Second", "-p", "mpich"])
+    assert code == 0 and "2 tests: 2 pass, 0 fail" in " ".join(out.split()), out
+    said = {line.partition(": found ")[2] for line in err.splitlines()}
+    ends = "(railyard.check); the next release removes the old name"
+    assert said == {
+        f"Recorded.probe_key, expected probes = Probes(ping_pong='imb/PingPong') {ends}",
+        f"Recorded.check_class, expected start = Start(time_limit='micro') {ends}",
+    }
+
+
 def test_what_an_output_holds_is_text_in_every_report(home: Path) -> None:
     hostile = 'Fatal error in <script>alert("x")</script> & \\033[31mred\\033[0m\\007\\033]0;title\\007 end'
     benchmark(home, f"printf '{hostile}\\r\\n'")

@@ -8,6 +8,7 @@ from railyard.benchmarks.repetitions import Pace
 from railyard.job.command import Command, Program
 from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
+from railyard.rfm.checks.groups import Layout, Outputs, Request, Start
 from railyard.site.systems.measure import StatedAmounts
 
 
@@ -23,27 +24,18 @@ class MadeCheck:
     num_nodes: int = 2
     all_nodes: bool = False
     ranks_per_node: int = 1
-    asked_nodes: int = 0
-    asked_ranks: int = 0
-    refused: str = ""
-    told: Mapping[str, int | None] = field(default_factory=dict)
+    request: Request = field(default_factory=Request)
     lasting_s: int = 0
-    within_node: bool = False
-    pair_a_rail: bool = False
+    layout: Layout = field(default_factory=Layout)
     in_turn: bool = False
     window: int = 16
     passes: int = 3
     largest: int = 4 << 20
-    output_file: str = ""
-    check_class: str = "micro"
+    start: Start = field(default_factory=Start)
+    outputs: Outputs = field(default_factory=Outputs)
     use_launcher: str = ""
     placement: str = ""
-    cleared: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    more_outputs: tuple[str, ...] = ()
-    starts_steps: bool = False
-    prints_threads: bool = False
-    rows_on_stderr: bool = False
     threads_a_rank: int = 1
     told_ranks: Mapping[str, str] = field(default_factory=dict)
     memory: str | None = None

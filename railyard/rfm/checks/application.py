@@ -8,6 +8,7 @@ from reframe.core.builtins import parameter
 from railyard.benchmarks.apps import every_node
 from railyard.benchmarks.table.applications import key_on
 from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.groups import Accepts, Layout, Start
 from railyard.site.policies import DEFAULT
 
 if TYPE_CHECKING:
@@ -33,11 +34,10 @@ class ApplicationCheck(InterconnectCheck):
     tags = {"apps"}
     extended = True
     all_nodes = True
-    check_class = "app"
+    start = Start(time_limit="app")
     #: All cores of a node compute: so all cards are used if each rank has its own card.
-    pair_a_rail = True
-    takes_ranks = True
-    sizes_told: tuple[str, ...] = ()
+    layout = Layout(pair_per_rail=True)
+    accepts = Accepts(ranks=True, sizes=())
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -55,7 +55,7 @@ class ApplicationCheck(InterconnectCheck):
 
     @classmethod
     def is_within_node(cls, parameters: Mapping[str, str]) -> bool:
-        return bool(cls.within_node) or cls.nodes_of(parameters) == 1
+        return cls.layout.within_node or cls.nodes_of(parameters) == 1
 
     @property
     def words(self) -> list[str]:
@@ -68,7 +68,7 @@ class ApplicationCheck(InterconnectCheck):
     @property
     def most_ranks(self) -> int:
         """How many ranks a node may have at most: as many as were asked for, else as many as it has cores."""
-        return int(self.asked_ranks) or self.cores
+        return int(self.request.ranks) or self.cores
 
     @property
     def told_ranks(self) -> Mapping[str, str]:
@@ -96,9 +96,8 @@ class EveryNodeCheck(ApplicationCheck):
     """
 
     benchmark = every_node.EVERY_NODE
-    within_node = True
-    pair_a_rail = False
-    takes_ranks = False
+    layout = Layout(within_node=True, pair_per_rail=False)
+    accepts = Accepts(ranks=False)
     rails = parameter([1], type=int, loggable=True)
     policy = parameter([DEFAULT], type=str, loggable=True)
 

@@ -5,6 +5,7 @@ after a failure (`prober`), which measurement counts (`measure_again`), and what
 """
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from railyard.base.errors import RailyardError
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.numbers import take_numbers, why_refused
+from railyard.rfm.checks.old_names import find_override
 from railyard.rfm.checks.variants import builds_with_spack
 from railyard.rfm.current import places, stated_amounts
 from railyard.rfm.deprecated_variables import told_only_when_set
@@ -46,7 +48,7 @@ GONE = {
     "_program": "programs",
     "_benchmark_words": "command",
     "_plan_for": "told_ranks",
-    "_evidence": "more_outputs",
+    "_evidence": "outputs.more",
     "_with_suspects": "prober",
 }
 #: Every check has variants for these; any other parameter chooses its benchmark.
@@ -80,27 +82,32 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         """Load only if the system's file has enough rails and nodes, and a stack that can use them."""
         for name in {name for each in type(self).__mro__ for name in GONE.keys() & vars(each).keys()}:
             raise ReframeError(f"it overrides {name}, which nothing calls any more: declare {GONE[name]} instead")
+        check: type = type(self)
+        override = find_override(check)
+        if override is not None:
+            raise ReframeError(override)
         own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
         if own:
             self.tool, self.benchmark, self.num_nodes = self.tool_of(own), self.benchmark_of(own), self.nodes_of(own)
-        take_numbers(self, self.takes_of(own), self.told, stated_amounts(self.key))
-        self.within_node, self.tags = self.is_within_node(own), {*self.tags, str(type(self).tool)}
+        take_numbers(self, self.takes_of(own), self.request.variables, stated_amounts(self.key))
+        self.layout = layout = replace(self.layout, within_node=self.is_within_node(own))
+        start, self.tags = self.start, {*self.tags, str(type(self).tool)}
         if self.extended or is_extended(self.policy):
             self.tags = {*self.tags, EXTENDED}
-        also = f"{f' +{OWN_CORES}' if self.every_core else ''}{f' +{HAS_GPUS}' if self.gpus else ''}"
+        also = f"{f' +{OWN_CORES}' if layout.every_core else ''}{f' +{HAS_GPUS}' if layout.gpus else ''}"
         there = [f"{term}{also}" for term in places(self.rails, self.num_nodes)]
-        self.valid_systems = [f"{term} +{kind}" for term in there for kind in self.kinds] or there
-        if self.within_node:  # no network carries it: once, on the first fabric
+        self.valid_systems = [f"{term} +{kind}" for term in there for kind in self.accepts.fabrics] or there
+        if layout.within_node:  # no network carries it: once, on the first fabric
             once = self.rails == 1 and self.policy == DEFAULT
             self.valid_systems = [f"{term} +first" for term in self.valid_systems] if once else []
         # With `-P policy=…` the class has only those values: then stacks that do so by default count too.
         made = DEFAULT in type(self).raw_params["policy"].values
-        tool = pair_feature(self.tool) if self.pair else self.tool
-        pairs = max(self.pairs, self.rails) if self.pair_a_rail else self.pairs
+        tool = pair_feature(self.tool) if start.client_and_server else self.tool
+        pairs = max(self.pairs, self.rails) if layout.pair_per_rail else self.pairs
         terms = environment_terms(tool, self.rails, self.policy, pairs, beside_default=made)
-        if alone_reason(self.policy, self.check_class) is not None:
+        if alone_reason(self.policy, start.time_limit) is not None:
             terms = []
-        if self.starts_itself and self.rails == 1:
+        if start.by_itself and self.rails == 1:
             terms += environment_terms(own_feature(self.tool), 1, self.policy, self.pairs, beside_default=made)
         feature = self.feature_of(own)
         self.valid_prog_environs = [f"{term} +{feature}" if feature else term for term in terms]
@@ -235,8 +242,9 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             self.message_sizes[-1],
         )  # fmt: skip
         place = place_of(self.site, plan.test.stack, plan.scheduling, stage, lambda: ReframeJob(self))
-        one_way = over_one(self.one_way_key, self.one_way_program, self.one_way_arguments) if self.one_way_key else None
-        alone = over_one(self.probe_key, self.probe_program, self.probe_arguments)
+        probes = self.probes
+        one_way = over_one(probes.one_way, probes.one_way_program, self.one_way_arguments) if probes.one_way else None
+        alone = over_one(probes.ping_pong, probes.program, self.probe_arguments)
         return RailProber(self.site, plan.test.fabric, stage, alone, self.runner.watch, place, together, one_way)
 
     @property

@@ -1,7 +1,7 @@
 """What a check declares about its benchmark: ReFrame's variables and parameters, and what follows from these only."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import reframe as rfm
@@ -11,6 +11,8 @@ from reframe.core.exceptions import ReframeError
 from reframe.core.meta import RegressionTestMeta
 
 from railyard.base.errors import RailyardError
+from railyard.rfm.checks.groups import SIZES, Accepts, Layout, Outputs, Probes, Request, Start, merge_groups
+from railyard.rfm.checks.old_names import OLD_NAMES, OldName, group_old_names
 from railyard.rfm.checks.variants import rail_counts, rail_policies
 from railyard.rfm.current import site_of
 from railyard.site.policies import DEFAULT
@@ -28,8 +30,8 @@ if TYPE_CHECKING:
     from railyard.site.systems.measure import StatedAmounts
 
 
-#: Numbers that a tool may be given, and the message sizes that it may be asked to measure.
-AMOUNTS, SIZES = ("repetitions", "warm_up", "window"), ("full", "smallest", "largest")
+#: Numbers that a tool may be given.
+AMOUNTS = ("repetitions", "warm_up", "window")
 #: What else a site may choose for any check; the other variables of this class say what a check is.
 _CHOSEN = ("placement", "use_launcher")
 
@@ -52,85 +54,40 @@ class Declaration(rfm.RegressionTestPlugin):
     #: Whether it runs on all nodes of the system; there must be at least ``num_nodes``.
     all_nodes = variable(typ.Bool, value=False)
     ranks_per_node = variable(int, value=1)
-    #: The fewest nodes that it can be given (``-S num_nodes``, ``nodes`` in the system's file); 0: only its own number.
-    #: A check of all nodes can be given any number from its own on.
-    fewest_nodes = 0
-    #: Whether this number is even: half of the nodes are the partners of the others.
-    even_nodes = False
-    #: Whether it can be given the number of ranks per node.
-    takes_ranks = False
-    #: The largest number of a sweep over powers of two only; 0 for any numbers of nodes.
-    powers = 0
-    #: What it was given, 0 if nothing; and why it refuses what it was given.
-    asked_nodes = 0
-    asked_ranks = 0
-    refused = ""
-    #: The variables that ``-S`` set, each with the check's own value.
-    told: Mapping[str, Any] = MappingProxyType({})
-    #: Whether each rank's partner is on its own node, so that no rail should carry anything. Then the check belongs to
-    #: no fabric, and runs only on the first one.
-    within_node = variable(typ.Bool, value=False)
-    #: Whether several ranks of a node each have their own partner, at least one per rail (see ``many_pairs``).
-    pair_a_rail = variable(typ.Bool, value=False)
-    #: Whether each core of its nodes has a rank: only if the system's file says how many cores there are.
-    every_core = variable(typ.Bool, value=False)
-    #: Whether the GPUs of its nodes take part: only if the system's file says which there are.
-    gpus = variable(typ.Bool, value=False)
-    #: Whether the benchmark is a client and a server, not an MPI program: one pair of processes per rail
-    #: (`client_server_words`).
-    pair = variable(typ.Bool, value=False)
-    #: Whether it is an application that starts its own processes on a stack without MPI, from a process on the first
-    #: node.
-    starts_itself = variable(typ.Bool, value=False)
-    #: Whether such pairs run one rail after the other, so that the worst rail is judged; else all at once, as a sum.
+    #: Whether the pairs of a client and a server run one rail after the other, so that the worst rail is judged; else
+    #: all at once, as a sum.
     in_turn = variable(typ.Bool, value=False)
-    #: Whether the tool has one program per benchmark; else it is one program.
-    program_a_benchmark = variable(typ.Bool, value=False)
     #: Messages in flight of a windowed test; 1 for all others.
     window = variable(int, value=1)
     #: How often one job measures everything; the median at each size is judged.
     passes = variable(int, value=1)
-    #: Which of the variables of message sizes have an effect on it.
-    sizes_told: tuple[str, ...] = SIZES
     #: The smallest and largest message that make sense for this benchmark, in bytes.
     smallest = variable(int, value=1)
     largest = variable(int, value=4 << 20)
-    #: The kinds of fabric that it is for; empty: every fabric on which a stack has its tool.
-    kinds: tuple[str, ...] = ()
-    #: The file that the benchmark appends its output to, if it does not print it.
-    output_file = variable(str, value="")
-    #: Which of the system's time limits applies: ``micro``, or ``app`` for an application.
-    check_class = variable(str, value="micro")
     #: A launcher of ReFrame instead of the system's (``-S use_launcher=mpirun``: the stack's own, inside the job).
     use_launcher = variable(str, value="", loggable=True)
     #: Near the rails or far from them, instead of what the system's file says for the fabric (``-S placement=far``).
     #: ``launcher`` leaves processes where launcher and library put them.
     placement = variable(str, value="", loggable=True)
-    #: Variables of the user who starts the run that must not reach the benchmark.
-    cleared: tuple[str, ...] = ()
     #: What the check chose and why, after the verdict's sentence.
     remarks: tuple[str, ...] = ()
-    #: Files with more of the benchmark's output, from lines after its launch (``after``).
-    more_outputs: tuple[str, ...] = ()
-    #: Whether its command is one process of the job, which itself starts the benchmark in steps of the job.
-    starts_steps = False
-    #: Whether the tool prints how many threads it had. This is then compared with the number that it was given.
-    prints_threads = False
-    #: Whether the tool prints its rows on standard error.
-    rows_on_stderr = False
-    #: What ``probe_arguments`` runs: a ping-pong, and its executable if the tool has several.
-    probe_key = ""
-    probe_program = ""
-    #: The same for a stream one way, which shows in which direction a slow rail is slow; empty for a tool without one.
-    one_way_key = ""
-    one_way_program = ""
-    #: For a check that streams one way: the tests that see the other direction, in words; empty for other checks.
-    other_way_seen_by = ""
-    #: After a pass each rail is measured the other way too (``rfm.checks.other_way``), about a second per rail, unless
-    #: the stack has one of these tools, whose tests do that. None: never.
-    other_way_unless: tuple[str, ...] | None = None
+    #: What else differs from most checks: ``railyard.rfm.checks.groups`` has each group's fields.
+    accepts = Accepts()
+    layout = Layout()
+    start = Start()
+    outputs = Outputs()
+    probes = Probes()
+    #: What it was given for this run.
+    request = Request()
     #: What makes its output, from its set-up on: the benchmark itself, or a recording.
     runner: "Runner"
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give a class its groups: the fields that its body gives, and those of its bases."""
+        super().__init_subclass__(**options)
+        for groups in (group_old_names, merge_groups):
+            for name, group in [*groups(cls)]:
+                type.__setattr__(cls, name, group)
 
     @classmethod
     def setvar(cls, name: str, value: Any) -> bool:
@@ -141,20 +98,21 @@ class Declaration(rfm.RegressionTestPlugin):
         own = int(getattr(cls, name)) if name in (NODES, RANKS, "all_nodes") else None
         done = bool(RegressionTestMeta.setvar(cls, name, value))
         if done:
-            cls.told = {name: own, **cls.told}
+            cls.request = replace(cls.request, variables={name: own, **cls.request.variables})
         return done
 
     @classmethod
     def takes_of(cls, parameters: Mapping[str, str]) -> Takes:
         """Return which numbers of nodes and ranks such a variant can be given."""
-        own = int(cls.told.get(NODES, cls.num_nodes))
+        accepts, told = cls.accepts, cls.request.variables
+        own = int(told.get(NODES, cls.num_nodes))
         return Takes(
             nodes=own,
-            fewest=own if cls.told.get("all_nodes", cls.all_nodes) else cls.fewest_nodes,
-            even=cls.even_nodes,
+            fewest=own if told.get("all_nodes", cls.all_nodes) else accepts.fewest_nodes,
+            even=accepts.even_nodes,
             swept="nodes" in parameters,
-            powers=cls.powers,
-            ranks=cls.takes_ranks,
+            powers=accepts.powers_to,
+            ranks=accepts.ranks,
             idle=cls.idle(),
             variables=cls.answers_to(),
         )
@@ -163,9 +121,9 @@ class Declaration(rfm.RegressionTestPlugin):
     def idle(cls) -> frozenset[str]:
         """Return the variables that have no effect on it, although every check has them."""
         unsaid = {name for name in AMOUNTS if name not in cls.takes()}
-        unsaid |= {name for name in SIZES if name not in cls.sizes_told}
+        unsaid |= {name for name in SIZES if name not in cls.accepts.sizes}
         # The system's own launcher starts a client and a server; without these nothing runs in turn.
-        return frozenset(unsaid | {"use_launcher" if cls.pair else "in_turn"})
+        return frozenset(unsaid | {"use_launcher" if cls.start.client_and_server else "in_turn"})
 
     @classmethod
     def answers_to(cls) -> tuple[str, ...]:
@@ -192,7 +150,7 @@ class Declaration(rfm.RegressionTestPlugin):
     @classmethod
     def is_within_node(cls, parameters: Mapping[str, str]) -> bool:
         """Return whether such a variant keeps off every network."""
-        return bool(cls.within_node)
+        return cls.layout.within_node
 
     @classmethod
     def feature_of(cls, parameters: Mapping[str, str]) -> str:
@@ -216,7 +174,7 @@ class Declaration(rfm.RegressionTestPlugin):
         return {}
 
     def one_way_arguments(self, size: int) -> list[str]:
-        """Return the words of a short stream one way at one size, of a tool whose ``one_way_key`` names it."""
+        """Return the words of a short stream one way at one size, of a tool whose ``probes`` name it."""
         raise ReframeError(
             f"{type(self).__name__}: found no one_way_arguments(), expected the words of a short stream one way"
         )
@@ -262,7 +220,7 @@ class Declaration(rfm.RegressionTestPlugin):
     @property
     def program(self) -> str:
         """The executable of a tool that has one per benchmark; empty for a tool with one executable."""
-        return str(self.benchmark).partition("/")[0] if self.program_a_benchmark else ""
+        return str(self.benchmark).partition("/")[0] if self.start.program_per_benchmark else ""
 
     @property
     def programs(self) -> tuple[str, ...]:
@@ -311,7 +269,7 @@ class Declaration(rfm.RegressionTestPlugin):
         from railyard.job.command import ClientAndServer, Program
 
         kind = self.site.system.fabrics[self.current_partition.name].kind
-        return ClientAndServer(self.tool, kind, self.in_turn) if self.pair else Program()
+        return ClientAndServer(self.tool, kind, self.in_turn) if self.start.client_and_server else Program()
 
     @property
     def prober(self) -> "Prober":
@@ -319,18 +277,18 @@ class Declaration(rfm.RegressionTestPlugin):
 
         It is also used after a pass if other tests see the direction that this test leaves out.
         """
-        if not self.other_way_seen_by:
+        if not self.probes.other_way_seen_by:
             return self.rail_prober
         from railyard.rfm.checks.other_way import OneWay, OtherWay
 
         if not self.measures_other_way:
-            return OneWay(self.rail_prober, self.other_way_seen_by)
-        return OtherWay(self.rail_prober, self.other_way_seen_by, self.way_back)
+            return OneWay(self.rail_prober, self.probes.other_way_seen_by)
+        return OtherWay(self.rail_prober, self.probes.other_way_seen_by, self.way_back)
 
     @property
     def measures_other_way(self) -> bool:
         """Whether each rail is also measured the other way on this stack."""
-        elsewhere = self.other_way_unless
+        elsewhere = self.probes.other_way_unless
         return elsewhere is not None and not any(tool in self.current_environ.features for tool in elsewhere)
 
     @property
@@ -361,7 +319,7 @@ class Declaration(rfm.RegressionTestPlugin):
     @property
     def pairs(self) -> int:
         """How many pairs of ranks, or of a client and a server, two nodes have between them."""
-        return int(self.rails if self.pair else self.ranks_per_node)
+        return int(self.rails if self.start.client_and_server else self.ranks_per_node)
 
     @property
     def message_sizes(self) -> tuple[int, ...]:
@@ -372,3 +330,7 @@ class Declaration(rfm.RegressionTestPlugin):
     def asked_sizes(self) -> tuple[int, ...]:
         """The message sizes that the output must have, in bytes; none if the tool uses its own sizes."""
         return ()
+
+
+for _old in OLD_NAMES:
+    type.__setattr__(Declaration, _old, OldName(_old))

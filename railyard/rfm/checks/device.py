@@ -17,6 +17,7 @@ from railyard.job.command import OWN_GPU, ClientAndServer, Command, OwnGpu, own_
 from railyard.job.launch import device_name
 from railyard.rfm.checks.application import EveryNodeCheck
 from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.groups import Start
 from railyard.rfm.checks.osu import OsuCheck
 from railyard.rfm.checks.perftest import PerftestCheck
 from railyard.site.gpu_shape import gpus_near
@@ -156,7 +157,7 @@ class NvbandwidthCheck(EveryNodeCheck):
     benchmark = f"{next(iter(EVERY_NODE))}/every-node"
     tags = {"gpus", "nodes"}
     extended = False
-    check_class = "micro"
+    start = Start(time_limit="micro")
     parse = staticmethod(every_node.nvbandwidth_of_nodes)
 
     @classmethod

@@ -6,6 +6,7 @@ from reframe.core.builtins import variable
 
 from railyard.benchmarks.repetitions import Amounts, Pace, Work
 from railyard.parsers import imb
+from railyard.rfm.checks.groups import Probes
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.site.systems.measure import StatedAmounts
 
@@ -24,8 +25,7 @@ class ImbCheck(RepeatedCheck):
 
     tool = "imb"
     parse = staticmethod(imb.parse)
-    probe_key = "imb/PingPong"
-    one_way_key = "imb/Uniband"
+    probes = Probes(ping_pong="imb/PingPong", one_way="imb/Uniband")
     fewest = Amounts(3)
     #: The most that one size may move, in MB: large messages get fewer repetitions. 0: chosen with the repetitions.
     volume = variable(int, value=0)

@@ -8,6 +8,7 @@ from railyard.benchmarks.apps.installed_applications import Application
 from railyard.job.launch import starting_agent
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.groups import Start
 from railyard.stacks.table import STACKS
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class InstalledApplication(ApplicationCheck):
     """
 
     tool = installed_output.TOOL
-    starts_itself = True
+    start = Start(by_itself=True)
 
     @property
     def key(self) -> str:

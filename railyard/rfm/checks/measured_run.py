@@ -135,12 +135,12 @@ class MeasuredRun:
         command = asked.command.words(program, arguments, launch.meant, tag)
         reader = [READER, COUNTERS, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
         # Variables that the system's file sets stay.
-        unset = [f"unset {name}" for name in asked.cleared if name not in launch.env]
-        old = [f"rm -f {name}" for name in quote_words(filter(None, [asked.output_file]))]
+        unset = [f"unset {name}" for name in asked.start.without if name not in launch.env]
+        old = [f"rm -f {name}" for name in quote_words(filter(None, [asked.outputs.file]))]
         first, last = _exit_code_lines(self.site.system.scheduler, tag)
         limit, bed = scheduling.limit_s, TESTBEDS.get(self.site.system.launcher)
         # If the job's own process starts steps, each step has a reader.
-        own = command[1:] if asked.starts_steps else [*placing.words(launch, COUNTERS, tag), *reader, *command]
+        own = command[1:] if asked.start.in_steps else [*placing.words(launch, COUNTERS, tag), *reader, *command]
         planned = PlannedJob(
             "sh",
             quote_words(own),
@@ -155,8 +155,8 @@ class MeasuredRun:
                 *_file_limits(bed is not None),
             ),
             after=last,
-            launcher="local" if asked.starts_steps else scheduling.other_launcher,
-            launcher_options=() if asked.starts_steps else quote_words(launch.options),
+            launcher="local" if asked.start.in_steps else scheduling.other_launcher,
+            launcher_options=() if asked.start.in_steps else quote_words(launch.options),
         )
         if bed is not None:
             # The job may wait for another measurement; `timeout` inside it bounds the run itself.
@@ -185,7 +185,7 @@ class MeasuredRun:
 
     def after(self, asked: CheckRequest) -> list[str]:
         """Return the lines of the job after the benchmark's launch."""
-        return [*asked.after(), *(f"cat {name}" for name in quote_words(filter(None, [asked.output_file])))]
+        return [*asked.after(), *(f"cat {name}" for name in quote_words(filter(None, [asked.outputs.file])))]
 
     def files(self, asked: CheckRequest, placing: ProcessPlacement) -> dict[str, str]:
         """Return the files to be beside the job's script: name and text. Raises RailyardError for a name with a /."""
@@ -276,9 +276,9 @@ class MeasuredRun:
         stdout, stderr, facts = left.text(left.stdout), left.text(left.stderr), left.facts()
         ended, exit_code = self._find_end(left.job, stderr), left.exit_code
         files = sorted((left.stage / COUNTERS).glob("*.counters"))
-        steps = left.steps() if asked.starts_steps else ()
+        steps = left.steps() if asked.start.in_steps else ()
         return Evidence(
-            stdout=f"{stdout}\n{stderr}" if asked.rows_on_stderr else stdout,
+            stdout=f"{stdout}\n{stderr}" if asked.outputs.on_stderr else stdout,
             stderr=stderr,
             exit_code=exit_code,
             timed_out=exit_code == TIMEOUT_EXIT or (ended is not None and ended.kind == "time"),
@@ -287,7 +287,7 @@ class MeasuredRun:
             tag=left.tag,
             linked=left.text(LINKED),
             unplaced=placing.why_not(facts, launch) or rank_nics.why_not_own(left.nics(), launch, placing),
-            again=tuple(left.text(name) for name in asked.more_outputs if (left.stage / name).is_file()),
+            again=tuple(left.text(name) for name in asked.outputs.more if (left.stage / name).is_file()),
             facts=facts,
             job_id=left.job.jobid,
             too_long=left.too_long(),

@@ -12,6 +12,7 @@ from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Amounts, Work
 from railyard.benchmarks.table.nccl import part_of
 from railyard.job import gpu_group_steps
+from railyard.rfm.checks.groups import Accepts, Layout, Outputs, Start
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.rfm.checks.variants import of_gpus, rail_counts, rail_policies
 from railyard.site.sizes import sizes_within
@@ -41,8 +42,8 @@ class NcclCheck(RepeatedCheck):
 
     tool = "nccl"
     tags = {"gpu"}
-    gpus = True
-    program_a_benchmark = True
+    layout = Layout(gpus=True)
+    start = Start(program_per_benchmark=True)
     parse: Any = staticmethod(_parse)
     placement = "launcher"
     rails = parameter(of_gpus(rail_counts()), type=int, loggable=True)
@@ -51,7 +52,7 @@ class NcclCheck(RepeatedCheck):
     #: Below, a row has too few digits to be judged.
     smallest = 64 << 10
     largest = 8 << 30
-    sizes_told = ("smallest", "largest")
+    accepts = Accepts(sizes=("smallest", "largest"))
     #: Whether the tests check what arrived (`-c 1`), which takes long on thousands of GPUs.
     check_data = variable(typ.Bool, value=True)
 
@@ -86,9 +87,10 @@ class NcclCheck(RepeatedCheck):
         return {"NCCL_P2P_DISABLE": "1", "NCCL_SHM_DISABLE": "1"} if part.over_nics else {}
 
     @property
-    def more_outputs(self) -> tuple[str, ...]:  # type: ignore[override]
+    def outputs(self) -> Outputs:  # type: ignore[override]
         """What each rail gave after a run in groups."""
-        return tuple(map(gpu_group_steps.output_of, range(self.ranks_per_node))) if part_of(self.key).split else ()
+        is_split = part_of(self.key).split
+        return Outputs(more=tuple(map(gpu_group_steps.output_of, range(self.ranks_per_node))) if is_split else ())
 
     def before(self, program: str) -> list[str]:
         return gpu_group_steps.begin_lines() if part_of(self.key).split else []

@@ -10,6 +10,7 @@ from railyard.base.wording import count_of
 from railyard.job import gpu_pair_steps
 from railyard.job.launch import Ranks, plan_launch, runs_as_root
 from railyard.parsers import gpu_pairs as parser
+from railyard.rfm.checks.groups import Start
 from railyard.rfm.checks.nccl import NcclCheck
 from railyard.site import topology
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 class NcclPairsCheck(NcclCheck):
     """One collective between two nodes at a time, over all GPUs of both; then each suspect alone, and its GPUs."""
 
-    starts_steps = True
+    start = Start(in_steps=True)
     all_nodes = True
     num_nodes = 3
     extended = True

@@ -1,6 +1,7 @@
 """The nodes and ranks that a check is given, by `-S` or by the system's file, and what it refuses."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railyard.benchmarks.table.applications import on_part
@@ -38,8 +39,8 @@ SET_BY_CHECKS: Mapping[str, str] = {
 def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "StatedAmounts | None") -> None:
     """Set a check's nodes and ranks as `-S` gives them (``told`` names the variables), else as the file states them.
 
-    ``check`` has its benchmark, and the numbers that `-S` set. What it does not take is in its ``refused``, and fails
-    its set-up. A check that is given a number of nodes no longer runs on all.
+    ``check`` has its benchmark, and the numbers that `-S` set. What it does not take is in its ``request.refused``, and
+    fails its set-up. A check that is given a number of nodes no longer runs on all.
     """
     sentences = [
         f"-S {name}: no check takes it, expected {SET_BY_CHECKS[name]}" for name in SET_BY_CHECKS if name in told
@@ -58,26 +59,27 @@ def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "State
     why_ranks = None if ranks is None else takes.why_not_ranks(ranks)
     sentences += [f"{by_nodes}: found {nodes}, expected {why_nodes}"] if why_nodes else []
     sentences += [f"{by_ranks}: found {ranks}, expected {why_ranks}"] if why_ranks else []
-    check.refused = next(iter(sentences), "")
+    check.request = replace(check.request, refused=next(iter(sentences), ""))
     if why_nodes and not takes.swept:
         check.num_nodes = takes.nodes
     if nodes is not None and why_nodes is None:
         key = check.benchmark
-        check.num_nodes, check.all_nodes, check.asked_nodes = nodes, False, nodes
+        check.num_nodes, check.all_nodes = nodes, False
+        check.request = replace(check.request, nodes=nodes)
         check.benchmark = on_part(f"{check.tool}/{key}", nodes).partition("/")[2]
         if check.benchmark == key and nodes != takes.nodes:
             check.remarks = (*check.remarks, f"{nodes} nodes ({by_nodes}), compared with the same references")
     if ranks is not None and why_ranks is None:
-        check.ranks_per_node, check.asked_ranks = ranks, ranks
+        check.ranks_per_node, check.request = ranks, replace(check.request, ranks=ranks)
         check.remarks = (*check.remarks, f"{ranks} ranks per node ({by_ranks}), compared with the same references")
 
 
 def why_refused(check: Any, replayed: bool) -> str | None:
     """Return why a check refuses what it was given; None if it takes it. A recording is as it was made."""
-    numbers = [name for name in (NODES, RANKS) if name in check.told]
+    numbers = [name for name in (NODES, RANKS) if name in check.request.variables]
     if replayed and numbers:
         return f"-S {numbers[0]}: a recording is played, expected the nodes and ranks that it was made with"
-    return str(check.refused) or None
+    return str(check.request.refused) or None
 
 
 def why_not_taken(check: Any) -> str | None:
@@ -86,8 +88,8 @@ def why_not_taken(check: Any) -> str | None:
     A problem of an application may take only squares, or no more ranks than it has parts.
     """
     for name, asked, has in (
-        (NODES, check.asked_nodes, check.num_nodes),
-        (RANKS, check.asked_ranks, check.ranks_per_node),
+        (NODES, check.request.nodes, check.num_nodes),
+        (RANKS, check.request.ranks, check.ranks_per_node),
     ):
         if asked and asked != has:
             return f"{name}: found {asked}, but {check.benchmark} takes {has}: ask for {has}, or another problem"

@@ -8,6 +8,7 @@ from reframe.core.builtins import variable
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Amounts, Pace, Work
 from railyard.parsers import osu
+from railyard.rfm.checks.groups import Probes, Start
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.site.sizes import doubled
 from railyard.site.systems.measure import StatedAmounts
@@ -56,12 +57,9 @@ class OsuCheck(RepeatedCheck):
     """
 
     tool = "osu"
-    program_a_benchmark = True
+    start = Start(program_per_benchmark=True)
     parse = staticmethod(osu.parse)
-    probe_key = "osu/osu_latency"
-    probe_program = "osu_latency"
-    one_way_key = "osu/osu_bw"
-    one_way_program = "osu_bw"
+    probes = Probes(ping_pong="osu/osu_latency", program="osu_latency", one_way="osu/osu_bw", one_way_program="osu_bw")
     fewest = Amounts(2, 1)
     own = LATENCY
     #: Whether this benchmark has a validation in the releases that have one; `-S can_validate=0` does without.

@@ -10,6 +10,7 @@ from reframe.core.builtins import variable
 from railyard.job import node_pair_steps
 from railyard.parsers import pairs as parser
 from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.groups import Accepts, Outputs, Probes
 from railyard.site import topology
 
 if TYPE_CHECKING:
@@ -23,20 +24,20 @@ class PairsCheck(InterconnectCheck):
     tool = "pairs"
     extended = True
     parse = staticmethod(parser.parse)
-    probe_key = "pairs/pairs"
+    probes = Probes(ping_pong="pairs/pairs")
     all_nodes = True
     #: One message size, large enough for the limit of every link.
     smallest = node_pair_steps.SIZE_BYTES
     largest = node_pair_steps.SIZE_BYTES
     window = node_pair_steps.WINDOW
-    sizes_told = ("largest",)
+    accepts = Accepts(sizes=("largest",))
     #: How long a stream should last at the fabric's own rate, in seconds; this sets the number of windows.
     stream_s = variable(float, value=node_pair_steps.STREAM_S)
     #: 8-byte messages there and back, for the latency.
     exchanges = variable(int, value=node_pair_steps.EXCHANGES)
     #: Whether suspects are measured again, each alone, and how often.
     measures_again = variable(bool, value=False)
-    more_outputs = tuple(f"{step}.out" for step in node_pair_steps.STEPS)
+    outputs = Outputs(more=tuple(f"{step}.out" for step in node_pair_steps.STEPS))
     again_repeats = variable(int, value=3)
 
     def rounds(self, nodes: int) -> "tuple[Round, ...]":
@@ -122,7 +123,7 @@ class PairsCheck(InterconnectCheck):
         """What decides after a failure: the steps that measured suspects again, or each node's own pair."""
         from railyard.rfm.checks.node_pair_prober import AllPairsProber, BisectionProber, WithinNodesProber
 
-        if self.within_node:
+        if self.layout.within_node:
             return WithinNodesProber(self.rail_prober)
         if not self.measures_again:
             return BisectionProber(self.rail_prober)

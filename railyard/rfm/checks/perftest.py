@@ -3,6 +3,7 @@
 from railyard.benchmarks.repetitions import Amounts, Pace
 from railyard.benchmarks.table.perftest import BIDIRECTIONAL
 from railyard.parsers import perftest
+from railyard.rfm.checks.groups import Accepts, Probes, Start
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.site.sizes import doubled
 
@@ -18,17 +19,15 @@ SOFT_ROCE_TIMEOUT = 18
 class PerftestCheck(RepeatedCheck):
     """One program of perftest over all of its own sizes (2 B to 8 MiB), with fixed iterations."""
 
-    pair = True
+    start = Start(client_and_server=True, program_per_benchmark=True)
     tool = "perftest"
-    program_a_benchmark = True
     extended = True
     parse = staticmethod(perftest.parse)
-    probe_key = "perftest/ib_write_bw"
-    probe_program = "ib_write_bw"
+    probes = Probes(ping_pong="perftest/ib_write_bw", program="ib_write_bw")
     fewest, own = Amounts(5), Amounts(1000)
     smallest = 2
     largest = 8 << 20
-    sizes_told = ()
+    accepts = Accepts(sizes=())
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         both_ways = ["-b"] if str(self.benchmark).endswith(f"/{BIDIRECTIONAL}") else []

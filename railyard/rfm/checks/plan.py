@@ -113,7 +113,7 @@ class Plan:
             time_limit_s=self.scheduling.limit_s,
             remarks=(*check.remarks, *self.placing.remarks(launch)),
             sizes=check.asked_sizes,
-            threads=check.threads_a_rank if check.prints_threads else 0,
+            threads=check.threads_a_rank if check.outputs.has_threads else 0,
             threads_told=check.threads_a_rank,
         )
 
@@ -139,26 +139,26 @@ def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     unlike = why_not_taken(check)
     if unlike is not None:
         raise RailyardError(unlike)
-    if check.pair_a_rail and test.policy == NIC_PER_RANK:
+    if check.layout.pair_per_rail and test.policy == NIC_PER_RANK:
         check.ranks_per_node = max(check.ranks_per_node, check.rails)
     total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
     # An application computes on all cores of its nodes: near one rail it would have only those of one socket.
-    side = side_of(check.placement, None if check.check_class == "app" else fabric.placement)
-    scheduling = Scheduling(system, test.stack, check.check_class, check.use_launcher, check.lasting_s)
+    side = side_of(check.placement, None if check.start.time_limit == "app" else fabric.placement)
+    scheduling = Scheduling(system, test.stack, check.start.time_limit, check.use_launcher, check.lasting_s)
     # The nodes of our testbeds, and of a single host, share processors.
     own_cores = threads if system.provider == "nodes" else 1
     own_nics = _has_own_nics(check, system, test)
-    dealt = own_nics and check.check_class == "app" and side is None
-    nic_ranks = check.ranks_per_node if own_nics and check.check_class != "app" else 0
+    dealt = own_nics and check.start.time_limit == "app" and side is None
+    nic_ranks = check.ranks_per_node if own_nics and check.start.time_limit != "app" else 0
     if nic_ranks and side is None and not check.placement:
         side = "near"
-    placing = ProcessPlacement(None if check.within_node else side, check.placement, own_cores, nic_ranks, dealt)
+    placing = ProcessPlacement(None if check.layout.within_node else side, check.placement, own_cores, nic_ranks, dealt)
     ranks = Ranks(
         total=total,
         per_node=total if system.provider == "host" else check.ranks_per_node,
         threads=threads,
         policy=None if check.policy == DEFAULT else check.policy,
-        within_node=bool(check.within_node),
+        within_node=bool(check.layout.within_node),
         launcher=scheduling.launcher,
         variables=check.told_ranks,
         memory=check.memory,
@@ -177,4 +177,4 @@ def _has_own_nics(check: Any, system: System, test: TestId) -> bool:
     near a rail.
     """
     has_ranks = test.policy == NIC_PER_RANK and not STACKS[test.stack].pair
-    return has_ranks and system.provider == "nodes" and not check.within_node
+    return has_ranks and system.provider == "nodes" and not check.layout.within_node

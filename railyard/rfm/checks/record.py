@@ -54,7 +54,7 @@ def store_run(
 
     ``found`` is the assessment of what was ``made``, with what was found out afterwards.
     """
-    case, rows = found.case, left.stage / left.stderr if asked.rows_on_stderr else None
+    case, rows = found.case, left.stage / left.stderr if asked.outputs.on_stderr else None
     output = run_folder.keep_output(case.site.home, str(case.test), left.stage / left.stdout, rows)
     if output is not None and made.evidence.counters:
         told = [*asked.arguments(asked.message_sizes), *case.launch.settings.words]

@@ -115,7 +115,7 @@ class ReplayedRun:
         stdout, stderr = left.text(left.stdout), left.text(left.stderr)
         printed = left.stage / left.stdout
         return Evidence(
-            stdout=f"{stdout}\n{stderr}" if asked.rows_on_stderr else stdout,
+            stdout=f"{stdout}\n{stderr}" if asked.outputs.on_stderr else stdout,
             stderr=stderr,
             exit_code=left.job.exitcode,
             timed_out=left.job.exitcode == TIMEOUT_EXIT,

@@ -17,6 +17,7 @@ from railyard.job.gpu_pair_steps import EndedStep
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import FOLDER
 from railyard.parsers.parsed import ParseError
+from railyard.rfm.checks.groups import Outputs, Start
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 
@@ -41,11 +42,11 @@ class CheckRequest(Protocol):
     """What a check says about its benchmark; every check has these."""
 
     tool: Any
-    output_file: Any
-    rows_on_stderr: bool
-    more_outputs: tuple[str, ...]
-    starts_steps: bool
-    cleared: tuple[str, ...]
+    start: Start
+
+    @property
+    def outputs(self) -> Outputs:
+        """Where the benchmark's output is."""
 
     @property
     def programs(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
 
 from railyard.base.numbers import powers_of_two
+from railyard.rfm.checks.groups import Layout
 from railyard.rfm.current import environment_features, partition_features, partitions, sweep
 from railyard.site.matrix import HAS_GPUS, NO_APPLICATION, RAIL_COUNTS
 from railyard.site.policies import DEFAULT, named_policies
@@ -32,13 +33,13 @@ def rail_counts() -> tuple[int, ...]:
     return tuple(sorted(int(found[1]) for found in map(_RAILS.fullmatch, features) if found)) or RAIL_COUNTS
 
 
-def rail_policies(pair_a_rail: bool = False) -> tuple[str, ...]:
+def rail_policies(pair_per_rail: bool = False) -> tuple[str, ...]:
     """Return the rail policies that tests are made for: each stack's own, and others that some stack has.
 
     NIC per rank is among them only if there is one pair per rail.
     """
     named = named_policies(environ.features for each in partitions() or () for environ in each.environs)
-    return (DEFAULT, *(policy for policy in named if pair_a_rail or policy != NIC_PER_RANK))
+    return (DEFAULT, *(policy for policy in named if pair_per_rail or policy != NIC_PER_RANK))
 
 
 def of_gpus(values: tuple[Value, ...]) -> tuple[Value, ...]:
@@ -52,8 +53,9 @@ def many_pairs(check: Check) -> Check:
 
     This decorates a class, or a base, whose ranks each have their own partner on another node.
     """
-    policy = parameter(rail_policies(pair_a_rail=True), type=str, loggable=True)
-    body = {"pair_a_rail": True, "policy": policy, "__doc__": check.__doc__, "__qualname__": check.__qualname__}
+    policy = parameter(rail_policies(pair_per_rail=True), type=str, loggable=True)
+    layout = Layout(pair_per_rail=True)
+    body = {"layout": layout, "policy": policy, "__doc__": check.__doc__, "__qualname__": check.__qualname__}
     made: Check = make_test(check.__name__, (check,), body, module=check.__module__)
     return made
 

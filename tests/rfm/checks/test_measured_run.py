@@ -13,6 +13,7 @@ from railyard.job import output_bound
 from railyard.job.command import ClientAndServer
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.placement import SCRIPT, ProcessPlacement
+from railyard.rfm.checks.groups import Outputs, Start
 from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.plan import Plan, plan_check
 from railyard.rfm.checks.runner import COUNTERS, EXIT_CODE, HOSTS, LAUNCHER, LINKED, READER, PlannedJob, RunOutputs
@@ -51,7 +52,7 @@ def test_a_job_of_the_virtual_cluster_is_ended_by_a_program_within_it(virtual: S
 
 
 def test_before_the_launch_the_job_says_what_it_is_linked_to(virtual: Site) -> None:
-    found = job(virtual, MadeCheck(output_file="out put.txt", cleared=("A_VARIABLE",)))
+    found = job(virtual, MadeCheck(outputs=Outputs(file="out put.txt"), start=Start(without=("A_VARIABLE",))))
     before = "\n".join(found.before)
     program = found.words[found.words.index("--") + 1]
     assert found.before[0] == f"echo before {program}"
@@ -125,7 +126,7 @@ def test_srun_is_nobodys_launcher_and_is_not_asked_whose_it_is(virtual: Site) ->
 
 def test_what_the_systems_file_says_itself_is_not_unset(virtual: Site) -> None:
     named = next(iter(plan(virtual).launch.env))
-    assert f"unset {named}" not in job(virtual, MadeCheck(cleared=(named,))).before
+    assert f"unset {named}" not in job(virtual, MadeCheck(start=Start(without=(named,)))).before
 
 
 def test_a_job_of_a_scheduler_has_its_limit_there_and_runs_once(virtual: Site) -> None:
@@ -148,7 +149,7 @@ def test_an_asked_launcher_takes_the_place_of_the_systems(virtual: Site) -> None
 def test_behind_the_launch_a_file_is_printed_that_has_the_output(virtual: Site) -> None:
     runner = plan(virtual).runner
     assert runner.after(MadeCheck()) == ["echo after"]
-    assert runner.after(MadeCheck(output_file="hpccoutf.txt")) == ["echo after", "cat hpccoutf.txt"]
+    assert runner.after(MadeCheck(outputs=Outputs(file="hpccoutf.txt"))) == ["echo after", "cat hpccoutf.txt"]
 
 
 def test_scripts_and_input_files_lie_beside_the_job(virtual: Site) -> None:
@@ -237,7 +238,7 @@ def test_ranks_that_shared_a_nic_are_evidence(virtual: Site, stage: Path) -> Non
 
 
 def test_what_a_job_left_is_evidence(virtual: Site, stage: Path) -> None:
-    found = evidence(virtual, stage, MadeCheck(more_outputs=("again-1.out", "again-2.out")))
+    found = evidence(virtual, stage, MadeCheck(outputs=Outputs(more=("again-1.out", "again-2.out"))))
     assert (found.stdout, found.stderr, found.exit_code, found.timed_out) == ("rows\n", "words\n", 0, False)
     assert [text.splitlines()[1] for text in found.counters] == ["node vn1"]
     assert [facts.node for facts in found.facts] == ["vn1"], "the facts of another run are not this one's"
@@ -274,7 +275,7 @@ def test_the_schedulers_own_exit_code_counts_and_such_a_job_writes_none(virtual:
 
 
 def test_rows_on_standard_error_are_read_behind_the_output(virtual: Site, stage: Path) -> None:
-    assert evidence(virtual, stage, MadeCheck(rows_on_stderr=True)).stdout == "rows\n\nwords\n"
+    assert evidence(virtual, stage, MadeCheck(outputs=Outputs(on_stderr=True))).stdout == "rows\n\nwords\n"
 
 
 def test_the_exit_code_of_timeout_is_a_run_out_of_time(virtual: Site, stage: Path) -> None:

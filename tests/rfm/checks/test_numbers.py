@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from railyard.rfm.checks.groups import Accepts, Request
 from railyard.rfm.checks.numbers import SET_BY_CHECKS, take_numbers, why_not_taken, why_refused
 from railyard.site.systems.measure import StatedAmounts
 from railyard.site.takes import Takes
@@ -26,8 +27,8 @@ def told(**of: Any) -> Told:
 def test_an_application_has_the_nodes_that_it_is_told_and_a_key_that_says_them() -> None:
     check = told(tool="hpl", benchmark="hpl", all_nodes=True)
     take_numbers(check, Takes(fewest=2), ("num_nodes",), None)
-    assert (check.num_nodes, check.all_nodes, check.benchmark, check.refused) == (16, False, "hpl/16-nodes", "")
-    assert (check.asked_nodes, check.asked_ranks, check.remarks) == (16, 0, ())
+    assert (check.num_nodes, check.all_nodes, check.benchmark, check.request.refused) == (16, False, "hpl/16-nodes", "")
+    assert (check.request.nodes, check.request.ranks, check.remarks) == (16, 0, ())
 
 
 def test_any_other_benchmark_says_on_how_many_nodes_it_was() -> None:
@@ -54,7 +55,7 @@ def test_what_is_told_wins_over_the_systems_file() -> None:
 def test_a_check_that_is_told_nothing_keeps_its_own() -> None:
     check = MadeCheck(all_nodes=True)
     take_numbers(check, Takes(fewest=2), (), None)
-    assert (check.num_nodes, check.all_nodes, check.refused, check.remarks) == (2, True, "", ())
+    assert (check.num_nodes, check.all_nodes, check.request.refused, check.remarks) == (2, True, "", ())
 
 
 @pytest.mark.parametrize(
@@ -81,16 +82,16 @@ def test_a_check_that_is_told_nothing_keeps_its_own() -> None:
 def test_what_a_check_cannot_be_told_is_a_sentence(takes: Takes, names: tuple[str, ...], sentence: str) -> None:
     check = told()
     take_numbers(check, takes, names, None)
-    assert check.refused == sentence
+    assert check.request.refused == sentence
 
 
 def test_a_recording_has_the_nodes_that_it_was_made_with() -> None:
-    check = told(told={"num_nodes": 2})
+    check = told(request=Request(variables={"num_nodes": 2}))
     assert why_refused(check, replayed=False) is None
     assert why_refused(check, replayed=True) == (
         "-S num_nodes: a recording is played, expected the nodes and ranks that it was made with"
     )
-    assert why_refused(MadeCheck(refused="why"), replayed=True) == "why"
+    assert why_refused(MadeCheck(request=Request(refused="why")), replayed=True) == "why"
 
 
 def test_every_variable_that_a_check_sets_is_one_of_reframe() -> None:
@@ -100,7 +101,7 @@ def test_every_variable_that_a_check_sets_is_one_of_reframe() -> None:
 
 
 def test_numbers_that_an_application_does_not_take_are_said_with_those_that_it_has() -> None:
-    check = MadeCheck(tool="npb", benchmark="BT/C/16-nodes", asked_nodes=16, asked_ranks=30, num_nodes=16)
+    check = MadeCheck(tool="npb", benchmark="BT/C/16-nodes", request=Request(nodes=16, ranks=30), num_nodes=16)
     check.ranks_per_node = 25
     assert why_not_taken(check) == (
         "ranks_per_node: found 30, but BT/C/16-nodes takes 25: ask for 25, or another problem"
@@ -114,11 +115,11 @@ def test_a_variable_that_is_set_by_name_is_noted_with_the_checks_own_number() ->
 
     class Own(InterconnectCheck):
         num_nodes = 4
-        fewest_nodes = 2
+        accepts = Accepts(fewest_nodes=2)
 
-    assert Own.takes_of({}) == Takes(nodes=4, fewest=2) and not Own.told
+    assert Own.takes_of({}) == Takes(nodes=4, fewest=2) and not Own.request.variables
     assert Own.setvar("num_nodes", 16) and not Own.setvar("no_such_variable", 1)
-    assert (dict(Own.told), int(Own.num_nodes)) == ({"num_nodes": 4}, 16)
+    assert (dict(Own.request.variables), int(Own.num_nodes)) == ({"num_nodes": 4}, 16)
     assert Own.takes_of({}) == Takes(nodes=4, fewest=2)
 
 
@@ -129,4 +130,4 @@ def test_a_variable_that_reframe_gives_a_class_is_none_that_was_told() -> None:
         num_nodes = 4
 
     assert not Own.setvar("num_nodes", Own._rfm_var_space["num_nodes"].field)
-    assert not Own.told and int(Own.num_nodes) == 4
+    assert not Own.request.variables and int(Own.num_nodes) == 4

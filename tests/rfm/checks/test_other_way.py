@@ -10,6 +10,7 @@ import pytest
 from railyard.job.launch import Launch
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.declaration import Declaration
+from railyard.rfm.checks.groups import Probes
 from railyard.rfm.checks.other_way import OneWay, OtherWay
 from railyard.rfm.checks.ping_pong import PingPong
 from railyard.rfm.checks.probe_places import LocalPlace
@@ -56,7 +57,8 @@ def asked(tmp_path: Path, virtual: Site) -> Asked:
 def test_of_a_stack_one_tool_measures_the_other_way(
     unless: tuple[str, ...] | None, features: list[str], measures: bool
 ) -> None:
-    check = SimpleNamespace(other_way_unless=unless, current_environ=SimpleNamespace(features=features))
+    probes = Probes(other_way_unless=unless)
+    check = SimpleNamespace(probes=probes, current_environ=SimpleNamespace(features=features))
     assert vars(Declaration)["measures_other_way"].fget(check) is measures
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.parsers.slurm.nodes import NodeState
+from railyard.rfm.checks.groups import Layout, Start
 from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.plan import Plan, UntestedCase, plan_check
 from railyard.rfm.checks.replayed_run import ReplayedRun
@@ -106,7 +107,7 @@ def test_a_recording_and_a_link_without_a_rate_have_no_pace(virtual: Site) -> No
 
 def test_a_nic_per_rank_has_a_rank_a_rail(virtual: Site) -> None:
     for policy, ranks in ((NIC_PER_RANK, 2), ("striping", 1)):
-        check = MadeCheck(rails=2, pair_a_rail=True)
+        check = MadeCheck(rails=2, layout=Layout(pair_per_rail=True))
         assert plan(virtual, check, policy=policy).ranks.per_node == ranks
 
 
@@ -116,29 +117,32 @@ def test_a_nic_per_rank_has_a_rank_a_rail(virtual: Site) -> None:
         ({}, 2, "near"),
         ({"placement": "far"}, 2, "far"),
         ({"placement": "launcher"}, 2, None),
-        ({"check_class": "app"}, 0, None),
-        ({"within_node": True}, 0, None),
+        ({"start": Start(time_limit="app")}, 0, None),
+        ({"layout": Layout(pair_per_rail=True, within_node=True)}, 0, None),
     ],
 )
 def test_each_rank_of_a_benchmark_runs_beside_a_nic_of_its_own(
     virtual: Site, changes: dict[str, Any], nic_ranks: int, side: str | None
 ) -> None:
-    nodes, check = changed(virtual, provider="nodes"), MadeCheck(rails=2, pair_a_rail=True, **changes)
+    nodes = changed(virtual, provider="nodes")
+    check = MadeCheck(**{"rails": 2, "layout": Layout(pair_per_rail=True), **changes})
     placing = plan(nodes, check, policy=NIC_PER_RANK, stack="intelmpi").placing
     assert (placing.nic_ranks, placing.side) == (nic_ranks, side)
 
 
 def test_an_applications_ranks_are_dealt_the_rails_unless_they_are_put_elsewhere(virtual: Site) -> None:
     nodes, of = changed(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
-    assert plan(nodes, MadeCheck(rails=2, check_class="app"), **of).placing.dealt
-    assert not plan(nodes, MadeCheck(rails=2, check_class="app", placement="far"), **of).placing.dealt
-    assert not plan(nodes, MadeCheck(rails=2, pair_a_rail=True), **of).placing.dealt
-    assert not plan(virtual, MadeCheck(rails=2, check_class="app"), **of).placing.dealt, "nodes that share one host"
+    assert plan(nodes, MadeCheck(rails=2, start=Start(time_limit="app")), **of).placing.dealt
+    assert not plan(nodes, MadeCheck(rails=2, start=Start(time_limit="app"), placement="far"), **of).placing.dealt
+    assert not plan(nodes, MadeCheck(rails=2, layout=Layout(pair_per_rail=True)), **of).placing.dealt
+    assert not plan(virtual, MadeCheck(rails=2, start=Start(time_limit="app")), **of).placing.dealt, (
+        "nodes that share one host"
+    )
 
 
 def test_only_ranks_of_nodes_with_processors_of_their_own_have_nics_of_their_own(virtual: Site) -> None:
     nodes, of = changed(virtual, provider="nodes"), {"policy": NIC_PER_RANK, "stack": "intelmpi"}
-    assert plan(virtual, MadeCheck(rails=2, pair_a_rail=True), **of).placing.nic_ranks == 0
+    assert plan(virtual, MadeCheck(rails=2, layout=Layout(pair_per_rail=True)), **of).placing.nic_ranks == 0
     assert plan(nodes, MadeCheck(rails=2), policy="striping", stack="mpich").placing.nic_ranks == 0
     pair = MadeCheck(tool="iperf3", benchmark="throughput", rails=2)
     assert plan(nodes, pair, policy=NIC_PER_RANK, stack="tcp").placing.nic_ranks == 0
@@ -162,7 +166,7 @@ def test_a_run_over_one_rail_alone_means_that_device_and_keeps_its_policy(virtua
 
 
 def test_within_a_node_nothing_is_placed_and_no_rail_is_meant(virtual: Site) -> None:
-    found = plan(virtual, MadeCheck(within_node=True, placement="near"))
+    found = plan(virtual, MadeCheck(layout=Layout(within_node=True), placement="near"))
     assert (found.placing.side, found.launch.meant) == (None, ())
     with pytest.raises(RailyardError, match=r"^-S placement: found"):
         plan(virtual, MadeCheck(placement="left"))
@@ -177,7 +181,7 @@ def test_an_application_is_near_a_rail_only_where_that_is_asked_for(
 ) -> None:
     """Near one rail it would have only the cores of one socket."""
     fabrics = {"hsn": virtual.system.fabrics["hsn"].model_copy(update={"placement": "near"})}
-    check = MadeCheck(check_class=check_class, placement=asked)
+    check = MadeCheck(start=Start(time_limit=check_class), placement=asked)
     assert plan(changed(virtual, fabrics=fabrics), check).placing.side == side
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.launch import Launch
+from railyard.rfm.checks.groups import Layout
 from railyard.rfm.checks.other_way import OtherWay
 from railyard.rfm.checks.probe_places import LocalPlace
 from railyard.rfm.checks.prober import RailProber, sent_by
@@ -242,7 +243,7 @@ def test_whose_job_streams_back(
 def test_each_rail_of_a_nic_per_rank_is_streamed_back_by_one_rank_a_node(
     virtual: Site, job: Callable[..., Job], assessed: Callable[..., Assessment], said: str
 ) -> None:
-    check = MadeCheck(rails=2, pair_a_rail=True, policy=NIC_PER_RANK)
+    check = MadeCheck(rails=2, layout=Layout(pair_per_rail=True), policy=NIC_PER_RANK)
     there = plan(changed(virtual, **SLURM), check, policy=NIC_PER_RANK, stack="intelmpi")
     assert there.ranks.per_node == 2 and "PSM3_MULTIRAIL_MAP" in there.launch.env
 

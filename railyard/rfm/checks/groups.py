@@ -1,0 +1,153 @@
+"""What a check declares in groups: what it accepts, where its ranks are, how it starts, what it prints, what probes it.
+
+A class gives only what differs from its base, for example ``layout = Layout(every_core=True)``: all other fields of the
+group stay as the base has them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import takewhile
+from typing import Any, TypeVar
+
+Declared = TypeVar("Declared", bound="Group")
+
+#: The message sizes that a tool may be asked to measure.
+SIZES = ("full", "smallest", "largest")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Values that belong together, with those that a class gives itself."""
+
+    def __new__(cls, **given: object) -> "Group":
+        """Note which fields are given: only these are set in a class that inherits the group."""
+        group = super().__new__(cls)
+        object.__setattr__(group, "_given", tuple(given))
+        return group
+
+    @property
+    def own_fields(self) -> dict[str, Any]:
+        """The fields that the class itself gives."""
+        return {name: getattr(self, name) for name in vars(self)["_given"]}
+
+    def merge_into(self: Declared, base: Declared) -> Declared:
+        """Return the group of a class whose base has ``base``: what is given here, and the base's other fields."""
+        merged = replace(base, **self.own_fields)
+        object.__setattr__(merged, "_given", vars(self)["_given"])
+        return merged
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepts(Group):
+    """Which fabrics and numbers a check accepts, and which variables of message sizes have an effect on it."""
+
+    #: The kinds of fabric that it is for; empty: every fabric on which a stack has its tool.
+    fabrics: tuple[str, ...] = ()
+    #: The fewest nodes that it can be given (``-S num_nodes``, ``nodes`` in the system's file); 0: only its own number.
+    #: A check of all nodes can be given any number from its own on.
+    fewest_nodes: int = 0
+    #: Whether this number is even: half of the nodes are the partners of the others.
+    even_nodes: bool = False
+    #: The largest number of nodes of a sweep over powers of two only; 0 for any numbers.
+    powers_to: int = 0
+    #: Whether it can be given the number of ranks per node.
+    ranks: bool = False
+    sizes: tuple[str, ...] = SIZES
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout(Group):
+    """Where the ranks of a check and their partners are."""
+
+    #: Whether several ranks of a node each have their own partner, at least one per rail (see ``many_pairs``).
+    pair_per_rail: bool = False
+    #: Whether each core of its nodes has a rank: only if the system's file says how many cores there are.
+    every_core: bool = False
+    #: Whether the GPUs of its nodes take part: only if the system's file says which there are.
+    gpus: bool = False
+    #: Whether each rank's partner is on its own node, so that no rail should carry anything. Then the check belongs to
+    #: no fabric, and runs only on the first one.
+    within_node: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start(Group):
+    """How the processes of a check start."""
+
+    #: Whether the benchmark is a client and a server, not an MPI program: one pair of processes per rail
+    #: (`client_server_words`).
+    client_and_server: bool = False
+    #: Whether it is an application that starts its own processes on a stack without MPI, from a process on the first
+    #: node.
+    by_itself: bool = False
+    #: Whether its command is one process of the job, which itself starts the benchmark in steps of the job.
+    in_steps: bool = False
+    #: Whether the tool has one program per benchmark; else it is one program.
+    program_per_benchmark: bool = False
+    #: Variables of the user who starts the run that must not reach the benchmark.
+    without: tuple[str, ...] = ()
+    #: Which of the system's time limits applies: ``micro``, or ``app`` for an application.
+    time_limit: str = "micro"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outputs(Group):
+    """Where the benchmark's output is, besides standard output, and what it says."""
+
+    #: The file that the benchmark appends its output to, if it does not print it.
+    file: str = ""
+    #: Files with more of the benchmark's output, from lines after its launch (``after``).
+    more: tuple[str, ...] = ()
+    #: Whether the tool prints its rows on standard error.
+    on_stderr: bool = False
+    #: Whether the tool prints how many threads it had. This is then compared with the number that it was given.
+    has_threads: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probes(Group):
+    """What measures each rail of a check alone after a run, by the tool's own short tests."""
+
+    #: What ``probe_arguments`` runs: a ping-pong, and its executable if the tool has several.
+    ping_pong: str = ""
+    program: str = ""
+    #: The same for a stream one way, which shows in which direction a slow rail is slow; empty for a tool without one.
+    one_way: str = ""
+    one_way_program: str = ""
+    #: For a check that streams one way: the tests that see the other direction, in words; empty for other checks.
+    other_way_seen_by: str = ""
+    #: After a pass each rail is measured the other way too (``rfm.checks.other_way``), about a second per rail, unless
+    #: the stack has one of these tools, whose tests do that. None: never.
+    other_way_unless: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What a check was given for this run. The run sets it, no check declares it."""
+
+    #: The variables that ``-S`` set, each with the check's own value.
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    #: The number of nodes and of ranks per node that it was given, 0 if none; and why it refuses what it was given.
+    nodes: int = 0
+    ranks: int = 0
+    refused: str = ""
+
+
+#: The groups that a class may declare, by their names in a check.
+GROUPS: Mapping[str, type[Group]] = {
+    "accepts": Accepts,
+    "layout": Layout,
+    "start": Start,
+    "outputs": Outputs,
+    "probes": Probes,
+}
+
+
+def merge_groups(check: type) -> Iterator[tuple[str, Group]]:
+    """Yield each group of a class with the fields that its bases give; not one that a property of the class returns."""
+    for name in GROUPS:
+        declared = [vars(each)[name] for each in check.__mro__ if name in vars(each)]
+        groups = list(takewhile(lambda each: isinstance(each, Group), declared))
+        if len(groups) > 1:
+            yield name, reduce(lambda base, own: own.merge_into(base), reversed(groups))

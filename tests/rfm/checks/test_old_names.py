@@ -1,0 +1,78 @@
+"""A site's check that declares by the names from before the groups: it works, and is told the new ones."""
+
+import pytest
+
+from railyard.rfm.checks import old_names
+from railyard.rfm.checks.base import InterconnectCheck
+from railyard.rfm.checks.groups import Accepts
+from railyard.rfm.checks.osu import OsuCheck
+
+
+@pytest.fixture(autouse=True)
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each test see the lines that are printed once."""
+    monkeypatch.setattr(old_names, "_SAID", set())
+
+
+def test_old_names_in_a_class_become_groups_and_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
+    class Own(OsuCheck):
+        accepts = Accepts(even_nodes=True)
+        fewest_nodes = 2
+        takes_ranks = True
+        probe_key = "osu/osu_bw"
+
+    assert Own.accepts == Accepts(fewest_nodes=2, ranks=True, even_nodes=True)
+    assert (Own.probes.ping_pong, Own.probes.program) == ("osu/osu_bw", "osu_latency")
+    ends = "(railyard.check); the next release removes the old name"
+    assert capsys.readouterr().err.splitlines() == [
+        f"railyard: {__file__}: found Own.fewest_nodes, expected accepts = Accepts(fewest_nodes=2) {ends}",
+        f"railyard: {__file__}: found Own.takes_ranks, expected accepts = Accepts(ranks=True) {ends}",
+        f"railyard: {__file__}: found Own.probe_key, expected probes = Probes(ping_pong='osu/osu_bw') {ends}",
+    ]
+
+
+def test_a_class_without_old_names_says_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    class Own(OsuCheck):
+        accepts = Accepts(fewest_nodes=2)
+
+    assert Own.accepts.fewest_nodes == 2 and capsys.readouterr().err == ""
+
+
+def test_an_old_name_can_be_read_and_set(capsys: pytest.CaptureFixture[str]) -> None:
+    class Own(InterconnectCheck):
+        tool, benchmark = "imb", "PingPong"
+
+    assert Own.within_node is False
+    check = Own.__new__(Own)
+    check.within_node = True
+    assert check.layout.within_node and not Own.layout.within_node
+    assert check.within_node is True
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(": found ")[2].partition(" (railyard.check)")[0] for line in said] == [
+        "Own.within_node, expected layout.within_node",
+        "Own.within_node, expected self.layout = replace(self.layout, within_node=True)",
+        "Own.within_node, expected layout.within_node",
+    ]
+    assert all(f"{__file__}:" in line for line in said)
+
+
+def test_a_property_by_an_old_name_is_an_error_with_the_new_one() -> None:
+    class Own(InterconnectCheck):
+        @property
+        def more_outputs(self) -> tuple[str, ...]:
+            return ()
+
+    class Derived(Own):
+        pass
+
+    assert old_names.find_override(Derived) == (
+        "Own: found more_outputs, expected a property outputs that returns Outputs(more=…)"
+    )
+    assert old_names.find_override(OsuCheck) is None
+
+
+def test_what_a_run_sets_is_not_declared() -> None:
+    class Own(InterconnectCheck):
+        refused = "no"
+
+    assert old_names.find_override(Own) == ("Own: found refused, expected another name: a run sets request.refused")
