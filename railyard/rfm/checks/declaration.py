@@ -96,7 +96,8 @@ class Declaration(rfm.RegressionTestPlugin):
             return bool(RegressionTestMeta.setvar(cls, name, value))
         # As a number, since ReFrame gives the variable itself, which is about to change.
         own = int(getattr(cls, name)) if name in (NODES, RANKS, "all_nodes") else None
-        done = bool(RegressionTestMeta.setvar(cls, name, value))
+        # An old name is noted too, so that the test is refused with the new one (``take_numbers``).
+        done = bool(RegressionTestMeta.setvar(cls, name, value)) or name in OLD_NAMES
         if done:
             cls.request = replace(cls.request, variables={name: own, **cls.request.variables})
         return done

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railyard.benchmarks.table.applications import on_part
+from railyard.rfm.checks.old_names import OLD_NAMES
 from railyard.site.takes import NODES, RANKS, Takes
 
 if TYPE_CHECKING:
@@ -42,9 +43,8 @@ def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "State
     ``check`` has its benchmark, and the numbers that `-S` set. What it does not take is in its ``request.refused``, and
     fails its set-up. A check that is given a number of nodes no longer runs on all.
     """
-    sentences = [
-        f"-S {name}: no check takes it, expected {SET_BY_CHECKS[name]}" for name in SET_BY_CHECKS if name in told
-    ]
+    instead = {**SET_BY_CHECKS, **{name: f"{new} in a check of your own" for name, new in OLD_NAMES.items()}}
+    sentences = [f"-S {name}: no check takes it, expected {new}" for name, new in instead.items() if name in told]
     has_nodes = NODES in told or ("all_nodes" in told and not check.all_nodes)
     # A sweep has set its own already.
     nodes = int(type(check).num_nodes) if has_nodes else None

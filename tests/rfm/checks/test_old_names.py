@@ -5,7 +5,10 @@ import pytest
 from railyard.rfm.checks import old_names
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts
+from railyard.rfm.checks.numbers import take_numbers
 from railyard.rfm.checks.osu import OsuCheck
+from railyard.site.takes import Takes
+from tests.made.check import MadeCheck
 
 
 @pytest.fixture(autouse=True)
@@ -76,3 +79,15 @@ def test_what_a_run_sets_is_not_declared() -> None:
         refused = "no"
 
     assert old_names.find_override(Own) == ("Own: found refused, expected another name: a run sets request.refused")
+
+
+def test_an_old_name_that_is_set_for_a_run_is_refused_with_the_new_one() -> None:
+    class Own(InterconnectCheck):
+        tool, benchmark = "imb", "PingPong"
+
+    assert Own.setvar("within_node", "1") and not Own.layout.within_node
+    check = MadeCheck()
+    take_numbers(check, Takes(), Own.request.variables, None)
+    assert check.request.refused == (
+        "-S within_node: no check takes it, expected layout.within_node in a check of your own"
+    )
