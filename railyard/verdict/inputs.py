@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import LEAST_LATENCY, LEAST_OF_MPI, LEAST_OF_RDMA, JudgingBound
-from railyard.base.wording import count_of
+from railyard.base.wording import count_of, number, percent
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
@@ -31,7 +31,7 @@ from railyard.hardware.day_one import (
 )
 from railyard.parsers.parsed import Table
 from railyard.site.link_alone import LinkAlone
-from railyard.site.references.band import Band, floor_band
+from railyard.site.references.band import Band, Bound, floor_band, scalar_band
 from railyard.site.test_id import TestId
 from railyard.verdict import day_one
 from railyard.verdict.day_one import ENTRY, Facts
@@ -164,7 +164,10 @@ class Target:
             within = floor_within(self.gpus, benchmark.within)
             return within if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
-            return self._floor_of_halves(benchmark, limit)
+            if metric.least_share is None or facts.from_device:
+                return self._floor_of_halves(benchmark, limit)
+            stream = self.stream_of(benchmark)
+            return stream if isinstance(stream, str) else (_floor_of_share(benchmark, metric, stream),)
         why = None if facts.nodes == 1 else self._why_no_floor_of_gpus(benchmark, facts.from_device)
         if why is not None:
             return why
@@ -207,6 +210,11 @@ class Target:
             return "not judged: the file does not give a GPU's slot (gpus: slot), which may be slower than the link"
         return None
 
+    def stream_of(self, benchmark: Benchmark) -> float | str:
+        """Return what healthy windows of long messages reach over one rail, one way, MB/s, or "not judged: …"."""
+        rail = self.rail(benchmark, Facts())
+        return rail if isinstance(rail, str) else rail.of.within_flow(rail.of.stream_shares[1] * rail.one_mb_s)
+
     def _floor_of_halves(self, benchmark: Benchmark, limit: limits.Limit | None) -> tuple[Band, ...] | str:
         """Return the floor between two halves of a network, or "not judged: …" for what a link alone does not set.
 
@@ -225,6 +233,14 @@ class Target:
             source + (f"; blocking {blocked:g}" if blocked > 1 else ""),
         )
         return (floor_band(ENTRY, floor),)
+
+
+def _floor_of_share(benchmark: Benchmark, metric: Metric, stream_mb_s: float) -> Band:
+    """Return the floor of a figure that reaches a share of a healthy stream over one rail."""
+    share = metric.least_share or 0.0
+    what = f"{percent(share)} of {number(stream_mb_s)} MB/s, a healthy stream over one rail, one way"
+    head = (ENTRY, "class", metric.name, metric.unit, f"day-one floor of {benchmark.key}: {what}")
+    return scalar_band(*head, Bound(share * stream_mb_s, None, None))
 
 
 def of_case(case: Case) -> Target:
@@ -364,7 +380,21 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         one_way=target.limit(1, of=benchmark) if bounded and (quantity == "latency" or crosses is not None) else None,
         crossing=crosses,
         open_because=_open_because(run, metric, bands, sizes),
+        doubt=_doubt(run, metric, curve),
         least=_least_latency(run, metric, bands),
+    )
+
+
+def _doubt(run: Run, metric: Metric, curve: Curve | None) -> str | None:
+    """Return why a figure over a link is no pass although it is above its floor; None if nothing is in doubt."""
+    if curve is None or not metric.sure_share or run.target.references is not None:
+        return None
+    stream = run.target.stream_of(run.benchmark)
+    if isinstance(stream, str) or min(curve.values) >= metric.sure_share * stream:
+        return None
+    return (
+        f"{metric.name} of {number(min(curve.values))} {metric.unit} is below {number(metric.sure_share * stream)}: a "
+        "slow pair, or a network with few uplinks; only a reference says which"
     )
 
 

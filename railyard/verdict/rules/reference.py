@@ -178,7 +178,10 @@ def open_end(metric: MetricInput) -> str | None:
 
     The smallest size decides about a message rate: at large ones it is the bandwidth, which has its own bounds. The
     system's file may say why nothing bounds a size (``unbounded``): then the sentence of the pass repeats that reason.
+    A value may also be in doubt, though nothing says that it is too low.
     """
+    if metric.doubt is not None:
+        return metric.doubt
     higher = metric.declared.higher_is_better
     at_largest = metric.declared.of_all or (higher and metric.declared.quantity != "rate")
     measured = [size for size, _ in points(metric)]
