@@ -14,7 +14,7 @@ from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, deciding_sizes
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Within, deciding_sizes
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
 from railyard.hardware.day_one import (
@@ -108,7 +108,7 @@ class Target:
         if of is not None and of.within:
             from railyard.site.gpu_shape import limit_within
 
-            return limit_within(self.gpus, of.within)
+            return limit_within(self._carriers(of.within), of.within)
         if of is not None and of.in_gpu and self.gpus is not None and not isinstance(self.fabric, LinkAlone):
             from railyard.site.gpu_shape import limit_from_gpus
 
@@ -120,6 +120,14 @@ class Target:
     def gpus_alone(self) -> bool:
         """Whether only what connects the GPUs of one node is named, and no network."""
         return self.gpus is not None and not self.system
+
+    def _carriers(self, within: Within) -> Gpus | None:
+        """Return the GPUs as far as it is known what carries a copy within their node.
+
+        Who names a slot alone (--link pcie5-x16) does not say that two GPUs have nothing faster between them.
+        """
+        is_slot = self.gpus is not None and self.gpus.link is not None and self.gpus.link.is_slot
+        return None if within == "gpu-link" and self.gpus_alone and is_slot else self.gpus
 
     def between_gpus(self) -> limits.Limit | None:
         """Return what two GPUs of one node can exchange at least, MB/s; None if it is not known."""
@@ -161,7 +169,7 @@ class Target:
         if benchmark.within:
             from railyard.site.gpu_shape import floor_within
 
-            within = floor_within(self.gpus, benchmark.within)
+            within = floor_within(self._carriers(benchmark.within), benchmark.within)
             return within if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
             if metric.least_share is None or facts.from_device:
