@@ -21,10 +21,10 @@ _EXPECTED = "whole lines: it goes on in the next one; paste the output without l
 _SHOWN = 200
 
 
-class _Said(NamedTuple):
+class _Values(NamedTuple):
     """How many values some ports have, and all of them but the number of their line."""
 
-    count: int
+    number: int
     ports: tuple[PortState, ...]
 
 
@@ -45,7 +45,7 @@ def without_broken_ports(text: str, read: Callable[[str], Parsed]) -> Parsed:
             if other is None or other.ports == said.ports:
                 continue
             is_noise = all(number + 1 in noise for number in numbers)
-            if other.count > said.count or (other.count == said.count and is_noise):
+            if other.number > said.number or (other.number == said.number and is_noise):
                 shown = " ".join(lines[numbers[0] - 1].split())[:_SHOWN]
                 failure = Remark(numbers[0], f'a row that cannot be read: found "{shown}", expected {_EXPECTED}')
                 return replace(parsed, failures=(failure,))
@@ -76,16 +76,16 @@ def _suspects(lines: list[str]) -> Iterator[int]:
                 return
 
 
-def _try(read: Callable[[str], Parsed], text: str) -> _Said | None:
+def _try(read: Callable[[str], Parsed], text: str) -> _Values | None:
     try:
         return _said_by(read(text))
     except ParseError:
         return None
 
 
-def _said_by(parsed: Parsed) -> _Said:
+def _said_by(parsed: Parsed) -> _Values:
     ports = tuple(port._replace(line=0) for port in parsed.fabric)
-    return _Said(sum(map(_count_values, (value for port in ports for value in port))), ports)
+    return _Values(sum(map(_count_values, (value for port in ports for value in port))), ports)
 
 
 def _count_values(value: object) -> int:
