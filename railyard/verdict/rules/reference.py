@@ -430,5 +430,8 @@ def _describe_held(metric: MetricInput) -> str:
     unjudged = f" ({covered})" if covered else ""
     if worst is None:
         return f"{name} holds {entries}{unjudged}"
-    at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.size_words(worst.size_bytes)}"
-    return f"{name} holds {entries}, at worst {at_worst}{unjudged}"
+    at = metric.declared.size_words(worst.size_bytes)
+    if worst.ratio >= _SHOWN_AS_TIMES:
+        better = f"{worst.ratio:.1f} times better than the bound of {worst.entry_id}"
+        return f"{name} holds {entries}: its worst value{at} is {better}{unjudged}"
+    return f"{name} holds {entries}, at worst {percent(worst.ratio)} of {worst.entry_id}{at}{unjudged}"
