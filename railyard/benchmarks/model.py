@@ -41,7 +41,9 @@ class Metric:
     never holds for a ping-pong (one message at a time), nor for ``one-of-two`` (one of two directions that are loaded
     at once). A ``figure`` has no message sizes and no floor. ``optional``: some releases do not print it. ``coarse``:
     it has so few decimals that a short run prints 0. ``bounded``: whether what moves between two nodes bounds it.
-    ``of_peak``: it is work in double precision, which the processors' peak bounds.
+    ``of_peak``: it is work in double precision, which the processors' peak bounds. ``least_share``: the part of a
+    healthy stream over one rail, one way, that a run reaches, though not only the link sets it; None: not known. Below
+    ``sure_share``, only a reference can say whether the run is healthy.
     """
 
     name: str
@@ -54,6 +56,8 @@ class Metric:
     coarse: bool = False
     bounded: Bounded = "always"
     of_peak: bool = False
+    least_share: float | None = None
+    sure_share: float = 0.0
 
     @property
     def is_bandwidth(self) -> bool:

@@ -2,10 +2,10 @@
 
 One row per report: ``bandwidth`` (MB/s, 10^6 B/s; both ways together, unless it ran with ``--unidirectional``, which no
 report says) and ``latency`` (us, one way), each with ``_min``, ``_max`` and ``_avg`` over all pairs of nodes.
-``context`` names the pairs or nodes of the minimum and the maximum, if the line or the matrix does. A matrix of
-bandwidths is read if no figures of it touch, as they may in wide columns: then it is a remark that says so. A node that
-is slow with every partner is a failure. Matrices of latencies are not read: no public output that we know shows one. A
-table is complete if it has all three figures of what it measured.
+``context`` names the pairs or nodes of the minimum and the maximum, if the line or the matrix does; ``gpus`` is True if
+the text names GPUs. A matrix of bandwidths is read if no figures of it touch, as they may in wide columns: then it is a
+remark that says so. A node that is slow with every partner is a failure. Matrices of latencies are not read: no public
+output that we know shows one. A table is complete if it has all three figures of what it measured.
 
 A printed MB is 10^6 B: with MiB, published 98.1 GB/s over one NDR card would be above what its link can carry.
 
@@ -35,6 +35,7 @@ _NAMES = re.compile(r"\A[\s(]*(?P<names>[\w.-]{1,100}(?:, ?[\w.-]{1,100})?)(?=\s
 # Rank:              0        1        2   |      0 (node01):     0.0  98011.2  98107.4
 _HEADING = re.compile(r"^Rank: {1,40}0(?: {1,40}[0-9]{1,6}){1,4000}$")
 _ROW = re.compile(r"^(?P<rank>[0-9]{1,6}) \((?P<node>[\w.-]{1,100})\): {0,40}(?P<cells>[0-9. ]{3,60000})$")
+_GPUS = re.compile(r"(?<![A-Za-z])gpu", re.IGNORECASE)
 _EXPECTED = 'report of ClusterKit: "Minimum bandwidth: … MB/s" or "Average latency: … usec"'
 
 
@@ -78,7 +79,9 @@ def parse(text: str) -> Parsed:
         elif line.ended or found["unit"].endswith("ec") or found["rest"]:
             _take(reports, line, found)
             reports[-1].matrix = matrix
+    is_of_gpus = bool(_GPUS.search(text))
     for report in reports:
+        report.context.update({"gpus": True} if is_of_gpus else {})
         _judge(report, failures, remarks)
     if not reports:
         raise foreign(text, _EXPECTED)

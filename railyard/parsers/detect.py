@@ -30,7 +30,7 @@ from railyard.parsers.decorations import (
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import combine
 from railyard.parsers.fabric.text import without_marks
-from railyard.parsers.joined_lines import without_joined_lines
+from railyard.parsers.joined_lines import refuse_one_line, without_joined_lines
 from railyard.parsers.lines import Line, clean_text, first_line, is_failure, lines_of
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, ParseError, Remark
@@ -101,6 +101,17 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     text, if two tools know the same heading, or if it holds the outputs of two benchmarks. Raises RailyardError for a
     tool that has no parser.
     """
+    try:
+        parsed = _parse_plain(text, tool)
+    except ParseError:
+        refuse_one_line(Parsed(), text)
+        raise
+    refuse_one_line(parsed, text)
+    return parsed
+
+
+def _parse_plain(text: str, tool: str | None) -> Parsed:
+    """Return what is in a text without its prefixes and decorations. Raises ParseError, and RailyardError."""
     read = _whichever if tool is None else _parser(tool)
     text = strip_decorations(text)
     if has_boxes_in_cells(text):

@@ -2,13 +2,16 @@
 
 A parser that knows its lines by their beginnings then skips what is behind the first one, without a remark. Here are
 the words that begin a line of each such tool: within a line, they show that two were joined. Then no figure is used.
+
+A chat or a mailer may also join all lines in one. Then no parser finds a row, and the error says why.
 """
 
 import re
 
 from railyard.base.clean_text import one_line
+from railyard.parsers import tool_signs
 from railyard.parsers.lines import clean_text
-from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 _SHOWN = 100  # characters
 _WITHIN = r"(?<=\S)[ \t]{1,40}"
@@ -37,12 +40,45 @@ _PATTERNS = {
     "sockperf": rf"{_WITHIN}sockperf: ",
     # a row behind the heading, whose units are "[usec]", "[MB/sec]", …; "[usec]   99% percentile[usec]" is the heading
     "perftest": r"\[(?:usec|[GM]i?[Bb]/sec|Mpps)\][ \t]{1,40}[0-9]{1,15}(?:[ \t]|$)",
-    "wrf": rf"{_WITHIN}Timing for main: ",
+    "wrf": r"(?<=\S)[ \t]{0,40}Timing for main: ",
 }
 _SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
 #: Tools of which a joined output may have no table left.
 _LOSE_ALL = frozenset({"gpcnet", "milc", "nvbandwidth"})
+#: A blank, or a line break as programs write it.
+_BETWEEN_WORDS = re.compile(r"(?:\s|\\[nrt])+")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?(?:[eE][+-]?[0-9]{1,3})?\Z")
+# Two rows of two numbers, one behind the other; or so many figures among words, in a long line.
+_MOST_OF_ONE_ROW, _LEAST_OF_A_REPORT, _WORDS_PER_FIGURE, _LONG = 3, 6, 10, 80
+_NO_BREAKS = "the lines of the output: all lines are joined in one: paste it with its line breaks"
 _WHAT = "two lines are joined, as fmt does, so that figures may be lost (paste the output with its own lines): "
+
+
+def refuse_one_line(parsed: Parsed, text: str) -> None:
+    """Do nothing if something was read, or if a line says why nothing was. Raises ParseError for lines joined in one.
+
+    An output in JSON may be in one line: then it was read.
+    """
+    if parsed.tables or parsed.fabric or parsed.hardware:
+        return
+    plain = clean_text(text)
+    number, line = max(enumerate(plain.split("\n"), start=1), key=lambda each: len(each[1]))
+    is_most = 2 * len(line) > len(plain)  # what is above and below it are words of whoever sent it
+    line = line.lstrip("> \t").rstrip()
+    is_reported = any(failure.line == number and line.startswith(failure.text[:_SHOWN]) for failure in parsed.failures)
+    if is_most and not is_reported and _has_many_rows(line) and tool_signs.is_of_any(line):
+        raise ParseError(number, one_line(line), _NO_BREAKS)
+
+
+def _has_many_rows(line: str) -> bool:
+    words = [word for word in _BETWEEN_WORDS.split(line) if word]
+    run = longest = figures = 0
+    for word in words:
+        run = run + 1 if _NUMBER.match(word) else 0
+        longest = max(longest, run)
+        figures += any(map(str.isdigit, word))
+    is_report = len(line) > _LONG and figures >= _LEAST_OF_A_REPORT and figures * _WORDS_PER_FIGURE >= len(words)
+    return longest > _MOST_OF_ONE_ROW or is_report
 
 
 def without_joined_lines(parsed: Parsed, text: str) -> Parsed:

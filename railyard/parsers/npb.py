@@ -7,7 +7,8 @@ comparison with stored norms, None if it says NOT PERFORMED. It says nothing abo
 
 A block is whole if it has its line "Verification =". What other ranks print between its lines is skipped. A block that
 stops before that line gives no table. If another run follows it, its row has no ``passed`` and the table is incomplete.
-A run that announces itself and ends without a block is a failure. So are processes that were left idle. Source:
+A run that announces itself and ends without a block is a failure. So are processes that were left idle, and a rate that
+contradicts the size and the time. Source:
 common/print_results.f and c_print_results.c of NPB 3.3.1, 3.3.1-MZ and 3.4.
 """
 
@@ -25,6 +26,7 @@ from railyard.parsers.lines import (
     own_text,
     remember_matches,
 )
+from railyard.parsers.npb_operations import contradiction
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 
 TOOL = "npb"
@@ -45,6 +47,8 @@ _KEYS = MappingProxyType(
         "total threads": "threads",
         "threads": "threads",
         "mop/s total": "performance",
+        "mop/s/process": "of_process",
+        "mop/s/thread": "of_thread",
         "verification": "passed",
         "version": "version",
     }
@@ -81,6 +85,13 @@ class _Block:
     line: int
     name: str
     said: dict[str, str] = field(default_factory=dict)
+
+    def contradiction(self) -> str | None:
+        """Return which two of its figures cannot both be true; None if all agree."""
+        said = self.said
+        kind = "thread" if "of_thread" in said else "process"
+        count = said.get("threads" if kind == "thread" else "active", said.get("processes", ""))
+        return contradiction(self.name, said | {"each": said.get(f"of_{kind}", ""), "parts": count})
 
     def table(self) -> Table:
         """Return its table of one row."""
@@ -186,6 +197,8 @@ class _Reader:
         block = self.block
         if block and ("passed" in block.said or (followed and {"time", "performance"} <= block.said.keys())):
             self.tables.append(block.table())
+            if why := block.contradiction():
+                self.failures.append(Remark(block.line, why))
         elif block:
             self.failures.append(Remark(block.line, f"the result block of {block.name} has no line Verification"))
         if block:

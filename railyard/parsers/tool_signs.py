@@ -155,5 +155,11 @@ def can_be_of(tool: str, text: str) -> bool:
     return any(sign in text if isinstance(sign, str) else _has_form(sign, text) for sign in signs)
 
 
+def is_of_any(line: str) -> bool:
+    """Return whether a line has a sign of a tool."""
+    folded = fold_text(line)
+    return any(can_be_of(tool, folded) for tool in (*SIGNS, *FABRIC_SIGNS))
+
+
 def _has_form(form: Form, text: str) -> bool:
     return form.word in text and re.search(form.pattern, text) is not None

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import LEAST_LATENCY, LEAST_OF_MPI, LEAST_OF_RDMA, JudgingBound
-from railyard.base.wording import count_of
+from railyard.base.wording import count_of, number, percent
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.least_time import crossing
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, deciding_sizes
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Within, deciding_sizes
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
 from railyard.hardware.day_one import (
@@ -31,7 +31,7 @@ from railyard.hardware.day_one import (
 )
 from railyard.parsers.parsed import Table
 from railyard.site.link_alone import LinkAlone
-from railyard.site.references.band import Band, floor_band
+from railyard.site.references.band import Band, Bound, floor_band, scalar_band
 from railyard.site.test_id import TestId
 from railyard.verdict import day_one
 from railyard.verdict.day_one import ENTRY, Facts
@@ -108,7 +108,7 @@ class Target:
         if of is not None and of.within:
             from railyard.site.gpu_shape import limit_within
 
-            return limit_within(self.gpus, of.within)
+            return limit_within(self._carriers(of.within), of.within)
         if of is not None and of.in_gpu and self.gpus is not None and not isinstance(self.fabric, LinkAlone):
             from railyard.site.gpu_shape import limit_from_gpus
 
@@ -120,6 +120,14 @@ class Target:
     def gpus_alone(self) -> bool:
         """Whether only what connects the GPUs of one node is named, and no network."""
         return self.gpus is not None and not self.system
+
+    def _carriers(self, within: Within) -> Gpus | None:
+        """Return the GPUs as far as it is known what carries a copy within their node.
+
+        Who names a slot alone (--link pcie5-x16) does not say that two GPUs have nothing faster between them.
+        """
+        is_slot = self.gpus is not None and self.gpus.link is not None and self.gpus.link.is_slot
+        return None if within == "gpu-link" and self.gpus_alone and is_slot else self.gpus
 
     def between_gpus(self) -> limits.Limit | None:
         """Return what two GPUs of one node can exchange at least, MB/s; None if it is not known."""
@@ -161,10 +169,13 @@ class Target:
         if benchmark.within:
             from railyard.site.gpu_shape import floor_within
 
-            within = floor_within(self.gpus, benchmark.within)
+            within = floor_within(self._carriers(benchmark.within), benchmark.within)
             return within if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
-            return self._floor_of_halves(benchmark, limit)
+            if metric.least_share is None or facts.from_device:
+                return self._floor_of_halves(benchmark, limit)
+            stream = self.stream_of(benchmark)
+            return stream if isinstance(stream, str) else (_floor_of_share(benchmark, metric, stream),)
         why = None if facts.nodes == 1 else self._why_no_floor_of_gpus(benchmark, facts.from_device)
         if why is not None:
             return why
@@ -207,6 +218,11 @@ class Target:
             return "not judged: the file does not give a GPU's slot (gpus: slot), which may be slower than the link"
         return None
 
+    def stream_of(self, benchmark: Benchmark) -> float | str:
+        """Return what healthy windows of long messages reach over one rail, one way, MB/s, or "not judged: …"."""
+        rail = self.rail(benchmark, Facts())
+        return rail if isinstance(rail, str) else rail.of.within_flow(rail.of.stream_shares[1] * rail.one_mb_s)
+
     def _floor_of_halves(self, benchmark: Benchmark, limit: limits.Limit | None) -> tuple[Band, ...] | str:
         """Return the floor between two halves of a network, or "not judged: …" for what a link alone does not set.
 
@@ -225,6 +241,14 @@ class Target:
             source + (f"; blocking {blocked:g}" if blocked > 1 else ""),
         )
         return (floor_band(ENTRY, floor),)
+
+
+def _floor_of_share(benchmark: Benchmark, metric: Metric, stream_mb_s: float) -> Band:
+    """Return the floor of a figure that reaches a share of a healthy stream over one rail."""
+    share = metric.least_share or 0.0
+    what = f"{percent(share)} of {number(stream_mb_s)} MB/s, a healthy stream over one rail, one way"
+    head = (ENTRY, "class", metric.name, metric.unit, f"day-one floor of {benchmark.key}: {what}")
+    return scalar_band(*head, Bound(share * stream_mb_s, None, None))
 
 
 def of_case(case: Case) -> Target:
@@ -364,7 +388,21 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
         one_way=target.limit(1, of=benchmark) if bounded and (quantity == "latency" or crosses is not None) else None,
         crossing=crosses,
         open_because=_open_because(run, metric, bands, sizes),
+        doubt=_doubt(run, metric, curve),
         least=_least_latency(run, metric, bands),
+    )
+
+
+def _doubt(run: Run, metric: Metric, curve: Curve | None) -> str | None:
+    """Return why a figure over a link is no pass although it is above its floor; None if nothing is in doubt."""
+    if curve is None or not metric.sure_share or run.target.references is not None:
+        return None
+    stream = run.target.stream_of(run.benchmark)
+    if isinstance(stream, str) or min(curve.values) >= metric.sure_share * stream:
+        return None
+    return (
+        f"{metric.name} of {number(min(curve.values))} {metric.unit} is below {number(metric.sure_share * stream)}: a "
+        "slow pair, or a network with few uplinks; only a reference says which"
     )
 
 

@@ -103,3 +103,51 @@ def test_the_failure_names_the_first_joined_line() -> None:
         'two lines are joined, as fmt does, so that figures may be lost (paste the output with its own lines): found "'
     )
     assert " bytes " in filled(text, 120).splitlines()[failure.line - 1]
+
+
+ONE_LINE = (
+    "# OSU MPI Bandwidth Test v7.4 # Size Bandwidth (MB/s) 1 3.2 2 6.4 4 12.8",
+    "#bytes #repetitions t[usec] Mbytes/sec 0 1000 1.21 0.00 1 1000 1.22 0.82 2 1000 1.23 1.63",
+    "#bytes #iterations BW peak[MB/sec] BW average[MB/sec] MsgRate[Mpps] 65536 1000 11600.1 11599.9 0.185598",
+    "0: 1 bytes 9712 times --> 0.62 Mbps in 12.34 usec 1: 2 bytes 8103 times --> 1.23 Mbps in 12.41 usec",
+    "# nThread 1 nGpus 1 minBytes 8 maxBytes 16 # size count type redop root time algbw busbw #wrong "
+    "8 2 float sum -1 21.3 0.00 0.00 0 16 4 float sum -1 21.4 0.00 0.00 0 # Avg bus bandwidth : 0.001",
+    "# OSU MPI Bandwidth Test v7.4\\n# Size Bandwidth (MB/s)\\n1 3.2\\n2 6.4",
+)
+NO_BREAKS = "all lines are joined in one: paste it with its line breaks"
+
+
+@pytest.mark.parametrize("text", ONE_LINE)
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_an_output_in_one_line_is_an_error_that_says_so(text: str, end: str) -> None:
+    for before in ("", "Is this slow?\n\n", "> "):
+        with pytest.raises(ParseError, match=NO_BREAKS) as caught:
+            parse(f"{before}{text}{end}")
+        assert caught.value.line_number == 1 + before.count("\n")
+
+
+@pytest.mark.parametrize("between", [" ", ""])
+@pytest.mark.parametrize("path", SAMPLES, ids=name_of)
+def test_a_sample_in_one_line_gives_no_table(path: Path, between: str) -> None:
+    text = text_of(path)
+    if len(text) > LONGEST or text.lstrip().startswith("{"):  # JSON has no need of lines
+        pytest.skip("longer than anybody copies, or JSON")
+    try:
+        parsed = read(between.join(text.split("\n")))
+    except (RailyardError, ParseError):
+        return
+    assert parsed.tables == ()
+
+
+def test_a_failure_in_one_line_stays_the_cause() -> None:
+    text = (
+        "mpirun was unable to launch the specified application: node01 # OSU MPI Latency Test v5.8 # Size Latency (us) "
+        "0 1.01 1 1.02 2 1.03"
+    )
+    assert "unable to launch" in parse(text).failures[0].text
+
+
+def test_prose_with_figures_of_a_benchmark_is_no_joined_output() -> None:
+    with pytest.raises(ParseError) as caught:
+        parse("We ran the OSU MPI Bandwidth Test on 2 nodes and saw 3.2 and 6.4 GB/s at 4 MiB.\n")
+    assert NO_BREAKS not in str(caught.value)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from railyard.base.wording import number as shown
 from railyard.parsers.npb import parse
 from railyard.parsers.parsed import ParseError
 
@@ -144,3 +145,59 @@ def test_a_cut_at_any_byte_gives_no_value_that_the_whole_lacks() -> None:
             continue
         assert [(table.line, table.rows) for table in part] == whole[: len(part)], f"cut at {cut}"
         assert {table.version for table in part} <= {None, "3.3.1"}, f"cut at {cut}"
+
+
+#: Operations in 10^6 of benchmark, class, size and iterations, as the reports of NPB have them.
+OPERATIONS = [
+    ("BT", "B", "102x 102x 102", 200, 702_200),
+    ("CG", "A", "14000", 15, 1_496.5),
+    ("EP", "A", "536870912", 0, 536.87),
+    ("FT", "A", "256x 256x 128", 6, 7_130),
+    ("IS", "A", "8388608", 10, 83.886),
+    ("LU", "B", "102x 102x 102", 250, 498_800),
+    ("MG", "A", "256x 256x 256", 4, 3_892),
+    ("SP", "B", "102x 102x 102", 400, 355_000),
+]
+
+
+def block(name: str, problem: str, size: str, iterations: int, rate: float, each: float, took: float = 40.0) -> str:
+    lines = {
+        "Class": problem,
+        "Size": size,
+        "Iterations": iterations,
+        "Time in seconds": f"{took:.2f}",
+        "Total processes": 4,
+        "Mop/s total": f"{rate:.2f}",
+        "Mop/s/process": f"{each:.2f}",
+        "Verification": "SUCCESSFUL",
+        "Version": "3.4.2",
+    }
+    return f" {name} Benchmark Completed.\n" + "".join(f" {key:<16}= {value:>24}\n" for key, value in lines.items())
+
+
+@pytest.mark.parametrize(("name", "problem", "size", "iterations", "operations"), OPERATIONS)
+def test_a_rate_that_contradicts_its_time_fails(
+    name: str, problem: str, size: str, iterations: int, operations: float
+) -> None:
+    due = operations / 40
+    assert parse(block(name, problem, size, iterations, due, due / 4)).failures == ()
+    for wrong in (1.1 * due, due / 2, 10 * due):
+        (failure,) = parse(block(name, problem, size, iterations, wrong, wrong / 4)).failures
+        printed = shown(float(f"{wrong:.2f}"))
+        assert failure.text.startswith(f"{printed} Mop/s contradict size {size} and time 40.00 s, which are ")
+        assert failure.text.endswith(" Mop/s: was the output changed?")
+
+
+@pytest.mark.parametrize("name", ["CG", "SP-MZ", "UA"])
+def test_a_rate_that_contradicts_that_of_its_processes_fails(name: str) -> None:
+    rate = 37.41
+    (failure,) = parse(block(name, "A", "14000", 15, rate, rate / 2)).failures
+    assert failure.text == (
+        "37.41 Mop/s in total contradict 4 processes or threads with 18.70 Mop/s each, which are 74.80 Mop/s: was the "
+        "output changed?"
+    )
+    assert failure.line == 1
+
+
+def test_a_time_that_is_too_short_to_say_anything_contradicts_nothing() -> None:
+    assert parse(block("IS", "S", "65536", 10, 93.0, 23.25, took=0.01)).failures == ()

@@ -114,7 +114,7 @@ def test_copies_within_a_node_are_bounded_by_what_carries_them(
     limit, floor = limit_within(gpus(**stated), within), floor_within(gpus(**stated), within)
     assert (None if limit is None else limit.value_mb_s) == (most and pytest.approx(most, rel=1e-5))
     if least is None:
-        assert isinstance(floor, str) and floor.startswith("not judged: the file does not say ")
+        assert isinstance(floor, str) and floor.startswith("not judged: nobody says ")
     else:
         assert not isinstance(floor, str) and floor.value_mb_s == pytest.approx(least, rel=1e-5)
 

@@ -79,8 +79,8 @@ def test_a_healthy_run_passes_all_five_rules(assessed: Assess) -> None:
         ),
         (
             ("hsn", 2, "imb/Allreduce"),
-            "latency holds allreduce and allreduce-large, at worst 1623.0 % of allreduce at 1 MiB "
-            "(bounded: 3 of 12 sizes, 256 KiB to 4 MiB; no reference bounds 1 B to 64 KiB)",
+            "latency holds allreduce and allreduce-large: its worst value at 1 MiB is 16.2 times better than the bound "
+            "of allreduce (bounded: 3 of 12 sizes, 256 KiB to 4 MiB; no reference bounds 1 B to 64 KiB)",
         ),
     ],
 )

@@ -191,8 +191,8 @@ def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> Non
     found = run("onnode", 1500.0)
     assert said(found) == (
         "pass", None, None,
-        "bandwidth holds pair-within-a-node, at worst 777.6 % of pair-within-a-node at 4 MiB (bounded: 1 of 1 size, "
-        "4 MiB); rule 3 (possible) not "
+        "bandwidth holds pair-within-a-node: its worst value at 4 MiB is 7.8 times better than the bound of "
+        "pair-within-a-node (bounded: 1 of 1 size, 4 MiB); rule 3 (possible) not "
         "judged: no physical limit is known for bandwidth and latency",
     )  # fmt: skip
     assert found.path.sentence == (

@@ -996,8 +996,8 @@ def small_messages(*values_us: float) -> Inputs:
 def test_a_time_that_one_size_holds_was_disturbed_at_the_others() -> None:
     assert said(judge(small_messages(2100.0, 12.0, 3000.0, 20.0))) == (
         *("pass", None, None),
-        "latency holds small, at worst 3333.3 % of small at 4 B (bounded: 3 of 4 sizes, 1 B to 64 B; no reference "
-        "bounds 4 KiB)",
+        "latency holds small: its worst value at 4 B is 33.3 times better than the bound of small (bounded: 3 of 4 "
+        "sizes, 1 B to 64 B; no reference bounds 4 KiB)",
     )
 
 

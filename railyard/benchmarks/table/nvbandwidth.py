@@ -3,7 +3,10 @@
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric, Package, Tool, Within
 from railyard.parsers.parsed import Table
 
-_WITHIN = "no network carries it: it is between the GPUs and CPUs of one node"
+_WITHIN = (
+    "no network carries it: it is between the GPUs and CPUs of one node. Of one way by the copy engines (ce), --link "
+    "pcie5-x16 judges host_to_device and device_to_host, and --link nvlink-4 device_to_device; else only a reference"
+)
 
 
 def _from_device(table: Table) -> bool:
@@ -33,8 +36,9 @@ _TESTS = (
     "device_local_copy",
 )
 _LATENCIES = ("host_device_latency_sm", "device_to_device_latency_sm")
-#: What each node measures by itself, and what carries it: one way at a time, between a GPU and another GPU or the
-#: processors. The copy engines copy, since kernels use processors that a job's own kernels would have.
+#: What each node measures by itself, and what carries it, also in an output of one node: one way at a time, between a
+#: GPU and another GPU or the processors. The copy engines copy, since kernels use processors that a job's own kernels
+#: would have.
 EVERY_NODE: dict[str, Within] = {
     "host_to_device_memcpy_ce": "slot",
     "device_to_host_memcpy_ce": "slot",
@@ -53,6 +57,7 @@ ENTRIES = (
             payload=False,
             within_node=True,
             reported=_WITHIN,
+            within=EVERY_NODE.get(test, ""),
         )
         for test in _TESTS
     ),

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from railyard.hardware.ib_speeds import fastest, lanes, rate_gbit_s, speed_of_lane, width_of
+from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, state_of
@@ -25,6 +26,8 @@ _BLOCK_BEGUN = re.compile(r"^\s{0,40}#.{0,40}Port info:")
 _HEADING = re.compile(r"^\s*(?P<whose>CA/RT|CA|RT|Switch|Peer) PortInfo:\s*$")
 _LANE = re.compile(r"(?P<gbit>[0-9]{1,4}(?:\.[0-9]{1,5})?) Gbps")
 _WIDTH = re.compile(r"\b(?P<width>[0-9]{1,2}X)\b")
+# the capabilities below CapMask:   IsTrapSupported
+_CAPABILITY = re.compile(r"^\s{1,60}Is[A-Z]\w{1,60}\s*$")
 _FDR10 = 0x01
 _LONGEST = 400
 _EXPECTED = 'a heading as "# Port info: Lid 12 port 2"'
@@ -51,6 +54,10 @@ class _Block:
 
 def parse(text: str) -> Parsed:
     """Return one PortState per block, in the order of the text. Raises ParseError if no line heads such a block."""
+    return without_broken_ports(text, _read)
+
+
+def _read(text: str) -> Parsed:
     lines, cut = lines_of(tools_text(text, "ibportstate", _EXPECTED))
     notes = Notes()
     blocks: list[_Block] = []
@@ -74,8 +81,7 @@ def parse(text: str) -> Parsed:
             fields = blocks[-1].mlnx if found["ext"] else blocks[-1].fields
         elif heading:
             kind = "Switch" if heading["whose"] == "Switch" else None
-        elif blocks and line[:1].isspace():
-            # the capabilities below CapMask are indented words
+        elif blocks and _CAPABILITY.match(line[:_LONGEST]):
             blocks[-1].extended |= line.strip() == "IsExtendedSpeedsSupported"
         elif number != cut and _BLOCK_BEGUN.match(line[:_LONGEST]):
             notes.note_unread(number, line, _EXPECTED)

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from railyard.hardware.ib_counters import is_full, standard_name
+from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.link_info import link_of, peer_of
 from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, Link, Peer, PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
@@ -49,6 +50,10 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has no node, no port and no summary of ibqueryerrors, nor a failure of it.
     """
+    return without_broken_ports(text, _read)
+
+
+def _read(text: str) -> Parsed:
     lines, cut = lines_of(tools_text(text, "ibqueryerrors", _EXPECTED))
     reader = _Reader()
     for number, line in enumerate(lines, 1):

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from railyard.hardware.ib_speeds import speed_name, width_of
+from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of
@@ -34,6 +35,10 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if no line announces a port in the form of ibstatus, and no line says that there are no devices.
     """
+    return without_broken_ports(text, _read)
+
+
+def _read(text: str) -> Parsed:
     lines, cut = lines_of(tools_text(text, "ibstatus", _EXPECTED))
     notes = Notes()
     blocks: list[dict[str, Any]] = []

@@ -16,6 +16,7 @@ from typing import Any
 
 from railyard.hardware.ib_counters import full
 from railyard.hardware.ib_speeds import ethernet_gbit_s, fastest, rate_gbit_s, speed_name, width_of
+from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.json_text import documents
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
@@ -60,6 +61,10 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if the text has neither the section "Operational Info" nor mlxlink's JSON, nor a failure of it.
     """
+    return without_broken_ports(text, _read)
+
+
+def _read(text: str) -> Parsed:
     text = tools_text(text, "mlxlink", _EXPECTED)
     notes = Notes()
     # JSON first: no line of the console begins with a brace

@@ -11,6 +11,7 @@ import re
 from types import MappingProxyType
 
 from railyard.hardware.ib_counters import full, standard_name
+from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.parsed import Parsed
@@ -32,6 +33,10 @@ def parse(text: str) -> Parsed:
 
     Raises ParseError if no line heads a block in the form of perfquery, and no line is a failure of perfquery.
     """
+    return without_broken_ports(text, _read)
+
+
+def _read(text: str) -> Parsed:
     lines, cut = lines_of(tools_text(text, "perfquery", _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []

@@ -262,7 +262,7 @@ class MetricInput:
     does something, and ``messages`` how many messages the link carries. ``passes``: what each pass of a run with
     several passes gave; ``measured`` is their median, and each pass must be sound and possible by itself.
     ``open_because``: the system's own reason why nothing bounds the size that decides. ``least``: the least latency
-    that is believed between nodes.
+    that is believed between nodes. ``doubt``: why it is not a pass, although it breaks no bound.
     """
 
     declared: DeclaredMetric
@@ -278,6 +278,7 @@ class MetricInput:
     messages: MessagesLike | None = None
     crossing: Crossing | None = None
     open_because: str | None = None
+    doubt: str | None = None
     least: JudgingBound = LEAST_LATENCY
 
     @property

@@ -178,7 +178,10 @@ def open_end(metric: MetricInput) -> str | None:
 
     The smallest size decides about a message rate: at large ones it is the bandwidth, which has its own bounds. The
     system's file may say why nothing bounds a size (``unbounded``): then the sentence of the pass repeats that reason.
+    A value may also be in doubt, though nothing says that it is too low.
     """
+    if metric.doubt is not None:
+        return metric.doubt
     higher = metric.declared.higher_is_better
     at_largest = metric.declared.of_all or (higher and metric.declared.quantity != "rate")
     measured = [size for size, _ in points(metric)]
@@ -427,5 +430,8 @@ def _describe_held(metric: MetricInput) -> str:
     unjudged = f" ({covered})" if covered else ""
     if worst is None:
         return f"{name} holds {entries}{unjudged}"
-    at_worst = f"{percent(worst.ratio)} of {worst.entry_id}{metric.declared.size_words(worst.size_bytes)}"
-    return f"{name} holds {entries}, at worst {at_worst}{unjudged}"
+    at = metric.declared.size_words(worst.size_bytes)
+    if worst.ratio >= _SHOWN_AS_TIMES:
+        better = f"{worst.ratio:.1f} times better than the bound of {worst.entry_id}"
+        return f"{name} holds {entries}: its worst value{at} is {better}{unjudged}"
+    return f"{name} holds {entries}, at worst {percent(worst.ratio)} of {worst.entry_id}{at}{unjudged}"

@@ -62,7 +62,7 @@ from railyard.verdict.stored.remarks import (
     slower_network,
     slower_port,
 )
-from railyard.verdict.stored.target import ANY_NODES, ANY_STACK, Nodes, with_printed_mtu
+from railyard.verdict.stored.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
 from railyard.verdict.stored.unfit import why_unfit
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
@@ -307,8 +307,8 @@ def _at_printed_mtu(
     sizes: Sequence[int],
     passes: Passes,
 ) -> Judgement:
-    """Return the judgement of equal tables by the MTU that they print, if nobody named another."""
-    target, remarks = with_printed_mtu(target, tables)
+    """Return the judgement of equal tables by the MTU and the GPUs that they print, if nobody named others."""
+    target, remarks = with_printed_mtu(with_printed_gpus(target, tables), tables)
     judged = _judged_passes(failures, key, tables, target, nodes, sizes, passes)
     return replace(judged, remarks=(*remarks, *judged.remarks)) if judged.rules else judged
 

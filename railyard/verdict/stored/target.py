@@ -92,6 +92,17 @@ def _of_gpus(name: str, found: re.Match[str], is_alone: bool) -> Target:
     return replace(unnamed_link(), fabric_name=name, gpus=gpus)
 
 
+def with_printed_gpus(target: Target, tables: Sequence[Table]) -> Target:
+    """Return the target with as many GPUs as equal tables print, if only what connects them is named.
+
+    A board of eight has switches, and all links lead to any GPU. Of fewer GPUs, others may be hidden.
+    """
+    printed = tables[0].context.get("gpus")
+    if not target.gpus_alone or target.gpus is None or not isinstance(printed, int) or printed <= target.gpus.per_node:
+        return target
+    return replace(target, gpus=target.gpus.model_copy(update={"per_node": printed}))
+
+
 def with_printed_mtu(target: Target, tables: Sequence[Table]) -> tuple[Target, tuple[str, ...]]:
     """Return the target with the path's MTU that equal tables print, and a remark where it is not the expected one.
 

@@ -1,4 +1,4 @@
-"""A re-flowed output of iblinkinfo, ibnetdiscover or rdma link gives a failure with its line, or the right ports."""
+"""A re-flowed output of a fabric's tool gives a failure with its line, or the right ports."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -12,12 +12,16 @@ from tests.parsers.test_broken_lines import WAYS, at_blanks, broken, folded, nam
 from tests.parsers.test_joined_lines import filled
 
 HERE = Path(__file__).parent
-SAMPLES = [
-    path
-    for folder in (HERE / "samples", HERE.parent / "made")
-    for tool in ("iblinkinfo", "ibnetdiscover", "rdma_link")
-    for path in sorted(folder.glob(f"{tool}*.txt"))
-]
+
+
+def samples_of(*tools: str) -> list[Path]:
+    folders = (HERE / "samples", HERE.parent / "made")
+    return [path for folder in folders for tool in tools for path in sorted(folder.glob(f"{tool}*.txt"))]
+
+
+SAMPLES = samples_of("iblinkinfo", "ibnetdiscover", "rdma_link")
+#: One item in each line: the rest of a broken one looks like noise.
+ITEMS = samples_of("ibportstate", "mlxlink", "ibqueryerrors", "ibstatus", "perfquery")
 
 
 def filled_to_one_blank(text: str, width: int) -> str:
@@ -46,6 +50,25 @@ def test_no_value_of_a_port_changes_without_a_word(path: Path, way: Callable[[st
     assert [width for width in range(40, 201, 3) if is_wrong(way(text, width), ports_of(whole))] == []
 
 
+@pytest.mark.parametrize("path", ITEMS, ids=name_of)
+@pytest.mark.parametrize("way", [*WAYS, filled, filled_to_one_blank])
+def test_no_value_of_an_item_changes_without_a_word(path: Path, way: Callable[[str, int], str]) -> None:
+    text = text_of(path)
+    ports = ports_of(parse(text))
+    assert [width for width in range(40, 121) if is_wrong(way(text, width), ports)] == []
+
+
+def test_a_line_of_noise_between_items_is_no_rest_of_one() -> None:
+    for path in (path for path in ITEMS if not text_of(path).lstrip().startswith("{")):
+        text = text_of(path)
+        whole = parse(text)
+        lines = text.split("\n")
+        shortest = min((number for number, line in enumerate(lines) if ":" in line), key=lambda at: len(lines[at]))
+        lines.insert(shortest + 1, "some other program said this")
+        parsed = parse("\n".join(lines))
+        assert (ports_of(parsed), len(parsed.failures)) == (ports_of(whole), len(whole.failures)), path.name
+
+
 @pytest.mark.parametrize(
     ("name", "way", "width", "line", "found"),
     [
@@ -55,6 +78,8 @@ def test_no_value_of_a_port_changes_without_a_word(path: Path, way: Callable[[st
         ("samples/ibnetdiscover-p", filled, 200, 1, "CA 17 1"),
         ("samples/rdma_link", folded, 112, 2, "netdev ib0"),
         ("made/rdma_link-two-links", broken, 102, 2, "U"),
+        ("samples/mlxlink", at_blanks, 62, 14, "Enabled Link Speed : 0x000000f1"),
+        ("made/ibstatus-one-port", broken, 41, 2, "default gid: fe80:0000:0000:0000:b859:9"),
     ],
 )
 def test_the_failure_names_the_line(

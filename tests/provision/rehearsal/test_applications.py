@@ -80,7 +80,7 @@ def test_a_slow_network_and_half_of_the_cores_cost_what_they_should(machine: Mac
     slow, half = replace(machine, rate_mb_s=112.0, latency_us=30.0), replace(machine, computing=0.5)
     assert seconds(slow, "ft") > 3 * seconds(machine, "ft")
     assert seconds(slow, "ep") == seconds(machine, "ep")
-    assert seconds(half, "ep") == pytest.approx(2 * seconds(machine, "ep"), rel=0.01)
+    assert seconds(half, "ep") == pytest.approx(2 * seconds(machine, "ep"), rel=0.1)
 
 
 def test_a_reference_is_met(machine: Machine, tmp_path: Path) -> None:

@@ -1,0 +1,49 @@
+"""ClusterKit over a link: its best pair, its mean and its slowest pair have floors, and a grey zone is no pass."""
+
+import pytest
+
+from railyard.parsers.detect import parse
+from railyard.verdict.stored.judge import Judgement, judge
+from railyard.verdict.stored.target import of_link
+
+NDR = 98_000.0  # MB/s both ways together, as posted healthy pairs reach over one card
+BLOCKED = "a slow pair, or a network with few uplinks; only a reference says which"
+
+
+def report(least: float, mean: float, most: float, above: str = "") -> str:
+    lines = (("Minimum", least), ("Maximum", most), ("Average", mean))
+    return above + "".join(f"{which} bandwidth: {value:.1f} MB/sec\n" for which, value in lines)
+
+
+def judged(text: str, link: str = "ib-ndr") -> Judgement:
+    (one,) = judge(parse(text), of_link(link, None, 1, None), text=text)
+    return one
+
+
+@pytest.mark.parametrize("shares", [(1, 1, 1), (0.5, 0.5, 0.5)])  # both ways, and --unidirectional
+def test_healthy_pairs_pass(shares: tuple[float, float, float]) -> None:
+    least, mean, most = (share * NDR for share in shares)
+    assert judged(report(least, mean, most)).state == "pass"
+
+
+@pytest.mark.parametrize("link", ["ib-edr", "ib-hdr", "ib-ndr", "roce-400", "slingshot-11"])
+@pytest.mark.parametrize("shares", [(0.05, 0.05, 0.05), (0.05, 0.9, 1.0), (0.2, 0.22, 0.25)])
+def test_a_slow_pair_or_a_slow_whole_fails(link: str, shares: tuple[float, float, float]) -> None:
+    rate = {"ib-edr": 24_500.0, "ib-hdr": 49_000.0, "slingshot-11": 46_000.0}.get(link, NDR)
+    least, mean, most = (share * rate for share in shares)
+    one = judged(report(least, mean, most), link)
+    assert one.state == "fail"
+    assert one.failure is not None
+    assert "day-one floor of clusterkit/pairwise" in one.failure.sentence
+    slowest = "bandwidth_min" if shares[0] < 0.1 else "bandwidth_max"
+    assert one.headline.startswith(slowest)
+
+
+def test_a_pair_that_a_blocking_network_would_explain_is_not_judged() -> None:
+    one = judged(report(0.15 * NDR, 0.9 * NDR, NDR))
+    assert one.state == "not-judged"
+    assert BLOCKED in one.sentence
+
+
+def test_a_report_of_gpus_has_no_floor() -> None:
+    assert judged(report(4000, 4700, 5000, above="GPU-GPU bandwidth\n\n")).state == "not-judged"
