@@ -82,3 +82,20 @@ def test_how_often_a_one_sided_message_begins_is_no_latency(name: str, mode: str
     (found,) = judge(parse(text), of_link("ib-edr"))
     assert found.state == state
     assert ("latency" in found.sentence) == (mode == "NON-AGGREGATE")
+
+
+@pytest.mark.parametrize(
+    "name", [f"Ping{way}{source}" for way in ("Pong", "Ping") for source in ("AnySource", "SpecificSource")]
+)
+@pytest.mark.parametrize(("slower", "state"), [(1, "pass"), (4, "fail")])
+def test_what_a_receive_names_as_its_source_changes_no_bound(name: str, slower: int, state: str) -> None:
+    rows = ((size, slower * (1.2 + size / 12_000)) for size in (0, *(1 << power for power in range(23))))
+    text = (
+        "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n"
+        f"#{'-' * 51}\n# Benchmarking {name} \n# #processes = 2 \n#{'-' * 51}\n"
+        "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+        + "".join(f"{size:>13}{1000:>13}{time:>13.2f}{size / time:>13.2f}\n" for size, time in rows)
+        + "\n# All processes entering MPI_Finalize\n"
+    )
+    (found,) = judge(parse(text), of_link("ib-edr"))
+    assert found.state == state

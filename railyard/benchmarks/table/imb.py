@@ -58,6 +58,7 @@ TOOL = Tool(
 )
 # With -multi and with -show_tail IMB prints t_min, t_max, t_avg instead of t.
 _TIME = latency("latency", "time", "time_avg")
+_SOURCES = ("SpecificSource", "AnySource")  # what a receive names; the times are those of the plain benchmark
 _WINDOW = 256  # -window_size of IMB 2019 to 2021
 
 # Source of directions: IMB_output.c and scale_bw in IMB_parse_name_mpi1.c (PingPong, PingPing, Uniband 1; Sendrecv,
@@ -66,6 +67,14 @@ _WINDOW = 256  # -window_size of IMB 2019 to 2021
 _PAIRS = (
     Benchmark("imb/PingPong", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True),
     Benchmark("imb/PingPing", (bandwidth("pingpong"), _TIME), Traffic(1, 1), turn=PING_PING),
+    *(
+        Benchmark(f"imb/PingPong{source}", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True)
+        for source in _SOURCES
+    ),
+    *(
+        Benchmark(f"imb/PingPing{source}", (bandwidth("pingpong"), _TIME), Traffic(1, 1), turn=PING_PING)
+        for source in _SOURCES
+    ),
     Benchmark("imb/Sendrecv", (bandwidth("pingpong", 2), _TIME), Traffic(1, 1), turn=EXCHANGE_OF_2),
     Benchmark("imb/Exchange", (bandwidth("pingpong", 2), _TIME), Traffic(2, 2), turn=EXCHANGE_OF_4),
     Benchmark("imb/Uniband", (bandwidth("stream"), message_rate()), Traffic(1, 0, _WINDOW), sums_pairs=True),
