@@ -39,6 +39,10 @@ _BARE_CODE = re.compile(r"(?<!\x1b)\[[0-9]{1,3}(?:;[0-9]{1,3}){0,5}m")
 _LINE_END = re.compile(r"(?:[\\$↵⏎¶│┃]|\\n)\Z")
 _LINE_ENDS = "\\$↵⏎¶│┃"
 _QUOTED = re.compile(r"^[ \t]{0,8}(?:>[ ]?){1,9}", re.MULTILINE)
+# "# Size      Latency (us)", of a list of lines in JSON, as Ansible shows stdout_lines
+_LISTED = re.compile(r'^[ \t]{0,40}"(?P<line>(?:[^"\\\n]|\\[^\n]){0,2000})"[ \t]{0,9},?[ \t]{0,9}$', re.MULTILINE)
+_ESCAPED = {r"\t": "\t", r"\"": '"', r"\\": "\\"}
+_ESCAPE = re.compile(r'\\[t"\\]')
 # "=" of quoted-printable: a byte, or a break of a line that goes on
 _ENCODED = re.compile(r"(?:=[0-9A-F]{2})+")
 _SOFT_BREAK = re.compile(r"=[ \t]{0,9}$")
@@ -123,6 +127,8 @@ def strip_decorations(text: str) -> str:
     text = text.removeprefix("\ufeff")
     if "```" in text or "~~~" in text:
         text = _FENCE.sub("", text)
+    if '",\n' in text:
+        text = _without_list(text)
     if "=" in text and _IS_ENCODED.search(text) and not _BARE_SIGN.search(text):
         text = _decode_printable(text)
     if "&" in text and _ENTITY.search(text):
@@ -206,6 +212,14 @@ def _without_marks_of_lines(text: str) -> str:
         if all(form.match(line) for line in lines if line.strip()):
             text = "\n".join([form.sub("", line) for line in lines])
     return text
+
+
+def _without_list(text: str) -> str:
+    """Return a text with the lines that a list in JSON has, if most of its lines are such; else the same text."""
+    filled = sum(map(bool, map(str.strip, text.split("\n"))))
+    if 2 * len(_LISTED.findall(text)) <= filled:
+        return text
+    return _LISTED.sub(lambda found: _ESCAPE.sub(lambda each: _ESCAPED[each[0]], found["line"]), text)
 
 
 def _without_tags(text: str) -> str:

@@ -20,10 +20,11 @@ BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 
 PREFIX_BYTES = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 # "Mon Feb 19 15:13:08 2018[1,0]<stdout>:" from mpirun --tag-output --timestamp-output; "[prterun-n1-7@1,0]<stdout>: "
-# of Open MPI 5; colours of NetPIPE 5
+# of Open MPI 5, with "[n1:12]" behind it for tag-detailed; colours of NetPIPE 5
 _DATE = r"[A-Z][a-z]{2} [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}"
 _TAG = re.compile(
-    rf"(?:(?:{_DATE})?\[(?:[\w.-]{{1,100}}@)?[0-9]{{1,9}},[0-9]{{1,9}}\]|{_DATE})<std(?:out|err|diag)>: ?"
+    rf"(?:(?:{_DATE})?\[(?:[\w.-]{{1,100}}@)?[0-9]{{1,9}},[0-9]{{1,9}}\](?:\[[\w.-]{{1,100}}:[0-9]{{1,9}}\])?|{_DATE})"
+    r"<std(?:out|err|diag)>: ?"
     r"|\x1b\[[0-9;?]{0,12}[A-Za-z]"
 )
 # Blanks of other widths, which pages and spreadsheets put between columns; and marks without any width.

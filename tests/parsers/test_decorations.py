@@ -1,5 +1,6 @@
 """Outputs out of pages, mails and logs give the figures that they give alone, in the same lines."""
 
+import json
 import quopri
 import re
 from collections.abc import Callable
@@ -80,6 +81,10 @@ WAYS: dict[str, Callable[[str], str]] = {
     "pdsh": before("node1: "),
     "hydra": before("[0] "),
     "prterun": before("[prterun-n1-77@1,0]<stdout>: "),
+    "prterun with tag-detailed": before("[prterun-n1-77@1,0][n1:4100]<stdout>: "),
+    "list of lines of Ansible": lambda text: (
+        '    "stdout_lines": [\n' + "".join(f"        {json.dumps(line)},\n" for line in text.splitlines()) + "    ]\n"
+    ),
     "compose": before("worker-1  | "),
     "kubectl": before("[pod/bench-0/main] "),
     "time": before("2026-07-01T10:00:00.123456Z "),

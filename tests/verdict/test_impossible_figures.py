@@ -7,6 +7,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
+from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.target import Nodes, of_link
@@ -62,3 +63,39 @@ def test_one_latency_without_a_size_has_a_least_value_too(latency_us: float, sta
     assert judged.state == state
     if latency_us == 0.3:
         assert judged.headline == "Impossible: latency 0.3000 us between nodes is below 0.4 us"
+
+
+@pytest.mark.parametrize("name", ["Unidir_Put", "Unidir_get", "Bidir_put", "Bidir_Get"])
+@pytest.mark.parametrize(
+    ("mode", "slower", "state"),
+    [("AGGREGATE", 1, "pass"), ("AGGREGATE", 2, "fail"), ("NON-AGGREGATE", 1, "fail")],
+)
+def test_how_often_a_one_sided_message_begins_is_no_latency(name: str, mode: str, slower: int, state: str) -> None:
+    rows = ((size, slower * (0.18 + size / 12_100)) for size in (0, *(1 << power for power in range(23))))
+    text = (
+        "#    Intel(R) MPI Benchmarks 2021.3, MPI-RMA part\n"
+        f"#{'-' * 51}\n# Benchmarking {name} \n# #processes = 2 \n#{'-' * 51}\n#\n#    MODE: {mode} \n#\n"
+        "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+        + "".join(f"{size:>13}{1000:>13}{time:>13.2f}{size / time:>13.2f}\n" for size, time in rows)
+        + "\n# All processes entering MPI_Finalize\n"
+    )
+    (found,) = judge(parse(text), of_link("ib-edr"))
+    assert found.state == state
+    assert ("latency" in found.sentence) == (mode == "NON-AGGREGATE")
+
+
+@pytest.mark.parametrize(
+    "name", [f"Ping{way}{source}" for way in ("Pong", "Ping") for source in ("AnySource", "SpecificSource")]
+)
+@pytest.mark.parametrize(("slower", "state"), [(1, "pass"), (4, "fail")])
+def test_what_a_receive_names_as_its_source_changes_no_bound(name: str, slower: int, state: str) -> None:
+    rows = ((size, slower * (1.2 + size / 12_000)) for size in (0, *(1 << power for power in range(23))))
+    text = (
+        "#    Intel(R) MPI Benchmarks 2021.3, MPI-1 part\n"
+        f"#{'-' * 51}\n# Benchmarking {name} \n# #processes = 2 \n#{'-' * 51}\n"
+        "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+        + "".join(f"{size:>13}{1000:>13}{time:>13.2f}{size / time:>13.2f}\n" for size, time in rows)
+        + "\n# All processes entering MPI_Finalize\n"
+    )
+    (found,) = judge(parse(text), of_link("ib-edr"))
+    assert found.state == state

@@ -1,8 +1,20 @@
 """Intel MPI Benchmarks."""
 
-from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, bandwidth, latency, message_rate
+from railyard.benchmarks.model import (
+    Benchmark,
+    Package,
+    Tool,
+    Traffic,
+    bandwidth,
+    latency,
+    message_rate,
+    printed_benchmark,
+)
 from railyard.benchmarks.table.collective import ALLGATHER, ALLREDUCE, ALLTOALL, barrier, collective
 from railyard.hardware.day_one import EXCHANGE_OF_2, EXCHANGE_OF_4, FENCED, FENCED_BOTH_WAYS, PING_PING
+from railyard.parsers.parsed import Table
+
+_ONE_SIDED = {"Unidir_Put": FENCED, "Unidir_Get": FENCED, "Bidir_Put": FENCED_BOTH_WAYS, "Bidir_Get": FENCED_BOTH_WAYS}
 
 
 def _at_most(repetitions: int, warm_up: int | None, version: str | None) -> int:
@@ -28,16 +40,25 @@ def _is_2021(version: str | None) -> bool:
     return version is not None and version.lstrip("Vv").partition(".")[0] == "2021"
 
 
+def _with_mode(table: Table) -> str | None:
+    """Return the benchmark of a table; with its mode if it sends many messages before it waits for their end."""
+    is_one_sided = (table.benchmark or "").lower() in map(str.lower, _ONE_SIDED)  # IMB-RMA has Unidir_put
+    is_aggregate = is_one_sided and table.context.get("mode") == "AGGREGATE"
+    return f"{table.benchmark}/aggregate" if is_aggregate else printed_benchmark(table)
+
+
 TOOL = Tool(
     "imb",
     Package("intel-mpi-benchmarks", "bin/IMB-MPI1"),
     of_mpi=True,
     at_most=_at_most,
     at_least=_at_least,
+    said=_with_mode,
     end_line="# All processes entering MPI_Finalize",
 )
 # With -multi and with -show_tail IMB prints t_min, t_max, t_avg instead of t.
 _TIME = latency("latency", "time", "time_avg")
+_SOURCES = ("SpecificSource", "AnySource")  # what a receive names; the times are those of the plain benchmark
 _WINDOW = 256  # -window_size of IMB 2019 to 2021
 
 # Source of directions: IMB_output.c and scale_bw in IMB_parse_name_mpi1.c (PingPong, PingPing, Uniband 1; Sendrecv,
@@ -46,16 +67,22 @@ _WINDOW = 256  # -window_size of IMB 2019 to 2021
 _PAIRS = (
     Benchmark("imb/PingPong", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True),
     Benchmark("imb/PingPing", (bandwidth("pingpong"), _TIME), Traffic(1, 1), turn=PING_PING),
+    *(
+        Benchmark(f"imb/PingPong{source}", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True)
+        for source in _SOURCES
+    ),
+    *(
+        Benchmark(f"imb/PingPing{source}", (bandwidth("pingpong"), _TIME), Traffic(1, 1), turn=PING_PING)
+        for source in _SOURCES
+    ),
     Benchmark("imb/Sendrecv", (bandwidth("pingpong", 2), _TIME), Traffic(1, 1), turn=EXCHANGE_OF_2),
     Benchmark("imb/Exchange", (bandwidth("pingpong", 2), _TIME), Traffic(2, 2), turn=EXCHANGE_OF_4),
     Benchmark("imb/Uniband", (bandwidth("stream"), message_rate()), Traffic(1, 0, _WINDOW), sums_pairs=True),
     Benchmark("imb/Biband", (bandwidth("stream", 2), message_rate()), Traffic(1, 1, _WINDOW), sums_pairs=True),
-    # EXT and RMA: the origin's side of a transfer; what the target
-    # acknowledges is up to the library. Without aggregation it waits for the end of each.
-    Benchmark("imb/Unidir_Put", (bandwidth("pingpong"), _TIME), turn=FENCED),
-    Benchmark("imb/Unidir_Get", (bandwidth("pingpong"), _TIME), turn=FENCED),
-    Benchmark("imb/Bidir_Put", (bandwidth("pingpong"), _TIME), turn=FENCED_BOTH_WAYS),
-    Benchmark("imb/Bidir_Get", (bandwidth("pingpong"), _TIME), turn=FENCED_BOTH_WAYS),
+    # EXT and RMA: the origin's side of a transfer; what the target acknowledges is up to the library. Without
+    # aggregation it waits for the end of each; with it, t is how often it begins one, which is no latency.
+    *(Benchmark(f"imb/{name}", (bandwidth("pingpong"), _TIME), turn=turn) for name, turn in _ONE_SIDED.items()),
+    *(Benchmark(f"imb/{name}/aggregate", (bandwidth("pingpong"),), turn=turn) for name, turn in _ONE_SIDED.items()),
     # P2P: random partners
     Benchmark("imb/Unirandom", (bandwidth("stream"), _TIME, message_rate(optional=True))),
     Benchmark("imb/Birandom", (bandwidth("stream", 2), _TIME, message_rate(optional=True))),

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from railyard.base.hostlist import label
@@ -19,6 +20,7 @@ _DOWN = {
     "LinkErrorRecovery": "it recovers from errors again and again: reseat or replace its cable",
 }
 _NO_PARTNER = "check its cable, and the switch port at the other end"
+_SDR_GBIT = 10.0  # 4 lanes, in sysfs and ibstat
 #: Logical state of a port -> what fixes it.
 _NOT_ACTIVE = {
     "Initializing": "no subnet manager has configured it: start one (opensm, or the switch's own)",
@@ -45,7 +47,37 @@ def link_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]
             found.append(_not_active(port))
         elif not is_software(expected, port):
             judged.append((port, _wrong(expected, port)))
-    return found + _findings_per_link(expected, judged)
+    return found + _findings_per_link(expected, judged) + _contradictions(expected, readings)
+
+
+def _contradictions(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
+    """Return a finding for each rail that its own node shows as wrong, and the subnet as right.
+
+    A kernel prints SDR for a speed that it does not know, so that alone is a remark.
+    """
+    shown = {key: port for port in readings.ports if is_adapter(port) for key in (_name(port), port.guid) if key}
+    found = []
+    for port in readings.own:
+        on_subnet = shown.get(port.guid or "") or shown.get(_name(port))
+        if on_subnet is None or expected.rail(port.device, port.port) is None or is_software(expected, port):
+            continue
+        if on_subnet.state not in (None, "Active") or _wrong(expected, on_subnet):
+            continue
+        wrong = _wrong(expected, port)
+        if port.state in (None, "Active") and not wrong:
+            continue
+        port = port._replace(peer=on_subnet.peer)
+        said = _link(expected, port, wrong) if wrong and port.state in (None, "Active") else _not_active(port)
+        other = f"{link_words(on_subnet.width, on_subnet.speed, on_subnet.rate)}, {on_subnet.state or 'Active'}"
+        is_unknown = said.what in ("speed", "rate") and (port.speed == "SDR" or port.rate == _SDR_GBIT)
+        found.append(
+            replace(
+                said,
+                fix=f"the subnet shows {other}: read both again; if it stays, {said.fix}",
+                weight="remark" if is_unknown else "problem",
+            )
+        )
+    return found
 
 
 def _only_own(expected: ExpectedFabric, readings: Readings) -> list[PortState]:

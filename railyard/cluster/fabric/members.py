@@ -49,7 +49,7 @@ def _find_absent(expected: ExpectedFabric, readings: Readings) -> list[Finding]:
     found = []
     shown_by: dict[str, set[tuple[str | None, int | None]]] = {}
     for port in readings.own:
-        if port.node:
+        if port.node and port.node not in readings.in_part:
             shown_by.setdefault(port.node, set()).add((port.device, port.port))
     for node, here in shown_by.items():
         gone = [rail for rail in expected.rails if (rail.device, rail.port) not in here]

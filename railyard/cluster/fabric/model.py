@@ -100,7 +100,8 @@ class Readings:
     ``node`` set. ``is_whole``: the subnet was discovered. ``counters``: ports with error counters. ``later``: the same
     ports at a second time. Both are None if not read. ``managers``: the answer of ``sminfo`` (None if there was none),
     by the rail that it was asked from (``words.asked_as``; empty if unknown). ``hardware``: node and what
-    lspci, show_gids or nvidia-smi print of it. ``notes``: what could not be read, one sentence each.
+    lspci, show_gids or nvidia-smi print of it. ``in_part``: nodes of which only outputs about one device were read.
+    ``notes``: what could not be read, one sentence each.
     """
 
     ports: tuple[PortState, ...] = ()
@@ -111,6 +112,7 @@ class Readings:
     managers: Mapping[str, Manager | None] = field(default_factory=dict)
     is_whole: bool = False
     hardware: tuple[tuple[str, Hardware], ...] = ()
+    in_part: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
 

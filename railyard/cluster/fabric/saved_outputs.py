@@ -54,6 +54,7 @@ class _SavedOutputs:
     cards: list[Card] = field(default_factory=list)
     hardware: list[tuple[str, Hardware]] = field(default_factory=list)
     managers: dict[str, Manager | None] = field(default_factory=dict)
+    in_part: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     files: int = 0
 
@@ -105,6 +106,7 @@ def _readings(found: _SavedOutputs) -> Readings:
         managers={asked: manager for asked, manager in found.managers.items() if manager is not None or is_whole},
         is_whole=is_whole,
         hardware=tuple(found.hardware),
+        in_part=frozenset(found.in_part),
         notes=tuple(found.notes),
     )
 
@@ -175,6 +177,10 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
             found.notes.append(f"not read, since no known tool has this name: {folder.name}/{path.name}")
             continue
         found.files += 1
+    # mlxlink-mlx5_0.out is about that device: it does not say which others the node has
+    whole = (path.name for path in folder.iterdir() if tool_of(path) in {SYS, OWN, *NODE_TOOLS} and not _device(path))
+    if not any(whole):
+        found.in_part.add(folder.name)
     found.own += merge_ports(by_device, *views.values())
     found.cards += [_with_pfc(card, pfc.get(card.device)) for card in cards]
 
@@ -216,6 +222,8 @@ def _parse_file(path: Path, tool: str, found: _SavedOutputs) -> Parsed:
     for failure in parsed.failures[:1]:
         why = f"; {_NO_UMAD}" if tool in SUBNET_TOOLS and not parsed.fabric else ""
         found.notes.append(f"{tool} failed in part: {failure.text}{why}")
+    if tool == SUBNET_TOOLS[2] and parsed.fabric and not any("Summary:" in said.text for said in parsed.remarks):
+        found.notes.append(f"{path.name} has no summary at its end, as if it were cut: it may lack ports with errors")
     return parsed
 
 

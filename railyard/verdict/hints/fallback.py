@@ -108,6 +108,15 @@ FALLBACKS: tuple[Fallback, ...] = (
         is_sure=False,
     ),
     Fallback(
+        "PSM3",
+        "PSM3 no nic units are active; PSM3 can't open nic unit",
+        r"^[^\n]{0,200}(?<![A-Za-z])PSM3 (?:no nic units are active|can't open nic unit: -?[0-9]{1,4})[^\n]{0,80}$",
+        "PSM3 found no card that it can use, so the library went on with another provider, mostly TCP",
+        "look at the card with ibstat, and at the limit of locked memory (ulimit -l)",
+        "github.com/ofiwg/libfabric, prov/psm3/psm3/psm_ep.c",
+        is_sure=False,
+    ),
+    Fallback(
         "Open MPI",
         "no active ports detected",
         r"^[^\n]{0,200}\bno active ports detected\b[^\n]{0,120}$",
@@ -127,12 +136,42 @@ FALLBACKS: tuple[Fallback, ...] = (
     ),
     Fallback(
         "Open MPI",
+        "No OpenFabrics connection schemes reported",
+        r"^[^\n]{0,200}\bNo OpenFabrics connection schemes reported\b[^\n]{0,80}$",
+        "Open MPI's own driver (btl/openib) could not use a port of the RDMA device; without UCX the job runs over TCP",
+        "ask for UCX: --mca pml ucx --mca btl ^openib",
+        "github.com/open-mpi/ompi, v4.1.x, opal/mca/btl/openib/help-mpi-btl-openib-cpc-base.txt",
+        is_sure=False,
+        except_with=rf"{NOT_BTL}|\bUCX {{1,2}}(?:WARN|INFO|DEBUG)\b",
+    ),
+    Fallback(
+        "Open MPI",
         "Using tcp btl (for send) to …",
         r"^[^\n]{0,200}\bmca: bml: Using tcp btl (?:for send )?to [^\n]{1,120}$",
         "Open MPI sends to that process over TCP (btl/tcp)",
         "ask for the fabric's own way, and it fails if it is not there: --mca pml ucx, or --mca pml cm --mca mtl ofi",
         "github.com/open-mpi/ompi, v4.1.x, ompi/mca/bml/r2/bml_r2.c",
         is_sure=True,
+    ),
+    Fallback(
+        "Open MPI",
+        "btl: tcp: attempting to connect()",
+        r"^[^\n]{0,200}\bbtl: tcp: attempting to connect\(\) to [^\n]{1,120}$",
+        "Open MPI connects to another process over TCP (btl/tcp)",
+        "ask for the fabric's own way, and it fails if it is not there: --mca pml ucx, or --mca pml cm --mca mtl ofi",
+        "github.com/open-mpi/ompi, opal/mca/btl/tcp/btl_tcp_endpoint.c (btl_base_verbose)",
+        is_sure=False,
+        except_with=NOT_BTL,
+    ),
+    Fallback(
+        "UCX",
+        "UCX  WARN  transports … are not available",
+        r"^[^\n]{0,100}UCX {1,2}WARN {1,4}transports? (?!'tcp' is)(?P<name>'[^\n]{1,160}') (?:is|are) not available, "
+        rf"please use one or more of:(?![^\n]{{0,400}}[ ,'](?:{_NOT_TCP_OF_UCX})(?!\w))[^\n]{{0,400}}$",
+        "this UCX finds no transport of RDMA on that node ({name}), so it may use TCP",
+        _FIX_UCX,
+        "github.com/openucx/ucx, src/ucp/core/ucp_context.c, ucp_report_unavailable",
+        is_sure=False,
     ),
     Fallback(
         "UCX",
@@ -262,9 +301,10 @@ FALLBACKS: tuple[Fallback, ...] = (
     ),
     Fallback(
         "UCX",
-        "UCX_NET_DEVICES=eth0",
-        rf"{BEFORE_SETTING}UCX_NET_DEVICES[= ][\"']?(?P<name>(?:eth|en[ospx]|em|bond|lo)[0-9]\w{{0,20}}){ENDS_VALUE}",
-        "UCX was limited to {name}, the name of an Ethernet port for TCP",
+        "UCX_NET_DEVICES=eth0; UCX_NET_DEVICES=ib0",
+        rf"{BEFORE_SETTING}UCX_NET_DEVICES[= ][\"']?"
+        rf"(?P<name>(?:eth|en[ospx]|em|bond|lo|ib[ps]?|hsn)[0-9]\w{{0,20}}){ENDS_VALUE}",
+        "UCX was limited to {name}, the name of a network interface for TCP",
         _FIX_UCX,
         "github.com/openucx/ucx, src/uct/tcp/tcp_iface.c; RDMA devices are like mlx5_0:1",
         is_sure=False,
@@ -329,9 +369,19 @@ FALLBACKS: tuple[Fallback, ...] = (
 )
 #: Every line that a pattern matches has one of these: to look for them first is much faster than all patterns.
 _ROOTS = (
-    *("PSM2 ", "hfi_wait", "active ports", "OpenFabrics device", "tcp btl", "network device '", "inter-node cfg"),
+    *(
+        "PSM2 ",
+        "PSM3 ",
+        "hfi_wait",
+        "active ports",
+        "OpenFabrics device",
+        "OpenFabrics conn",
+        "tcp btl",
+        "network device '",
+        "inter-node cfg",
+    ),
     *("MPI startup()", "rovider", "NET/Socket", "network Socket", "ep_cfg[", "tcp/", "ofi:prov", "UCX_TLS"),
-    *("UCX_NET_DEVICES", "mca btl", "MCA_btl", "I_MPI_FABRICS", "PROVIDER", "fi_"),
+    *("UCX_NET_DEVICES", "WARN", "btl: tcp", "mca btl", "MCA_btl", "I_MPI_FABRICS", "PROVIDER", "fi_"),
 )
 
 

@@ -86,6 +86,8 @@ _NETPERF = re.compile(
 _NODE = re.compile(r"\b(?P<end>loc|rem)_node\s{1,9}=\s{1,9}(?P<name>\S{1,80})")
 
 _LOOPBACK = re.compile(r"127\.\d|::1\Z")
+#: The first address is that of docker0, the bridge of one host for its containers. Source: dockerd, --bip.
+_DOCKER, _CONTAINER = "172.17.0.1", re.compile(r"172\.17\.\d")
 
 _ANY_HOST = "localhost"  # containers may all be called so
 
@@ -100,8 +102,15 @@ class _Ends:
 
     @property
     def is_one_host(self) -> bool:
-        """Whether both are the same address, or it is the loopback device's own."""
-        return _bare(self.local) == _bare(self.remote) or _LOOPBACK.match(_bare(self.remote)) is not None
+        """Whether both are the same address, it is the loopback device's own, or docker0 is between them."""
+        local, remote = _bare(self.local), _bare(self.remote)
+        return local == remote or _LOOPBACK.match(remote) is not None or self.is_bridged
+
+    @property
+    def is_bridged(self) -> bool:
+        """Whether one end is docker0, and the other a container of its host."""
+        ends = _bare(self.local), _bare(self.remote)
+        return _DOCKER in ends and all(map(_CONTAINER.match, ends))
 
 
 def why_unfit(key: str | None, table: Table, target: Target, nodes: Nodes, parsed: Parsed, text: str) -> str | None:
@@ -298,8 +307,9 @@ def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, te
     own = own or [ends for ends in found if before < ends.line < table.line] or found
     if not own or not all(ends.is_one_host for ends in own):
         return None
+    of = f"{own[0].remote}, line {own[0].line}{f': {_DOCKER} is docker0' if own[0].is_bridged else ''}"
     return (
-        f"not judged: both ends are the same host ({own[0].remote}, line {own[0].line}), so nothing crossed "
+        f"not judged: both ends are the same host ({of}), so nothing crossed "
         f"{target.fabric_name}; run it between two nodes"
     )
 

@@ -205,3 +205,45 @@ def test_one_subnet_that_is_seen_from_two_rails_is_one(folder: Path, expected: E
     (folder / "iblinkinfo-mlx5_1.out").write_bytes((folder / "iblinkinfo.out").read_bytes())
     report = judge(expected, read_folder(folder))
     assert (report.findings, report.seen, report.hops) == ((), 8, {1: 4, 3: 8})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ("Rate: 100", "Rate: 40", "40 Gbit/s"),
+        ("State: Active", "State: Initializing", "Initializing (LinkUp)"),
+        ("State: Active\n\t\tPhysical state: LinkUp", "State: Down\n\t\tPhysical state: Polling", "Down (Polling)"),
+    ],
+)
+def test_a_rail_that_its_node_shows_as_wrong_is_a_problem_though_the_subnet_shows_it_as_right(
+    folder: Path, expected: ExpectedFabric, old: str, new: str, found: str
+) -> None:
+    output = folder / "vn1/ibstat.out"
+    output.write_text(output.read_text(encoding="utf-8").replace(old, new, 1), encoding="utf-8")
+    (one,) = judge(expected, read_folder(folder)).findings
+    assert (one.place, one.found, one.weight) == ("vn1 mlx5_0 port 1", found, "problem")
+    assert one.fix.startswith("the subnet shows 4X EDR (100 Gbit/s), Active: read both again; if it stays, ")
+
+
+def test_sdr_alone_is_a_remark_since_kernels_print_it_for_a_speed_that_they_do_not_know(
+    folder: Path, expected: ExpectedFabric
+) -> None:
+    output = folder / "vn1/ibstat.out"
+    output.write_text(output.read_text(encoding="utf-8").replace("Rate: 100", "Rate: 10", 1), encoding="utf-8")
+    assert [finding.weight for finding in judge(expected, read_folder(folder)).findings] == ["remark"]
+
+
+def test_an_output_about_one_device_does_not_say_that_the_other_is_absent(
+    folder: Path, expected: ExpectedFabric
+) -> None:
+    (folder / "vn1/ibstat.out").unlink()
+    (folder / "vn1/ibstat-mlx5_0.out").write_text(IBSTAT, encoding="utf-8")
+    assert judge(expected, read_folder(folder)).findings == ()
+
+
+def test_error_counters_without_a_summary_may_be_cut(folder: Path, expected: ExpectedFabric) -> None:
+    begun = 'Errors for "vn3 mlx5_1"\n   GUID 0xb8599f030000100f port 1: [PortXmitWait == 7]\n'
+    cut = "ibqueryerrors.out has no summary at its end, as if it were cut: it may lack ports with errors"
+    for text, is_cut in ((begun, True), (begun + "Errors for", True), (begun + CLEAN, False)):
+        (folder / "ibqueryerrors.out").write_text(text, encoding="utf-8")
+        assert (cut in read_folder(folder).notes) == is_cut

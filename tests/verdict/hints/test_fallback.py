@@ -84,6 +84,10 @@ SURE |= {
 }
 #: Any run reports this as a failure: the kernel's words for an error are in it.
 TIMED_OUT = "hfi_wait_for_device: The /dev/hfi1_0 device failed to appear after 15.0 seconds: Connection timed out"
+_NO_PSM3 = (
+    "PSM3 found no card that it can use, so the library went on with another provider, mostly TCP; look at the card "
+    "with ibstat, and at the limit of locked memory (ulimit -l)"
+)
 NOT_SURE = {
     "vn1.rank0: PSM2 no hfi units are active (err=23)": (
         "PSM2 found no Omni-Path card that is up, so the library went on over another network, mostly TCP; look at "
@@ -93,6 +97,8 @@ NOT_SURE = {
         "PSM2 found no Omni-Path card that is up, so the library went on over another network, mostly TCP; look at "
         "hfi1_0 with opainfo or ibstat"
     ),
+    "vn1:pid2101.osu_bw: PSM3 no nic units are active (err=23)": _NO_PSM3,
+    "vn1:pid2101: PSM3 can't open nic unit: -1 (err=23)": _NO_PSM3,
     TIMED_OUT: (
         "PSM2 waited in vain for the Omni-Path card, so the library went on over another network, mostly TCP; is the "
         "driver hfi1 loaded, and is the port up?"
@@ -100,6 +106,14 @@ NOT_SURE = {
     "but there are no active ports detected (or Open MPI was unable to use": (
         "Open MPI found an RDMA device but no port of it that is up, and left it out of the job; look at cable, subnet "
         "manager and ibstat of the node"
+    ),
+    "No OpenFabrics connection schemes reported that they were able to be": (
+        "Open MPI's own driver (btl/openib) could not use a port of the RDMA device; without UCX the job runs over "
+        "TCP; ask for UCX: --mca pml ucx --mca btl ^openib"
+    ),
+    "[vn1:06399] btl: tcp: attempting to connect() to [[2101,1],1] address 10.1.0.2 on port 1024": (
+        "Open MPI connects to another process over TCP (btl/tcp); ask for the fabric's own way, and it fails if it is "
+        "not there: --mca pml ucx, or --mca pml cm --mca mtl ofi"
     ),
     "WARNING: There was an error initializing an OpenFabrics device.": (
         "Open MPI could not use the RDMA device with its own driver (btl/openib); without UCX the job runs over TCP; "
@@ -109,6 +123,11 @@ NOT_SURE = {
     "please use one or more of: 'eth0'(tcp), 'lo'(tcp)": (
         "UCX_NET_DEVICES names mlx5_7:1, which that node does not have, so UCX may use TCP; ucx_info -d on the node "
         "lists the devices; see UCX_TLS and UCX_NET_DEVICES"
+    ),
+    "[1795446873.635521] [vn1:17594:0] ucp_context.c:1381 UCX  WARN  transports 'rc_mlx5','ud_mlx5' are not available, "
+    "please use one or more of: cma, mm, posix, self, shm, sm, sysv, tcp": (
+        "this UCX finds no transport of RDMA on that node ('rc_mlx5','ud_mlx5'), so it may use TCP; ucx_info -d on the "
+        "node lists the devices; see UCX_TLS and UCX_NET_DEVICES"
     ),
     "libfabric:2101:1795446873:core:core:fi_getinfo_():1352<info> Found provider with the highest priority tcp, "
     "must_use_util_prov = 0": (
@@ -128,8 +147,12 @@ NOT_SURE |= {
     "[u@vn1 ~]$ mpirun -np 2 -x UCX_TLS=self,sm,tcp ./osu_bw": f"{_TLS} (self,sm,tcp); {UCX_FIX}",
     "$ mpiexec -genv UCX_TLS tcp -n 2 ./osu_bw": f"{_TLS} (tcp); {UCX_FIX}",
     "+ UCX_NET_DEVICES=ens5 mpirun -np 2 osu_bw": (
-        f"UCX was limited to ens5, the name of an Ethernet port for TCP; {UCX_FIX}"
+        f"UCX was limited to ens5, the name of a network interface for TCP; {UCX_FIX}"
     ),
+    "$ mpirun -x UCX_NET_DEVICES=ib0 -np 2 osu_bw": (
+        f"UCX was limited to ib0, the name of a network interface for TCP; {UCX_FIX}"
+    ),
+    "export UCX_NET_DEVICES=hsn0": f"UCX was limited to hsn0, the name of a network interface for TCP; {UCX_FIX}",
     "[1699.2] [vn1:41:0]   |   0..8184 | short    | tcp/eth0 |": f"UCX moves messages over TCP (tcp/eth0); {UCX_FIX}",
     "+ mpirun --mca btl tcp,self --mca pml ob1 -np 2 osu_bw": _BTL,
     "$ mpirun -np 2 -H vn1,vn2 osu_bw -mca btl vader,self,tcp": _BTL,
@@ -206,6 +229,10 @@ def test_it_is_a_fallback_from_every_network_with_rdma(link: str) -> None:
         "export UCX_TLS=rc,tcp,self\n",
         "export UCX_TLS=^tcp\n",
         "export UCX_NET_DEVICES=mlx5_0:1,ens5\n",
+        "export UCX_NET_DEVICES=ibp65s0:1\n",
+        "UCX  WARN  transport 'rc_x' is not available, please use one or more of: ib, rc, rc_mlx5, self, sm, tcp\n",
+        "UCX  WARN  transport 'tcp' is not available, please use one or more of: cma, self, shm, sm, sysv\n",
+        "No OpenFabrics connection schemes reported that they\n[1.2] [vn1:4:0] ucp.c:1 UCX  WARN  unused variable\n",
         "mtl_ofi_component.c:371: mtl:ofi:prov: efa\n",
         "$ mpirun --mca pml ucx --mca btl tcp,self -np 2 osu_bw\n",
         "$ mpirun --mca btl openib,tcp,self -np 2 osu_bw\n",
