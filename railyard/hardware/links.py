@@ -5,11 +5,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+#: Modes in which one port carries all traffic (Documentation/networking/bonding.rst).
+_ONE_AT_A_TIME = ("active-backup", "broadcast")
+
+
 _IBTA = "InfiniBand Trade Association, Architecture Specification Volume 2 and InfiniBand Roadmap"
+
+
 _IEEE = "IEEE 802.3"
+
+
 _PCISIG = "PCI-SIG, PCI Express Base Specification"
+
+
 _IB_MTUS = (256, 512, 1024, 2048, 4096)
+
+
 _ETH_MTUS = (1500, 9000)
+
+
 _OPA_MTUS = (2048, 4096, 8192, 10240)
 
 
@@ -88,6 +102,7 @@ HEADERS: Mapping[str, Headers] = MappingProxyType(
     }
 )
 
+
 # name, generation, lane signalling, line code, data rate of one lane (Gbit/s), widths.
 # IBTA defines the width 12X for these generations. A width is a number of lanes: 2 is the half port of HDR100 and
 # NDR200.
@@ -102,6 +117,8 @@ _IB: tuple[tuple[str, float, str, float, tuple[int, ...]], ...] = (
     ("ndr", 106.25, "PAM4, 256b/257b, RS-FEC", 100.0, (2, 4, 12)),
     ("xdr", 212.5, "PAM4, 256b/257b, RS-FEC", 200.0, (4, 12)),
 )
+
+
 _IB_NOTES = {
     "sdr": "ibstat prints Rate 10, the signalling rate",
     "ddr": "ibstat prints Rate 20, the signalling rate",
@@ -113,6 +130,7 @@ _IB_NOTES = {
     "ndr": "ibstat prints Rate 400, or 200 on two lanes, the data rate",
     "xdr": "ibstat prints Rate 800, the data rate",
 }
+
 
 # speed (Gbit/s), lanes, lane signalling, line code, clause.
 _ETHERNET: tuple[tuple[int, int, float, str, str], ...] = (
@@ -126,6 +144,7 @@ _ETHERNET: tuple[tuple[int, int, float, str, str], ...] = (
     (400, 4, 106.25, "PAM4, 256b/257b, RS-FEC", "802.3bs, 802.3ck"),
     (800, 8, 106.25, "PAM4, 256b/257b, RS-FEC", "802.3df"),
 )
+
 
 _OTHER: tuple[Link, ...] = (
     Link(
@@ -227,6 +246,7 @@ _PCIE: tuple[tuple[int, float, str, float, int, float], ...] = (
     (6, 64.0, "PAM4, 1b/1b in flits", 1.0, 16, 236 / 256),
 )
 
+
 _SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) GT/s")
 
 
@@ -265,6 +285,8 @@ def _slots() -> Iterator[Slot]:
 
 
 LINKS: Mapping[str, Link] = MappingProxyType({link.name: link for link in (*_infiniband(), *_ethernet(), *_OTHER)})
+
+
 SLOTS: Mapping[str, Slot] = MappingProxyType({slot.name: slot for slot in _slots()})
 
 
@@ -283,3 +305,13 @@ def document() -> str:
     of_links = ["## Links", "", "| `link` | generation | data rate, Gbit/s | coding | source |", under, *links]
     of_slots = ["## Slots", "", "| `slot` | generation | GB/s before headers | coding | source |", under, *slots]
     return "\n".join([*of_links, "", *of_slots]) + "\n"
+
+
+def one_at_a_time(mode: str) -> bool:
+    """Return whether one port of a bond carries all traffic. ``mode`` is a name such as ``802.3ad``."""
+    return mode in _ONE_AT_A_TIME
+
+
+def active_ports(mode: str, ports: int) -> int:
+    """Return how many of a bond's ports carry its traffic."""
+    return 1 if one_at_a_time(mode) else ports

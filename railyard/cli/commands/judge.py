@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import RailyardError
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,8 +7,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
+from railyard.base.files import read_bounded
 from railyard.benchmarks.node_pairs import is_sample
 from railyard.cli import pair_logs
 from railyard.cli.pair_runs import COMMANDS

@@ -23,11 +23,9 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table import all_pairs, network
 from railyard.benchmarks.table.applications import A_NODE
-from railyard.site.references.amount import Amount, AnyTolerance, Fraction
-from railyard.site.references.below_link import BelowLink
+from railyard.site.references.amount import Amount, AnyTolerance, BelowLink, Fraction
 from railyard.site.references.claim import Claim
-from railyard.site.references.size_range import Range, Sizes
-from railyard.site.references.stated_range import Ends, Stated
+from railyard.site.references.ranges import Ends, Range, Sizes, Stated
 from railyard.site.test_id import TestId
 from railyard.stacks import model
 
