@@ -3,7 +3,7 @@
 A rank may not have what the job exports: a module, a profile or a wrapper may set another value, and a launcher may
 pass none on. ``environment.sh`` (package data beside this file) reads the variables from /proc. It reads only variables
 that choose transport and rails, by whole names, because an environment holds secrets. It also writes which libraries
-the process loaded; ``loaded_libraries`` judges them.
+the process loaded.
 
 ``ldd`` shows only what the benchmark is linked to, and only for the job's shell. A library loads others when it starts
 (UCX and libfabric their transports, Open MPI its components), and LD_PRELOAD, LD_LIBRARY_PATH or a variable such as

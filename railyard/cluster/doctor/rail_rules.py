@@ -1,6 +1,6 @@
 """What is wrong with the rails of one node, compared with the system's file: devices, ports and slots.
 
-Links and slots of RDMA devices are not judged here, but in ``rail_ports``.
+Links and slots of RDMA devices are judged by the rules of `railyard fabric`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]
 
 
 def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
-    """An interface has a carrier, and a card of Slingshot or EFA is up; ``rail_ports`` judges other RDMA ports."""
+    """An interface has a carrier, and a card of Slingshot or EFA is up; the fabric's rules judge other RDMA ports."""
     if fabric.kind in VERBS:
         return
     now, carrier = said.get("state", ""), said.get("carrier")

@@ -152,7 +152,7 @@ def test_checks_of_a_place_are_shown_instead_of_those_of_the_site(capsys: pytest
     assert {cell["check"].split()[0][:7] for cell in cells if cell["check"]} == {"Netpipe"}
     assert main(["matrix", "-c", str(ROOT / "railyard/cli/options.py")]) == 2
     assert capsys.readouterr().err.endswith(
-        "say.py: found no check, expected files with classes derived from InterconnectCheck; "
+        "options.py: found no check, expected files with classes derived from InterconnectCheck; "
         "put @rfm.simple_test above each class\n"
     )
 

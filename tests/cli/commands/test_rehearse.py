@@ -36,7 +36,7 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     def leaving(*records: Record) -> dict[str, Any]:
         asked: dict[str, Any] = {"bed": []}
         monkeypatch.setattr(lifecycle, "bring_up", lambda rehearsal, system, **more: asked["bed"].append("up"))
-        monkeypatch.setattr(lifecycle, "take_down", lambda home: bool(asked["bed"].append("down")))
+        monkeypatch.setattr(lifecycle, "end_nodes", lambda home: bool(asked["bed"].append("down")))
         monkeypatch.setattr(lifecycle, "client_variables", lambda home: {})
 
         def run(self: session.Session) -> Outcome:
@@ -124,7 +124,7 @@ def test_down_takes_down_what_was_kept(
     said: str,
 ) -> None:
     rehearsed()
-    monkeypatch.setattr(lifecycle, "take_down", lambda home: was_up)
+    monkeypatch.setattr(lifecycle, "end_nodes", lambda home: was_up)
     assert main(["rehearse", "--down"]) == 0
     assert capsys.readouterr().out == said
 

@@ -37,7 +37,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(
         lifecycle, "bring_up", lambda rehearsal, system, keep: made.append("up, to stay" if keep else "up")
     )
-    monkeypatch.setattr(lifecycle, "take_down", lambda home: made.append("down"))
+    monkeypatch.setattr(lifecycle, "end_nodes", lambda home: made.append("down"))
     monkeypatch.setattr(
         lifecycle, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"}
     )
