@@ -37,7 +37,7 @@ MOVED: Mapping[str, str] = {
     "apps.scaling": "results.scaling",
     "apps.sharedprocessor": "benchmarks.apps.shared_processor",
     "apps.sweeps": "results.sweeps",
-    "apps.usedrails": "verdict.path.used_rails",
+    "apps.usedrails": "verdict.path.counters_only",
     "apps.wrfcase": "benchmarks.apps.wrf_cases",
     "assess": "verdict.assess",
     "bands": "site.references.load site.references.model site.references.amount site.references.ranges",

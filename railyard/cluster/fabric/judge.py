@@ -16,8 +16,7 @@ from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.topology import hop_counts, hop_findings
 from railyard.cluster.fabric.uniform import driver_findings, uniform_findings
 from railyard.cluster.fabric.words import asked_as, is_adapter, some, unique
-from railyard.parsers.fabric.port import Peer, PortState
-from railyard.parsers.fabric.port_remarks import WAIT, WAIT_MEANS
+from railyard.parsers.fabric.port import WAIT, WAIT_MEANS, Peer, PortState
 
 #: In the order in which people fix things: what is there, how it is linked, how it is set.
 JUDGES: tuple[Callable[[ExpectedFabric, Readings], list[Finding]], ...] = (

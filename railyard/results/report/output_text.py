@@ -12,8 +12,7 @@ from railyard.base.text_table import blocks
 from railyard.base.wording import count_of, listing, message_size
 from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.metrics import curves, key_figures, key_of
-from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.port_remarks import WAIT, has_small_mtu, port_remarks, port_words
+from railyard.parsers.fabric.port import WAIT, PortState, has_small_mtu, port_remarks, port_words
 from railyard.parsers.nccl_said import Job, Log, LogSentence, NcclOutput
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.unread_rows import unread_rows
