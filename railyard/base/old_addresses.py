@@ -283,8 +283,6 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "table": "STACKS",
     },
 }
-
-
 #: The files of Python's own import system, as stack frames name them.
 _IMPORTING = (
     "<frozen importlib._bootstrap>",

@@ -19,17 +19,11 @@ from railyard.base.clean_text import clean, one_line
 from railyard.base.errors import InputError
 
 STANDARD_INPUT = "-"
-
-
 #: More is refused, packed or unpacked. The longest log that we know, of a debug build of WRF, has a fiftieth of it; the
 #: pairs of 1,000 nodes have half a million lines. Reading takes up to four times the bytes in memory, plus 100 bytes
 #: and 6 us of CPU time per line, whatever is in the line.
 MOST_BYTES = 32 * 2**20
-
-
 MOST_LINES = 1_000_000
-
-
 _WHY: Mapping[type[OSError], tuple[str, str]] = MappingProxyType(
     {
         FileNotFoundError: ("no such file", "check the name"),
@@ -37,26 +31,14 @@ _WHY: Mapping[type[OSError], tuple[str, str]] = MappingProxyType(
         PermissionError: ("a file that may not be read", "ask its owner for permission"),
     }
 )
-
-
 _EXPECTED = "the text output of a benchmark"
-
-
 # For files that are packed, have another encoding, or are text in which a file system left a hole.
 _TO_TEXT = "make it text: xz -dc FILE | railyard parse - (or unzip -p FILE, iconv -f UTF-32 FILE, tr -d '\\000' < FILE)"
-
-
 #: Line ends of old Macs, of VT and of Unicode. A reader that drops one of them joins two figures to a number.
 _OTHER_ENDS = re.compile("[\r\x0b\x0c\x85\u2028\u2029]")
-
-
 # "copying:  50% |####": a progress bar overwrites itself, and what is printed next overwrites it
 _PROGRESS = re.compile(r"\D{0,60}[0-9]{1,3}(?:\.[0-9]{1,2})? ?%")
-
-
 _CHUNK = 2**20
-
-
 _GZIP = b"\x1f\x8b"
 
 

@@ -12,8 +12,6 @@ from railyard.base.terminal import error_width, line_width, wrap_lines
 from railyard.base.wording import either
 
 Command = TypeVar("Command", bound=Callable[..., object])
-
-
 #: The beginning of a UTC time as in records.
 _TIME = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}(?::\d{2}(?::\d{2}Z?)?)?)?)?)?")
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 _DAYS_REMEMBERED = 7
 #: How many partners of other leaves each node has in a night.
 _NIGHTLY = 4
-
-
 _system = click.option("--system", "name", required=True, metavar="NAME[:FABRIC]", help="The system, and its fabric.")
 
 

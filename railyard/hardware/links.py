@@ -7,23 +7,11 @@ from types import MappingProxyType
 
 #: Modes in which one port carries all traffic (Documentation/networking/bonding.rst).
 _ONE_AT_A_TIME = ("active-backup", "broadcast")
-
-
 _IBTA = "InfiniBand Trade Association, Architecture Specification Volume 2 and InfiniBand Roadmap"
-
-
 _IEEE = "IEEE 802.3"
-
-
 _PCISIG = "PCI-SIG, PCI Express Base Specification"
-
-
 _IB_MTUS = (256, 512, 1024, 2048, 4096)
-
-
 _ETH_MTUS = (1500, 9000)
-
-
 _OPA_MTUS = (2048, 4096, 8192, 10240)
 
 
@@ -101,8 +89,6 @@ HEADERS: Mapping[str, Headers] = MappingProxyType(
         )
     }
 )
-
-
 # name, generation, lane signalling, line code, data rate of one lane (Gbit/s), widths.
 # IBTA defines the width 12X for these generations. A width is a number of lanes: 2 is the half port of HDR100 and
 # NDR200.
@@ -117,8 +103,6 @@ _IB: tuple[tuple[str, float, str, float, tuple[int, ...]], ...] = (
     ("ndr", 106.25, "PAM4, 256b/257b, RS-FEC", 100.0, (2, 4, 12)),
     ("xdr", 212.5, "PAM4, 256b/257b, RS-FEC", 200.0, (4, 12)),
 )
-
-
 _IB_NOTES = {
     "sdr": "ibstat prints Rate 10, the signalling rate",
     "ddr": "ibstat prints Rate 20, the signalling rate",
@@ -130,8 +114,6 @@ _IB_NOTES = {
     "ndr": "ibstat prints Rate 400, or 200 on two lanes, the data rate",
     "xdr": "ibstat prints Rate 800, the data rate",
 }
-
-
 # speed (Gbit/s), lanes, lane signalling, line code, clause.
 _ETHERNET: tuple[tuple[int, int, float, str, str], ...] = (
     (1, 1, 1.25, "8b/10b (1000BASE-X; 1000BASE-T uses PAM-5 on four pairs)", "802.3z, 802.3ab"),
@@ -144,8 +126,6 @@ _ETHERNET: tuple[tuple[int, int, float, str, str], ...] = (
     (400, 4, 106.25, "PAM4, 256b/257b, RS-FEC", "802.3bs, 802.3ck"),
     (800, 8, 106.25, "PAM4, 256b/257b, RS-FEC", "802.3df"),
 )
-
-
 _OTHER: tuple[Link, ...] = (
     Link(
         *("opa-100", "Omni-Path 100", 4, 25.78125, "64b/66b", 100.0, "omnipath", "opa", _OPA_MTUS),
@@ -245,8 +225,6 @@ _PCIE: tuple[tuple[int, float, str, float, int, float], ...] = (
     (5, 32.0, "128b/130b", 128 / 130, 24, 1.0),
     (6, 64.0, "PAM4, 1b/1b in flits", 1.0, 16, 236 / 256),
 )
-
-
 _SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) GT/s")
 
 
@@ -285,8 +263,6 @@ def _slots() -> Iterator[Slot]:
 
 
 LINKS: Mapping[str, Link] = MappingProxyType({link.name: link for link in (*_infiniband(), *_ethernet(), *_OTHER)})
-
-
 SLOTS: Mapping[str, Slot] = MappingProxyType({slot.name: slot for slot in _slots()})
 
 

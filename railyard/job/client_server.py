@@ -49,22 +49,12 @@ _IPERF3 = PairTool(
     "iperf3(1), tried with 3.12",
     server_is_told=False,
 )
-
-
 _NETPIPE = PairTool(("-P", "{port}"), ("-h", "{server}", "-P", "{port}"), "NPtcp of NetPIPE 3.7.2, tried")
-
-
 # -F: if a processor changes its clock, perftest mentions it and does not fail.
 _CARD = ("-F", "-d", "{card}", "-i", "{card_port}", "-p", "{port}")
-
-
 _PERFTEST = PairTool(_CARD, _CARD, "github.com/linux-rdma/perftest README", client_end=("{server}",))
-
-
 # cxi: neither end may use the default source port, 9228, which is not a process id (PID) of a card.
 _CXI_PID = ("-B", "10")
-
-
 # The client's options reach the server through the connection that both make first.
 _CXI = PairTool(
     ("-d", "{device}", "-p", "{port}"),
@@ -73,26 +63,14 @@ _CXI = PairTool(
     client_end=("{server}",),
     server_is_told=False,
 )
-
-
 #: Both are beside the job's script. The processes exchange their files in the folder beside them.
 SCRIPT = "pair.sh"
-
-
 START_SCRIPT = "start.sh"
-
-
 FOLDER = "pair"
-
-
 #: The launcher's program in the virtual cluster. Elsewhere srun, or whatever starts two processes, does not need it.
 STARTER = "sh"
-
-
 #: The word for no device: the others are then given the node's name.
 _NO_DEVICE = "-"
-
-
 # Below the ports that Linux gives to clients (net.ipv4.ip_local_port_range: from 32768), above registered ports in use.
 _FIRST_PORT, _PORTS, _RAILS_AT_MOST = 20000, 10000, 16
 

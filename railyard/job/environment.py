@@ -45,8 +45,6 @@ class Family:
 
 
 _COMPILERS = "(ch|_cray|_(gnu|intel|nvidia|aocc)[a-z0-9_]*)?"
-
-
 #: The names that their releases have: openucx.org, ofiwg.github.io (a provider is libNAME-fi.so), rdma-core (a driver
 #: is libNAME-rdmavNN.so), and NCCL's documentation of plugins. They are valid for Python and for grep -E.
 FAMILIES = (
@@ -60,19 +58,11 @@ FAMILIES = (
     Family("CXI", (r"libcxi(utils)?\.so",), ("libcxi.so*",), of_system=True),
     Family("NCCL", (r"lib[nr]ccl(-[a-z0-9_-]+)?\.so",), ("libnccl.so*", "librccl.so*")),
 )
-
-
 #: Where the loader looks by itself: /usr/lib64, /usr/lib/x86_64-linux-gnu, …
 _OF_THE_SYSTEM = re.compile(r"(?:/usr)?/lib(?:64|32)?/")
-
-
 _DELETED = " (deleted)"  # the file was replaced after it was loaded
-
-
 #: Spack ends the name of a package's folder with a hash. The packages that it depends on are beside it.
 _OF_SPACK = re.compile(r"-[a-z0-9]{32}$")
-
-
 #: Where a prefix has its libraries: Intel MPI has libfabric/lib, and the folder of a library may itself be given.
 _BELOW = ("", "lib*/", "lib*/*/", "libfabric/lib/", "opt/mpi/libfabric/lib/")
 
@@ -104,23 +94,11 @@ class _ExpectedPlace:
 
 
 FORMAT = 1
-
-
 SCRIPT = "environment.sh"
-
-
 NAMES_FILE = "environment.names"
-
-
 LIBRARIES_FILE = "environment.libraries"
-
-
 SUFFIX = ".environment"
-
-
 _LONGEST = 300
-
-
 #: How the script's lines begin: a variable, that /proc/PID/maps could be read, a library in it.
 _KINDS = ("set", "maps", "library")
 

@@ -25,11 +25,7 @@ from railyard.stacks.table import STACKS
 
 #: Seconds for ``mpirun --version``, which starts nothing.
 LIMIT_S = 10
-
-
 _LONGEST = 200
-
-
 LONGEST = 300
 
 
@@ -79,8 +75,6 @@ def _names() -> tuple[_Name, ...]:
 
 # MPI Version           : 3.1
 _STANDARD = re.compile(r"#\s{0,20}MPI Version\s{0,30}: {0,9}(?P<standard>[0-9]\.[0-9])$")
-
-
 #    MPIFC        = /opt/openmpi/bin/mpif90      (at most 46 characters; a longer one ends with three dots)
 _WRAPPER = re.compile(r"MPI(?:F77|FC|CC)\s{1,20}= (?P<path>/\S{1,100})$")
 

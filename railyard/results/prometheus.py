@@ -22,28 +22,18 @@ if TYPE_CHECKING:
 from railyard.base.paths import packaged_text
 
 FILE = "results/grafana.json"
-
-
 #: The suffix that the collector looks for; it ignores every other file.
 SUFFIX = ".prom"
-
-
 #: What identifies a test; these are labels of every sample.
 TEST_LABELS = ("system", "fabric", "stack", "rails", "policy", "benchmark", "case")
-
-
 FIGURE, STATE, TIME, EXPORTED = (
     "railyard_figure",
     "railyard_test_state",
     "railyard_test_time_seconds",
     "railyard_export_time_seconds",
 )
-
-
 #: What identifies a sick part.
 PART_LABELS = ("system", "node", "kind", "part", "confidence", "class")
-
-
 SUSPECT, FIRST_SEEN, LAST_SEEN = (
     "railyard_suspect",
     "railyard_suspect_first_seen_seconds",

@@ -32,8 +32,6 @@ from railyard.site.systems.model import System
 
 #: Reasons of a check in its line; `railyard matrix --why` has all of them.
 _MOST_REASONS = 2
-
-
 #: The beginning of each line below the sentence: what dropped one check.
 INDENT = "  "
 

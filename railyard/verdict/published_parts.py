@@ -13,12 +13,8 @@ from railyard.verdict.rules.model import RuleResult
 
 #: An output has few decimals, so a figure is its source's if it differs by no more than this share.
 ROUNDED = 0.005
-
-
 #: A floor of a link's class is nobody's measured figure.
 _OURS = "class"
-
-
 _OF_A_REPLAY = "; replayed: what no source printed was computed"
 
 

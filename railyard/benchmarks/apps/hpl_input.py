@@ -12,29 +12,15 @@ from railyard.hardware.node import NodeHardware
 #: The share of the system's time limit. The rest is for starting, for making and checking the matrix, and because the
 #: rate is a guess.
 SHARE_OF_LIMIT = 1 / 8
-
-
 _GRID = re.compile(r"([1-9][0-9]{0,5})x([1-9][0-9]{0,5})")
-
-
 BYTES_A_NUMBER = 8
-
-
 #: Recorded runs on processors of the last ten years have blocks between 128 and 384; 192 is the most common.
 BLOCK = 192
-
-
 MEMORY_SHARE = 0.9
-
-
 #: What a core gives at least with an optimised BLAS, if its clock is not stated. It only decides the run's length.
 GFLOP_S_A_CORE = 1.0
-
-
 #: The share of the peak at the base clock that a small problem reaches; it is far from HPL's best.
 EXPECTED_SHARE = 0.5
-
-
 Bound = Literal["memory", "time", "asked"]
 
 

@@ -13,16 +13,10 @@ from railyard.parsers.lines import first_line, is_failure, number
 from railyard.parsers.parsed import Parsed, ParseError, Remark, Table
 
 TOOL = "installed"
-
-
 #: The name of the number, in seconds, in a figure's pattern.
 SECONDS = "seconds"
-
-
 #: The blanks for numbers of the run in a word.
 BLANKS = ("ranks", "nodes")
-
-
 #: Further blanks for an application that starts its own processes. The first node's process fills them (pair.sh).
 OWN_BLANKS = ("hosts", "addresses", "agent")
 
@@ -61,14 +55,8 @@ def _own_word(text: str) -> str:
 
 
 Word = Annotated[str, AfterValidator(_word)]
-
-
 OwnWord = Annotated[str, AfterValidator(_own_word)]
-
-
 Pattern = Annotated[str, AfterValidator(_pattern)]
-
-
 FigurePattern = Annotated[str, AfterValidator(_pattern), AfterValidator(_figure)]
 
 

@@ -25,34 +25,18 @@ from railyard.parsers import milc
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table
 
 Lattice = tuple[int, int, int, int]
-
-
 #: The most nodes of the published sweep.
 MOST_NODES = 16
-
-
 #: Points that each rank must have on each side. The action couples third neighbours. With fewer points, MILC 7.8.1 as
 #: compiled by default (D_FN_GATHER13) ends with "Can't use D_FN_GATHER13 with this layout!" or SIGSEGV, or never ends.
 LEAST_SIDE = 3
-
-
 STEPS, MASSES, SOURCES = 4, 2, 2
-
-
 #: Solves of CG in a run: one per mass and step, and at the end two for the one measurement of psi-bar-psi.
 SOLVES = MASSES * STEPS + MASSES * SOURCES
-
-
 #: What CG must reach, as MILC is given it (error_per_site) and as MILC prints it (its square): |r|^2 / |source|^2.
 ERROR = 1e-5
-
-
 RESIDUAL = ERROR**2
-
-
 FILE = "milc.in"
-
-
 # 2 + 1 flavours, starting from a unit gauge field. Four steps of 0.05 take the plaquette from 3 to 2.53, so random
 # numbers, gauge force and the data of all neighbours influence it.
 _TEXT = """\
@@ -83,47 +67,25 @@ prec_pbp 1
 fresh
 forget
 """
-
-
 _KEY = re.compile(r"^milc/asqtad/L(?P<edge>[1-9][0-9]?)$")
-
-
 # The primes of MILC's own table: it divides by no larger one.
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53)
-
-
 COLUMNS = ("performance", "time", "plaquette_space", "plaquette_time", "residual", "solves", "unconverged")
-
-
 UNITS = ("Mflop/s", "s", None, None, None, None, None)
-
-
 _NUMBER = r"[-+]?(?:[0-9.]{1,24}(?:e[-+]?[0-9]{1,3})?|nan|inf)"
-
-
 # PLAQ:	2.254443	2.254160
 _PLAQ = re.compile(rf"^PLAQ:\s+(?P<space>{_NUMBER})\s+(?P<time>{_NUMBER})\s*$", re.MULTILINE)
-
-
 #  OK converged final_rsq= 4.8e-12 (cf 2.5e-11) rel = 1 (cf 0) restarts = 1 iters= 12
 _RESIDUAL = re.compile(rf"^ (?P<said>OK|NOT) converged final_rsq= {{0,4}}(?P<rsq>{_NUMBER}) ", re.MULTILINE)
-
-
 _STOPPED = (
     "the output ends before MILC's lines Time = and total_iters =: MILC stopped without a message, or its output is cut"
 )
-
-
 _UNTIMED = "MILC printed no rate: compile it with CTIME = -DCGTIME, so that each solve prints a line CONGRAD5"
-
-
 #: By how much a plaquette may differ. PLAQ has six decimals in single precision, and adding up the sites in another
 #: order may change the last ones. All of them agreed in single and in double precision (4^4 and 8^4 sites), and on 1, 2
 #: and 4 ranks (4x4x4x8, 6^4, 4x4x8x8 and 6x6x12x12), since each site has its own random numbers. On 6^4 sites another
 #: seed gave 2.521976 in space instead of 2.532602; on 500 times as many sites the difference is some 20 times smaller.
 TOLERANCE = 1e-5
-
-
 #: Mean traces of the plaquettes in space and in time after the four steps of ``milc_input.text``, by lattice. Two keys
 #: with the same lattice (L8 on one node, L4 on 16) have the same value.
 #: Source: our own runs of su3_rmd of MILC 7.8.1 (milc_qcd, commit 1e11e121), gcc 12.2 -O2, Open MPI 4.1.4, single
@@ -155,8 +117,6 @@ STORED: Mapping[str, tuple[float, float]] = {
     "20x20x20x20": (2.527581, 2.527520),
     "12x24x24x24": (2.527450, 2.527777),
 }
-
-
 _PLAQUETTE = ("plaquette_space", "plaquette_time")
 
 

@@ -33,14 +33,8 @@ ALGORITHMS: Mapping[str, str] = MappingProxyType(
         "p2p": "sends and receives by nccl-tests itself",
     }
 )
-
-
 _NVLS = ("nvls", "nvls-tree", "nvls-collnet")
-
-
 _REDUCED = ("nvls-collnet", "collnet-direct", "collnet-chain")
-
-
 #: NCCL's names (NCCL_ALGO, and its TUNING lines). NVLS has two entries here, since its name does not tell the network.
 _NCCL_WORDS: Mapping[str, str] = {
     "ring": "ring",

@@ -39,8 +39,6 @@ _switches = click.option(
     type=click.Path(path_type=Path),
     help="A file of lines NODE SWITCH, with the leaf switch of each node: then it also finds slow leaf switches.",
 )
-
-
 _OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
 _OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used")
 _tool = click.option(

@@ -16,30 +16,14 @@ from railyard.cluster.detect.source import Source
 from railyard.cluster.detect.tool_outputs import domains, with_slots
 
 _NVIDIA = "/proc/driver/nvidia/gpus"
-
-
 _PCI = "/sys/bus/pci/devices"
-
-
 _MODEL = re.compile(r"^Model:\s+(.+)$", re.MULTILINE)
-
-
 _PROCESSOR = re.compile(r"^model name\s*:\s*(.+)$", re.MULTILINE)
-
-
 # linux/pci_ids.h: AMD, and the base classes of a display controller and a processing accelerator
 _AMD, _GPU_CLASSES = "0x1002", ("0x03", "0x12")
-
-
 _CPUS = "/sys/devices/system/cpu"
-
-
 _FIRST = f"{_CPUS}/cpu0/topology"
-
-
 _RANGE = re.compile(r"(?P<first>[0-9]{1,6})(?:-(?P<last>[0-9]{1,6}))?")
-
-
 _MEMORY = re.compile(r"^MemTotal:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILINE)
 
 

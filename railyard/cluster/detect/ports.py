@@ -17,25 +17,13 @@ from railyard.cluster.detect.source import Source
 from railyard.hardware.links import active_ports
 
 NET, CXI = "/sys/class/net", "/sys/class/cxi"
-
-
 _ETHER = "1"  # ARPHRD_ETHER; 32 is IP over InfiniBand, whose card is an RDMA device
-
-
 # Interfaces that programs make for themselves: for containers, virtual machines, tunnels and traffic shaping.
 _MADE = re.compile(r"docker|br-|virbr|vnet|tap|tun|cni|cali|flannel|kube|ifb|dummy|veth[0-9a-f]{6,}|bonding_masters")
-
-
 # The driver's names of speeds: BS_200G, CK_400G; a newer form is bs200G.
 _CXI_SPEED = re.compile(r"[A-Za-z]{2}_?([0-9]+)G")
-
-
 _NET = "/sys/class/net"
-
-
 RDMA = "/sys/class/infiniband"
-
-
 # Driver of the PCI device -> the row of the counters' table. bnxt_re and irdma use the Ethernet driver's device.
 _COUNTERS = {
     "mlx4_core": "mlx4",
@@ -47,11 +35,7 @@ _COUNTERS = {
     "idpf": "irdma",
     "efa": "efa",
 }
-
-
 _STATE = re.compile(r"[0-9]+: (.+)")
-
-
 # A GID made of an IPv4 address (RoCE v2 routes by it).
 _IPV4_GID = re.compile(r"(?:0000:){5}ffff:[0-9a-f]{4}:[0-9a-f]{4}")
 

@@ -16,40 +16,20 @@ from railyard.stacks.table import STACKS
 
 #: Built if a stack has no benchmarks of its own: those that the everyday checks need.
 SPACK_BENCHMARKS = ("osu", "imb")
-
-
 #: Also built if a node's cores and memory are known, since its problem depends on them.
 NEEDS_HARDWARE = "hpl"
-
-
 GUESSED = "GUESSED"
-
-
 TRAP = "TRAP"
-
-
 MISSING = "MISSING"
-
-
 LEFT_OUT = "LEFT OUT"
-
-
 _WIDTH = 118
-
-
 # YAML 1.1 does not read these as text.
 _YAML_WORDS = ("y", "n", "yes", "no", "on", "off", "true", "false", "null")
-
-
 REPORT_ONLY = (
     "nothing has been measured here yet: runs are judged only by the limit and the day-one floor of their links"
 )
-
-
 #: How ``where`` begins if it names a job: its rails are those that runs will have.
 IN_JOB = "inside a job"
-
-
 _TITLES = {
     "ib": "InfiniBand",
     "roce": "RoCE",

@@ -18,8 +18,6 @@ from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.parsed import Parsed, ParseError
 
 _WITHOUT = ("cache:none", "icache:none", "core:none")
-
-
 #: Compute nodes have hwloc without graphics. Parts without devices are left out; ``-`` is its standard output.
 ASKED = ("lstopo-no-graphics", *(word for part in _WITHOUT for word in ("--filter", part)), "--of", "xml", "-")
 

@@ -18,26 +18,14 @@ from railyard.site.systems.model import System
 
 #: Kinds of fabrics whose stacks open verbs devices and lock memory.
 VERBS_KINDS = ("ib", "roce", "efa")
-
-
 _GOVERNORS = ("performance", "userspace")
-
-
 #: If waking up from an idle state takes this long, small-message latencies show it, us.
 _SLOW_WAKING_US = 50
-
-
 #: An idle node has less than this share of its processors busy.
 _IDLE_SHARE = 0.1
-
-
 Rule = Callable[[NodeState, System], Iterator[Finding]]
-
-
 #: A clock may be so far off beyond the time that the step took: it is read in whole seconds.
 _CLOCK_SLACK_S = 2.0
-
-
 #: Facts that should be the same on all nodes, and what messages call them.
 _UNIFORM = {
     "memlock_kb": "the limit of locked memory in a job step",

@@ -23,11 +23,7 @@ from railyard.site.systems.model import Fabric, Rail, System
 
 #: Takes what is expected and what was read; returns what differs.
 Judge = Callable[[ExpectedFabric, Readings], list[OfFabric]]
-
-
 _JUDGES: tuple[Judge, ...] = (link_findings, slot_findings, uniform_findings)
-
-
 #: A node, a fabric of the system, one of its rails, and what the node said about that rail.
 RailRule = Callable[[NodeState, Fabric, Rail, Mapping[str, str]], Iterator[Finding]]
 
@@ -126,8 +122,6 @@ def arp_flux(node: NodeState, fabric: Fabric) -> Iterator[Finding]:
 
 #: Setting -> the least value with which an interface answers, and asks, only for its own address.
 _ARP = (("arp_ignore", 1), ("arp_announce", 2))
-
-
 RULES: tuple[RailRule, ...] = (state, rate, roce)
 
 

@@ -15,11 +15,7 @@ _SMINFO = re.compile(
     r"priority [0-9]{1,3} state [0-9]{1,3} SMINFO_(?P<state>[A-Z_]{1,30})\s*$",
     re.MULTILINE,
 )
-
-
 _START = "start one (opensm, or the switch's own), and read its log"
-
-
 _CABLE = "is the node up? check its cable, and ibstat on the node"
 
 

@@ -13,8 +13,6 @@ from railyard.site.systems.model import Fabric, System
 
 #: Kinds whose ports a subnet manager brings up.
 MANAGED = ("ib", "opa")
-
-
 #: Kinds of fabrics with an RDMA device that can be read.
 VERBS = ("ib", "roce", "opa")
 

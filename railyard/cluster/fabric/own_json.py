@@ -24,18 +24,10 @@ from railyard.parsers.fabric.port import PortState
 
 #: The ports and cards of a node, or why its file shows none.
 OwnAnswer = tuple[tuple[PortState, ...], tuple[Card, ...]] | str
-
-
 FORMAT = 1
-
-
 #: Bytes of a line: well below what srun passes on in one piece.
 _MOST_BYTES = 900
-
-
 _PIECE = re.compile(r"\{\"part\":(?P<part>\d+),\"of\":(?P<of>\d+),\"node\":\"(?P<node>[^\"]+)\"\}(?P<text>.*)")
-
-
 _EXPECTED = "a line that `railyard fabric --own` printed"
 
 

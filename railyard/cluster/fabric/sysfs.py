@@ -21,30 +21,14 @@ from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, state_of
 
 _STATUS, _HAS_LIST = 0x06, 0x10
-
-
 _FIRST = 0x34
-
-
 _EXPRESS = 0x10
-
-
 _DEVICE_CONTROL = 0x08
-
-
 _RELAXED_ORDERING = 1 << 4
-
-
 _EXTENDED = 0x100
-
-
 _ACS, _ACS_CONTROL = 0x000D, 0x06
-
-
 #: P2P request redirect, P2P completion redirect: these send a card's traffic for a neighbour up to the root.
 _REDIRECT = (1 << 2) | (1 << 3)
-
-
 _MOST_CAPABILITIES = 48
 
 
@@ -73,20 +57,10 @@ COUNTERS: Mapping[str, str] = {
     "VL15_dropped": "VL15Dropped",
     "port_xmit_wait": "PortXmitWait",
 }
-
-
 _MODES = {"IB/RoCE v1": "v1", "RoCE v1": "v1", "RoCE v2": "v2", "IB": "IB"}
-
-
 _IOMMU = {"identity": "passthrough", "DMA": "translated", "DMA-FQ": "translated"}
-
-
 _NO_GID = "0000:0000:0000:0000:0000:0000:0000:0000"
-
-
 _MOST_GIDS = 1024
-
-
 _LONGEST = 4096
 
 

@@ -23,8 +23,6 @@ from railyard.site.systems.model import Rail, System
 
 #: Rail -> counter -> value.
 Counts = Mapping[str, Mapping[str, int]]
-
-
 _FIX = "check its cable and the switch port; after the repair, start afresh with railyard gate --forget"
 
 

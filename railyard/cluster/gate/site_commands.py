@@ -20,8 +20,6 @@ from railyard.site.systems.model import System
 
 #: If more than this share of a system's nodes is sick, a person should look again before draining them.
 _MANY = 0.05
-
-
 _BLANK = re.compile(r"\{(node|reason)\}")
 
 

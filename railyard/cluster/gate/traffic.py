@@ -32,16 +32,10 @@ from railyard.site.systems.stack_entry import StackEntry
 
 #: The size of a message: from this size on, a link must reach its floor.
 MESSAGE_BYTES = 1 << 20
-
-
 #: perftest needs at least the first number of iterations; more than the second would only make the gate longer.
 FEWEST, MOST = 5, 2000
-
-
 #: A figure that is too low is measured so often in all.
 TIMES = 2
-
-
 _FIX = "measure it with railyard run on this node alone, and check its settings with railyard doctor --nodes"
 
 
@@ -65,22 +59,14 @@ class WantedFigure:
 
 
 NO_TRAFFIC = "no --traffic"
-
-
 _IPERF3_BYTES = 128 << 10
-
-
 #: For a tool that is a folder of programs: the program that sends.
 _INSIDE = {"perftest": "ib_write_bw"}
-
-
 #: The arguments with which a tool sends so many messages.
 _ARGUMENTS: dict[str, Callable[[int], tuple[str, ...]]] = {
     "perftest": lambda messages: ("-s", str(MESSAGE_BYTES), "-n", str(messages)),
     "iperf3": lambda messages: ("-J", "-l", str(_IPERF3_BYTES), "-n", str(messages * MESSAGE_BYTES)),
 }
-
-
 _READERS: dict[str, Callable[[str], Parsed]] = {"perftest": perftest.parse, "iperf3": iperf3.parse}
 
 

@@ -52,8 +52,6 @@ class RunProgress:
 
 #: The most steps after the sample, as within one allocation.
 MOST_STEPS = 12
-
-
 Echo = Callable[[str], None]
 
 

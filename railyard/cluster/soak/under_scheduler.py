@@ -24,8 +24,6 @@ from railyard.site.systems.jobs import seconds
 
 #: Counters by device, as one node read them at one time.
 Raw = Mapping[str, Mapping[str, int]]
-
-
 _END = "end\n"
 
 
@@ -75,12 +73,8 @@ class _Node:
 
 #: How long the job may wait for its nodes if the system's file does not say it, in seconds.
 _WAITS_S = 600
-
-
 #: Seconds between two looks.
 _LOOK_S = 2.0
-
-
 #: How often in a row the scheduler may say nothing about the job.
 _SILENT = 30
 

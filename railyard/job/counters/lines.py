@@ -29,8 +29,6 @@ class Addresses:
 
 
 _KINDS = ("hardware/", "own/", "arp/")
-
-
 _READINGS = frozenset(("idle", "before", "last", "after", "rest"))
 
 

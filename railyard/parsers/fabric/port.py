@@ -13,24 +13,14 @@ from railyard.hardware.ib_counters import ERROR_BITS
 from railyard.hardware.ib_speeds import lanes, slower
 
 WAIT, DISCARDS = "PortXmitWait", "PortXmitDiscards"
-
-
 #: What the two counters of congestion mean, for sentences that name them.
 WAIT_MEANS = "it had data to send but no credit: congestion, or a slow receiver behind it, not its cable"
-
-
 DISCARDS_MEAN = (
     "packets were dropped before they were sent: congestion first (a receiver that does not take them in time), or a "
     "link that was down or has a smaller MTU"
 )
-
-
 _MOST_NAMED = 4
-
-
 NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
 ALL_PORTS = 255
 
 

@@ -13,14 +13,8 @@ from railyard.parsers.lines import is_failure, own_text
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 _WITHIN = r"(?<=\S)[ \t]{1,40}"
-
-
 _DOTS = r":\.{2,60}[^\n.]{1,60}[ \t]\w{1,60}:\.{2}"
-
-
 _LINK = rf"{_WITHIN}link [^\s/]{{1,100}}/[0-9]"
-
-
 _PATTERNS = {
     "iblinkinfo": (
         r"==\([^\n]{1,300}==\(|^[ \t]{0,40}(?:Switch|CA|RT)\b[^\n]{1,300}==\("
@@ -52,11 +46,7 @@ _PATTERNS = {
     "rdma link": rf"{_LINK}|{_WITHIN}[0-9]{{1,5}}/[0-9]{{1,5}}: [^\s/]{{1,100}}/[0-9]",
     "rdma statistic": _LINK,
 }
-
-
 _SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
-
-
 LONGEST = 2000
 
 
@@ -65,27 +55,17 @@ LONGEST = 2000
 
 
 _LONGEST_SHOWN = 200  # characters of a row that is not read
-
-
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}[mK]")
-
-
 # Between words. Some tools print a tab there, and where a paste has one for each blank, their patterns expect blanks.
 _TABS = re.compile(r"(?<=\S) *\t[ \t]*")
-
-
 # a mail's quotation
 _QUOTED = re.compile(r"^> ?", re.MULTILINE)
-
-
 # ibpanic: [1400444] main: stat of IB device 'mlx5_8' failed: No such file or directory
 # perfquery: iberror: failed: can't resolve destination port   |   Fatal error:  No devices   |   -E- Failed to open
 _FAILED = re.compile(
     r"\bib(?:panic|warn|error): |^Fatal error: |^\s*-E- |^Error: |\b[Ff]ailed\b|^No IB devices found|wasn't found"
     r"|Permission denied|Operation not permitted|No such (?:file|device)|unsupported|not supported|[Tt]imed out"
 )
-
-
 # Every line that _FAILED matches has one of these, and a search for them begins at few letters.
 _FAILED_ROOT = re.compile(
     "ibpanic|ibwarn|iberror|rror:|-E- |ailed|No IB|wasn't|Permission|not permitted|No such|upported|imed out"

@@ -16,19 +16,11 @@ from railyard.base.hostlist import expand_names, label
 
 #: The words behind squeue that this reads.
 WORDS = ("--noheader", "--states=RUNNING,COMPLETING", "--format=%e|%N")
-
-
 #: A value ends before the next `` Name=``; a Comment or Reason has blanks in it.
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:.]*)=(.*?)(?=\s+[A-Za-z][A-Za-z0-9_/:.]*=|\s*$)", re.DOTALL)
-
-
 #: ``bad cable [root@2026-11-21T18:00:00]``: who wrote a node's reason, and when, is after it.
 _SIGNED = re.compile(r"\s*\[[^\[\]]*@[^\[\]]*\]$")
-
-
 _EMPTY = ("", "(null)", "None", "N/A", "Unknown")
-
-
 #: Node states in which no job can run; the first that fits is named. A node in none of these states can run jobs.
 _UNFIT: Mapping[str, str] = {
     "EXCLUDED": "excluded",
@@ -50,8 +42,6 @@ _UNFIT: Mapping[str, str] = {
     "INVAL": "not registered with what slurm.conf has",
     "UNKNOWN": "of unknown state",
 }
-
-
 #: Of these, the words for a node on which nothing runs any more; a drained node may be healthy.
 _DEAD = ("not responding", "down", "failed", "failing", "rebooting", "powered down", "powering down")
 

@@ -16,43 +16,23 @@ from railyard.stacks.model import policy_of_rail
 
 #: The rule of the path proof: a library that took another network fails it.
 _PATH = 4
-
-
 #: The rules that compare a curve with its limit and its references.
 _OF_CURVES = (3, 5)
-
-
 #: The forms of a fault, as messages show them: subject=where,what.
 GRAMMAR = (
     "rail=NODE:DEVICE,share=0.5", "rail=NODE:DEVICE,idle", "rail=NODE:DEVICE,lanes=1",
     "rail=NODE:DEVICE,counters=unreadable", "rail=NODE:DEVICE,far", "gpu=NODE:NUMBER,lanes=4",
     "gpu=NODE:NUMBER,missing", "gpu=NODE:NUMBER,dead", "node=NODE,dies", "leaf=NAME,share=0.5", "fallback=tcp",
 )  # fmt: skip
-
-
 _SUBJECTS = ("rail", "gpu", "node", "leaf", "fallback")
-
-
 _OF_A_RAIL = ("share", "idle", "lanes", "counters", "far")
-
-
 _OF_A_GPU = ("lanes", "missing", "dead")
-
-
 #: Lanes with which a slot can come up (PCI Express Base Specification 5.0, Link Width).
 _LANES_OF_A_SLOT = ("1", "2", "4", "8")
-
-
 #: Lanes with which a half-dead cable of four lanes comes up (InfiniBand Architecture 1.5, LinkWidthActive).
 _LANES = {"1": 1, "2": 2}
-
-
 _NODE_OF = re.compile(r"(?:rail|gpu|node)=(?P<node>[^:,]+)")
-
-
 _MORE = "--nodes N rehearses more nodes"
-
-
 _SHARE = re.compile(r"0?\.[0-9]{1,4}")
 
 
@@ -153,8 +133,6 @@ def _of_gpu(text: str, place: str, what: str, system: System, nodes: tuple[str, 
 
 #: What may follow a rail, and what may follow a GPU.
 _WORDS_OF_A_RAIL = tuple(form.partition(",")[2] for form in GRAMMAR if form.startswith("rail="))
-
-
 _WORDS_OF_A_GPU = tuple(form.partition(",")[2] for form in GRAMMAR if form.startswith("gpu="))
 
 

@@ -30,11 +30,7 @@ from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.model import System
 
 _LAID_WITHIN_S = 30.0
-
-
 _PROGRAMS = {"tar": "tar", "taskset": "util-linux"}
-
-
 #: The command that ends what `--keep` left up.
 DOWN = "railyard rehearse --down"
 

@@ -21,33 +21,17 @@ from railyard.site.systems.model import System
 
 # A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
 _COUNT = re.compile(r"\*[0-9]+")
-
-
 _FEATURE = re.compile(r"[^&|\[\]()*,!]+")
-
-
 _GRES = re.compile(r"(?:gres[:/])?(?P<name>[A-Za-z]\w*)(?::(?P<type>[A-Za-z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?")
-
-
 _GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>[0-9]{1,9})")
-
-
 #: The number of rehearsed nodes by default, and the most: with 64 nodes of 112 cores a job has 7,168 processes.
 USUAL, MOST = 16, 64
-
-
 #: A network needs at least a pair of nodes.
 LEAST = 2
-
-
 #: Memory of the controller and all else that exists once, and of each node (slurmd 6, munged 4, its files 2), MiB.
 FLOOR_MIB, NODE_MIB = 300, 12
-
-
 # So a leaf switch has pairs of its own, and a collective has more than one node of each leaf.
 _NODES_A_LEAF = 4
-
-
 _AVAILABLE = re.compile(r"^MemAvailable:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILINE)
 
 

@@ -41,41 +41,23 @@ from railyard.site.systems.model import System
 #: The share of the rate of a slot or an NVLink that healthy copies reach. Published (``railyard.site.gpu_shape``):
 #: slots 82 to 92 %, NVLink 88 %.
 _EFFICIENCY: Mapping[str, float] = {"slot": 0.90, "gpu-link": 0.88}
-
-
 _DESCRIPTIONS = {
     "host_to_device_memcpy_ce": "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)",
     "device_to_host_memcpy_ce": "memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)",
     "device_to_device_memcpy_read_ce": "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)",
     "device_to_device_memcpy_write_ce": "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)",
 }
-
-
 #: By how much the copies of one node differ, by their place: no two GPUs print the same digits.
 _SPREAD = 0.004
-
-
 _EXCHANGE_BYTES = 8
-
-
 #: Within a node, through its memory: MB/s of a stream, us of half a round trip.
 _MEMORY_MB_S, _MEMORY_US = 12_000.0, 0.4
-
-
 PATIENCE_VARIABLE = "RAILYARD_REHEARSAL_PATIENCE"
-
-
 PATIENCE_S = 120.0
-
-
 #: Applications whose output is a file, and what they print as well.
 _FILES = {"hpcc": ("hpccoutf.txt", ""), "wrf": ("rsl.error.0000", " starting wrf task            0  of            1\n")}
-
-
 #: What an application moves if nobody knows how much: enough to tell its rails from others.
 _SOME_BYTES = 256_000_000
-
-
 _MADE = "made by a rehearsal, not a measurement"
 
 

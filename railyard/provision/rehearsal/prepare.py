@@ -29,8 +29,6 @@ from railyard.stacks.table import STACKS
 
 #: What checks look for in a program before they use an option of it.
 _OPTIONS = {"osu": "--validation-warmup, and the datatype mpi_float"}
-
-
 #: Tools that are one program; all others are a folder of programs.
 _ONE = {"imb": "IMB-MPI1", "hpl": "xhpl", "hpcc": "hpcc", "stream": "stream_c.exe", "wrf": "wrf.exe"}
 
@@ -40,31 +38,19 @@ _ONE |= {"pairs": "railyard-pairs", "sharing": "railyard-sharing", "iperf3": "ip
 
 #: Tools whose stand-ins read no sizes, and which are not applications.
 _BESIDE = frozenset({"nvbandwidth"})
-
-
 #: The names by which ReFrame and the job of probes call a stack's own launcher.
 LAUNCHERS = ("mpirun", "mpiexec", "mpiexec.hydra")
-
-
 _LIBRARY = Path(__file__).resolve().parents[3]
-
-
 _NETPIPE = {True: "NPtcp", False: "NPmpi"}
-
-
 #: A client or a server is one process: Python plays it at once.
 _PAIR = """\
 PYTHONPATH=$library${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m railyard.provision.rehearsal.pair \\
     "$stack" "$tool" "$program" "$@"
 """
-
-
 _LAUNCHER = """\
 PYTHONPATH=$library${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m railyard.provision.rehearsal.launcher \\
     "$stack" $layout "$@"
 """
-
-
 #: The launchers with which a rehearsal can start processes: Slurm's own, and stand-ins for a stack's own.
 KNOWN = ("srun", "mpirun", "mpiexec")
 

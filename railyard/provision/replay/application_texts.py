@@ -13,15 +13,9 @@ from railyard.benchmarks.apps.installed_applications import SECONDS, Application
 from railyard.benchmarks.table import micro
 
 _GROUP = f"(?P<{SECONDS}>"
-
-
 #: How long a synthetic run of HPL took, by its output: the matrix order follows from this time and the published rate.
 HPL_SECONDS = 1000.0
-
-
 _STEPS = 150
-
-
 #: What a synthetic run of WRF prints for its first step, which reads the input and does not count in the mean.
 _FIRST_STEP = 2.0
 

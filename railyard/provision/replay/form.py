@@ -8,24 +8,16 @@ from railyard.base.wording import count_of
 from railyard.site.test_id import TestId
 
 Origin = Literal["recorded", "computed", "model"]
-
-
 #: What every report says about a test whose output has this origin.
 WORDS: dict[Origin, str] = {
     "recorded": "replayed: recorded in an earlier run, not measured now",
     "computed": "replayed: computed from published values, not measured",
     "model": "replayed: computed from a model that keeps what the source says, no published value, not measured",
 }
-
-
 #: What reports say if nothing was played, or if the origin of the output is unknown.
 REPLAYED = "replayed: not measured"
-
-
 #: How many lines of an output are searched for what it says about itself: more than the longest head of a tool.
 _HEAD_LINES = 20
-
-
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 
 

@@ -61,29 +61,15 @@ class ModelFile(Model):
 
 
 MADE_BY = "railyard record --published"
-
-
 _LATENCY_KEYS = ("osu/osu_latency", "imb/PingPong", "netpipe/pingpong", "perftest/ib_write_lat")
-
-
 _STREAM_KEYS = ("osu/osu_bw", "imb/Uniband", "netpipe/stream", "perftest/ib_write_bw")
-
-
 #: A model's start time of a message if the source prints no latency of the fabric: for verbs and for sockets.
 _START_US = {"tcp": 20.0}
-
-
 _START_ELSEWHERE_US = 2.0
-
-
 #: Several messages in flight share their start; how many is not published.
 _IN_FLIGHT = 4
-
-
 #: Share of the physical limit if the source prints no bandwidth: about what a stream of the class reaches.
 _SHARE_OF_LIMIT = 0.95
-
-
 _BETTER = 1.005
 
 

@@ -51,8 +51,6 @@ def iperf3(made: "OutputPlan", name: str) -> str:
 
 #: The repetitions that IMB, NetPIPE and perftest print in an output that is not from a run: there were none.
 REPETITIONS = 1
-
-
 #: The release in an output of IMB; it determines how often IMB warms up.
 IMB_VERSION = "2021.11"
 
@@ -153,8 +151,6 @@ _OSU_BUFFERS = {
     where: f"# Send Buffer on {ends[0]} ({ends[0][0]}) and Receive Buffer on {ends[1]} ({ends[1][0]})\n"
     for ends, where in BUFFERS.items()
 }
-
-
 _OSU_TITLES = {
     "osu_latency": "Latency",
     "osu_bw": "Bandwidth",
@@ -167,8 +163,6 @@ _OSU_TITLES = {
     "osu_put_latency": "MPI_Put Latency",
     "osu_get_latency": "MPI_Get Latency",
 }
-
-
 _OSU_EXCHANGES: Mapping[str, tuple[str, ...]] = {
     "osu_alltoall": ("All-to-All Personalized Exchange Latency",),
     "osu_alltoallv": ("All-to-Allv Personalized Exchange Latency",),

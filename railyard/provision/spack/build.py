@@ -27,24 +27,16 @@ from railyard.provision.spack.sources import Sources, variables, write
 from railyard.stacks import linkage, table
 
 FILE = ".lock"
-
-
 #: Seconds that Spack 1.2 needs on two cores to solve one environment of spack_envs/, and to build each package. Source:
 #: our own builds of the environments openmpi and mpich on the virtual cluster, Debian 12, npb with the classes S and W;
 #: each package was timed by itself.
 SOLVING_S = 20
-
-
 SECONDS = {
     "compiler-wrapper": 1, "gcc-runtime": 1, "hpl": 30, "intel-mpi-benchmarks": 60, "netpipe": 3, "npb": 135,
     "osu-micro-benchmarks": 60, "perftest": 30,
 }  # fmt: skip
-
-
 #: "[+]  3kkp3m4      ^gcc-runtime@12.2.0 …", as `spack concretize` lists installed packages.
 _INSTALLED = re.compile(r"^\[[+^]\]\s+(?P<hash>[a-z0-9]{7})\s+\^?\S+@", re.MULTILINE)
-
-
 #: "[+] 3cdr46f osu-micro-benchmarks@7.4 /prefix (2m43s)", as `spack install` reports a finished package.
 _ENDED = re.compile(r"^\[\+\] (?P<hash>[a-z0-9]{7}) (?P<spec>\S+) ")
 
@@ -74,18 +66,12 @@ class Progress:
 
 
 LOG = "spack.log"
-
-
 #: The output of `spack find`: one line per package. A prefix may have blanks, a hash has none.
 FIND_FORMAT = "{hash} {prefix}"
-
-
 _ADVICE = {
     "MPI": "give each MPI library a prefix of its own in the overlay",
     "library": "check what its package depends on in spack_envs/ and in the overlay",
 }
-
-
 LIMIT_S = 20
 
 

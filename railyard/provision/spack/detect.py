@@ -42,24 +42,14 @@ OTHERS: tuple[tuple[str, VersionProgram], ...] = (
     ("slurm", VersionProgram(("sinfo", "srun"), r"^slurm(?:-wlm)? (\d[\w.]*)", ("--version",))),
     ("pmix", VersionProgram(("pmix_info",), r"PMIx:? v?(\d[\w.]*)", ("--version",))),
 )
-
-
 #: Package and program. A library that only its path can tell apart (HPC-X) is left to Spack.
 PROGRAMS: tuple[tuple[str, VersionProgram], ...] = (
     *((stack.spack_package, each) for stack in STACKS.values() for each in stack.programs if not each.within),
     *OTHERS,
 )
-
-
 COMPILERS = ("gcc", "llvm", "intel-oneapi-compilers", "nvhpc", "aocc")
-
-
 MPIS = ("openmpi", "mpich", "mvapich", "mvapich2", "intel-oneapi-mpi", "cray-mpich", "hpcx-mpi")
-
-
 TRANSPORTS = ("ucx", "libfabric", "rdma-core", "slurm", "pmix", "hwloc")
-
-
 #: What every build needs and every host has; to build it would take longer than all benchmarks.
 BUILD_TOOLS = ("gmake", "perl", "autoconf", "automake", "libtool", "m4", "pkgconf", "cmake", "python")
 

@@ -25,8 +25,6 @@ from railyard.stacks.table import STACKS
 #: C compilers that Spack finds on PATH by itself (spack-packages: gcc, llvm, intel-oneapi-compilers, nvhpc, aocc, cce,
 #: fj).
 C_COMPILERS = ("gcc", "clang", "icx", "nvc", "craycc", "fcc")
-
-
 #: Systems whose nodes are on this host: a compilation here disturbs a measurement here.
 ON_THIS_HOST = ("testbed", "guests", "host")
 

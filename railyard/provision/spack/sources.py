@@ -16,18 +16,10 @@ from railyard.base.strict_yaml import Document, load
 from railyard.provision.spack import overlay
 
 OVERLAY = "overlay.yaml"
-
-
 #: What spack_envs/common/definitions.yaml reads: groups to add, and benchmarks to leave out, comma-separated.
 WITH_VARIABLE = "RAILYARD_SPACK_WITH"
-
-
 WITHOUT_VARIABLE = "RAILYARD_SPACK_WITHOUT"
-
-
 ENVIRONMENTS = "spack_envs"
-
-
 REPOSITORY = "repo"
 
 

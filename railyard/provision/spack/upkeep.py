@@ -19,8 +19,6 @@ from railyard.provision.spack.sources import lock_file
 
 #: What to write into an overlay to use such a folder.
 USE_SOURCES = 'mirrors: {{sources: {{url: "file://{folder}", binary: false}}}}'
-
-
 USE_BINARIES = 'mirrors: {{binaries: {{url: "file://{folder}", source: false, signed: false}}}}'
 
 

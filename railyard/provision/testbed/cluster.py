@@ -42,8 +42,6 @@ class RailStatus:
 
 
 _SWEPT_WITHIN_S = 10.0
-
-
 # Each node mounts its own, so a clone below one of them would be hidden.
 _HIDDEN = ("/run", "/dev/shm", "/sys", "/proc")
 

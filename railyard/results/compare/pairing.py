@@ -11,8 +11,6 @@ from railyard.site.test_id import plain_check, without_repeat
 
 #: Keys of a selector: fields of a record. A value may hold * and ?.
 KEYS = ("system", "fabric", "stack", "rails", "policy", "benchmark", "check", "case")
-
-
 GRAMMAR = "RUN[+RUN…][:KEY=VALUE[,KEY=VALUE…]]"
 
 
@@ -27,11 +25,7 @@ class Selector:
 
 #: What two sides may differ in and still be compared; everything else about a test must be alike.
 DIMENSIONS = ("system", "fabric", "stack", "rails", "policy")
-
-
 _LAST_RULE = 5
-
-
 Key = tuple[str, ...]
 
 

@@ -11,11 +11,7 @@ from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
 
 _MOST_NAMES = 8
-
-
 _MOST_RUNS = 3
-
-
 _CLOCK = re.compile(r"(\d{4}-\d{2}-\d{2})T(\d{2}:\d{2}):\d{2}(?:\.\d+)?Z")
 
 

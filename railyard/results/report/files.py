@@ -37,8 +37,6 @@ from railyard.site.matrix import Cell
 
 PROBLEMS_FILE_NAME = "problems.json"
 FORMATS = ("terminal", "html", "md", "junit", "json", "csv")
-
-
 #: So many of the newest earlier runs are read: enough for a median, few enough for a report within a second.
 MOST_RUNS = 10
 

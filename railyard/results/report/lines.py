@@ -16,8 +16,6 @@ from railyard.results.scaling import Sweep
 from railyard.results.sweeps import Group, sweeps
 
 _LINEAR = "linear"
-
-
 MOST_LINES = 8
 
 

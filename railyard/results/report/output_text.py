@@ -20,38 +20,16 @@ from railyard.results.report.hardware_text import hardware_parts, hardware_remar
 from railyard.results.report.text import number
 
 _MOST = 8
-
-
 _MOST_ROWS = 40
-
-
 _MOST_FAILURES = 20
-
-
 _MOST_REMARKS = 5
-
-
 _MOST_DECIMALS = 3
-
-
 _LONGEST_FRACTION = 8
-
-
 _LONGEST_NUMBER = 20
-
-
 _LARGEST_WRITTEN_OUT = 1e15
-
-
 _FEWEST_PLOTTED = 4
-
-
 _WIDEST_PLOT = 72
-
-
 _NOTHING = "–"
-
-
 #: Figures whose name here is not their own without underscores.
 _FIGURES: Mapping[str, str] = MappingProxyType(
     {
@@ -60,18 +38,10 @@ _FIGURES: Mapping[str, str] = MappingProxyType(
         "n_half": "N½",
     }
 )
-
-
 #: Columns to plot over the size (else over the row's number) if metrics.py does not know the benchmark.
 _PLOTTED = ("bandwidth", "busbw", "latency", "avg", "time", "time_avg", "time_typical", "overall")
-
-
 _BLOCKS = " ▁▂▃▄▅▆▇█"
-
-
 _EIGHTHS = len(_BLOCKS) - 1
-
-
 _WIDEST_BAR = 2
 
 
@@ -299,8 +269,6 @@ _PORT_COLUMNS: tuple[tuple[str, str, Callable[[PortState], Cell | str]], ...] = 
     ("errors", "", _errors),
     ("congestion", "", _waits),
 )
-
-
 _NAMES_OF_A_PORT = ("node", "device", "port")
 
 

@@ -38,15 +38,9 @@ class OverTime:
 
 #: Areas from the lightest to the darkest, as shares of all runs: where areas overlap, the runs are dense.
 _AREAS = ((0.0, 1.0), (0.1, 0.9), (0.25, 0.75))
-
-
 #: If there are more runs than this, the range and the median of neighbouring ones are drawn.
 _MOST_DOTS = 180
-
-
 _LOW = 96  # height of the drawing of a key figure over time
-
-
 _HALF_STEP = 3  # pixels from the line of a change to the first run of the new level
 
 

@@ -26,8 +26,6 @@ SURE: Mapping[str, str] = {
     "named": "a failed test blames it",
     "open": "something is wrong there, and the tests cannot tell what: nobody is blamed yet",
 }
-
-
 #: What to try for each kind of part, after what its verdict says to look at.
 NEXT: Mapping[Kind, str] = {
     "node": "compare its settings with its neighbours' (railyard doctor --nodes), look at its kernel log, and gate it "
@@ -41,23 +39,13 @@ NEXT: Mapping[Kind, str] = {
     "leaf": "look at the leaf switch and at its up-links; its nodes are good among themselves",
     "up-link": "look at the error counters of both its ports (railyard fabric as root), and swap its cable",
 }
-
-
 #: A test in one of these states may blame parts.
 _BLAMING: tuple[State, ...] = ("fail", "xfail")
-
-
 #: The surest first.
 _SURE: tuple[Sure, ...] = ("shown", "likely", "named", "open")
-
-
 _FIRST_PORT = ":1"
-
-
 #: The check that looks at every rail of a fabric but sends nothing.
 _FABRIC_STATE = "fabric/state"
-
-
 _KINDS: dict[str, Kind] = {
     "node": "node", "rail": "rail", "gpu": "gpu", "pair": "pair", "switch": "switch", "leaf": "leaf",
     "up-link": "up-link",

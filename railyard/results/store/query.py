@@ -23,11 +23,7 @@ from railyard.results.store.names import folders
 #: Options that name something, and what it must be; each is a column of the store.
 _NAMES = {"system": "a system that ran", "fabric": "a fabric of a stored test", "stack": "a stack of a stored test",
           "benchmark": "a benchmark of a stored test"}  # fmt: skip
-
-
 EMPTY = "found no stored run, expected some; railyard run stores one"
-
-
 Words = str | tuple[str, ...] | None
 
 

@@ -20,46 +20,26 @@ from railyard.site.test_id import TestId
 from railyard.stacks.model import number_alone
 
 _MOST_LISTED = 30
-
-
 #: After the class of a check in a name of `-n`: its parameters, its place, or its hash.
 _BEHIND_CLASS = re.compile(r"[%@/ ].*")
-
-
 #: The tag of a check that an everyday run leaves out: another check answers its question, less closely.
 EXTENDED = "extended"
-
-
 #: What a report says about a check that was left out.
 LEFT_OUT = "an extended check, not part of an everyday run: railyard run --extended (make run EXTENDED=1)"
-
-
 #: Options that switch a verdict off: refused, since every test would pass unjudged.
 UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
-
-
 #: Options that take a value and may be given more than once.
 VALUED = (
     *("-C --config-file", "-c --checkpath", "-n --name", "-p --prgenv", "-P --parameterize", "-S --setvar"),
     *("-t --tag", "-E --filter-expr", "-x --exclude", "-T --exclude-tag"),
 )
-
-
 #: Options that may have a value: -lC, --list=T, --restore-session=FILE.
 OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
-
-
 PLAIN = ("--list-tags", "--describe", "--dry-run", "--failed", *UNJUDGED)
-
-
 #: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be compared with the system.
 _RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")
-
-
 #: "%policy=round-robin"; a test's name has only a policy other than its stack's default.
 _POLICY = re.compile(r"%policy=([\w-]+)(?![\w*+?{\[.-])")
-
-
 #: "rails=1,2" or "ImbUniband.rails=1".
 _ASSIGNED = re.compile(r"(?:\w+\.)?(?P<name>rails|policy)[=:](?P<values>.*)")
 

@@ -29,35 +29,21 @@ from railyard.site.test_id import TestId
 
 #: At most this many lines of a script are shown, and at most this many characters of each line.
 MOST_LINES, MOST_CHARACTERS = 60, 240
-
-
 #: ReFrame's name for the script that a scheduler is given.
 SCRIPT = "rfm_job.sh"
-
-
 #: "  stage directory:   '/home/me/railyard/.railyard/reframe/stage'"
 _STAGE = re.compile(r"^\s*stage directory:\s+'(?P<folder>.*)'\s*$")
-
-
 #: ReFrame's own variable for colours, which it also writes into a file or a pipe.
 COLOURS_VARIABLE = "RFM_COLORIZE"
-
-
 #: Seconds for ReFrame to end its jobs and write its report after Ctrl-C.
 GRACE_S = 30
-
-
 #: "reframe: error: unrecognized arguments: --nosuch"
 UNKNOWN_OPTIONS = re.compile(r"error: unrecognized arguments: (?P<words>\S.*)")
-
-
 #: The options of `railyard run`; all others go to ReFrame.
 OWN_OPTIONS = (
     *("--system", "--full", "--extended", "--failed", "--spack", "--replay", "--one-allocation", "--budget"),
     *("--copy-to", "--json", "--help"),
 )
-
-
 #: What ReFrame says if the environment modules of a system's file are not installed.
 _NO_MODULES = re.compile(r"could not find a sane (?P<system>\w+) installation")
 

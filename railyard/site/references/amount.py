@@ -63,8 +63,6 @@ def _tolerance_form(value: Any) -> str:
 
 
 Amount = Annotated[Annotated[Positive, Tag("(number)")] | Annotated[Share, Tag("(share)")], Discriminator(_amount_form)]
-
-
 AnyTolerance = Annotated[
     Annotated[Tolerance, Tag("(flat)")] | Annotated[ByRegime, Tag("(regimes)")], Discriminator(_tolerance_form)
 ]

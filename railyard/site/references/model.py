@@ -81,8 +81,6 @@ def _policy(value: Any) -> Any:
 
 
 Policy = Annotated[str, BeforeValidator(_policy), WithJsonSchema(POLICY_SCHEMA)]
-
-
 _NAME_SCHEMA = one_or_many({"type": "string", "minLength": 1})
 Names = Annotated[tuple[Name, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
 Benchmarks = Annotated[tuple[BenchmarkName, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
@@ -107,8 +105,6 @@ Rails = Annotated[
     BeforeValidator(_rails),
     one_or_many({"anyOf": [{"const": ANY}, {"type": "integer", "minimum": 1}]}),
 ]
-
-
 Hops = Annotated[
     tuple[Annotated[int, Field(strict=True, ge=0)], ...],
     BeforeValidator(_rails),

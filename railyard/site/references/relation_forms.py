@@ -11,12 +11,8 @@ from railyard.site.references.relation_state import RelationState as State
 
 #: The error of a share computed from two values: a value that is 10 % lower comes out as 9.999999999999998 % lower.
 _ROUNDING = 1e-9
-
-
 #: With fewer repeats there is no useful spread.
 LEAST_REPEATS = 3
-
-
 #: The size at which a curve holds a single figure.
 _NO_SIZE = 0
 
@@ -209,8 +205,6 @@ def _spread(relation: Relation, measured: list[MeasuredSide]) -> tuple[State, st
 
 
 _Judge = Callable[[Relation, MeasuredSide, MeasuredSide, list[int]], tuple[State, str]]
-
-
 _FORMS: Mapping[str, _Judge] = {
     "ratio": _ratio,
     "difference": _difference,

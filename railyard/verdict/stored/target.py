@@ -19,20 +19,14 @@ from railyard.verdict.inputs import Target
 from railyard.verdict.path.traffic import Policy
 
 ANY_STACK = "any stack"
-
-
 #: What connects the GPUs of one node, as a person may write it: nvlink-4, NVLink4, xgmi-mi300x, pcie4-x16,
 #: pcie-gen4-x16.
 _GPU_LINK = re.compile(
     r"nvlink[-_ ]?(?P<nvlink>[1-5])|xgmi[-_ ]?(?P<xgmi>[a-z0-9]{0,16})"
     r"|pcie[-_ ]?(?:gen)?(?P<slot>[0-9])[-_ ]?x(?P<lanes>[0-9]{1,2})"
 )
-
-
 #: Boards of four GPUs share out a GPU's links to the three others; boards of eight have switches, from NVLink 3 on.
 _FEWEST_LINKS = 4
-
-
 #: GPUs on boards of eight with a link between any two. Pairs of GCDs of an MI250X have one, two or four links.
 _EQUAL_XGMI = tuple(gpu for gpu in XGMI_GPUS if GPU_LINKS[f"xgmi-{gpu}"].pair_links == 1)
 

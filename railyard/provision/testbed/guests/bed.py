@@ -24,8 +24,6 @@ from railyard.provision.testbed.spec import TestbedSpec
 from railyard.provision.testbed.state import State
 
 _FOLDER, _FILE, _LINK = 0o040755, 0o100000, 0o120777
-
-
 _MAGIC, _TRAILER = b"070701", "TRAILER!!!"
 
 
@@ -38,22 +36,12 @@ class File:
 
 
 PROGRAMS = ("unshare", "nsenter", "mount", "ip", "tc", "rdma", "busybox", "qemu-system-x86_64")
-
-
 DEBIAN_PACKAGES = {**PACKAGES, "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "rdma": "iproute2"}
-
-
 # It takes 6 s, emulated on a quiet machine, up to a minute on a busy one.
 _UP_WITHIN_S = 180.0
-
-
 # Under KVM, if that works, this kernel prints its version within a second.
 _PROBED_WITHIN_S = 8.0
-
-
 _BUSYBOX = ("sh", "mount", "insmod", "mkdir", "cp", "switch_root", "poweroff")
-
-
 _FOLDERS = ("proc", "sys", "dev", "machine", "written", "root")
 
 

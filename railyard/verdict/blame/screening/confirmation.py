@@ -43,15 +43,9 @@ class PartAnswers:
 
 #: About how many rounds each rail and GPU path of the named nodes takes.
 _ROUNDS_OF_A_PART = 15
-
-
 #: The step in which parts of a kind are measured, and what a sentence calls them.
 _STEP_OF: Mapping[PartKind, StepName] = {"rail": "rails", "gpu path": "gpu paths"}
-
-
 _WORD_OF: Mapping[PartKind, str] = {"rail": "rails", "gpu path": "GPU paths"}
-
-
 Steps = Generator[Step, Given, None]
 
 
