@@ -153,10 +153,9 @@ def read(what: str, folder: Path, nodes: int, rails: int) -> str:
         names = tuple(f"n{rank:05}" for rank in range(nodes))
         written = _WrittenLines(folder, SoakJob(system, names, drivers, (), (), 60, 10, (), {}))
         return f"{sum(1 for _ in written.look(is_over=False))} readings of {nodes} nodes"
-    from railyard.cluster.fabric.answers import own_of, readings_of
-    from railyard.cluster.fabric.expected_fabric import expected_of
     from railyard.cluster.fabric.judge import judge
-    from railyard.cluster.fabric.model import Readings
+    from railyard.cluster.fabric.model import Readings, expected_of
+    from railyard.cluster.fabric.own_json import own_of, readings_of
 
     ports, cards, _ = readings_of(node_files.gather(asking, own_of, ended_well=True))
     report = judge(expected_of(system, "hdr"), Readings(own=ports, cards=cards, counters=ports))

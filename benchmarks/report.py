@@ -21,7 +21,7 @@ from pathlib import Path
 
 from sidebyside import CLONE
 
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.results.record.form import (
     BandRecord,
     CurveRecord,

@@ -23,9 +23,9 @@ from pathlib import Path
 import yaml
 from sidebyside import CLONE, spread
 
-from railyard.provision.spack import build, calls, compose
-from railyard.provision.spack.build_requests import requests
-from railyard.provision.spack.request import Request
+from railyard.provision.spack import build, calls
+from railyard.provision.spack.request import Request, requests
+from railyard.provision.spack.sources import variables
 
 OSU = "# OSU MPI Bandwidth Test v7.4\n# Datatype: MPI_CHAR.\n# Size      Bandwidth (MB/s)\n" + "".join(
     f"{2**n:<10}{2**n / 100:20.2f}\n" for n in range(23)
@@ -198,7 +198,7 @@ def _cpu(words: list[str], tests: int, *, without_spack: bool) -> float:
 def _cold(request: Request, root: Path) -> float:
     """Return Railyard's own CPU in a build from nothing: this process without its children, which are Spack's."""
     sources = request.sources()
-    spack = calls.find(lambda line: None, environment=compose.variables(sources))
+    spack = calls.find(lambda line: None, environment=variables(sources))
     spack.version()
     fresh = Request(request.home, request.system, request.stack, request.environment, root, request.tools,
                           request.with_, request.without)  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
-from railyard.benchmarks.apps import every_node, hpl_input, hpl_problem
+from railyard.benchmarks.apps import every_node, hpl_input
 from railyard.parsers import hpl
 from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck
 from railyard.rfm.checks.variants import node_counts
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
     """Return a system's nodes and the seconds that a solution may take: 0 is an eighth of the system's time limit."""
-    hardware = hpl_problem.stated_hardware(system.nodes.hardware, system.system)
-    return hardware, budget_s or hpl_problem.SHARE_OF_LIMIT * system.limit_s("app")
+    hardware = hpl_input.stated_hardware(system.nodes.hardware, system.system)
+    return hardware, budget_s or hpl_input.SHARE_OF_LIMIT * system.limit_s("app")
 
 
 class HplCheck(ApplicationCheck):
@@ -44,9 +44,9 @@ class HplCheck(ApplicationCheck):
     def shape(self) -> None:
         super().shape()
         hardware, budget_s = of_file(self.site.system, self.budget_s)
-        self._problem = hpl_problem.plan(
+        self._problem = hpl_input.plan(
             hardware, self.num_nodes, self.ranks_per_node,
-            budget_s=budget_s, wish=hpl_problem.Wish(self.block, self.share, self.order, self.grid),
+            budget_s=budget_s, wish=hpl_input.Wish(self.block, self.share, self.order, self.grid),
         )  # fmt: skip
         self.remarks = (self._problem.sentence,)
 
@@ -81,7 +81,7 @@ class HplEveryNode(EveryNodeCheck):
     def shape(self) -> None:
         super().shape()
         hardware, budget_s = of_file(self.site.system, self.budget_s)
-        self._problem = hpl_problem.plan(hardware, 1, 1, budget_s=budget_s, wish=hpl_problem.Wish(share=self.share))
+        self._problem = hpl_input.plan(hardware, 1, 1, budget_s=budget_s, wish=hpl_input.Wish(share=self.share))
         self.remarks = (self._problem.sentence,)
 
     def input_files(self) -> dict[str, str]:

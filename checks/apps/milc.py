@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.benchmarks.apps import milc_input, milc_run
+from railyard.benchmarks.apps import milc
 from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.parsers.parsed import Parsed
 from railyard.rfm.checks.application import ApplicationCheck
@@ -28,8 +28,8 @@ class MilcScaling(ApplicationCheck):
     tags = {"apps", "scaling"}
     all_nodes = False
     edge = parameter(MILC_EDGES, type=int, loggable=True)
-    accepts = Accepts(powers_to=milc_input.MOST_NODES)
-    nodes = parameter(node_counts(milc_input.MOST_NODES), type=int, loggable=True)
+    accepts = Accepts(powers_to=milc.MOST_NODES)
+    nodes = parameter(node_counts(milc.MOST_NODES), type=int, loggable=True)
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -37,15 +37,15 @@ class MilcScaling(ApplicationCheck):
 
     @property
     def words(self) -> list[str]:
-        return [milc_input.FILE]
+        return [milc.FILE]
 
     def parse(self, text: str) -> Parsed:
         """Return what the run printed. Its rate is per node."""
-        return milc_run.parse(text, self.num_nodes)
+        return milc.parse(text, self.num_nodes)
 
     def shape(self) -> None:
-        self.ranks_per_node = milc_input.ranks_per_node(self.edge, self.num_nodes, self.most_ranks)
+        self.ranks_per_node = milc.ranks_per_node(self.edge, self.num_nodes, self.most_ranks)
         self.remarks = (f"{self.ranks_per_node} of {self.cores} cores per node",)
 
     def input_files(self) -> dict[str, str]:
-        return {milc_input.FILE: milc_input.text(milc_input.lattice(self.edge, self.num_nodes))}
+        return {milc.FILE: milc.text(milc.lattice(self.edge, self.num_nodes))}

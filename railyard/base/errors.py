@@ -4,6 +4,9 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+#: A node is unfit, or an executable or an input is not the intended one (BSD's EX_NOINPUT).
+UNFIT_EXIT = 66
+
 
 class RailyardError(Exception):
     """A user's mistake, or a set-up that cannot work. The command line prints only its sentence and exits 2."""

@@ -1,8 +1,12 @@
-"""Reads a benchmark's output as text, from a file or standard input, in bounded memory. If it cannot, it says why."""
+"""Reads a benchmark's output as text, from a file or standard input, in bounded memory. If it cannot, it says why.
+
+Source: moby/moby, daemon/logger/jsonfilelog/jsonlog: Log, Stream, Created. A line above 16 KiB has several objects.
+"""
 
 import codecs
 import gzip
 import io
+import json
 import os
 import re
 import stat
@@ -12,7 +16,6 @@ from types import MappingProxyType
 from typing import BinaryIO
 
 from railyard.base.clean_text import clean, one_line
-from railyard.base.container_log import container_lines
 from railyard.base.errors import InputError
 
 STANDARD_INPUT = "-"
@@ -21,7 +24,6 @@ STANDARD_INPUT = "-"
 #: and 6 us of CPU time per line, whatever is in the line.
 MOST_BYTES = 32 * 2**20
 MOST_LINES = 1_000_000
-
 _WHY: Mapping[type[OSError], tuple[str, str]] = MappingProxyType(
     {
         FileNotFoundError: ("no such file", "check the name"),
@@ -164,3 +166,40 @@ def _last_shown(line: str) -> str:
     """Return a line without the progress bars that carriage returns in it overwrite."""
     *earlier, last = [part for part in line.split("\r") if clean(part).strip()] or [""]
     return _OTHER_ENDS.sub(" ", " ".join([*(part for part in earlier if not _PROGRESS.match(part)), last]))
+
+
+def container_lines(text: str) -> str:
+    """Return the lines that a container printed, with the numbers of their objects; any other text as it is.
+
+    A line of several objects is where the last of them is.
+    """
+    begin = text.lstrip()[:200]
+    if not (begin.startswith('{"') and '"log":' in text):
+        return text
+    lines: list[str] = []
+    open_line: dict[str, str] = {}  # by stream
+    for each in text.removesuffix("\n").split("\n"):
+        said = _log_text(each) if each.strip() else ("", "\n")
+        if said is None:
+            return text
+        stream, printed = said
+        whole = open_line.pop(stream, "") + printed
+        if printed.endswith("\n"):
+            lines.append(whole[:-1])
+        else:
+            lines.append("")
+            open_line[stream] = whole
+    lines.extend(open_line.values())
+    return "\n".join(lines) + ("" if open_line else "\n")
+
+
+def _log_text(line: str) -> tuple[str, str] | None:
+    """Return the stream of one object and what was printed; None for any other line, and for one of several lines."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    printed = found.get("log") if isinstance(found, dict) else None
+    if not isinstance(printed, str) or "\n" in printed[:-1]:
+        return None
+    return str(found.get("stream", "")), printed

@@ -1,8 +1,25 @@
 """A metric as a function of message size, and the key figures that are read from it."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A key figure in its unit. ``size`` is the message size in bytes at which it was read, if it has one.
+
+    ``computed``: it was computed for a replay, and no source printed it.
+    """
+
+    name: str
+    value: float
+    unit: str
+    size: int | None = None
+    computed: bool = False
+    extra: Mapping[str, object] = field(
+        default_factory=dict, kw_only=True
+    )  # keys of a stored figure that a newer Railyard wrote
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from railyard.benchmarks.curve import Curve, n_half, peak
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Curve, Figure, n_half, peak
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.benchmarks.model import Benchmark
 from railyard.parsers.parsed import Table
 

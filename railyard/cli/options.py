@@ -8,10 +8,10 @@ from typing import TypeVar
 import click
 
 from railyard.base.errors import RailyardError
+from railyard.base.terminal import error_width, line_width, wrap_lines
 from railyard.base.wording import either
 
 Command = TypeVar("Command", bound=Callable[..., object])
-
 #: The beginning of a UTC time as in records.
 _TIME = re.compile(r"\d{4}(?:-\d{2}(?:-\d{2}(?:T\d{2}(?::\d{2}(?::\d{2}Z?)?)?)?)?)?")
 
@@ -49,3 +49,8 @@ def form_of(output: Path | None, forms: Mapping[str, str], default: str) -> str:
         endings = either([*forms])
         raise RailyardError(f'-o: found "{output}", expected a name that ends in {endings}; or name it by --format')
     return form
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Print lines, on standard error if ``err``. On a terminal, break them between words so that none is too wide."""
+    click.echo(wrap_lines(text, error_width() if err else line_width()), err=err)

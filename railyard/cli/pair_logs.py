@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
+from railyard.base.files import read_bounded
 from railyard.parsers.parsed import ParseError
 from railyard.site.topology import Leaves
 

@@ -11,13 +11,12 @@ import click
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.wording import count_of, percent
+from railyard.cli.options import say
 from railyard.cli.pair_sample import duration
-from railyard.cli.say import say
 
 if TYPE_CHECKING:
-    from railyard.cluster.rolling.follow import RunProgress
     from railyard.cluster.rolling.kept_run import KeptRun
-    from railyard.cluster.rolling.run import Rolling
+    from railyard.cluster.rolling.run import Rolling, RunProgress
     from railyard.results.record.form import Record
     from railyard.site.site import Site
     from railyard.verdict.pair_coverage import Night, NightCoverage
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 _DAYS_REMEMBERED = 7
 #: How many partners of other leaves each node has in a night.
 _NIGHTLY = 4
-
-
 _system = click.option("--system", "name", required=True, metavar="NAME[:FABRIC]", help="The system, and its fabric.")
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+#: Modes in which one port carries all traffic (Documentation/networking/bonding.rst).
+_ONE_AT_A_TIME = ("active-backup", "broadcast")
 _IBTA = "InfiniBand Trade Association, Architecture Specification Volume 2 and InfiniBand Roadmap"
 _IEEE = "IEEE 802.3"
 _PCISIG = "PCI-SIG, PCI Express Base Specification"
@@ -87,7 +89,6 @@ HEADERS: Mapping[str, Headers] = MappingProxyType(
         )
     }
 )
-
 # name, generation, lane signalling, line code, data rate of one lane (Gbit/s), widths.
 # IBTA defines the width 12X for these generations. A width is a number of lanes: 2 is the half port of HDR100 and
 # NDR200.
@@ -113,7 +114,6 @@ _IB_NOTES = {
     "ndr": "ibstat prints Rate 400, or 200 on two lanes, the data rate",
     "xdr": "ibstat prints Rate 800, the data rate",
 }
-
 # speed (Gbit/s), lanes, lane signalling, line code, clause.
 _ETHERNET: tuple[tuple[int, int, float, str, str], ...] = (
     (1, 1, 1.25, "8b/10b (1000BASE-X; 1000BASE-T uses PAM-5 on four pairs)", "802.3z, 802.3ab"),
@@ -126,7 +126,6 @@ _ETHERNET: tuple[tuple[int, int, float, str, str], ...] = (
     (400, 4, 106.25, "PAM4, 256b/257b, RS-FEC", "802.3bs, 802.3ck"),
     (800, 8, 106.25, "PAM4, 256b/257b, RS-FEC", "802.3df"),
 )
-
 _OTHER: tuple[Link, ...] = (
     Link(
         *("opa-100", "Omni-Path 100", 4, 25.78125, "64b/66b", 100.0, "omnipath", "opa", _OPA_MTUS),
@@ -226,7 +225,6 @@ _PCIE: tuple[tuple[int, float, str, float, int, float], ...] = (
     (5, 32.0, "128b/130b", 128 / 130, 24, 1.0),
     (6, 64.0, "PAM4, 1b/1b in flits", 1.0, 16, 236 / 256),
 )
-
 _SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) GT/s")
 
 
@@ -283,3 +281,13 @@ def document() -> str:
     of_links = ["## Links", "", "| `link` | generation | data rate, Gbit/s | coding | source |", under, *links]
     of_slots = ["## Slots", "", "| `slot` | generation | GB/s before headers | coding | source |", under, *slots]
     return "\n".join([*of_links, "", *of_slots]) + "\n"
+
+
+def one_at_a_time(mode: str) -> bool:
+    """Return whether one port of a bond carries all traffic. ``mode`` is a name such as ``802.3ad``."""
+    return mode in _ONE_AT_A_TIME
+
+
+def active_ports(mode: str, ports: int) -> int:
+    """Return how many of a bond's ports carry its traffic."""
+    return 1 if one_at_a_time(mode) else ports

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.environment import RankEnvironment as Environment
-from railyard.job.gpu_pair_steps import EndedStep as EndedStep
+from railyard.job.gpu_steps import EndedStep as EndedStep
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
 from railyard.parsers.slurm.jobs import JobEnd

@@ -14,13 +14,19 @@ from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
 from railyard.base.paths import packaged_text
-from railyard.hardware import slots
 from railyard.results.record.form import NodeGroup
 
+#: From near to far: the names in ``nvidia-smi topo -m``, and what is between the slots.
+DISTANCES = {
+    "PIX": "at most one PCIe bridge: the same switch",
+    "PXB": "several PCIe bridges, and no host bridge",
+    "PHB": "the processor's own PCIe host bridge",
+    "NODE": "several host bridges of one NUMA domain",
+    "SYS": "the link between NUMA domains",
+}
 FORMAT = 1
 SCRIPT = "node.sh"
 _LONGEST = 300
-
 #: Each fact of a node, and its meaning.
 FACTS: Mapping[str, str] = MappingProxyType(
     {
@@ -53,7 +59,6 @@ FACTS: Mapping[str, str] = MappingProxyType(
         "bios_date": "date of that firmware",
     }
 )
-
 #: Each fact of a network or RDMA device, and its meaning.
 DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
     {
@@ -81,8 +86,6 @@ DEVICE_FACTS: Mapping[str, str] = MappingProxyType(
         "gpu_distance": "from a network card to each GPU, near to far: PIX, PXB, PHB, NODE, SYS",
     }
 )
-
-
 #: Facts about where a device is. A record does not keep them: equal nodes differ in them.
 OF_A_PLACE = frozenset({"subnets", "subnet_prefix"})
 #: If there are more groups than this, facts with more values than this do not separate nodes: a group takes 2 kB in a
@@ -205,10 +208,10 @@ def _with_distances(devices: dict[str, dict[str, str]]) -> dict[str, dict[str, s
             continue
         domain = said.get("numa_node", "-1")
         far = [
-            (gpu, slots.distance(said["slot"], its["slot"], domain != "-1" and domain == its.get("numa_node")))
+            (gpu, distance(said["slot"], its["slot"], domain != "-1" and domain == its.get("numa_node")))
             for gpu, its in sorted(gpus.items())
         ]
-        far.sort(key=lambda pair: list(slots.DISTANCES).index(pair[1]))
+        far.sort(key=lambda pair: list(DISTANCES).index(pair[1]))
         said["gpu_distance"] = ", ".join(f"{gpu} {word}" for gpu, word in far)[:_LONGEST]
     return devices
 
@@ -218,3 +221,18 @@ def _keep(into: dict[str, str], table: Mapping[str, str], said: str) -> None:
     text = one_line(value)
     if name in table and text:
         into.setdefault(name, text[:_LONGEST])
+
+
+def distance(first: str, second: str, same_domain: bool) -> str:
+    """Return a key of ``DISTANCES`` for two slots, ``pci0000:00/0000:00:01.0/0000:01:00.0``: bridges, then the card.
+
+    ``same_domain``: both belong to one NUMA domain. Source: the legend of ``nvidia-smi topo -m``.
+    """
+    one, other = first.split("/"), second.split("/")
+    if one[0] != other[0]:
+        return "NODE" if same_domain else "SYS"
+    shared = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    if shared == 1:
+        return "PHB"
+    # The rest of each path below the last bridge that both share: its port of that switch, and the card.
+    return "PIX" if max(len(one), len(other)) - shared <= 2 else "PXB"

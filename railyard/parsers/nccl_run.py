@@ -230,7 +230,7 @@ class Run:
             return
         mean = math.fsum(each.gb for each in values) / len(values)
         half = math.fsum(each.half for each in values) / len(values)
-        absurd = mean > 1e15  # its row is a failure of its own (absurd_numbers)
+        absurd = mean > 1e15  # its row is a failure of its own (wrong_lines)
         if not absurd and abs(mean - self.average) > half + 1e-5 * abs(self.average) + 1e-9:
             self.spoiled = True
             self.fail(

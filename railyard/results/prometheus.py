@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import fold_names
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.results.record.form import STATES, Record
 from railyard.results.report.history import histories
 from railyard.results.sick.form import SickPart
@@ -19,7 +19,9 @@ from railyard.results.store.verify import is_of_the_future
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
+from railyard.base.paths import packaged_text
 
+FILE = "results/grafana.json"
 #: The suffix that the collector looks for; it ignores every other file.
 SUFFIX = ".prom"
 #: What identifies a test; these are labels of every sample.
@@ -154,3 +156,8 @@ def _seconds(time: str) -> float | None:
         return datetime.fromisoformat(time.removesuffix("Z")).replace(tzinfo=timezone.utc).timestamp()
     except ValueError:
         return None
+
+
+def dashboard_text() -> str:
+    """Return the dashboard as JSON, for Grafana to import, or for a folder from which Grafana is provisioned."""
+    return packaged_text(FILE)

@@ -8,10 +8,10 @@ from railyard.base.wording import message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.cost import costs_of_references
 from railyard.site.references.amount import Share
-from railyard.site.references.curve_shapes import SHAPES
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, Entry, Fact, Relation, Source, UnboundedSizes
 from railyard.site.references.relation_checks import sides
+from railyard.site.references.relation_forms import SHAPES
 
 FORMAT = 1
 _AMOUNTS = ("value", "floor", "ceiling", "upper_limit")

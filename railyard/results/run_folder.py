@@ -8,8 +8,8 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 
-from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import SetupError
+from railyard.base.files import read_bounded
 from railyard.base.paths import runs_folder
 from railyard.base.variables import with_variables
 from railyard.results.record.kept_test import KeptTest, kept_path

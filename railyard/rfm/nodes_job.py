@@ -12,7 +12,7 @@ from reframe.core.schedulers import Job
 
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import NodesAsked
-from railyard.rfm.scheduler import find_end
+from railyard.rfm.backends import find_end
 
 #: The states that ReFrame's schedulers give a job that has not begun (4.10: slurm, pbs, lsf).
 _WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED")

@@ -14,9 +14,7 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-import railyard.rfm.flux
-import railyard.rfm.launchers  # registers our launchers with ReFrame
-import railyard.rfm.scheduler  # noqa: F401  # and our schedulers
+import railyard.rfm.backends  # noqa: F401  # and our schedulers
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, state_folder
 from railyard.provision.testbed.slurm_texts import client_variables

@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.base.files import write_whole
 from railyard.base.terminal import error_width, fold_words
-from railyard.base.whole_file import write_whole
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 
 #: Seconds without a line after which the run says what it waits for, and after which it says the same again.

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import InputError
+from railyard.base.files import write_whole
 from railyard.base.hostlist import label
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import state_folder
-from railyard.base.whole_file import write_whole
 from railyard.site.systems.model import Rail, System
 
 # History of the format: 1 the first.

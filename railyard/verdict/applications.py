@@ -8,8 +8,7 @@ from railyard.base.bounds import BUSY_SHARE
 from railyard.base.hostlist import label, list_nodes
 from railyard.base.wording import listing, number, places
 from railyard.benchmarks.apps import every_node, least_traffic, peak
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.model import Metric
 from railyard.benchmarks.physics import physics_of
 from railyard.benchmarks.table.micro import find

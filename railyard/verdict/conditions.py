@@ -7,7 +7,7 @@ of this machine, so nothing is compared.
 from collections.abc import Mapping, Sequence
 
 from railyard.job.case import Case, Evidence
-from railyard.job.launcher_identity import version_said
+from railyard.job.mpi_identity import version_said
 from railyard.results.record.form import ConditionRecord
 from railyard.site import conditions
 from railyard.site.condition_words import mpi_of

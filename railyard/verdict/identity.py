@@ -9,12 +9,12 @@ import re
 from collections.abc import Container, Sequence
 
 from railyard.base.clean_text import one_line
-from railyard.base.exit_codes import UNFIT_EXIT
+from railyard.base.errors import UNFIT_EXIT
 from railyard.base.hostlist import list_nodes
 from railyard.base.wording import count_of
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.tools import TOOLS
-from railyard.job import environment, launcher_identity, loaded_libraries, mpi_identity
+from railyard.job import environment, mpi_identity
 from railyard.job.case import Case, Evidence
 from railyard.job.mpi_identity import IntendedMpi
 from railyard.parsers.parsed import Table
@@ -51,7 +51,7 @@ def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[s
     if evidence.environment is None or evidence.exit_code != 0:
         return ()
     nodes = [node for node in case.launch.nodes if node in answered]
-    libraries = () if evidence.rehearsed else loaded_libraries.doubts(evidence.environment, _places(case), nodes)
+    libraries = () if evidence.rehearsed else environment.doubts(evidence.environment, _places(case), nodes)
     if not environment.planned_variables(case.launch):
         return libraries
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
@@ -65,24 +65,24 @@ def _of_another_library(case: Case, evidence: Evidence) -> str | None:
     return (
         _library(case, evidence)
         or _another_mpi(case, evidence)
-        or (loaded_libraries.why_other(evidence.environment, _places(case)) if evidence.environment else None)
+        or (environment.why_other_libraries(evidence.environment, _places(case)) if evidence.environment else None)
     )
 
 
-def _places(case: Case) -> loaded_libraries.Places:
+def _places(case: Case) -> environment.Places:
     """Return where the run's libraries should be, by the prefixes of its stack and of the MPI that starts it."""
     system, home = case.site.system, case.site.home
     entries = [system.stacks[name] for name in dict.fromkeys((case.stack, system.starter(case.stack)))]
     prefixes = filter(None, (case.launch.prefix, case.launch.library_prefix))
     named = (entry.path(folder, home) for entry in entries for folder in entry.libraries)
-    return loaded_libraries.Places(tuple(dict.fromkeys(prefixes)), tuple(dict.fromkeys(named)))
+    return environment.Places(tuple(dict.fromkeys(prefixes)), tuple(dict.fromkeys(named)))
 
 
 def _launcher(case: Case, evidence: Evidence) -> str | None:
     meant = case.launch.mpi
     if meant is None or not evidence.launcher:
         return None
-    return launcher_identity.why_other(evidence.launcher, meant.stack, meant.version)
+    return mpi_identity.why_other_launcher(evidence.launcher, meant.stack, meant.version)
 
 
 def _library(case: Case, evidence: Evidence) -> str | None:

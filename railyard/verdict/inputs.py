@@ -13,8 +13,8 @@ from railyard.base.wording import count_of, number, percent
 from railyard.benchmarks import metrics
 from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
-from railyard.benchmarks.least_time import crossing
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Within, deciding_sizes
+from railyard.benchmarks.moved_bytes import crossing
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
 from railyard.hardware.day_one import (

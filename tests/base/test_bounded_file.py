@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.base.bounded_file import END_BYTES, read_bounded, too_long
+from railyard.base.files import END_BYTES, read_bounded, too_long
 from railyard.base.output_file import MOST_BYTES, MOST_LINES
 
 

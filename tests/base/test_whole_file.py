@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.base.whole_file import write_whole
+from railyard.base.files import write_whole
 
 
 def test_a_file_takes_the_place_of_the_old_one_with_the_permissions_that_it_is_given(tmp_path: Path) -> None:

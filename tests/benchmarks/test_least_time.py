@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.benchmarks.least_time import Crossing, crossing
 from railyard.benchmarks.model import LeastVector
+from railyard.benchmarks.moved_bytes import Crossing, crossing
 from railyard.benchmarks.table import collective as table
 
 

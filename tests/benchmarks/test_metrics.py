@@ -8,8 +8,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics, moved_bytes
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.metrics import curves, key_figures
 from railyard.benchmarks.moved_bytes import MovedBytes, moved_at_most, moved_by
 from railyard.benchmarks.physics import Physics, physics_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.rehearsal import bed
+from railyard.provision.rehearsal import lifecycle
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.provision.testbed.cluster import Testbed
@@ -267,7 +267,7 @@ def unmeasured_site(sites: Callable[[], VirtualSite]) -> VirtualSite:
 @pytest.fixture
 def rehearsed_site() -> Iterator[VirtualSite]:
     """Return a site of its own with the systems of tests/sites/rehearsed; at the end its rehearsal is down and gone."""
-    refused = bed.find_refusal()
+    refused = lifecycle.find_refusal()
     if refused is not None:
         pytest.skip(refused)
     folder = Path(tempfile.mkdtemp(prefix="railyard-site-"))
@@ -275,7 +275,7 @@ def rehearsed_site() -> Iterator[VirtualSite]:
         shutil.copytree(CLONE / "tests/sites/rehearsed" / name, folder / name)
     shutil.copy(CLONE / "reframe_settings.py", folder)
     yield VirtualSite(folder)
-    bed.take_down(folder)
+    lifecycle.end_nodes(folder)
     shutil.rmtree(folder)
 
 

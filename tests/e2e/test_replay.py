@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.replay.form import Recording
+from railyard.provision.replay.form import WORDS, Recording
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
-from railyard.provision.replay.origin import WORDS
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_site, outcomes, replace_recording

@@ -3,9 +3,8 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.spack.build_requests import requests
 from railyard.provision.spack.program import program
-from railyard.provision.spack.request import ready
+from railyard.provision.spack.request import ready, requests
 from tests.e2e.conftest import CLONE, VirtualSite
 
 EVERYDAY = "Osu(Latency|Bandwidth|Bidirectional|Allreduce)"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.hardware.slots import distance
+from railyard.job.node_facts import distance
 
 CARD = "pci0000:60/0000:60:01.0/0000:61:00.0/0000:62:00.0/0000:63:00.0"
 

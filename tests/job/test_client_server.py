@@ -7,7 +7,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.job import client_server
-from railyard.job.client_server_words import BLANKS, both_ends
+from railyard.job.client_server import BLANKS, both_ends
 from railyard.stacks import table
 
 #: tool, kind, the server's words, the client's.

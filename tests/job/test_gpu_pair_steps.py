@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.counters.node import parse
-from railyard.job.gpu_pair_steps import (
+from railyard.job.gpu_steps import (
     ALL_GPUS,
     GPU,
     NODES,

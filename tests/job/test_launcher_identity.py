@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.launcher_identity import line, why_other
+from railyard.job.mpi_identity import line, why_other_launcher
 
 OPENMPI = "/usr/bin/mpirun\nmpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/\n"
 UPSTREAM = "/opt/openmpi/bin/mpirun\nmpirun (Open MPI) 5.0.3\n"
@@ -33,7 +33,7 @@ INTEL = (
 def test_the_stacks_own_launcher_and_one_that_names_nobody_are_no_contradiction(
     said: str, stack: str, version: str | None
 ) -> None:
-    assert why_other(said, stack, version) is None
+    assert why_other_launcher(said, stack, version) is None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_the_stacks_own_launcher_and_one_that_names_nobody_are_no_contradiction(
     ],
 )  # fmt: skip
 def test_another_librarys_launcher_is_named(said: str, stack: str, version: str | None, sentence: str) -> None:
-    assert why_other(said, stack, version) == sentence
+    assert why_other_launcher(said, stack, version) == sentence
 
 
 def test_the_line_of_the_job_writes_path_and_answer_and_never_ends_it(tmp_path: Path) -> None:
@@ -68,4 +68,4 @@ def test_the_line_of_the_job_writes_path_and_answer_and_never_ends_it(tmp_path: 
     done = subprocess.run(["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True)
     assert (done.stdout, done.stderr, done.returncode) == ("done\n", "", 0)
     assert (tmp_path / "own.txt").read_text() == f"{program}\nmpirun (Open MPI) 4.1.4\n"
-    assert why_other((tmp_path / "none.txt").read_text(), "openmpi", None) is None
+    assert why_other_launcher((tmp_path / "none.txt").read_text(), "openmpi", None) is None

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.environment import RankEnvironment
-from railyard.job.loaded_libraries import Places, doubts, pattern, why_other
+from railyard.job.environment import Places, RankEnvironment, doubts, pattern, why_other_libraries
 
 SYSTEM = "/usr/lib/x86_64-linux-gnu"
 
@@ -33,7 +32,7 @@ def test_the_prefix_and_what_belongs_to_the_kernels_drivers_are_intended(prefix:
             *(f"{SYSTEM}/libibverbs.so.1.14.44.0", f"{SYSTEM}/libfabric.so.1", "/lib64/libpsm2.so.2"),
         )
     ]
-    assert why_other(found, places) is None
+    assert why_other_libraries(found, places) is None
     assert doubts(found, places, ("vn1",)) == ()
 
 
@@ -53,7 +52,7 @@ def test_a_library_of_elsewhere_is_named_with_the_place_that_was_expected(
     prefix: Path, library: str, expected: str
 ) -> None:
     found = [loaded(prefix / "lib/libmpi.so.12", node="vn1"), loaded(prefix / "lib/libmpi.so.12", library, node="vn2")]
-    assert why_other(found, Places((str(prefix),))) == (
+    assert why_other_libraries(found, Places((str(prefix),))) == (
         f"IMB-MPI1 on vn2 loaded {library.removesuffix(' (deleted)')}, expected {expected}; if it is intended, name "
         "its folder under libraries of that stack in the system's file"
     ).replace("PREFIX", str(prefix))
@@ -62,14 +61,16 @@ def test_a_library_of_elsewhere_is_named_with_the_place_that_was_expected(
 def test_a_folder_that_the_file_names_is_a_place_and_then_no_other_is(prefix: Path) -> None:
     ours, theirs = "/opt/ofi/lib/libfabric.so.1", "/home/me/lib/libfabric.so.1"
     places = Places((str(prefix),), ("/opt/ofi",))
-    assert why_other([loaded("/opt/ofi/lib/libpsm3-fi.so", ours)], places) is None
+    assert why_other_libraries([loaded("/opt/ofi/lib/libpsm3-fi.so", ours)], places) is None
     for other in (theirs, f"{SYSTEM}/libfabric.so.1"):
-        assert f"loaded {other}, expected libfabric of {prefix} or /opt/ofi;" in str(why_other([loaded(other)], places))
+        assert f"loaded {other}, expected libfabric of {prefix} or /opt/ofi;" in str(
+            why_other_libraries([loaded(other)], places)
+        )
 
 
 def test_what_nothing_states_is_not_proven_and_no_fault(prefix: Path) -> None:
     mpi, libraries = prefix / "lib/libmpi.so.12", ("/opt/a/libfabric.so.1", "/opt/b/libnccl-net.so")
-    assert why_other([loaded(mpi, *libraries)], Places((str(prefix),))) is None
+    assert why_other_libraries([loaded(mpi, *libraries)], Places((str(prefix),))) is None
     assert doubts([loaded(mpi, *libraries)], Places((str(prefix),)), ("vn1",)) == tuple(
         f"not proven: that {path} is the intended {title}; name its folder under libraries of that stack in the "
         "system's file"
@@ -93,8 +94,8 @@ def test_a_prefix_of_links_stands_for_what_they_lead_to(tmp_path: Path) -> None:
         (real / name).touch()
     (prefix / "lib/libmpi.so.40").symlink_to(real / "libmpi.so.40.30.4")
     places = Places((str(prefix),))
-    assert why_other([loaded(real / "libmpi.so.40.30.4", real / "libucp.so.0")], places) is None
-    assert "expected UCX of" in str(why_other([loaded("/home/me/libucp.so.0")], places))
+    assert why_other_libraries([loaded(real / "libmpi.so.40.30.4", real / "libucp.so.0")], places) is None
+    assert "expected UCX of" in str(why_other_libraries([loaded("/home/me/libucp.so.0")], places))
 
 
 def test_the_packages_of_spack_lie_beside_each_other(tmp_path: Path) -> None:

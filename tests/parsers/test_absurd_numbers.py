@@ -11,9 +11,8 @@ from railyard.cli.commands.judge import command as judge
 from railyard.cli.commands.parse import command as parse
 from railyard.cli.commands.parse import read
 from railyard.parsers import detect
-from railyard.parsers.absurd_numbers import without_absurd_numbers
 from railyard.parsers.parsed import Parsed, Table
-from railyard.parsers.wrong_lines import with_wrong_lines
+from railyard.parsers.wrong_lines import with_wrong_lines, without_absurd_numbers
 
 SHARED = Path(__file__).parents[3] / "shared"
 OSU = """\

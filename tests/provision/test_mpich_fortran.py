@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision import mpich_fortran
+from railyard.provision import mpi_prefixes
 from railyard.provision.mpi_prefixes import prefix_of, why_missing
 from railyard.stacks import linkage
 from tests.waiting import PATIENCE_S
@@ -40,16 +40,16 @@ def made(folder: Path, *names: str) -> Path:
 
 
 def test_half_a_layer_is_none(tmp_path: Path) -> None:
-    for number, name in enumerate(mpich_fortran.FILES):
+    for number, name in enumerate(mpi_prefixes.FILES):
         prefix = made(tmp_path / str(number), name)
-        mpich_fortran.add_wrappers(prefix)
+        mpi_prefixes.add_wrappers(prefix)
         assert list((prefix / "bin").iterdir()) == []
         assert not (prefix / "lib/libmpich.so.12").is_symlink()
 
 
 def test_the_wrappers_find_the_prefix_where_it_stands_now(tmp_path: Path) -> None:
-    first = made(tmp_path / "first", "lib/libmpi.so.12", *mpich_fortran.FILES)
-    mpich_fortran.add_wrappers(first)
+    first = made(tmp_path / "first", "lib/libmpi.so.12", *mpi_prefixes.FILES)
+    mpi_prefixes.add_wrappers(first)
     moved = first.rename(tmp_path / "moved")
     assert (moved / "lib/libmpich.so.12").resolve() == moved / "lib/libmpi.so.12"
     for name in ("mpifort", "mpif90", "mpif77"):

@@ -12,10 +12,10 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.cli.main import main
 from railyard.results import prometheus
-from railyard.results.grafana import dashboard_text
+from railyard.results.prometheus import dashboard_text
 from railyard.results.record.form import STATES
 from railyard.results.sick.form import SeenTest, SickPart
 from tests.made.records import made_record

@@ -11,7 +11,7 @@ from reframe.core.backends import getscheduler
 from railyard.job import slurm
 from railyard.parsers.slurm.jobs import JobEnd
 from railyard.parsers.slurm.nodes import NodeState
-from railyard.rfm.scheduler import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, find_end
+from railyard.rfm.backends import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, find_end
 
 TESTS = Path(__file__).parents[1]
 

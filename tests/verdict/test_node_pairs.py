@@ -10,8 +10,7 @@ from railyard.parsers.pairs import parse
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
-from railyard.verdict.blame.search.bisection import shifts
-from railyard.verdict.blame.search.rounds import rounds
+from railyard.verdict.blame.search.rounds import rounds, shifts
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
 from tests.made.judged import case_of, judged
 

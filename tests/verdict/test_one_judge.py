@@ -19,8 +19,7 @@ from railyard.verdict.gpu.target import of_gpu_system
 from railyard.verdict.rules.model import RuleResult
 from railyard.verdict.stored.collectives import judge_collectives
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes
+from railyard.verdict.stored.target import Nodes, of_system
 from tests.conftest import ROOT
 from tests.made.judged import case_of, judged
 

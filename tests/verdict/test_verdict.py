@@ -12,7 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railyard.base.json_codec import encode
-from railyard.benchmarks.least_time import Crossing
+from railyard.benchmarks.moved_bytes import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm.jobs import JobEnd
 from railyard.results.record.form import Suspect

@@ -1,12 +1,18 @@
-"""HPL.dat for a number of nodes: the problem's order, block and process grid, and which bound decided."""
+"""HPL.dat for a number of nodes: the problem's order, from memory and a time limit, block and process grid."""
 
 import math
+import re
 from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import number, percent
+from railyard.hardware.node import NodeHardware
 
+#: The share of the system's time limit. The rest is for starting, for making and checking the matrix, and because the
+#: rate is a guess.
+SHARE_OF_LIMIT = 1 / 8
+_GRID = re.compile(r"([1-9][0-9]{0,5})x([1-9][0-9]{0,5})")
 BYTES_A_NUMBER = 8
 #: Recorded runs on processors of the last ten years have blocks between 128 and 384; 192 is the most common.
 BLOCK = 192
@@ -15,7 +21,6 @@ MEMORY_SHARE = 0.9
 GFLOP_S_A_CORE = 1.0
 #: The share of the peak at the base clock that a small problem reaches; it is far from HPL's best.
 EXPECTED_SHARE = 0.5
-
 Bound = Literal["memory", "time", "asked"]
 
 
@@ -175,3 +180,43 @@ def text(made: Problem) -> str:
         ("8", "memory alignment in double (> 0)"),
     )
     return "".join(f"{value:<12} {what}".rstrip() + "\n" for value, what in rows)
+
+
+def stated_hardware(hardware: NodeHardware | None, system: str) -> NodeHardware:
+    """Return what a system's file states about its nodes. Raises RailyardError if it states nothing."""
+    if hardware is None:
+        raise RailyardError(
+            f"systems/{system}.yaml: nodes.hardware: found none, expected cores and memory of a node, which decide "
+            "HPL's problem"
+        )
+    return hardware
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What HPL's problem should be: block, share of all nodes' memory. Order 0 and an empty grid mean: choose them."""
+
+    block: int = BLOCK
+    share: float = MEMORY_SHARE
+    order: int = 0
+    grid: str = ""
+
+
+def plan(hardware: NodeHardware, nodes: int, ranks_per_node: int, *, budget_s: float, wish: Wish = Wish()) -> Problem:
+    """Return HPL's problem, to be solved within a time limit.
+
+    Raises RailyardError if the grid is not like "2x3", and for all that ``hpl_input.problem`` refuses.
+    """
+    peak = hardware.peak_gflop_s(hardware.base_ghz)
+    of_node = hardware.cores * GFLOP_S_A_CORE if peak is None else EXPECTED_SHARE * peak
+    shape = _GRID.fullmatch(wish.grid)
+    if wish.grid and shape is None:
+        raise RailyardError(f'HPL: found a grid of "{wish.grid}", expected P and Q such as 2x3')
+    return problem(
+        Machine(nodes, ranks_per_node, hardware.memory, nodes * of_node),
+        budget_s=budget_s,
+        block=wish.block,
+        share=wish.share,
+        order=wish.order or None,
+        shape=None if shape is None else (int(shape[1]), int(shape[2])),
+    )

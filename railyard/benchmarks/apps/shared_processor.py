@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.benchmarks.physics import Physics
 from railyard.parsers.parsed import Table
 

@@ -6,8 +6,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from railyard.base.errors import RailyardError
-from railyard.base.exit_codes import UNFIT_EXIT
+from railyard.base.errors import UNFIT_EXIT, RailyardError
 from railyard.benchmarks.physics import Physics
 from railyard.benchmarks.table.applications import WRF_STORMS
 from railyard.parsers.parsed import Table

@@ -18,8 +18,7 @@ from typing import Literal
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, listing, number, percent
-from railyard.benchmarks.gpu.algorithms import ALGORITHMS, possible_algorithms
-from railyard.benchmarks.gpu.collectives import Collective
+from railyard.benchmarks.gpu.collectives import ALGORITHMS, Collective, possible_algorithms
 from railyard.benchmarks.gpu.collectives import collective as found_collective
 from railyard.benchmarks.gpu.domain_shares import Share, shares_of
 from railyard.hardware.gpu_nodes import Shape

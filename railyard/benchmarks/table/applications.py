@@ -121,7 +121,7 @@ ENTRIES = (
     *(
         _application(
             *(f"milc/asqtad/L{edge}", "last", _figure(A_NODE, "performance", "Mflop/s"), _RUNTIME),
-            physics="milc_physics:ASQTAD",
+            physics="milc:ASQTAD",
             printed="asqtad",
             grows=True,
         )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
+from railyard.base.files import write_whole
 from railyard.base.paths import find_home, runs_folder
-from railyard.base.whole_file import write_whole
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.results.capture.plan import Plan

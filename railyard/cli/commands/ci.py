@@ -93,7 +93,7 @@ def generate_command(**options: Any) -> int:
     """
     given = _Options(**options)
     from railyard.base.paths import CHECKS, part
-    from railyard.provision.spack.build_requests import requests
+    from railyard.provision.spack.request import requests
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.matrix import matrix
     from railyard.site.references.load import references_of

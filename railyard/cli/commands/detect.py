@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import InputError, SetupError
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.cluster.detect.source import Source
@@ -48,8 +48,7 @@ def command(
     from railyard.base.paths import find_home
     from railyard.cluster.detect.detected_cluster import detect
     from railyard.cluster.detect.source import Recorder
-    from railyard.cluster.detect.stack_text import missing_parts
-    from railyard.cluster.detect.system_text import references_text, system_text
+    from railyard.cluster.detect.system_text import missing_parts, references_text, system_text
     from railyard.cluster.detect.write import Texts
 
     _check(name, writes, replace)

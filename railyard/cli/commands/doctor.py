@@ -10,7 +10,7 @@ import click
 from railyard.base.errors import InputError
 from railyard.base.finding import Finding, problem, problems, tally
 from railyard.base.wording import count_of, listing
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.cluster.doctor.ask_nodes import Answer

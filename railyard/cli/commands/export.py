@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.base.files import write_whole
 from railyard.base.paths import find_home, runs_folder
-from railyard.base.whole_file import write_whole
 from railyard.base.wording import count_of
-from railyard.cli.options import time_given
-from railyard.cli.say import say
+from railyard.cli.options import say, time_given
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
@@ -49,7 +48,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     from railyard.results import prometheus
     from railyard.results.sick.find import sick_list
     from railyard.results.store import query
-    from railyard.results.store.nothing import refuse_unknown
+    from railyard.results.store.query import refuse_unknown
 
     home = find_home()
     refuse_unknown(home, {"system": system})
@@ -89,7 +88,7 @@ def grafana_command(output: Path | None) -> int:
 
     Exit code: 0 written, 2 the file cannot be written.
     """
-    from railyard.results.grafana import dashboard_text
+    from railyard.results.prometheus import dashboard_text
 
     _give(dashboard_text(), output, "1 dashboard")
     return 0
@@ -123,8 +122,8 @@ def sick_command(
 
     Exit code: 0 written, 2 wrong input, or there is no measured test.
     """
-    from railyard.results.sick.ticket import lines, tickets
-    from railyard.results.store.nothing import refuse_unknown
+    from railyard.results.sick.find import lines, tickets
+    from railyard.results.store.query import refuse_unknown
 
     if as_json and form != "list":
         raise click.UsageError("--json prints the list: leave out --as")
@@ -176,7 +175,7 @@ def _no_measurement(run: str) -> str:
 
 def _drains(home: Path, found: "SickList") -> list[str]:
     """Return the lines of each system. Raises InputError if a system's file has no drain command."""
-    from railyard.cluster.gate.sick_nodes import drain_lines
+    from railyard.cluster.gate.site_commands import drain_lines
     from railyard.site.systems.load import find_system
 
     names = list(dict.fromkeys(part.system for part in found.sick))

@@ -14,7 +14,7 @@ import click
 
 from railyard.base.errors import InputError, SetupError, did_you_mean
 from railyard.base.paths import find_home, state_folder
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report
@@ -67,8 +67,8 @@ def command(
     if own:
         click.echo(_own_lines())
         return 0
-    from railyard.cluster.fabric.expected_fabric import expected_of
     from railyard.cluster.fabric.judge import judge
+    from railyard.cluster.fabric.model import expected_of
     from railyard.cluster.fabric.text import nothing_seen
 
     home = find_home()
@@ -169,7 +169,7 @@ def _system(home: Path, name: str | None) -> "System":
 
 
 def _with_rdma(system: "System") -> list[str]:
-    from railyard.cluster.fabric.expected_fabric import VERBS
+    from railyard.cluster.fabric.model import VERBS
 
     return [name for name, fabric in system.fabrics.items() if fabric.kind in VERBS]
 

@@ -10,7 +10,7 @@ import click
 
 from railyard.base.errors import InputError, SetupError, did_you_mean
 from railyard.base.fields import show
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.cluster.gate.ending import Deadline

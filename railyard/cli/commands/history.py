@@ -9,8 +9,7 @@ import click
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import find_home
-from railyard.cli.options import SINCE_AND_UNTIL
-from railyard.cli.say import say
+from railyard.cli.options import SINCE_AND_UNTIL, say
 
 
 @click.command(name="history")
@@ -64,7 +63,7 @@ def command(
     from railyard.results.history.text import as_json as json_of
     from railyard.results.history.text import over_time, text
     from railyard.results.store import query
-    from railyard.results.store.nothing import refuse_unknown, why_nothing
+    from railyard.results.store.query import refuse_unknown, why_nothing
 
     if output is not None and output.suffix.lower() not in (".html", ".htm"):
         raise RailyardError(f'-o: found "{output}", expected a name that ends in .html')

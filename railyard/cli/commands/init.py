@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from railyard.base.errors import SetupError
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 
 @click.command(name="init")

@@ -8,8 +8,7 @@ import click
 
 from railyard.base.finding import Finding, problem, problems, tally
 from railyard.base.wording import count_of
-from railyard.cli.options import checks_option
-from railyard.cli.say import say
+from railyard.cli.options import checks_option, say
 
 
 @click.command(name="lint")

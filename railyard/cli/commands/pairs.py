@@ -7,8 +7,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
+from railyard.base.files import read_bounded
 from railyard.benchmarks.node_pairs import is_sample
 from railyard.cli import pair_logs
 from railyard.cli.pair_runs import COMMANDS
@@ -39,8 +39,6 @@ _switches = click.option(
     type=click.Path(path_type=Path),
     help="A file of lines NODE SWITCH, with the leaf switch of each node: then it also finds slow leaf switches.",
 )
-
-
 _OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
 _OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used")
 _tool = click.option(

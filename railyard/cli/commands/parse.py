@@ -10,11 +10,11 @@ import click
 from railyard.base.errors import RailyardError
 from railyard.base.output_file import read_output, shown_name
 from railyard.base.terminal import width
-from railyard.cli.say import say
+from railyard.cli.options import say
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 from railyard.parsers.wrong_lines import with_wrong_lines
-from railyard.provision.replay.origin import said_of_itself
+from railyard.provision.replay.form import said_of_itself
 
 
 @click.command(name="parse")

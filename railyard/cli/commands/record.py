@@ -11,8 +11,7 @@ import click
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
-from railyard.cli.options import checks_option
-from railyard.cli.say import say
+from railyard.cli.options import checks_option, say
 
 if TYPE_CHECKING:
     from railyard.provision.replay.recorder import RecordedRun

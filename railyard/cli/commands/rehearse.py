@@ -8,7 +8,7 @@ import click
 from railyard.base.errors import RailyardError
 from railyard.base.paths import find_home
 from railyard.base.wording import count_of
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.provision.rehearsal.form import Rehearsal
@@ -71,7 +71,7 @@ def command(
     Exit code: as of `railyard run`, so 1 if a planted fault is found.
     """
     from railyard.provision.rehearsal import recorded_run
-    from railyard.provision.rehearsal.fault_findings import summary
+    from railyard.provision.rehearsal.faults import summary
     from railyard.provision.rehearsal.lifecycle import standing, take_down, turn
     from railyard.provision.rehearsal.prepare import choose_nodes as chosen_nodes_and_faults
     from railyard.provision.rehearsal.prepare import prepare_rehearsal

@@ -14,7 +14,7 @@ from railyard.results.report.terminal import format_failures
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
-    from railyard.results.report.over_time import OverTime
+    from railyard.results.report.spread import OverTime
 
 _FORMS = {
     **{".html": "html", ".htm": "html", ".xml": "junit", ".json": "json", ".md": "md", ".csv": "csv"},

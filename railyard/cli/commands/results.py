@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
+from railyard.base.files import write_whole
 from railyard.base.finding import problems, tally
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.terminal import track
-from railyard.base.whole_file import write_whole
 from railyard.base.wording import count_of
-from railyard.cli.options import SINCE_AND_UNTIL, form_of
-from railyard.cli.say import say
+from railyard.cli.options import SINCE_AND_UNTIL, form_of, say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
@@ -69,7 +68,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
       railyard results list --tests --state fail --since 2026-11
     """
     from railyard.results.store import query
-    from railyard.results.store.nothing import why_nothing
+    from railyard.results.store.query import why_nothing
     from railyard.results.store.show import run_lines, test_lines
 
     home = find_home()
@@ -154,7 +153,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
     from railyard.results.record.form import Record
     from railyard.results.store import query
     from railyard.results.store.export import as_json, files_of
-    from railyard.results.store.nothing import why_nothing
+    from railyard.results.store.query import why_nothing
 
     form = form or form_of(output, _FORMS, "json")
     home = find_home()
@@ -247,7 +246,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
 def _build_query(home: Path, **chosen: Any) -> "RecordFilter":
     from railyard.results.store import query
     from railyard.results.store.names import folders
-    from railyard.results.store.nothing import refuse_unknown
+    from railyard.results.store.query import refuse_unknown
 
     refuse_unknown(home, chosen)
     runs = chosen.pop("run")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record

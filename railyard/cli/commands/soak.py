@@ -14,7 +14,7 @@ from railyard.base.finding import Finding, problems, tally
 from railyard.base.terminal import width
 from railyard.base.text_table import table
 from railyard.base.wording import count_of
-from railyard.cli.say import say
+from railyard.cli.options import say
 from railyard.results.report.text import number
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import click
 
 from railyard.base.paths import find_home
 from railyard.base.wording import count_of
-from railyard.cli.say import say
+from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.provision.spack.request import Request
@@ -93,17 +93,17 @@ def lock(name: str, stacks: tuple[str, ...], verbose: bool, yes: bool) -> int:
 
     You see the changes before anything is written.
     """
-    from railyard.provision.spack import relock
+    from railyard.provision.spack import upkeep
 
     for request in _requests(name, stacks):
-        found = relock.relock(request, _shown_only(verbose), verbose=verbose)
+        found = upkeep.relock(request, _shown_only(verbose), verbose=verbose)
         if found.changes == ():
             click.echo(f"{request.stack}: nothing changes")
             continue
         for line in found.changes if found.changes is not None else ("a first lock",):
             click.echo(f"{request.stack}: {line}")
         if yes or click.confirm(f"write {found.path}?"):
-            relock.write(found)
+            upkeep.write(found)
             click.echo(f"{request.stack}: written to {found.path}")
     return 0
 
@@ -192,11 +192,11 @@ def mirror_create(folder: Path, name: str, stacks: tuple[str, ...], verbose: boo
       railyard spack mirror create /shared/sources --system mycluster
       railyard spack mirror create /shared/sources --stack openmpi
     """
-    from railyard.provision.spack import mirrors
+    from railyard.provision.spack import upkeep
 
     for request in _requests(name, stacks):
-        mirrors.create(request, folder, click.echo, verbose=verbose)
-    click.echo(f"in the overlay there: {mirrors.USE_SOURCES.format(folder=folder.resolve())}")
+        upkeep.create(request, folder, click.echo, verbose=verbose)
+    click.echo(f"in the overlay there: {upkeep.USE_SOURCES.format(folder=folder.resolve())}")
     return 0
 
 
@@ -218,11 +218,11 @@ def cache_push(folder: Path, name: str, stacks: tuple[str, ...], verbose: bool) 
       railyard spack cache push /shared/binaries --system mycluster
       railyard spack cache push /shared/binaries --stack openmpi
     """
-    from railyard.provision.spack import mirrors
+    from railyard.provision.spack import upkeep
 
     for request in _requests(name, stacks):
-        mirrors.push(request, folder, click.echo, verbose=verbose)
-    click.echo(f"in the overlay there: {mirrors.USE_BINARIES.format(folder=folder.resolve())}")
+        upkeep.push(request, folder, click.echo, verbose=verbose)
+    click.echo(f"in the overlay there: {upkeep.USE_BINARIES.format(folder=folder.resolve())}")
     return 0
 
 
@@ -250,7 +250,7 @@ def gc(name: str, verbose: bool) -> int:
 
 
 def _requests(name: str, stacks: tuple[str, ...]) -> "tuple[Request, ...]":
-    from railyard.provision.spack.build_requests import requests
+    from railyard.provision.spack.request import requests
 
     return requests(find_home(), name, stacks)
 

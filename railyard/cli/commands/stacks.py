@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from railyard.base.paths import find_home
-from railyard.cli.say import say
+from railyard.cli.options import say
 from railyard.provision import kept_files
 from railyard.provision.mpi_prefixes import SOURCES, Status, install, prefix_of, status
 from railyard.provision.programs.build import build

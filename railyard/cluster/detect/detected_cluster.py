@@ -1,4 +1,4 @@
-"""All that one node shows of its cluster: read once, then only written out."""
+"""All that one node shows of its cluster, and of itself: read once, then only written out."""
 
 import re
 from collections.abc import Mapping
@@ -6,16 +6,69 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from railyard.base.fields import NAME_PATTERN
+from railyard.base.wording import count_of
 from railyard.cluster.detect import tool_outputs
 from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, left_out, traps
-from railyard.cluster.detect.hwloc import domains
-from railyard.cluster.detect.network_ports import cxi_ports, net_ports
-from railyard.cluster.detect.node import NodeFound, node_of
-from railyard.cluster.detect.ports import Port, rdma_ports
+from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, parse_whole, rdma_ports
 from railyard.cluster.detect.schedulers import Scheduler, scheduler_of
 from railyard.cluster.detect.software import Software, software_of
 from railyard.cluster.detect.source import Source
-from railyard.cluster.detect.tool_outputs import with_slots
+from railyard.cluster.detect.tool_outputs import domains, with_slots
+
+_NVIDIA = "/proc/driver/nvidia/gpus"
+_PCI = "/sys/bus/pci/devices"
+_MODEL = re.compile(r"^Model:\s+(.+)$", re.MULTILINE)
+_PROCESSOR = re.compile(r"^model name\s*:\s*(.+)$", re.MULTILINE)
+# linux/pci_ids.h: AMD, and the base classes of a display controller and a processing accelerator
+_AMD, _GPU_CLASSES = "0x1002", ("0x03", "0x12")
+_CPUS = "/sys/devices/system/cpu"
+_FIRST = f"{_CPUS}/cpu0/topology"
+_RANGE = re.compile(r"(?P<first>[0-9]{1,6})(?:-(?P<last>[0-9]{1,6}))?")
+_MEMORY = re.compile(r"^MemTotal:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Processors:
+    """Cores of the whole node, threads of each core, sockets (None if unknown), memory in KiB."""
+
+    cores: int
+    threads_a_core: int
+    sockets: int | None
+    memory_kib: int
+
+    @property
+    def memory(self) -> str:
+        """The memory in the form of a system's file, rounded down: ``503G`` (GiB), or ``3922M`` for a small machine."""
+        gib = self.memory_kib >> 20
+        return f"{gib}G" if gib >= 8 else f"{self.memory_kib >> 10}M"
+
+    @property
+    def words(self) -> str:
+        """How the cores are arranged: ``2 sockets of 56 cores, 2 threads a core``."""
+        threads = f"{count_of(self.threads_a_core, 'thread')} a core"
+        if self.sockets is None:
+            return threads
+        return f"{count_of(self.sockets, 'socket')} of {count_of(self.cores // self.sockets, 'core')}, {threads}"
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU: its model, its PCI address and its memory domain."""
+
+    model: str
+    address: str
+    numa: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeFound:
+    """The node that was looked at."""
+
+    hostname: str
+    processor: str | None
+    numa_nodes: int
+    processors: Processors | None
+    gpus: tuple[Gpu, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,3 +187,66 @@ def _port_json(port: Port) -> dict[str, Any]:
         "board": port.board,
         "gid_index": port.gid_index,
     }
+
+
+def node_of(source: Source, sits: Mapping[str, int]) -> NodeFound:
+    """Return what the node says about itself. ``sits``: PCI address -> memory domain; it overrides the kernel's own."""
+    processor = _PROCESSOR.search(source.read("/proc/cpuinfo") or "")
+    nodes = [name for name in source.names("/sys/devices/system/node") if re.fullmatch(r"node[0-9]+", name)]
+    return NodeFound(
+        hostname=source.read("/proc/sys/kernel/hostname") or "",
+        processor=" ".join(processor[1].split()) if processor else None,
+        numa_nodes=len(nodes),
+        processors=processors_of(source),
+        gpus=tuple(replace(gpu, numa=sits.get(gpu.address, gpu.numa)) for gpu in (*_nvidia(source), *_amd(source))),
+    )
+
+
+def _nvidia(source: Source) -> list[Gpu]:
+    found = []
+    for address in source.names(_NVIDIA):
+        model = _MODEL.search(source.read(f"{_NVIDIA}/{address}/information") or "")
+        found.append(Gpu(model[1].strip() if model else "NVIDIA", address, _numa(source, address)))
+    return found
+
+
+def _amd(source: Source) -> list[Gpu]:
+    """Return AMD's accelerators, if the driver amdgpu is loaded."""
+    if source.read("/sys/module/amdgpu/initstate") != "live":
+        return []
+    found = []
+    for address in source.names(_PCI):
+        device = f"{_PCI}/{address}"
+        kind = source.read(f"{device}/class") or ""
+        if source.read(f"{device}/vendor") == _AMD and kind.startswith(_GPU_CLASSES):
+            found.append(Gpu("AMD", address, _numa(source, address)))
+    return found
+
+
+def _numa(source: Source, address: str) -> int | None:
+    number = parse_whole(source.read(f"{_PCI}/{address}/numa_node"))
+    return None if number is None or number < 0 else number
+
+
+def processors_of(source: Source) -> Processors | None:
+    """Return what the node computes with; None if the kernel does not say all of it.
+
+    The first processor stands for the others, since all cores of a cluster's nodes are alike. Source: proc(5), and
+    Linux, admin-guide/cputopology.rst (``thread_siblings_list``: of the same core, ``core_siblings_list``: of the
+    socket).
+    """
+    online = _count(source.read(f"{_CPUS}/online"))
+    threads = _count(source.read(f"{_FIRST}/thread_siblings_list"))
+    socket = _count(source.read(f"{_FIRST}/core_siblings_list"))
+    memory = _MEMORY.search(source.read("/proc/meminfo") or "")
+    if not online or not threads or online % threads or memory is None or int(memory["kib"]) < 1024:
+        return None
+    whole = socket and socket % threads == 0 and online % socket == 0
+    return Processors(online // threads, threads, online // socket if whole else None, int(memory["kib"]))
+
+
+def _count(text: str | None) -> int:
+    """Return how many processors a list of the kernel has (``0-55,112-167``); 0 if the text is not such a list."""
+    ranges = [_RANGE.fullmatch(part) for part in (text or "").split(",")]
+    counts = [int(one["last"] or one["first"]) - int(one["first"]) + 1 for one in ranges if one]
+    return sum(counts) if len(counts) == len(ranges) and min(counts) > 0 else 0

@@ -1,12 +1,28 @@
-"""The ports of a node that could carry MPI: those of RDMA devices, from /sys/class/infiniband."""
+"""The ports of a node that could carry MPI: of RDMA devices, of network interfaces and their bonds, and Slingshot's."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from railyard.cluster.detect.bonds import bonded_ports
-from railyard.cluster.detect.rates import PortRate, infiniband_link, plain_link, port_rate, roce_mtu, slot_name
+from railyard.cluster.detect.rates import (
+    PortRate,
+    infiniband_link,
+    plain_link,
+    port_rate,
+    roce_mtu,
+    slingshot_link,
+    slot_name,
+)
 from railyard.cluster.detect.source import Source
+from railyard.hardware.links import active_ports
 
+NET, CXI = "/sys/class/net", "/sys/class/cxi"
+_ETHER = "1"  # ARPHRD_ETHER; 32 is IP over InfiniBand, whose card is an RDMA device
+# Interfaces that programs make for themselves: for containers, virtual machines, tunnels and traffic shaping.
+_MADE = re.compile(r"docker|br-|virbr|vnet|tap|tun|cni|cali|flannel|kube|ifb|dummy|veth[0-9a-f]{6,}|bonding_masters")
+# The driver's names of speeds: BS_200G, CK_400G; a newer form is bs200G.
+_CXI_SPEED = re.compile(r"[A-Za-z]{2}_?([0-9]+)G")
+_NET = "/sys/class/net"
 RDMA = "/sys/class/infiniband"
 # Driver of the PCI device -> the row of the counters' table. bnxt_re and irdma use the Ethernet driver's device.
 _COUNTERS = {
@@ -184,3 +200,95 @@ def _only_gids(source: Source, port: str) -> str | None:
     if not kinds or not all(gid is not None and gid.startswith("fe80:") for gid in second):
         return None
     return "RoCE v2 by link-local addresses" if second else "RoCE v1"
+
+
+def members_of(source: Source, interface: str) -> list[str]:
+    """Return the interfaces of a bond; none if it is not a bond."""
+    return (source.read(f"{_NET}/{interface}/bonding/slaves") or "").split()
+
+
+def bonded_ports(source: Source, interface: str | None) -> int:
+    """Return how many ports carry the traffic of an interface; 1 if it is not a bond."""
+    if interface is None:
+        return 1
+    mode = (source.read(f"{_NET}/{interface}/bonding/mode") or "").partition(" ")[0]
+    return active_ports(mode, max(1, len(members_of(source, interface))))
+
+
+def net_ports(source: Source, taken: Collection[str]) -> tuple[Port, ...]:
+    """Return the Ethernet interfaces; ``taken`` are those that belong to an RDMA device or to Slingshot.
+
+    A bond stands for its members. Interfaces without a device of the machine count only if there are no others.
+    """
+    names = [name for name in source.names(NET) if name not in taken and name != "lo" and not _MADE.match(name)]
+    bonds = {name: members_of(source, name) for name in names}
+    members = {member for slaves in bonds.values() for member in slaves}
+    found = [
+        _net_port(source, name, bonds[name])
+        for name in names
+        if name not in members and source.read(f"{NET}/{name}/type") == _ETHER
+    ]
+    real = [port for port in found if not port.virtual]
+    return tuple(real or found)
+
+
+def cxi_ports(source: Source) -> tuple[Port, ...]:
+    """Return the Slingshot cards (Cassini), each with its interface."""
+    return tuple(_cxi_port(source, name) for name in source.names(CXI))
+
+
+def _net_port(source: Source, name: str, members: list[str]) -> Port:
+    folder = f"{NET}/{name}"
+    pci = pci_of(source, f"{NET}/{members[0]}/device" if members else f"{folder}/device")
+    virtual = pci.driver is None
+    # What a veth or a bridge prints (10000) is not a real rate. A bond prints the sum of its ports, but one stream gets
+    # only one port.
+    rate = None if virtual else _speed(source, members[0] if members else name)
+    return Port(
+        device=name,
+        port=None,
+        kind="tcp",
+        counters="netdev",
+        up=_is_up(source, name),
+        state=source.read(f"{folder}/operstate") or "unknown",
+        pci=pci,
+        link=None if rate is None else plain_link("eth", rate.gbit_s),
+        rate=rate,
+        netdev=name,
+        mtu=parse_whole(source.read(f"{folder}/mtu")),
+        virtual=virtual,
+        bonded=bonded_ports(source, name),
+    )
+
+
+def _cxi_port(source: Source, name: str) -> Port:
+    device = f"{CXI}/{name}/device"
+    netdev = next(iter(source.names(f"{device}/net")), None)
+    said = _CXI_SPEED.fullmatch(source.read(f"{device}/port/speed") or "")
+    rate = PortRate(float(said[1]), None, None) if said else None
+    if rate is None and netdev is not None:
+        rate = _speed(source, netdev)
+    link = source.read(f"{device}/port/link")
+    return Port(
+        device=name,
+        port=None,
+        kind="slingshot",
+        counters="cxi",
+        up=link == "up" if link is not None else netdev is not None and _is_up(source, netdev),
+        state=link or (source.read(f"{NET}/{netdev}/operstate") if netdev else None) or "unknown",
+        pci=pci_of(source, device) if source.read(f"{device}/uevent") else Pci(),
+        link=None if rate is None else slingshot_link(rate.gbit_s),
+        rate=rate,
+        netdev=netdev,
+    )
+
+
+def _is_up(source: Source, name: str) -> bool:
+    """Return whether an interface has a link. Some drivers print the state "unknown" although they have a carrier."""
+    state = source.read(f"{NET}/{name}/operstate")
+    return state == "up" or (state == "unknown" and source.read(f"{NET}/{name}/carrier") == "1")
+
+
+def _speed(source: Source, name: str) -> PortRate | None:
+    mbit_s = parse_whole(source.read(f"{NET}/{name}/speed"))
+    return PortRate(mbit_s / 1000, None, None) if mbit_s and mbit_s > 0 else None

@@ -1,12 +1,14 @@
-"""What the tools of a node print about its cards, where the kernel's files do not say it: lspci, ibstatus, nvidia-smi.
+"""What the tools of a node print about its cards, where the kernel's files do not say it: lspci, ibstatus, hwloc.
 
 A slot that /sys lacks and the payload of a PCIe packet are in ``lspci -vv`` (as root). ``ibstatus`` may print ports
 that a container hides. ``nvidia-smi topo -m`` says which NICs have no GPU on their side of the node. show_gids is not
 asked: its GIDs are addresses of the site, and the kernel's own files have what is used of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
+from xml.etree import ElementTree
 
 from railyard.cluster.detect.ports import Port
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source
@@ -14,6 +16,10 @@ from railyard.hardware.links import pcie_slot
 from railyard.parsers.fabric import ibstatus, lspci, nvidia_smi
 from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.parsed import Parsed, ParseError
+
+_WITHOUT = ("cache:none", "icache:none", "core:none")
+#: Compute nodes have hwloc without graphics. Parts without devices are left out; ``-`` is its standard output.
+ASKED = ("lstopo-no-graphics", *(word for part in _WITHOUT for word in ("--filter", part)), "--of", "xml", "-")
 
 
 def with_slots(ports: Sequence[Port], source: Source) -> tuple[Port, ...]:
@@ -65,3 +71,37 @@ def _read(source: Source, words: tuple[str, ...], parse: Callable[[str], Parsed]
         return parse(f"{source.run(*words) or ''}\n")
     except ParseError:
         return Parsed()
+
+
+def domains(source: Source) -> Mapping[str, int]:
+    """Return the memory domain of each device by name (``mlx5_0``) and by PCI address; empty without hwloc.
+
+    A device near several domains has none. Source: hwloc 2's XML. There a PCI device is below the part of the machine
+    that it is near, and the ``nodeset`` of that part has one bit per domain.
+    """
+    try:
+        top = ElementTree.fromstring(source.run(*ASKED) or "")
+    except ElementTree.ParseError:
+        return MappingProxyType({})
+    return MappingProxyType({name: domain for name, domain in _places(top, None) if domain is not None})
+
+
+def _places(element: ElementTree.Element, domain: int | None) -> Iterator[tuple[str, int | None]]:
+    """Yield each device below an element, and the domain of the nearest part of the machine above it."""
+    nodeset = element.get("nodeset")
+    if nodeset is not None:
+        domain = _single_bit(nodeset)
+    name = {"PCIDev": element.get("pci_busid"), "OSDev": element.get("name")}.get(element.get("type", ""))
+    if name:
+        yield name, domain
+    for child in element:
+        yield from _places(child, domain)
+
+
+def _single_bit(nodeset: str) -> int | None:
+    """Return the one bit of a set such as ``0x00000002``, or ``0x1,0x00000000`` of 32 bits a word; None for others."""
+    try:
+        bits = sum(int(word or "0", 16) << 32 * place for place, word in enumerate(reversed(nodeset.split(","))))
+    except ValueError:
+        return None
+    return bits.bit_length() - 1 if bits > 0 and bits & (bits - 1) == 0 else None

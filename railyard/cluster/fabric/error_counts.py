@@ -8,8 +8,7 @@ from railyard.base.wording import listing
 from railyard.cluster.fabric.merge import by_guid
 from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
 from railyard.cluster.fabric.words import cable
-from railyard.parsers.fabric.port import ALL_PORTS, PortState
-from railyard.parsers.fabric.port_remarks import DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS
+from railyard.parsers.fabric.port import ALL_PORTS, DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS, PortState
 
 #: Faults of this port's own link, or packets that it lost: the counter, and its bound since it was cleared. Between two
 #: readings none may grow.

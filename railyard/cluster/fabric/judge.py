@@ -7,8 +7,7 @@ from railyard.base.hostlist import label
 from railyard.base.wording import count_of
 from railyard.cluster.fabric.error_counts import counter_findings, signals
 from railyard.cluster.fabric.link_state import is_software, link_findings, rails_without_speed
-from railyard.cluster.fabric.manager import manager_findings
-from railyard.cluster.fabric.members import adapters, member_findings
+from railyard.cluster.fabric.members import adapters, manager_findings, member_findings
 from railyard.cluster.fabric.merge import by_guid
 from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings, Report
 from railyard.cluster.fabric.node_listings import listed_findings
@@ -17,8 +16,7 @@ from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.topology import hop_counts, hop_findings
 from railyard.cluster.fabric.uniform import driver_findings, uniform_findings
 from railyard.cluster.fabric.words import asked_as, is_adapter, some, unique
-from railyard.parsers.fabric.port import Peer, PortState
-from railyard.parsers.fabric.port_remarks import WAIT, WAIT_MEANS
+from railyard.parsers.fabric.port import WAIT, WAIT_MEANS, Peer, PortState
 
 #: In the order in which people fix things: what is there, how it is linked, how it is set.
 JUDGES: tuple[Callable[[ExpectedFabric, Readings], list[Finding]], ...] = (

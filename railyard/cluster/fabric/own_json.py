@@ -5,21 +5,25 @@ A launcher cuts a long line, and other nodes' output may come between the pieces
 number.
 """
 
+
 # History of the format: 1 is the first. Texts of several lines came later; a text of one line is read as before.
 
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.wording import listing
-from railyard.cluster.fabric.model import Card
+from railyard.cluster.fabric.model import Card, Finding
 from railyard.hardware.ib_counters import full
+from railyard.job.node_files import GatheredAnswers, NodeFile
 from railyard.parsers.fabric.port import PortState
 
+#: The ports and cards of a node, or why its file shows none.
+OwnAnswer = tuple[tuple[PortState, ...], tuple[Card, ...]] | str
 FORMAT = 1
 #: Bytes of a line: well below what srun passes on in one piece.
 _MOST_BYTES = 900
@@ -123,3 +127,36 @@ def _as_own_port(port: PortState) -> OwnPort:
 def _state(node: str, port: OwnPort) -> PortState:
     said = {each.name: getattr(port, each.name) for each in fields(OwnPort)}
     return PortState(node=node, kind="CA", saturated=full(port.counters), **said)
+
+
+def own_of(file: NodeFile) -> OwnAnswer:
+    """Return what a node read about itself, or why its file does not show it."""
+    try:
+        return read_lines(file.text, f"its answer (exit code {file.code})")
+    except InputError as error:
+        return str(error)
+
+
+def readings_of(
+    gathered: GatheredAnswers[OwnAnswer],
+) -> tuple[tuple[PortState, ...], tuple[Card, ...], tuple[Finding, ...]]:
+    """Return the ports and cards of all nodes, and a problem for each node that gave no answer."""
+    ports: list[PortState] = []
+    cards: list[Card] = []
+    missing = [_silent_node(fault.node, fault.what, fault.fix) for fault in gathered.faults]
+    for node, own in gathered.answers:
+        if isinstance(own, str):
+            missing.append(_silent_node(node, own, "run `railyard fabric --own` on that node"))
+        else:
+            ports += own[0]
+            cards += own[1]
+    return tuple(ports), tuple(cards), tuple(missing)
+
+
+def notes_of(findings: Sequence[Finding]) -> list[str]:
+    """Return the sentences about nodes without an answer; the others are judged without them."""
+    return [f"not judged: {each.node}: {each.found}" for each in findings]
+
+
+def _silent_node(node: str, found: str, fix: str) -> Finding:
+    return Finding("silent", node, None, None, found, "a whole answer of the node", fix)

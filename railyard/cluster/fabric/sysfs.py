@@ -2,18 +2,44 @@
 
 What is missing or cannot be read is None, and named in a card's ``unread``. A port's path MTU is not in sysfs.
 Source: Linux Documentation/ABI/stable/sysfs-class-infiniband and testing/sysfs-bus-pci.
+
+An ordinary user can read only the first 64 bytes of ``config``; root can read all. What was not read is None, not a
+default.
+Source: PCI-SIG, PCI Express Base Specification, 7.5.3.4 (Device Control) and 7.7.11 (Access Control Services);
+Linux include/uapi/linux/pci_regs.h.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.clean_text import one_line
 from railyard.cluster.detect.rates import port_rate
 from railyard.cluster.fabric.model import Card, Gid, SlotState
-from railyard.cluster.fabric.pci_config import device_control, redirects
 from railyard.hardware.ib_counters import full
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, state_of
+
+_STATUS, _HAS_LIST = 0x06, 0x10
+_FIRST = 0x34
+_EXPRESS = 0x10
+_DEVICE_CONTROL = 0x08
+_RELAXED_ORDERING = 1 << 4
+_EXTENDED = 0x100
+_ACS, _ACS_CONTROL = 0x000D, 0x06
+#: P2P request redirect, P2P completion redirect: these send a card's traffic for a neighbour up to the root.
+_REDIRECT = (1 << 2) | (1 << 3)
+_MOST_CAPABILITIES = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """Device Control of a card: sizes in bytes."""
+
+    max_payload: int
+    max_read_request: int
+    relaxed_ordering: bool
+
 
 #: File in counters/ -> standard name.
 COUNTERS: Mapping[str, str] = {
@@ -205,3 +231,51 @@ def _folders(folder: Path) -> list[Path]:
         return sorted(path for path in folder.iterdir() if path.is_dir())
     except OSError:
         return []
+
+
+def device_control(config: bytes) -> Control | None:
+    """Return Device Control; None if the space ends before it, or if the device is not a PCI Express device."""
+    at = _capability(config, _EXPRESS)
+    if at is None or len(config) < at + _DEVICE_CONTROL + 2:
+        return None
+    word = _config_word(config, at + _DEVICE_CONTROL)
+    payload, request = (word >> 5) & 7, (word >> 12) & 7
+    if payload > 5 or request > 5:  # 6 and 7 are reserved
+        return None
+    return Control(128 << payload, 128 << request, bool(word & _RELAXED_ORDERING))
+
+
+def redirects(config: bytes) -> bool | None:
+    """Return whether a bridge redirects peer traffic to the root; None if its extended space cannot be read.
+
+    A bridge without the capability redirects nothing.
+    """
+    if len(config) <= _EXTENDED:
+        return None
+    at = _EXTENDED
+    for _ in range(_MOST_CAPABILITIES):
+        if at < _EXTENDED or len(config) < at + 8:
+            return False
+        header = int.from_bytes(config[at : at + 4], "little")
+        if header & 0xFFFF == _ACS:
+            return bool(_config_word(config, at + _ACS_CONTROL) & _REDIRECT)
+        at = (header >> 20) & 0xFFC
+    return False
+
+
+def _capability(config: bytes, wanted: int) -> int | None:
+    """Return where a capability begins; None if the list does not have it, is cut, or runs in a circle."""
+    if len(config) <= _FIRST or not config[_STATUS] & _HAS_LIST:
+        return None
+    at = config[_FIRST] & 0xFC
+    for _ in range(_MOST_CAPABILITIES):
+        if at < 0x40 or len(config) < at + 2:
+            return None
+        if config[at] == wanted:
+            return at
+        at = config[at + 1] & 0xFC
+    return None
+
+
+def _config_word(config: bytes, at: int) -> int:
+    return int.from_bytes(config[at : at + 2], "little")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import SetupError
-from railyard.base.whole_file import write_whole
+from railyard.base.files import write_whole
 
 FORMAT = 1
 

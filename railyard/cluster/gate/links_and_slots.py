@@ -4,10 +4,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from railyard.base.finding import Finding
 from railyard.cluster.detect.rates import port_rate
-from railyard.cluster.doctor import rail_ports, rail_rules
+from railyard.cluster.doctor import rail_rules
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.cluster.fabric.expected_fabric import VERBS
 from railyard.cluster.fabric.link_state import link_findings
+from railyard.cluster.fabric.model import VERBS
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
 from railyard.cluster.fabric.uniform import uniform_findings
@@ -33,8 +33,8 @@ def look(node: NodeState, system: System) -> tuple[Look, Look]:
             # Judge each rail alone: if two rails are slow in the same way, both are slow; the file is not wrong.
             alone = fabric.model_copy(update={"rails": (rail,)})
             one = system.model_copy(update={"fabrics": {name: alone}})
-            links += rail_ports.of_nodes((node,), one, (link_findings, uniform_findings))
-            slots += rail_ports.of_nodes((node,), one, (slot_findings,))
+            links += rail_rules.of_nodes((node,), one, (link_findings, uniform_findings))
+            slots += rail_rules.of_nodes((node,), one, (slot_findings,))
             device, said = device_name(rail), node.device(device_name(rail))
             foreign = is_foreign(node, fabric, rail)
             shown = said.get("there") == "no" or (not foreign and _shows_state(node, fabric, rail))

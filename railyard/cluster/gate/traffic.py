@@ -13,31 +13,59 @@ from pathlib import Path
 
 from railyard.base.bounds import GATE_BUSY_SHARE
 from railyard.base.paths import packaged_text
+from railyard.base.wording import number
 from railyard.benchmarks.apps.every_node import stream_of_nodes
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.cluster.fabric.expected_fabric import VERBS
-from railyard.cluster.gate import ending, figures
+from railyard.cluster.fabric.model import VERBS
+from railyard.cluster.gate import ending
 from railyard.cluster.gate.ending import Deadline, ProcessEnd
 from railyard.cluster.gate.links_and_slots import is_foreign
-from railyard.cluster.gate.model import Gap, Look, Part
+from railyard.cluster.gate.model import Fault, Gap, Look, Part
 from railyard.hardware.day_one import stream_floor_mb_s
 from railyard.job import probe_job
 from railyard.job.client_server import SCRIPT, run_words
 from railyard.job.launch import device_name
 from railyard.parsers import iperf3, perftest, rail_parts
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.parsed import Parsed, ParseError
 from railyard.site.systems.model import Fabric, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
 
+#: The size of a message: from this size on, a link must reach its floor.
+MESSAGE_BYTES = 1 << 20
+#: perftest needs at least the first number of iterations; more than the second would only make the gate longer.
+FEWEST, MOST = 5, 2000
+#: A figure that is too low is measured so often in all.
+TIMES = 2
+_FIX = "measure it with railyard run on this node alone, and check its settings with railyard doctor --nodes"
+
+
+def messages(most_bytes: int, measurements: int) -> int:
+    """Return how many messages of ``MESSAGE_BYTES`` each measurement may send, even if all of them are repeated."""
+    return min(MOST, most_bytes // (MESSAGE_BYTES * TIMES * max(1, measurements)))
+
+
+@dataclass(frozen=True, slots=True)
+class WantedFigure:
+    """What is measured, the least that it must reach in MB/s (10^6 B/s), and the source of that.
+
+    ``busy``: what ran on the node before anything was measured; None if it was idle.
+    """
+
+    part: Part
+    what: str
+    least_mb_s: float
+    source: str
+    busy: str | None = None
+
+
 NO_TRAFFIC = "no --traffic"
 _IPERF3_BYTES = 128 << 10
-
 #: For a tool that is a folder of programs: the program that sends.
 _INSIDE = {"perftest": "ib_write_bw"}
 #: The arguments with which a tool sends so many messages.
 _ARGUMENTS: dict[str, Callable[[int], tuple[str, ...]]] = {
-    "perftest": lambda messages: ("-s", str(figures.MESSAGE_BYTES), "-n", str(messages)),
-    "iperf3": lambda messages: ("-J", "-l", str(_IPERF3_BYTES), "-n", str(messages * figures.MESSAGE_BYTES)),
+    "perftest": lambda messages: ("-s", str(MESSAGE_BYTES), "-n", str(messages)),
+    "iperf3": lambda messages: ("-J", "-l", str(_IPERF3_BYTES), "-n", str(messages * MESSAGE_BYTES)),
 }
 _READERS: dict[str, Callable[[str], Parsed]] = {"perftest": perftest.parse, "iperf3": iperf3.parse}
 
@@ -68,7 +96,7 @@ class Ground:
     def messages(self) -> int:
         """How many messages each measurement may send: each rail's loop and, if asked, both directions of its pair."""
         most = self.system.gate.most_bytes
-        return figures.messages(most, len(self.rails) * (1 if self.neighbour is None else 3))
+        return messages(most, len(self.rails) * (1 if self.neighbour is None else 3))
 
     @property
     def busy(self) -> str | None:
@@ -87,7 +115,7 @@ class Ground:
 
         ``least``: MB/s (10^6 B/s), and its source. ``busy``: what runs on a neighbour that takes part.
         """
-        return figures.look(figures.WantedFigure(part, what, *least, self.busy or busy), measure)
+        return look(WantedFigure(part, what, *least, self.busy or busy), measure)
 
 
 def _busy(where: str, load: str, processors: float) -> str | None:
@@ -249,7 +277,7 @@ def _no_program(ground: Ground, tool: str) -> str | None:
 
 
 def _too_few(ground: Ground) -> str | None:
-    return "gate.most_bytes is too small for all rails" if ground.messages < figures.FEWEST else None
+    return "gate.most_bytes is too small for all rails" if ground.messages < FEWEST else None
 
 
 def _pair_words(ground: Ground, tool: str, fabric: Fabric, rail: Rail) -> list[str]:
@@ -283,3 +311,33 @@ def _floor(ground: Ground, fabric: Fabric, rail: Rail) -> tuple[float, str] | st
     alone = fabric.model_copy(update={"rails": (rail,)})
     floor = stream_floor_mb_s(fabric.link, alone.limit(1, 1, one_stream=True))
     return floor if isinstance(floor, str) else (floor, "day-one floor of the link")
+
+
+def look(wanted: WantedFigure, measure: Callable[[], float | str]) -> Look:
+    """Return what a measurement says about the node; ``measure`` returns MB/s, or why there is no figure.
+
+    One figure that is too low is not a fault. It is a fault only if it is low again on a node that was idle.
+    """
+    found: list[float] = []
+    while len(found) < TIMES and not (found and found[-1] >= wanted.least_mb_s):
+        try:
+            value = measure()
+        except (OSError, ParseError) as error:
+            value = str(error)
+        if isinstance(value, str):
+            return Look(wanted.part, doubt=f"{wanted.what} gave no figure: {value}")
+        found.append(value)
+    return _judge_figure(wanted, found)
+
+
+def _judge_figure(wanted: WantedFigure, found: Sequence[float]) -> Look:
+    reached = found[-1] >= wanted.least_mb_s
+    if reached and len(found) == 1:
+        return Look(wanted.part, True)
+    shown = " and ".join(f"{number(each)} MB/s" for each in found)
+    said = f"{wanted.what}: {shown}, expected at least {number(wanted.least_mb_s)} ({wanted.source})"
+    if reached:
+        return Look(wanted.part, True, doubt=f"disturbed: {said}, and the second measurement is good")
+    if wanted.busy is not None:
+        return Look(wanted.part, True, doubt=f"disturbed: {said}, and {wanted.busy}")
+    return Look(wanted.part, True, (Fault(said, _FIX),))

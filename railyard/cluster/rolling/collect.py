@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import InputError
+from railyard.base.files import read_bounded
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import hosts_of

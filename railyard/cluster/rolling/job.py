@@ -12,7 +12,7 @@ from pathlib import Path
 from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text
 from railyard.cluster.rolling.kept_run import SAMPLE, KeptRun, KeptStep
-from railyard.job import environment, launcher_identity, node_facts, node_pair_steps, output_bound
+from railyard.job import environment, mpi_identity, node_facts, node_pair_steps, output_bound
 from railyard.job.batch import Batch, BatchRequest, batch_of
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.launch import (
@@ -121,7 +121,7 @@ class Jobs:
             f"cd {group} || exit",
             f"mkdir -p {COUNTERS}",
             f"LC_ALL=C ldd {shlex.quote(self.program)} > {LINKED} 2>&1 || :",
-            *([launcher_identity.line(own, LAUNCHER)] if own is not None else []),
+            *([mpi_identity.line(own, LAUNCHER)] if own is not None else []),
             f"{lists_nodes(system.scheduler)} | sh {folder}/{GROUP} {words}",
         ]
         return "\n".join(lines) + "\n"

@@ -8,8 +8,8 @@ from os import environ
 from pathlib import Path
 from typing import Literal
 
-from railyard.base.bounded_file import read_bounded
 from railyard.base.errors import SetupError
+from railyard.base.files import read_bounded
 from railyard.base.hostlist import label
 from railyard.base.hostlist import list_nodes as named_nodes
 from railyard.base.paths import runs_folder

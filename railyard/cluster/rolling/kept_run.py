@@ -10,9 +10,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
+from railyard.base.files import write_whole
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import state_folder
-from railyard.base.whole_file import write_whole
 
 # History of the format: 1 the first.
 FORMAT = 1

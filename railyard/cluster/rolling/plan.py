@@ -14,7 +14,7 @@ from railyard.cluster.rolling.groups import Candidate, Used, group_rounds, group
 from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
 from railyard.cluster.rolling.kept_run import SAMPLE, KeptGroup, KeptRun, KeptStep, keep, runs_in
 from railyard.job import node_pair_steps, slurm
-from railyard.parsers.slurm import queue
+from railyard.parsers.slurm.nodes import WORDS, free_in
 from railyard.site import topology
 from railyard.site.matrix import tool_reason
 from railyard.site.policies import DEFAULT, policy_of
@@ -268,5 +268,5 @@ def _busy(site: Site, now: datetime) -> Mapping[str, float | None]:
     """Return in how many seconds busy nodes become free; none if Slurm does not say it."""
     if not is_slurm(site.system.scheduler):
         return {}
-    words = [*slurm.way_in(site.system, site.home), "squeue", *queue.WORDS]
-    return queue.free_in(slurm.answer(words)[0], now.replace(tzinfo=None))
+    words = [*slurm.way_in(site.system, site.home), "squeue", *WORDS]
+    return free_in(slurm.answer(words)[0], now.replace(tzinfo=None))

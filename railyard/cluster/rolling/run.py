@@ -1,7 +1,7 @@
 """A run in groups from submission to verdict: follows it, measures suspects again, judges and stores it."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -10,15 +10,16 @@ from railyard.base.hostlist import label
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import merge_tables
 from railyard.cluster.rolling import collect, judge
-from railyard.cluster.rolling import follow as following
-from railyard.cluster.rolling.follow import RunProgress
+from railyard.cluster.rolling.collect import Part, incomplete_groups, part_of, summary
 from railyard.cluster.rolling.groups import groups_of_step
 from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
 from railyard.cluster.rolling.judge import CombinedGroups, combine_groups
 from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep, keep
 from railyard.cluster.rolling.plan import Place, PlanRequest, place_of, write_files
-from railyard.cluster.rolling.under_scheduler import Scheduler
+from railyard.cluster.rolling.under_scheduler import Scheduler, reasons_to_wait
 from railyard.job import slurm
+from railyard.job.batch import State
+from railyard.job.node_files import SEEN_WITHIN_S
 from railyard.parsers.parsed import Table
 from railyard.results.record.form import Record
 from railyard.site.site import Site
@@ -27,6 +28,27 @@ from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import PairsError, Step
 from railyard.verdict.node_pairs import least_of
 from railyard.verdict.screened_pairs import SampleOrigin, ScreeningProgress, screen_tables
+
+#: Seconds between two looks.
+LOOK_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress:
+    """A run as it is now, and what became of its groups."""
+
+    run: KeptRun
+    parts: tuple[Part, ...]
+
+    def of_step(self, name: str) -> tuple[Part, ...]:
+        """Return the groups of one step."""
+        return tuple(one for one in self.parts if one.step == name)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more will come."""
+        return all(one.is_over for one in self.parts)
+
 
 #: The most steps after the sample, as within one allocation.
 MOST_STEPS = 12
@@ -55,11 +77,11 @@ class Rolling:
 
     def follow_run(self, run: KeptRun) -> RunProgress:
         """Return the run when all its groups are over."""
-        return following.follow(run, self.folder, self.scheduler(), self.echo)
+        return follow(run, self.folder, self.scheduler(), self.echo)
 
     def looked_at(self, run: KeptRun) -> RunProgress:
         """Return the run as it is now."""
-        return following.settle_run(run, self.folder, self.scheduler())
+        return settle_run(run, self.folder, self.scheduler())
 
     def confirm_suspects(self, seen: RunProgress) -> RunProgress:
         """Return the run once its suspects have been measured again with good partners, in separate jobs."""
@@ -154,3 +176,53 @@ def merged_text(every: Sequence[Rolling], seen: Sequence[RunProgress]) -> tuple[
     came = first.find_next([table], how, seen[0].run, leaf_of)
     said = "; ".join([f"{names} together", came.screened.sentence, *lost])
     return said, bool(came.screened.named or came.screened.unclear or came.open_step)
+
+
+def look(run: KeptRun, folder: Path, scheduler: Scheduler) -> tuple[RunProgress, Mapping[str, Mapping[int, State]]]:
+    """Return how a run is now, and the states of its jobs by step and group."""
+    states, parts = {}, []
+    for step in run.steps:
+        found = states[step.name] = scheduler.states(step)
+        parts += [_part(run, folder, step, number, found, scheduler) for number in range(1, len(step.groups) + 1)]
+    return RunProgress(run, tuple(parts)), states
+
+
+def settle_run(run: KeptRun, folder: Path, scheduler: Scheduler) -> RunProgress:
+    """Return how a run is now, once all files of the jobs that have ended must have arrived."""
+    begun = time.monotonic()
+    while True:
+        seen, _ = look(run, folder, scheduler)
+        if not incomplete_groups(seen.parts) or time.monotonic() - begun >= SEEN_WITHIN_S:
+            return seen
+        time.sleep(min(LOOK_S, 1.0))
+
+
+def follow(run: KeptRun, folder: Path, scheduler: Scheduler, echo: Callable[[str], None]) -> RunProgress:
+    """Wait until all groups of a run are over, and return how it is then; ``echo`` says what changes.
+
+    Groups that wait for a drained node go on without it.
+    """
+    said = ""
+    while True:
+        seen, states = look(run, folder, scheduler)
+        why = listing([*reasons_to_wait({n: state for of_step in states.values() for n, state in of_step.items()})][:3])
+        words = summary(seen.of_step(run.steps[-1].name)) + (f" ({why})" if why else "")
+        if words != said:
+            echo(words)
+            said = words
+        if seen.is_over:
+            return settle_run(run, folder, scheduler) if incomplete_groups(seen.parts) else seen
+        for step in run.steps:
+            run = scheduler.without_unfit(run, step, states[step.name], echo)
+        time.sleep(LOOK_S)
+
+
+def _part(
+    run: KeptRun, folder: Path, step: KeptStep, number: int, states: Mapping[int, State], scheduler: Scheduler
+) -> Part:
+    state, now = states.get(number), time.time()
+    part = part_of(folder, run, step, number, state, now)
+    if part.kind != "lost" or not step.groups[number - 1].job:
+        return part
+    ended = scheduler.ended_words(step.groups[number - 1])
+    return part_of(folder, run, step, number, state, now, ended) if ended else part

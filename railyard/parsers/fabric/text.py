@@ -2,18 +2,57 @@
 
 Lines are plain strings, not ``railyard.parsers.lines.Line``: a fabric of some thousand ports prints hundreds of
 thousands of lines.
+
+Here are the words that begin a line of each tool: within a line, they show that two were joined.
 """
 
 import re
 
-from railyard.parsers.fabric.joined_rows import first_joined
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.lines import is_failure, own_text
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
+_WITHIN = r"(?<=\S)[ \t]{1,40}"
+_DOTS = r":\.{2,60}[^\n.]{1,60}[ \t]\w{1,60}:\.{2}"
+_LINK = rf"{_WITHIN}link [^\s/]{{1,100}}/[0-9]"
+_PATTERNS = {
+    "iblinkinfo": (
+        r"==\([^\n]{1,300}==\(|^[ \t]{0,40}(?:Switch|CA|RT)\b[^\n]{1,300}==\("
+        r"|==>[^\n]{1,300}\b(?:Switch|CA|RT):? "
+    ),
+    "ibnetdiscover": (
+        rf"(?<=[')])[ \t]{{1,40}}(?:CA|SW|RT|\?\?)[ \t]{{1,9}}[0-9]{{1,6}}[ \t]{{1,9}}[0-9]{{1,4}} 0x"
+        rf"|{_WITHIN}\[[0-9]{{1,4}}\](?:\([0-9a-f]{{1,16}}\))?[ \t]{{1,9}}\"[SHR]-"
+    ),
+    "ibportstate": _DOTS,
+    "ibqueryerrors": rf"{_WITHIN}(?:GUID 0x|(?:Errors|Data Counters) for |Link info:|## )",
+    "ibstat": (
+        rf"{_WITHIN}(?:Port [0-9]{{1,4}}:|(?:State|Physical state|Rate|Base lid|SM lid|CA type|Port GUID|Link layer):"
+        r"|CA ')"
+    ),
+    "ibstatus": (
+        rf"{_WITHIN}(?:(?:base lid|sm lid|(?<!phys )state|phys state|rate|link_layer|default gid):|Infiniband device ')"
+    ),
+    "ibv_devinfo": (
+        rf"{_WITHIN}(?:port|state|phys_state|max_mtu|active_mtu|sm_lid|port_lid|link_layer|active_width|hca_id|fw_ver"
+        r"|node_guid):"
+    ),
+    "lspci": (
+        rf"{_WITHIN}(?:(?:Lnk|Dev)(?:Cap|Sta|Ctl)|NUMA node|Subsystem):"
+        rf"|{_WITHIN}(?:[0-9a-f]{{4}}:)?[0-9a-f]{{2}}:[0-9a-f]{{2}}\.[0-7] [A-Z]"
+    ),
+    "nvidia-smi": rf"{_WITHIN}(?:GPU|NIC)[0-9]{{1,3}}[ \t]{{1,40}}(?:X|NV[0-9]{{1,2}}|PIX|PXB|PHB|NODE|SYS|SOC)\b",
+    "perfquery": _DOTS,
+    "rdma link": rf"{_LINK}|{_WITHIN}[0-9]{{1,5}}/[0-9]{{1,5}}: [^\s/]{{1,100}}/[0-9]",
+    "rdma statistic": _LINK,
+}
+_SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
 LONGEST = 2000
+
+
 """In characters: no tool with one item per line prints a longer line. A longer one is foreign, and no pattern sees it.
 """
+
 
 _LONGEST_SHOWN = 200  # characters of a row that is not read
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}[mK]")
@@ -114,3 +153,11 @@ def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: 
         notes.note_unread(number, lines[number - 1], "one line of the tool in each line: two are joined, as fmt does")
     remarks = sorted(notes.remarks, key=lambda note: note.line)
     return Parsed(failures=tuple(notes.failures), remarks=tuple(remarks), fabric=tuple(ports))
+
+
+def first_joined(tool: str, lines: list[str]) -> int:
+    """Return the number of the first line of a tool's output that is two of its lines; 0 if there is none."""
+    sign = _SIGNS.get(tool)
+    if sign is None:
+        return 0
+    return next((number for number, line in enumerate(lines, start=1) if sign.search(line[:2000])), 0)

@@ -1,13 +1,21 @@
-"""What Slurm says about nodes: reads its records, and says which nodes can run no job, and why. Pure.
+"""What Slurm says about nodes: reads its records, says which can run no job and why, and when some come free. Pure.
 
 It reads ``scontrol -o show nodes``: one line per node, ``Name=value`` with blanks between. Source: scontrol(1) and
 "NODE STATE CODES" of sinfo(1), Slurm 22.05.
+
+Read is ``squeue --noheader --states=RUNNING,COMPLETING --format=%e|%N``: a line a job, with its end by its time limit
+and its nodes. Source: squeue(1), Slurm 22.05.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
+from railyard.base.hostlist import expand_names, label
+
+#: The words behind squeue that this reads.
+WORDS = ("--noheader", "--states=RUNNING,COMPLETING", "--format=%e|%N")
 #: A value ends before the next `` Name=``; a Comment or Reason has blanks in it.
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:.]*)=(.*?)(?=\s+[A-Za-z][A-Za-z0-9_/:.]*=|\s*$)", re.DOTALL)
 #: ``bad cable [root@2026-11-21T18:00:00]``: who wrote a node's reason, and when, is after it.
@@ -155,3 +163,30 @@ def known_value(value: str | None) -> str | None:
 def _names(text: str | None) -> tuple[str, ...]:
     value = known_value(text)
     return () if value is None else tuple(value.split(","))
+
+
+def free_in(text: str, now: datetime) -> Mapping[str, float | None]:
+    """Return in how many seconds each busy node comes free at the latest, by its first label; None: nobody knows.
+
+    ``now`` is the time of the place where squeue ran, without a zone, as squeue prints it. A node of several jobs comes
+    free when the last one ends. A job that is over its time ends any moment.
+    """
+    found: dict[str, float | None] = {}
+    for line in text.splitlines():
+        when, _, nodes = line.strip().partition("|")
+        try:
+            names = [label(name) for name in expand_names(nodes) if name]
+        except ValueError:
+            continue
+        left_s = _seconds_until(when, now)
+        for name in names:
+            before = found.get(name, 0.0)
+            found[name] = None if left_s is None or before is None else max(left_s, before)
+    return found
+
+
+def _seconds_until(when: str, now: datetime) -> float | None:
+    try:
+        return max(1.0, (datetime.fromisoformat(when) - now).total_seconds())
+    except ValueError:  # "N/A", of a job without a limit
+        return None

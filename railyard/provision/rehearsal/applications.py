@@ -11,13 +11,13 @@ from importlib import import_module
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps import milc_input, milc_physics, npb_shape
+from railyard.benchmarks.apps import milc, npb_shape
 from railyard.benchmarks.table.network import HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.hardware.node import NodeHardware
 from railyard.parsers.npb_operations import count_operations
 from railyard.parsers.parsed import Parsed
 from railyard.provision.rehearsal.rank_ports import LibraryError
-from railyard.provision.replay import application_texts, pattern_texts
+from railyard.provision.replay import application_texts
 from railyard.site.site import Site
 
 #: HPL's share of the peak at the base clock, if the problem is large.
@@ -106,7 +106,7 @@ def text_of(tool: str, program: str, folder: Path, machine: Machine) -> str:
     stated = machine.site.system.applications.get(tool)
     if stated is not None:
         seconds = machine.reference or 100.0 / machine.computing / len(machine.nodes)
-        return pattern_texts.text_of(tool, stated, seconds, machine.sentence)
+        return application_texts.pattern_text(tool, stated, seconds, machine.sentence)
     writer = _WRITERS.get(tool)
     if writer is None:
         raise RailyardError(f"the rehearsal has no stand-in for {tool}: it has them for {', '.join(_WRITERS)}")
@@ -212,7 +212,7 @@ def _threads_of(name: str, machine: Machine) -> int:
 
 def _lattice(folder: Path) -> tuple[int, ...]:
     """Return the sides of the lattice that MILC's input in a folder gives."""
-    path = folder / milc_input.FILE
+    path = folder / milc.FILE
     try:
         sides = re.findall(r"^n[xyzt] (\d+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
@@ -225,8 +225,8 @@ def _lattice(folder: Path) -> tuple[int, ...]:
 def _milc(program: str, folder: Path, machine: Machine) -> str:
     x, y, z, t = _lattice(folder)
     sides = x, y, z, t
-    sites = milc_input.sites(sides)
-    plaquette = milc_physics.STORED.get(milc_input.format_lattice(sides), (2.53, 2.53))
+    sites = milc.sites(sides)
+    plaquette = milc.STORED.get(milc.format_lattice(sides), (2.53, 2.53))
     cores = 1 if machine.hardware is None else machine.hardware.cores
     a_rank = machine.gflop_s / len(machine.nodes) / cores * _CODE_SHARE * 1e3  # Mflop/s
     if machine.reference is not None:
@@ -242,13 +242,13 @@ def _milc(program: str, folder: Path, machine: Machine) -> str:
         f" OK converged final_rsq= 5e-11 (cf 1e-10) rel = 1 (cf 0) restarts = 1 iters= {_MILC_ITERATIONS}\n"
     )
     heads = "".join(f"n{axis} {side}\n" for axis, side in zip("xyzt", sides, strict=True))
-    steps, rest = milc_input.STEPS * milc_input.MASSES, milc_input.SOLVES - milc_input.STEPS * milc_input.MASSES
+    steps, rest = milc.STEPS * milc.MASSES, milc.SOLVES - milc.STEPS * milc.MASSES
     return (
         "SU3 with improved KS action\nMicrocanonical simulation with refreshing\nR algorithm\nMIMD version 7.8.1\n"
         f"Machine = MPI (portable), with {machine.ranks} nodes\n{heads}WARMUPS COMPLETED\n{solve * steps}"
         f"PLAQ:\t{plaquette[0]:.6f}\t{plaquette[1]:.6f}\n{solve * rest}RUNNING COMPLETED\n"
-        f"Time = {3 * seconds * milc_input.SOLVES:.6e} seconds\n"
-        f"total_iters = {_MILC_ITERATIONS * milc_input.SOLVES}\n"
+        f"Time = {3 * seconds * milc.SOLVES:.6e} seconds\n"
+        f"total_iters = {_MILC_ITERATIONS * milc.SOLVES}\n"
     )
 
 

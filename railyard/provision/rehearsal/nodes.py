@@ -1,23 +1,29 @@
-"""Which nodes of a site's system are rehearsed, and what of its file cannot be rehearsed. Pure.
+"""Which nodes of a system are rehearsed, what their Slurm is given, and what cannot be rehearsed. Pure.
 
 A site has hundreds of nodes; the first nodes of a few leaf switches show the same as all of them.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
 from railyard.base.errors import SetupError
-from railyard.base.hostlist import label
+from railyard.base.hostlist import expand_names, label
 from railyard.provision.rehearsal import machine, sysfs
-from railyard.provision.rehearsal.slurm_layout import names_of
+from railyard.provision.rehearsal.machine import machine_of
+from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.provision.testbed.spec import rehearsal_spec
-from railyard.site.systems.job_requests import requested_words
+from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
 from railyard.site.systems.jobs import FAMILIES, is_slurm
 from railyard.site.systems.model import System
 
+# A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
+_COUNT = re.compile(r"\*[0-9]+")
+_FEATURE = re.compile(r"[^&|\[\]()*,!]+")
+_GRES = re.compile(r"(?:gres[:/])?(?P<name>[A-Za-z]\w*)(?::(?P<type>[A-Za-z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?")
+_GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>[0-9]{1,9})")
 #: The number of rehearsed nodes by default, and the most: with 64 nodes of 112 cores a job has 7,168 processes.
 USUAL, MOST = 16, 64
 #: A network needs at least a pair of nodes.
@@ -158,3 +164,69 @@ def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
     if requested_words(system, "gres") or requested_words(system, "gpus-per-node"):
         found.append("Slurm counts generic resources, but no program finds a device")
     return found
+
+
+def names_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return the names in lists such as ``n[1-3],n7``, each once. Raises SetupError for brackets without ranges."""
+    try:
+        return tuple(dict.fromkeys(name for text in texts for name in expand_names(text) if name))
+    except ValueError as error:
+        raise SetupError(f"rehearsal: found {', '.join(texts)}, expected names as Slurm writes them: {error}") from None
+
+
+def layout_of(system: System, nodes: Sequence[str], leaves: Mapping[str, tuple[str, ...]], task_prolog: str) -> Layout:
+    """Return what Slurm is given about these nodes; ``leaves`` has the nodes at each leaf switch.
+
+    Raises SetupError for a resource that is not in the form ``gpu:8`` or ``gpu:a100:4``.
+    """
+    machine = machine_of(system)
+    return Layout(
+        sockets=machine.sockets,
+        cores_per_socket=machine.cores_per_socket,
+        threads_per_core=machine.threads_per_core,
+        memory_mb=machine.memory >> 20,
+        features=_features(requested_words(system, "constraint")),
+        gres=tuple(
+            dict.fromkeys([*_gres(requested_words(system, "gres")), *_gpus(requested_words(system, "gpus-per-node"))])
+        ),
+        partitions=names_of(requested_words(system, "partition")) or (PARTITION,),
+        max_time="UNLIMITED",
+        exclusive=gives_whole_nodes(system),
+        leaves=leaves,
+        absent=tuple(name for name in names_of(requested_words(system, "exclude")) if name not in nodes),
+        task_prolog=task_prolog,
+    )
+
+
+def gives_whole_nodes(system: System) -> bool:
+    """Return whether the partition gives whole nodes to jobs that do not ask: only if the file itself says so.
+
+    ``nodes.exclusive`` is true by default, so the default proves nothing about a site's partition.
+    """
+    stated = "exclusive" in system.nodes.model_fields_set and system.nodes.exclusive
+    return stated and not asks_for_whole_nodes(system)
+
+
+def _features(constraints: Iterable[str]) -> tuple[str, ...]:
+    """Return all names in constraints such as ``edr&[rack1*4|rack2*4]``. Every node has all of them."""
+    return tuple(dict.fromkeys(name for text in constraints for name in _FEATURE.findall(_COUNT.sub("", text))))
+
+
+def _gres(texts: Iterable[str]) -> list[Gres]:
+    found = []
+    for text in (part for whole in texts for part in whole.split(",")):
+        match = _GRES.fullmatch(text)
+        if match is None:
+            raise SetupError(f'rehearsal: found the resource "{text}", expected a form such as gpu:8 or gpu:a100:4')
+        found.append(Gres(match["name"], int(match["count"] or 1), match["type"] or ""))
+    return [gres for gres in found if gres.count]
+
+
+def _gpus(texts: Iterable[str]) -> list[Gres]:
+    found = []
+    for text in (part for whole in texts for part in whole.split(",")):
+        match = _GPUS.fullmatch(text)
+        if match is None:
+            raise SetupError(f"rehearsal: found --gpus-per-node={text}, expected a form such as 8 or a100:4")
+        found.append(Gres("gpu", int(match["count"]), match["type"] or ""))
+    return [gres for gres in found if gres.count]

@@ -1,9 +1,11 @@
-"""One run of a rehearsal, decided for its first rank: what is printed, and what every node's counters move.
+"""One run of a rehearsal, decided for its first rank: what is printed, and what every node's counters gain.
 
 ``python -m railyard.provision.rehearsal.play WORK RANKS STACK TOOL PROGRAM [WORD]...`` is started by ``standin.sh`` in
 the job's folder. It waits for all ranks and writes WORK/moves-RANK for the first rank of each node. Then it waits until
 these ranks have moved the counters, and prints the output last. If it cannot do something, it prints one sentence and
 ends with an exit code other than 0.
+
+Source of the form: output.cpp and inline_common.h of NVIDIA/nvbandwidth, v0.8.
 """
 
 import os
@@ -14,30 +16,42 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
+from railyard.base.files import write_whole
 from railyard.base.paths import REHEARSAL_VARIABLE
-from railyard.base.whole_file import write_whole
 from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
-from railyard.provision.rehearsal import (
-    applications,
-    collectives,
-    form,
-    gpu_copies,
-    model,
-    pairs,
-    recorded_run,
-    traffic,
-)
-from railyard.provision.rehearsal.benchmark_request import parse_words, program_of
+from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
+from railyard.hardware.links import SLOTS
+from railyard.provision.rehearsal import applications, collectives, form, model, recorded_run, traffic
+from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest, parse_words, program_of
 from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
+from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.rank_ports import LibraryError, Port
-from railyard.provision.rehearsal.traffic import Network
+from railyard.provision.rehearsal.traffic import Flow, Network
 from railyard.provision.replay import reference_outputs
+from railyard.provision.replay.collective_texts import NO_GPU, bus_of
 from railyard.provision.replay.texts import text_of
+from railyard.site.gpu_shape import limit_within
 from railyard.site.site import Site, site_at
+from railyard.site.systems.gpus import Gpus
+from railyard.site.systems.model import System
 
+#: The share of the rate of a slot or an NVLink that healthy copies reach. Published (``railyard.site.gpu_shape``):
+#: slots 82 to 92 %, NVLink 88 %.
+_EFFICIENCY: Mapping[str, float] = {"slot": 0.90, "gpu-link": 0.88}
+_DESCRIPTIONS = {
+    "host_to_device_memcpy_ce": "memcpy CE CPU(row) -> GPU(column) bandwidth (GB/s)",
+    "device_to_host_memcpy_ce": "memcpy CE CPU(row) <- GPU(column) bandwidth (GB/s)",
+    "device_to_device_memcpy_read_ce": "memcpy CE GPU(row) -> GPU(column) bandwidth (GB/s)",
+    "device_to_device_memcpy_write_ce": "memcpy CE GPU(row) <- GPU(column) bandwidth (GB/s)",
+}
+#: By how much the copies of one node differ, by their place: no two GPUs print the same digits.
+_SPREAD = 0.004
+_EXCHANGE_BYTES = 8
+#: Within a node, through its memory: MB/s of a stream, us of half a round trip.
+_MEMORY_MB_S, _MEMORY_US = 12_000.0, 0.4
 PATIENCE_VARIABLE = "RAILYARD_REHEARSAL_PATIENCE"
 PATIENCE_S = 120.0
 #: Applications whose output is a file, and what they print as well.
@@ -116,12 +130,12 @@ def play_run(
         recorded_run.say_made(crew.rehearsal, folder, "it runs on one node and uses no network")
         node, system = crew.nodes[0], crew.site.system
         said = f"{_MADE}: {system.system}, {crew.stack}"
-        return Output(gpu_copies.play_copies(system, node, crew.rehearsal.faults, words, said))
+        return Output(play_copies(system, node, crew.rehearsal.faults, words, said))
     found = parse_words(tool, program, words, folder)
     network = Network(crew)
     if tool == "pairs":
         recorded_run.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
-        return Output(pairs.play_pairs(network, found, folder, sentence(network), moves))
+        return Output(play_pairs(network, found, folder, sentence(network), moves))
     if tool == "nccl":
         recorded_run.say_made(crew.rehearsal, folder, "it names its nodes, which recordings hide")
         return Output(collectives.play_collective(network, found, sentence(network), moves))
@@ -240,6 +254,114 @@ def _print(output: Output) -> None:
         Path(output.file).write_text(output.text, encoding="utf-8")
     print(output.beside if output.file else output.text, end="", flush=True)
     print(output.error, end="", file=sys.stderr, flush=True)
+
+
+def play_pairs(network: Network, asked: BenchmarkRequest, folder: Path, sentence: str, moves: Moves) -> str:
+    """Return the program's output, and add what it moves.
+
+    Raises RailyardError for a file that is not a file of rounds, or that names a rank that the job does not have.
+    """
+    crew, words = network.crew, asked.words
+    rounds = _rounds(network, words["rounds"], folder)
+    size, window, repeats = asked.sizes[0], asked.window or 1, asked.repetitions[0]
+    exchanges = int(words["exchanges"])
+    ranks = len(crew.members)
+    rows: list[str] = []
+    traffic.start_up(crew, moves)
+    for number, pairs in enumerate(rounds, 1):
+        for first, second in pairs:
+            if not first < second < ranks:
+                raise RailyardError(f"railyard-pairs: found the pair {first}-{second}, expected ranks below {ranks}")
+            flow = network.flow(first, second)
+            bandwidth, latency = _of(network, flow, asked.key, size)
+            rows.append(f"{number} {first} {second} {bandwidth:.2f} {bandwidth * 0.999:.2f} {latency:.2f}\n")
+            payload = size * window * (repeats + int(words["warm_up"]))
+            traffic.add(moves, flow, size, payload, payload)
+            traffic.add(moves, flow, _EXCHANGE_BYTES, *(exchanges * _EXCHANGE_BYTES,) * 2)
+    hosts = "".join(f"# rank {member.rank} on {member.node}\n" for member in crew.members)
+    return (
+        f"# {sentence}\n# railyard-pairs 1 {words['name']}: {ranks} ranks, {len(rounds)} rounds\n"
+        f"# size {size} window {window} repeats {repeats} warm-up {words['warm_up']} exchanges {exchanges} of "
+        f"{_EXCHANGE_BYTES} bytes\n{hosts}# round first second forward_MB/s backward_MB/s latency_us\n"
+        f"{''.join(rows)}# end: {len(rows)} pairs\n"
+    )
+
+
+def _rounds(network: Network, name: str, folder: Path) -> list[list[tuple[int, int]]]:
+    if name == "node":
+        crew = network.crew
+        own = [[member.rank for member in crew.members if member.node == node] for node in crew.nodes]
+        return [[(ranks[at], ranks[at + 1])] for ranks in own for at in range(0, len(ranks) - 1, 2)]
+    try:
+        lines = (folder / name).read_text(encoding="utf-8").splitlines()
+        return [
+            [(int(one), int(other)) for one, _, other in (word.partition("-") for word in line.split())]
+            for line in lines
+            if line.strip() and not line.startswith("#")
+        ]
+    except (OSError, ValueError):
+        raise RailyardError(f"railyard-pairs: found no readable file of rounds: {name}") from None
+
+
+def _of(network: Network, flow: Flow, key: str, size: int) -> tuple[float, float]:
+    """Return the bandwidth of a pair one way in MB/s, and half a round trip of a small message in us."""
+    if flow.within_node:
+        return _MEMORY_MB_S, _MEMORY_US
+    test = network.test(key, [flow])
+    if test is None or network.is_fallback(flow):
+        return model.MANAGEMENT_MB_S, model.MANAGEMENT_US
+    (stream_us,) = model.times(network.crew.site, test, (size,), flow.taken.from_bytes)
+    latency_us = model.latency_us(network.crew.site.system.fabrics[test.fabric].link)
+    return size / stream_us * network.share(flow, size), latency_us + network.waits_us(flow)
+
+
+def play_copies(system: System, node: str, faults: Sequence[Fault], words: Sequence[str], sentence: str) -> str:
+    """Return the output of one copy of the program on a node.
+
+    Raises RailyardError for a test that has no stand-in, and if the system's file does not say what carries it.
+    """
+    test = words[words.index("-t") + 1] if "-t" in words[:-1] else ""
+    if test not in EVERY_NODE:
+        known = ", ".join(EVERY_NODE)
+        raise RailyardError(f"the rehearsal has no stand-in for nvbandwidth -t {test or '(none)'}: it has {known}")
+    carries = EVERY_NODE[test]
+    healthy = limit_within(system.gpus, carries)
+    if system.gpus is None or healthy is None:
+        raise RailyardError(f"nvbandwidth/{test}: found no {carries} of GPUs in systems/{system.system}.yaml")
+    gpus = [gpu for gpu in range(system.gpus.per_node) if not _is(faults, "missing", node, gpu)]
+    names = [f"Device {place}: {NO_GPU} (0000{bus_of(gpu)})" for place, gpu in enumerate(gpus)]
+    head = [
+        *("nvbandwidth Version: v0.8", "Built from Git version: v0.8", "", f"NOTE: {sentence}", ""),
+        *("CUDA Runtime Version: 12080", "CUDA Driver Version: 12080", "Driver Version: 570.86.15", ""),
+        *names,
+        *("", f"Running {test}.", _DESCRIPTIONS[test], f" {''.join(f'{place:>10}' for place in range(len(gpus)))}"),
+    ]
+    best = healthy.value_mb_s * _EFFICIENCY[carries]
+    if carries == "slot":
+        cells: list[list[float | None]] = [
+            [best * _lanes_left(system.gpus, faults, node, gpu) * (1 - _SPREAD * gpu / 8) for gpu in gpus]
+        ]
+    else:
+        cells = [[None if a == b else best * (1 - _SPREAD * (a + b) / 16) for b in gpus] for a in gpus]
+    rows = [
+        f"{row:>2}{''.join(f'{_format_cell(cell):>10}' for cell in line)}" for row, line in enumerate(cells)
+    ]  # fmt: skip
+    total = sum(float(_format_cell(cell)) for line in cells for cell in line if cell is not None)
+    return "\n".join([*head, *rows, "", f"SUM {test} {total:.2f}", ""])
+
+
+def _is(faults: Sequence[Fault], kind: str, node: str, gpu: int) -> bool:
+    return any(fault.kind == kind and fault.is_of_gpu(node, gpu) for fault in faults)
+
+
+def _lanes_left(gpus: Gpus, faults: Sequence[Fault], node: str, gpu: int) -> float:
+    """Return the share of the lanes of a GPU's slot that the planted faults leave."""
+    lanes = [fault.lanes for fault in faults if fault.kind == "narrow" and fault.is_of_gpu(node, gpu)]
+    return min(lanes) / SLOTS[gpus.slot].lanes if lanes and gpus.slot is not None else 1.0
+
+
+def _format_cell(cell: float | None) -> str:
+    return "N/A" if cell is None else f"{cell / 1000:.2f}"
 
 
 if __name__ == "__main__":

@@ -1,12 +1,23 @@
-"""What a replay plays: the test and its recording."""
+"""What a replay plays: the test, its recording, and where that is from."""
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 from railyard.base.wording import count_of
-from railyard.provision.replay.origin import REPLAYED, WORDS, Origin
 from railyard.site.test_id import TestId
 
+Origin = Literal["recorded", "computed", "model"]
+#: What every report says about a test whose output has this origin.
+WORDS: dict[Origin, str] = {
+    "recorded": "replayed: recorded in an earlier run, not measured now",
+    "computed": "replayed: computed from published values, not measured",
+    "model": "replayed: computed from a model that keeps what the source says, no published value, not measured",
+}
+#: What reports say if nothing was played, or if the origin of the output is unknown.
+REPLAYED = "replayed: not measured"
+#: How many lines of an output are searched for what it says about itself: more than the longest head of a tool.
+_HEAD_LINES = 20
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
 
 
@@ -94,3 +105,12 @@ class PlayedTest:
                 "source": one.source,
             }
         }  # fmt: skip
+
+
+def said_of_itself(text: str) -> tuple[int, str] | None:
+    """Return line number and sentence where an output says that it was computed; None if it does not."""
+    phrases = [WORDS[origin].removeprefix("replayed: ") for origin in ("computed", "model")]
+    for number, line in enumerate(text.split("\n", _HEAD_LINES)[:_HEAD_LINES], start=1):
+        if any(phrase in line for phrase in phrases):
+            return number, line.lstrip("# ").rstrip()
+    return None

@@ -14,8 +14,17 @@ from pathlib import Path, PurePosixPath
 
 from railyard.base.errors import InputError, RailyardError, SetupError
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.provision.replay.form import Index, KeptFile, PlayedTest, Recording, file_of, words_of
-from railyard.provision.replay.origin import REPLAYED, WORDS, Origin
+from railyard.provision.replay.form import (
+    REPLAYED,
+    WORDS,
+    Index,
+    KeptFile,
+    Origin,
+    PlayedTest,
+    Recording,
+    file_of,
+    words_of,
+)
 from railyard.results.record.kept_test import KeptTest, kept_path
 from railyard.results.record.kept_test import read as read_kept
 from railyard.site.test_id import TestId

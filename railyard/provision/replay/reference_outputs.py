@@ -1,27 +1,64 @@
 """Outputs made from a system's published numbers: its references, as a benchmark would print them."""
 
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
 
 from railyard.base.errors import RailyardError
+from railyard.base.fields import Model, Name, Positive, Prose, Size, show
+from railyard.base.strict_yaml import Document, load, validate
 from railyard.benchmarks.agreement import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name, nodes_of_key
+from railyard.benchmarks.table.micro import find, metric
 from railyard.benchmarks.table.nccl import part_of
 from railyard.hardware.limits import Limit
-from railyard.provision.replay import application_texts, pattern_texts
+from railyard.provision.replay import application_texts
 from railyard.provision.replay.curve_model import MessageTime
-from railyard.provision.replay.form import Recording
+from railyard.provision.replay.form import WORDS, Origin, Recording
 from railyard.provision.replay.index import FOLDER, folder_of, recording_of
-from railyard.provision.replay.model_file import FILE_NAME, ModelCurve, read_model
-from railyard.provision.replay.origin import WORDS, Origin
 from railyard.provision.replay.texts import WRITERS, OutputPlan, text_of
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.matrix import Need, asked_for, matrix
 from railyard.site.references.band import BANDWIDTH_FROM_BYTES
-from railyard.site.references.model import is_for
+from railyard.site.references.model import ANY, Benchmarks, Names, Policies, Rails, is_for
 from railyard.site.site import Site
 from railyard.site.test_id import TestId, with_policy
+
+FILE_NAME = "model.yaml"
+
+
+class ModelCurve(Model):
+    """Points of a curve, or the one figure of an application.
+
+    Points are in MB/s (both directions summed, as the benchmark prints them) or us. ``figure`` is in the metric's unit
+    (Gflop/s, s) and normalised, so nobody can take it for a published value.
+    """
+
+    id: Name
+    fabric: Name
+    stack: Names = (ANY,)
+    rails: Rails = ()
+    policy: Policies = (ANY,)
+    benchmark: Benchmarks
+    metric: Literal["bandwidth", "latency", "performance", "runtime"]
+    curve: dict[Size, Positive] | None = Field(None, min_length=1)
+    figure: Positive | None = Field(None, description="In place of a curve: what an application prints")
+    repeats: tuple[Positive, ...] = Field(
+        (), description="Factors of the values in the runs of --repeat, in their order; left out: it cannot be repeated"
+    )
+
+
+class ModelFile(Model):
+    """The model of one system; ``says`` is the statement that its curves were drawn to keep."""
+
+    system: Name
+    says: Prose
+    curves: tuple[ModelCurve, ...] = Field(min_length=1)
+
 
 MADE_BY = "railyard record --published"
 _LATENCY_KEYS = ("osu/osu_latency", "imb/PingPong", "netpipe/pingpong", "perftest/ib_write_lat")
@@ -49,7 +86,7 @@ def published_outputs(
 ) -> tuple[tuple[tuple[Recording, str], ...], tuple[SkippedTest, ...]]:
     """Return the recording and text of each test for which the references have numbers, and the tests left out.
 
-    If there is a model for a test (``model_file``), its points are added to the published ones, which have priority,
+    If there is a model for a test (``model.yaml``), its points are added to the published ones, which have priority,
     and the output is called a model's. A test that the site's file switches off is in neither. The same references give
     the same bytes. Raises InputError for a wrong model.
     """
@@ -182,7 +219,7 @@ def _figure_output(
     if name is None:
         text = application_texts.text_of(test.benchmark, value * factor, nodes, sentence)
     else:
-        text = pattern_texts.text_of(name, site.system.applications[name], value * factor, sentence)
+        text = application_texts.pattern_text(name, site.system.applications[name], value * factor, sentence)
     return recording_of(recorded, text, origin, MADE_BY, source), text
 
 
@@ -304,3 +341,37 @@ def _bandwidth(site: Site, test: TestId) -> float:
             return max(value for points in found for value in points.values())
     limit = site.system.fabrics[test.fabric].limit(test.rails, 1, policy=test.policy)
     return _SHARE_OF_LIMIT * limit.value_mb_s if limit is not None else 1000.0
+
+
+def read_model(folder: Path) -> tuple[ModelCurve, ...]:
+    """Return the curves of a folder of recordings, none if it has no model.
+
+    Raises InputError for any error in the file.
+    """
+    path = folder / FILE_NAME
+    if not path.exists():
+        return ()
+    document = load(path, f"{folder.parent.name}/{folder.name}/{FILE_NAME}")
+    model = validate(ModelFile, document)
+    if model.system != folder.name:
+        raise document.error(("system",), show(model.system), f'"{folder.name}", the name of the folder')
+    for index, curve in enumerate(model.curves):
+        _check_kind(curve, index, document)
+        sizes = list(curve.curve or ())
+        if sizes != sorted(sizes):
+            raise document.error(("curves", index, "curve"), "sizes that do not rise", "rising sizes")
+        for benchmark in curve.benchmark:
+            metric(benchmark, curve.metric)
+    return model.curves
+
+
+def _check_kind(curve: ModelCurve, index: int, document: Document) -> None:
+    """Refuse a model without a figure for an application, without a curve for message sizes, or with both."""
+    is_figure = all(find(benchmark).is_application for benchmark in curve.benchmark)
+    if not is_figure and any(find(benchmark).is_application for benchmark in curve.benchmark):
+        found, expected = "applications beside benchmarks of message sizes", "one kind, which figure or curve is for"
+        raise document.error(("curves", index, "benchmark"), found, expected)
+    wanted, other = ("figure", "curve") if is_figure else ("curve", "figure")
+    if getattr(curve, wanted) is None or getattr(curve, other) is not None:
+        found = f"a {other}" if getattr(curve, other) is not None else f"no {wanted}"
+        raise document.error(("curves", index), found, f"a {wanted} alone, of {', '.join(curve.benchmark)}")

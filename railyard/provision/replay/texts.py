@@ -3,9 +3,11 @@
 Each function is pure: the same curve gives the same bytes. The texts have no date, host, address or kernel.
 """
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import model
@@ -15,7 +17,37 @@ from railyard.benchmarks.table.osu import BUFFERS
 from railyard.benchmarks.table.perftest import DEVICE
 from railyard.parsers import osu_titles
 from railyard.parsers.lines import BINARY_MB
-from railyard.provision.replay import collective_texts, stream_texts
+from railyard.provision.replay import collective_texts
+
+if TYPE_CHECKING:
+    pass
+
+
+_SECONDS = 10  # iperf3's own default; a synthetic run took no time
+
+
+def iperf3(made: "OutputPlan", name: str) -> str:
+    """Return a run of TCP one way; ``name`` says how many streams (``iperf3/4-streams``), or there is one."""
+    streams = int(name.partition("/")[2].removesuffix("-streams") or 1)
+    _, _, bandwidth_mb_s = made.rows[-1]
+    seconds: float = made.amount_bytes / bandwidth_mb_s / 1e6 if made.amount_bytes else _SECONDS
+    summed = {
+        "start": 0,
+        "end": seconds,
+        "seconds": seconds,
+        "bytes": made.amount_bytes or round(bandwidth_mb_s * 1e6 * seconds),
+        "bits_per_second": bandwidth_mb_s * 8e6,
+    }
+    whole = {
+        "start": {
+            "version": "iperf 3.12",
+            "test_start": {"protocol": "TCP", "num_streams": streams, "duration": _SECONDS, "reverse": 0},
+        },
+        "intervals": [],
+        "end": {"sum_sent": {**summed, "sender": True}, "sum_received": {**summed, "sender": False}},
+    }
+    return f"# {made.sentence}\n{json.dumps(whole, indent=1)}\n"
+
 
 #: The repetitions that IMB, NetPIPE and perftest print in an output that is not from a run: there were none.
 REPETITIONS = 1
@@ -265,7 +297,7 @@ WRITERS: Mapping[str, Callable[[OutputPlan, str], str]] = {
     "imb": _imb,
     "netpipe": _netpipe,
     "perftest": _perftest,
-    "iperf3": stream_texts.iperf3,
+    "iperf3": iperf3,
     "fabtests": _fabtests,
     "cxi": _cxi,
     "nccl": collective_texts.nccl,

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from railyard.base.errors import SetupError
-from railyard.base.locks import hold
+from railyard.base.files import hold
 from railyard.base.paths import find_shipped
 from railyard.base.wording import listing
 from railyard.provision import wheels

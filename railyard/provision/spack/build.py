@@ -1,37 +1,77 @@
-"""Builds or finds the environment of (system, stack): once, guarded by a lock, with a proof of the result."""
+"""Builds or finds the environment of (system, stack): once, under a lock, with its progress and a proof of it."""
 
+import contextlib
+import errno
 import hashlib
 import os
+import re
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.files import hold
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks import model
 from railyard.benchmarks.tools import TOOLS
 from railyard.provision.kept_files import read_kept
-from railyard.provision.spack import calls, compose, lock_fit, locks, marker, progress
-from railyard.provision.spack.build_lock import one_at_a_time
+from railyard.provision.spack import calls, lock_fit, locks, marker
 from railyard.provision.spack.calls import Spack
-from railyard.provision.spack.locks import Lock
+from railyard.provision.spack.locks import Lock, Spec
 from railyard.provision.spack.marker import Executable, Library, Marker, Package
 from railyard.provision.spack.request import Request, ready
-from railyard.provision.spack.sources import Sources
+from railyard.provision.spack.sources import Sources, variables, write
 from railyard.stacks import linkage, table
+
+FILE = ".lock"
+#: Seconds that Spack 1.2 needs on two cores to solve one environment of spack_envs/, and to build each package. Source:
+#: our own builds of the environments openmpi and mpich on the virtual cluster, Debian 12, npb with the classes S and W;
+#: each package was timed by itself.
+SOLVING_S = 20
+SECONDS = {
+    "compiler-wrapper": 1, "gcc-runtime": 1, "hpl": 30, "intel-mpi-benchmarks": 60, "netpipe": 3, "npb": 135,
+    "osu-micro-benchmarks": 60, "perftest": 30,
+}  # fmt: skip
+#: "[+]  3kkp3m4      ^gcc-runtime@12.2.0 …", as `spack concretize` lists installed packages.
+_INSTALLED = re.compile(r"^\[[+^]\]\s+(?P<hash>[a-z0-9]{7})\s+\^?\S+@", re.MULTILINE)
+#: "[+] 3cdr46f osu-micro-benchmarks@7.4 /prefix (2m43s)", as `spack install` reports a finished package.
+_ENDED = re.compile(r"^\[\+\] (?P<hash>[a-z0-9]{7}) (?P<spec>\S+) ")
+
+
+@dataclass
+class Progress:
+    """Gets each line that Spack prints, and says one for each package that is built."""
+
+    specs: tuple[Spec, ...]
+    say: Callable[[str], None]
+    clock: Callable[[], float] = time.monotonic
+    _start: float = field(init=False)
+    _done: int = field(init=False, default=0)
+
+    def __post_init__(self) -> None:
+        self._start = self.clock()
+
+    def line(self, text: str) -> None:
+        """Pass a line on. If it ends a package that was to be built, say how far the build is."""
+        self.say(text)
+        ended = _ENDED.match(text)
+        if ended is None or all(spec.hash[:7] != ended["hash"] for spec in self.specs):
+            return
+        self._done += 1
+        elapsed = duration(self.clock() - self._start)
+        self.say(f"spack:   {self._done} of {len(self.specs)} built, after {elapsed}: {ended['spec']}")
+
 
 LOG = "spack.log"
 #: The output of `spack find`: one line per package. A prefix may have blanks, a hash has none.
 FIND_FORMAT = "{hash} {prefix}"
-
-
 _ADVICE = {
     "MPI": "give each MPI library a prefix of its own in the overlay",
     "library": "check what its package depends on in spack_envs/ and in the overlay",
 }
-
 LIMIT_S = 20
 
 
@@ -65,7 +105,7 @@ def ensure(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
             if found is not None:
                 return found
         sources = request.sources()
-        spack = calls.find(request.home, say, verbose, compose.variables(sources), keeps=(descriptor,))
+        spack = calls.find(request.home, say, verbose, variables(sources), keeps=(descriptor,))
         try:
             return _build(request, sources, spack, again)
         except OSError as error:
@@ -80,18 +120,18 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
     committed = lock_fit.read_committed(sources)
     start = time.monotonic()
     folder = request.place / sources.key()
-    place = compose.write(sources, folder, request.install_tree)
+    place = write(sources, folder, request.install_tree)
     log = folder / LOG
     spack.say(f"spack: building {request.stack} for {request.system} in {folder}")
     listing = ""
     if committed is None:
-        spack.say(f"spack:   solving what it consists of, about {progress.SOLVING_S} s on two cores")
+        spack.say(f"spack:   solving what it consists of, about {SOLVING_S} s on two cores")
         listing = spack.run(["-e", str(place), "concretize"], log)
     lock_text = (place / "spack.lock").read_text(encoding="utf-8")
     lock = locks.parse(lock_text, str(place / "spack.lock"))
-    wanted = progress.to_build(lock, listing)
-    spack.say(f"spack:   {progress.promise(wanted)}")
-    lines = progress.Progress(wanted, spack.say).line
+    wanted = to_build(lock, listing)
+    spack.say(f"spack:   {promise(wanted)}")
+    lines = Progress(wanted, spack.say).line
     spack.run(["-e", str(place), "install", "--fail-fast", *_install_options(committed, again)], log, lines)
     packages = _packages(lock, _prefixes(spack.output(["-e", str(place), "find", "--format", FIND_FORMAT])))
     made = prove(request, lock, packages)
@@ -103,7 +143,7 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
         libraries=made.libraries,
     )  # fmt: skip
     marker.write(folder, found)
-    spack.say(f"spack: {request.stack} for {request.system} built in {progress.duration(found.seconds)}")
+    spack.say(f"spack: {request.stack} for {request.system} built in {duration(found.seconds)}")
     return found
 
 
@@ -231,3 +271,67 @@ def libraries(executable: Path, environment: Mapping[str, str] | None = None) ->
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SetupError(f"{executable}: ldd cannot be run on it ({error}), so its libraries are not known") from None
     return linkage.parse(done.stdout)
+
+
+def to_build(lock: Lock, listed: str) -> tuple[Spec, ...]:
+    """Return the packages that Spack has to build: those of the lock that are neither external nor installed.
+
+    ``listed`` is what `spack concretize` printed. It is empty for a committed lock: then all packages count, which is
+    the most that can be.
+    """
+    installed = {match["hash"] for match in _INSTALLED.finditer(listed)}
+    return tuple(spec for spec in lock.specs.values() if spec.external is None and spec.hash[:7] not in installed)
+
+
+def promise(specs: tuple[Spec, ...]) -> str:
+    """Return the line printed before a build: how many packages, and about how long that takes on two cores."""
+    if not specs:
+        return "all packages are installed already"
+    unknown = sorted({spec.name for spec in specs if spec.name not in SECONDS})
+    names = listing(unknown) if len(unknown) <= 3 else f"{', '.join(unknown[:3])} …"
+    many = f"{count_of(len(specs), 'package')} to build"
+    if len(unknown) == len(specs):
+        return f"{many}; how long {'it takes' if len(specs) == 1 else 'they take'} is not known: {names}"
+    about = f"{many}, about {duration(sum(SECONDS.get(spec.name, 0) for spec in specs))} on two cores"
+    if not unknown:
+        return about
+    return f"{about}, and what {count_of(len(unknown), 'other')} {'takes' if len(unknown) == 1 else 'take'}: {names}"
+
+
+def duration(seconds: float) -> str:
+    """Return a number of seconds for a person: ``40 s``, ``5 min``."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
+
+
+@contextlib.contextmanager
+def one_at_a_time(folder: Path, say: Callable[[str], None]) -> Iterator[int]:
+    """Hold the folder's lock and yield its descriptor; a process that inherits it holds the lock too.
+
+    So if Railyard was killed, its Spack keeps the next build away until it ends too. Raises SetupError if the folder
+    cannot be written to, and for a file system without locks.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as error:
+        raise SetupError(
+            f"{error.filename or folder}: {(error.strerror or str(error)).lower()}, expected to build there; "
+            f"choose another folder in the system's file (spack: root)"
+        ) from None
+    try:
+        _hold(descriptor, folder, say)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _hold(descriptor: int, folder: Path, say: Callable[[str], None]) -> None:
+    try:
+        hold(descriptor, say, f"spack: another process builds in {folder}; waiting for it")
+    except OSError as error:
+        if error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP):
+            raise
+        raise SetupError(
+            f"{folder}: its file system has no file locks ({error.strerror}), so two builds at once would not "
+            f"notice each other; choose another folder in the system's file (spack: root)"
+        ) from None

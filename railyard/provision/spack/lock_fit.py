@@ -10,9 +10,9 @@ from railyard.base.errors import InputError
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
-from railyard.provision.spack import compose, overlay
+from railyard.provision.spack import overlay
 from railyard.provision.spack.locks import Lock, Spec, parse
-from railyard.provision.spack.sources import Sources
+from railyard.provision.spack.sources import Sources, variables
 
 #: The only form of condition that spack_envs/common/definitions.yaml uses.
 _WHEN = re.compile(r'"(?P<name>[\w-]+)" (?P<not>not )?in env\.get\("(?P<variable>\w+)", ""\)\.split\(","\)')
@@ -113,7 +113,7 @@ def _roots(sources: Sources) -> tuple[_Requirement, ...] | None:
 
 def _definition_specs(name: str, sources: Sources) -> Iterator[_Requirement | None]:
     """Yield the specs of a definition; None if its condition is not of the known form."""
-    values = {**os.environ, **compose.variables(sources)}
+    values = {**os.environ, **variables(sources)}
     for document in sources.documents:
         for index, entry in enumerate(document.data.get("definitions") or ()):
             if not isinstance(entry, Mapping) or name not in entry:

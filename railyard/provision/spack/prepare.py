@@ -1,19 +1,30 @@
 """What a run needs from Spack before its first test: Spack itself, compilers, and each stack's built environment."""
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from railyard.base.errors import RailyardError, SetupError
+from railyard.base.errors import InputError, RailyardError, SetupError
+from railyard.base.model_errors import Path_
+from railyard.base.strict_yaml import Document
 from railyard.base.wording import listing
 from railyard.provision.installed_stack import request_of
-from railyard.provision.spack import bootstrap, calls, compilers, program
+from railyard.provision.spack import bootstrap, calls, overlay, program
 from railyard.provision.spack.build import ensure
 from railyard.provision.spack.calls import SpackError
 from railyard.provision.spack.request import Request, ready
+from railyard.provision.spack.sources import Sources
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.site.site import Site
+from railyard.stacks.table import STACKS
 
+#: C compilers that Spack finds on PATH by itself (spack-packages: gcc, llvm, intel-oneapi-compilers, nvhpc, aocc, cce,
+#: fj).
+C_COMPILERS = ("gcc", "clang", "icx", "nvc", "craycc", "fcc")
 #: Systems whose nodes are on this host: a compilation here disturbs a measurement here.
 ON_THIS_HOST = ("testbed", "guests", "host")
 
@@ -72,7 +83,7 @@ def _build(site: Site, wanted: Sequence[Request], say: Callable[[str], None]) ->
     with _beside_no_measurement(site, say):
         for request in wanted:
             try:
-                compilers.demand(request)
+                demand(request)
                 ensure(request, own_lines(say))
             except RailyardError as error:
                 if isinstance(error, SpackError) and error.everywhere:
@@ -98,3 +109,66 @@ def _beside_no_measurement(site: Site, say: Callable[[str], None]) -> Iterator[N
         return
     with measurement_lock(say, site.home, shared=True):
         yield
+
+
+def demand(request: Request) -> None:
+    """Raise InputError if a compiler, or the MPI that a file names for this stack, is not there.
+
+    Raises SetupError if no file names a compiler and none is on PATH.
+    """
+    sources = request.sources()
+    for found in _missing_compilers(request, sources):
+        raise found
+    if not any(True for _ in _compilers(sources)) and not any(shutil.which(name) for name in C_COMPILERS):
+        raise SetupError(
+            f"compiler: found none of {', '.join(C_COMPILERS)} on PATH, expected a compiler to build with; "
+            f"install gcc, or name a compiler in {_overlay_path(request)} (docs/howto/spack.md, Your own compiler)"
+        )
+
+
+def _missing_compilers(request: Request, sources: Sources) -> Iterator[InputError]:
+    for document, place, path in _compilers(sources):
+        program = path.replace(overlay.HOME, str(request.home))
+        if not os.access(program, os.X_OK):
+            yield document.error(
+                place, f'"{program}", which is not there', "a compiler of this host",
+                "install it (on Debian: make needs SPACK=1), or correct the file",
+            )  # fmt: skip
+    stack = STACKS.get(request.stack)
+    mpi = stack.spack_package if stack is not None else None
+    for document in sources.documents:
+        for index, external in enumerate(_externals(document, mpi)):
+            prefix = str(external.get("prefix", "")).replace(overlay.HOME, str(request.home))
+            if prefix and not Path(prefix).is_dir():
+                yield document.error(
+                    ("packages", str(mpi), "externals", index, "prefix"), f'"{prefix}", which is not there',
+                    f"the MPI that {request.stack} is built with", _how_to_get(request, prefix),
+                )  # fmt: skip
+
+
+def _compilers(sources: Sources) -> Iterator[tuple[Document, Path_, str]]:
+    """Yield each compiler that a file names: the file, the place in it, and the path."""
+    for document in sources.documents:
+        packages = document.data.get("packages")
+        for name in packages if isinstance(packages, Mapping) else ():
+            for index, external in enumerate(_externals(document, str(name))):
+                named = (external.get("extra_attributes") or {}).get("compilers") or {}
+                for language, path in named.items():
+                    place = ("packages", str(name), "externals", index, "extra_attributes", "compilers", str(language))
+                    yield document, place, str(path)
+
+
+def _externals(document: Document, package: str | None) -> list[Mapping[str, Any]]:
+    packages = document.data.get("packages")
+    entry = packages.get(package) if isinstance(packages, Mapping) else None
+    return list(entry.get("externals") or ()) if isinstance(entry, Mapping) else []
+
+
+def _how_to_get(request: Request, prefix: str) -> str:
+    if prefix == str(request.home / ".stacks" / request.stack):
+        return f"type: railyard stacks install {request.stack}"
+    return "install it there, or correct the file"
+
+
+def _overlay_path(request: Request) -> str:
+    return overlay.short_path(overlay.overlay_file(request.home, request.system))

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterable
 
-from railyard.base.exit_codes import UNFIT_EXIT
+from railyard.base.errors import UNFIT_EXIT
 from railyard.provision.spack.marker import Executable, Marker
 
 #: /proc/cpuinfo of x86 prints these under another name (archspec has the same feature aliases).

@@ -1,19 +1,39 @@
-"""What is built, where, how old and how large; and the removal of everything that no present environment needs."""
+"""What is built: where, how old and how large; the removal of what nothing uses; locks made again; folders to carry."""
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
-from railyard.provision.spack import marker
-from railyard.provision.spack.build_lock import one_at_a_time
+from railyard.base.errors import SetupError
+from railyard.provision.spack import build, calls, locks, marker, overlay
+from railyard.provision.spack import sources as compose
+from railyard.provision.spack.build import one_at_a_time
 from railyard.provision.spack.calls import Spack
 from railyard.provision.spack.marker import Marker
-from railyard.provision.spack.request import Request
+from railyard.provision.spack.request import Request, ready
+from railyard.provision.spack.sources import lock_file
+
+#: What to write into an overlay to use such a folder.
+USE_SOURCES = 'mirrors: {{sources: {{url: "file://{folder}", binary: false}}}}'
+USE_BINARIES = 'mirrors: {{binaries: {{url: "file://{folder}", source: false, signed: false}}}}'
+
+
+@dataclass(frozen=True, slots=True)
+class FreshLock:
+    """A fresh lock: its text, its place, and how it differs from the present one (None: there is none)."""
+
+    path: Path
+    text: str
+    changes: tuple[str, ...] | None
+
 
 ENVIRONMENT_KEY = 16
+
+
 """Digits of an environment's folder name: Railyard may remove nothing else below a stack's folder."""
 
 
@@ -98,3 +118,56 @@ def _environments(root: Path) -> list[Path]:
     """Return every environment below a root, of all systems that build there: they share the install tree."""
     folders = (path for path in root.glob("*/*/*") if path.is_dir() and len(path.name) == ENVIRONMENT_KEY)
     return sorted(lock.parent for folder in folders for lock in folder.glob("*/spack.lock"))
+
+
+def relock(request: Request, say: Callable[[str], None], *, verbose: bool = False) -> FreshLock:
+    """Return a fresh lock of an environment; nothing is written. Raises SpackError if nothing satisfies it."""
+    # The committed lock is left out: otherwise Spack would keep its contents.
+    sources = replace(request.sources(), lock=None)
+    spack = calls.find(request.home, say, verbose, compose.variables(sources))
+    spack.version()
+    with tempfile.TemporaryDirectory(prefix="railyard-lock-") as folder:
+        place = compose.write(sources, Path(folder) / "environment", request.root / "opt")
+        spack.run(["-e", str(place), "concretize"], Path(folder) / "spack.log")
+        text = (place / "spack.lock").read_text(encoding="utf-8")
+    path = lock_file(request.home, request.system, request.stack)
+    if not path.is_file():
+        return FreshLock(path, text, None)
+    before = locks.parse(path.read_text(encoding="utf-8"), overlay.short_path(path))
+    return FreshLock(path, text, locks.differences(before, locks.parse(text, "the fresh lock")))
+
+
+def write(found: FreshLock) -> None:
+    """Write the lock to its place in the site's folder, for you to commit."""
+    found.path.parent.mkdir(parents=True, exist_ok=True)
+    found.path.write_text(found.text, encoding="utf-8")
+
+
+def create(request: Request, folder: Path, say: Callable[[str], None], *, verbose: bool = False) -> None:
+    """Put the sources of everything that an environment builds into ``folder``. Raises SpackError."""
+    sources = request.sources()
+    spack = calls.find(request.home, say, verbose, compose.variables(sources))
+    spack.version()
+    with one_at_a_time(request.place, say):
+        place = request.place / sources.key()
+        environment = place / request.environment
+        if not (environment / "spack.lock").is_file():
+            environment = compose.write(sources, place, request.root / "opt")
+        log = place / build.LOG
+        if sources.lock is None:
+            spack.run(["-e", str(environment), "concretize"], log)
+        spack.run(["-e", str(environment), "mirror", "create", "--directory", str(folder.resolve()), "--all"], log)
+
+
+def push(request: Request, folder: Path, say: Callable[[str], None], *, verbose: bool = False) -> None:
+    """Put what is built for an environment into ``folder`` as a build cache. Raises SetupError if nothing is built."""
+    found = ready(request)
+    if found is None:
+        raise SetupError(
+            f"{request.stack} on {request.system}: found no build, expected a build to push; type: {request.command}"
+        )
+    place = request.place / found.key
+    spack = calls.find(request.home, say, verbose, compose.variables(request.sources()))
+    spack.version()
+    words = ["-e", str(place / request.environment), "buildcache", "push", "--unsigned", "--update-index"]
+    spack.run([*words, str(folder.resolve())], place / build.LOG)

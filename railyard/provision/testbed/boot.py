@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from railyard.base.errors import SetupError
-from railyard.base.whole_file import write_whole
+from railyard.base.files import write_whole
 from railyard.provision.testbed import entry, scripts
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.needs import SEARCH_PATH, outer_options, refusal

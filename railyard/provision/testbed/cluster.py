@@ -1,11 +1,13 @@
 """Brings the virtual cluster up and down, asks it, damages and repairs it."""
 
 import contextlib
+import errno
 import fcntl
 import os
 import signal
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
@@ -18,11 +20,26 @@ from railyard.provision.testbed.entry import CLUSTER, bed_folder, not_up
 from railyard.provision.testbed.faults import Commands, Degradation, Kind
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
 from railyard.provision.testbed.processes import find_inside, outermost_processes, wait_until_gone
-from railyard.provision.testbed.rail_status import RailStatus, rail_status
 from railyard.provision.testbed.rail_traffic import TrafficWatch
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 from railyard.provision.testbed.starvation import Watch
-from railyard.provision.testbed.state import State
+from railyard.provision.testbed.state import Node, State
+
+
+@dataclass(frozen=True, slots=True)
+class RailStatus:
+    """One device of one node now: ``rate_mbit_s`` from the spec (None: unshaped), counters in bytes since its start."""
+
+    node: str
+    device: str
+    network: str
+    address: str
+    rate_mbit_s: float | None
+    carrier: bool
+    tx_bytes: int
+    rx_bytes: int
+    degradations: tuple[Degradation, ...]
+
 
 _SWEPT_WITHIN_S = 10.0
 # Each node mounts its own, so a clone below one of them would be hidden.
@@ -260,3 +277,28 @@ class Testbed:
         with (self.folder / "lock").open("a", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def rail_status(state: State, node: Node, device: str) -> RailStatus:
+    """Return the present state of one device of one node. Raises SetupError if its counters cannot be read."""
+    # Read through the holder's root: this is the node's own sysfs, and no process has to be started.
+    network = state.spec.network(device)
+    entries = Path(f"/proc/{node.holder.pid}/root/sys/class/net") / device
+    try:
+        carrier = _has_carrier(entries)
+        tx_bytes, rx_bytes = (int((entries / f"statistics/{name}_bytes").read_text()) for name in ("tx", "rx"))
+    except (OSError, ValueError) as error:
+        raise SetupError(f"testbed: the counters of {device} of {node.name} cannot be read: {error}") from None
+    degradations = tuple(f for f in state.degradations if (f.node, f.device) == (node.name, device))
+    address = state.spec.address(node.name, device)
+    rate = network.rate_mbit_s
+    return RailStatus(node.name, device, network.name, address, rate, carrier, tx_bytes, rx_bytes, degradations)
+
+
+def _has_carrier(entries: Path) -> bool:
+    try:
+        return int((entries / "carrier").read_text()) == 1
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # the kernel's answer for an interface that is switched off
+            raise
+        return False

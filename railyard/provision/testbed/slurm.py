@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from railyard.base.errors import SetupError
-from railyard.base.whole_file import write_whole
+from railyard.base.files import write_whole
 from railyard.parsers.slurm.nodes import NodeState, parse_nodes
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.needs import SEARCH_PATH, needs_user_namespace, require_programs

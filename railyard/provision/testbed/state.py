@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import SetupError
-from railyard.base.whole_file import write_whole
+from railyard.base.files import write_whole
 from railyard.provision.testbed.faults import Degradation
 from railyard.provision.testbed.processes import Process
 from railyard.provision.testbed.spec import TestbedSpec, spec_from_json

@@ -14,8 +14,7 @@ from railyard.results.capture.suitable_records import Group, is_quick
 from railyard.results.conditions import seen_nodes
 from railyard.results.record.form import Record
 from railyard.site.conditions import shown_values
-from railyard.site.references.amount import REGIMES
-from railyard.site.references.below_link import BelowLink
+from railyard.site.references.amount import REGIMES, BelowLink
 from railyard.site.references.model import HIGHER_IS_BETTER
 
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+/-]*")

@@ -1,21 +1,56 @@
-"""Compares two sides test by test: each key figure's shift and what it means, and at which sizes curves differ."""
+"""Compares two sides test by test: each key figure's shift and what it means, and at which sizes curves differ.
 
-from collections.abc import Sequence
+Between two measurements, the facts of their nodes are compared (``surroundings``). A replay has no nodes: the
+conditions that its sources state take their place. What is unknown on one side is not compared.
+"""
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import message_size
-from railyard.benchmarks.figure import Figure
+from railyard.base.wording import count_of, message_size
+from railyard.benchmarks.curve import Figure
 from railyard.benchmarks.model import Better
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results import idle_rails
-from railyard.results.compare import conditions
 from railyard.results.compare.finding import Finding, finding
 from railyard.results.compare.pairing import MatchedTest, Pairing, pair
 from railyard.results.compare.shift import Shift, interval_rank, shift
 from railyard.results.compare.size_stretches import Stretch, stretches
 from railyard.results.compare.surroundings import Difference, differences, not_the_fabric_alone
+from railyard.results.conditions import format_condition, seen_nodes, sentences
 from railyard.results.record.form import CurveRecord, Record
+from railyard.site import conditions
+from railyard.site.conditions import CONDITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """``regressions``: a sentence each. ``judged`` and ``unjudged``: figures that could, and could not, be compared."""
+
+    percent: float
+    regressions: tuple[str, ...]
+    judged: int
+    unjudged: int
+
+    @property
+    def is_pass(self) -> bool:
+        """Return whether nothing got worse and something was judged: if no figure could be judged, the gate fails."""
+        return not self.regressions and self.judged > 0
+
+    @property
+    def sentence(self) -> str:
+        """Return the whole as one line."""
+        bound = f"{self.percent:g} %"
+        held = f"{self.judged} of {self.judged + self.unjudged} figures could be compared with {bound}"
+        if self.regressions:
+            many = len(self.regressions)
+            return f"FAIL: {count_of(many, 'regression')} of {bound} or more; {held}."
+        if not self.judged:
+            return (
+                f"FAIL: no figure could be compared with {bound}: repeats are too few or too far apart; take more runs."
+            )
+        return f"PASS: no regression of {bound} or more; {held}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +130,9 @@ def compare(a: Sequence[Record], b: Sequence[Record], noise: float | None = None
     return Comparison(
         found,
         tests,
-        (*differences(used_a, used_b), *conditions.find_differences(used_a, used_b)),
+        (*differences(used_a, used_b), *find_differences(used_a, used_b)),
         not_the_fabric_alone(used_a, used_b),
-        conditions.from_references(used_a, used_b),
+        from_references(used_a, used_b),
     )
 
 
@@ -234,3 +269,98 @@ def _stretch_words(of: Stretch) -> str:
         where = f"at {message_size(of.first)}"
     between = f", {abs(of.least):.1f} to {abs(of.most):.1f} %" if of.sizes > 1 else ""
     return f"B is {abs(of.percent):.1f} % {word} A {where} ({of.sizes} sizes{between}; p = {of.p:.3f})"
+
+
+def find_differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
+    """Return the conditions that are known on both sides and not alike, if a side is a replay; else ()."""
+    if not any(record.replayed is not None for record in (*a, *b)):
+        return ()
+    ours, theirs = _values(a), _values(b)
+    return tuple(
+        Difference(f"condition {name}", tuple(ours[name]), tuple(theirs[name]))
+        for name in CONDITIONS
+        if ours.get(name) and theirs.get(name) and not _may_be_alike(name, ours[name], theirs[name])
+    )
+
+
+def from_references(a: Sequence[Record], b: Sequence[Record]) -> tuple[str, ...]:
+    """Return the conditions in which each side's nodes differ from the sources of its references, each once."""
+    ours, theirs = sentences(a), sentences(b)
+    both = [sentence for sentence in ours if sentence in theirs]
+    return (
+        *(f"A and B: {sentence}" for sentence in both),
+        *(f"A: {sentence}" for sentence in ours if sentence not in both),
+        *(f"B: {sentence}" for sentence in theirs if sentence not in both),
+    )
+
+
+def _values(records: Iterable[Record]) -> dict[str, list[str]]:
+    """Return the known values of each condition: stated by a replay's sources, or shown by a measurement's nodes."""
+    found: dict[str, dict[str, None]] = {}
+    for record in records:
+        if record.replayed is not None:
+            for each in record.conditions:
+                found.setdefault(each.name.replace("_", "-"), {})[format_condition(each.name, each.stated)] = None
+            continue
+        for seen in seen_nodes(record):
+            for name in CONDITIONS:
+                found.setdefault(name, {}).update(dict.fromkeys(conditions.shown_values(name, seen)))
+    return {name: list(values) for name, values in found.items()}
+
+
+def _may_be_alike(name: str, a: Sequence[str], b: Sequence[str]) -> bool:
+    """Return whether each value of one side may be a value of the other; an unreadable value may be any."""
+    condition = CONDITIONS[name]
+    ours, theirs = ([conditions.read(name, text) or (text,) for text in side] for side in (a, b))
+
+    def fits(one: Sequence[str], other: Sequence[str]) -> bool:
+        return any(condition.alike(mine, its) or condition.alike(its, mine) for mine in one for its in other)
+
+    readable = all(conditions.read(name, text) for text in (*a, *b))
+    return not readable or (
+        all(any(fits(one, other) for other in theirs) for one in ours)
+        and all(any(fits(one, other) for one in ours) for other in theirs)
+    )
+
+
+def gate(comparison: Comparison, percent: float) -> Gate:
+    """Return what surely got worse by ``percent`` or more: key figures, and stretches of several sizes of a curve.
+
+    Surely: the end of the interval that is nearer to zero is beyond the bound; over a stretch, the median of these ends
+    is. With the estimate alone, every second comparison of 33 noisy tests with themselves would fail.
+
+    A figure counts as judged if a change of that size would have been seen. A figure without a better direction (N½)
+    does not count at all.
+    """
+    found: list[str] = []
+    judged = unjudged = 0
+    for test in comparison.tests:
+        for figure in test.figures:
+            if figure.better is None:
+                continue
+            worse = _is_worse(figure, percent)
+            seen = worse or _could_see(figure, percent)
+            judged, unjudged = judged + seen, unjudged + (not seen)
+            found += [f"{test.name}: {figure.name}: {figure.finding.sentence}"] if worse else []
+        found += _worse_stretches(test, percent)
+    return Gate(percent, tuple(found), judged, unjudged)
+
+
+def _is_worse(figure: FigureResult, percent: float) -> bool:
+    return figure.finding.kind == "worse" and figure.finding.surely >= percent
+
+
+def _could_see(figure: FigureResult, percent: float) -> bool:
+    """Return whether a change of that size would have left zero outside the interval (or above the stated noise)."""
+    return figure.finding.smallest is not None and figure.finding.smallest <= percent
+
+
+def _worse_stretches(test: ComparedTest, percent: float) -> list[str]:
+    found = []
+    for curve in test.curves:
+        for stretch in curve.stretches:
+            worse = curve.better is not None and (stretch.percent > 0) == (curve.better == "lower")
+            if worse and stretch.sizes > 1 and stretch.sure >= percent:
+                found.append(f"{test.name}: {curve.metric}: {curve.sentence}")
+                break
+    return found

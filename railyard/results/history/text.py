@@ -11,7 +11,7 @@ from railyard.base.wording import count_of
 from railyard.results.history.changes import Change, JudgedSeries, State
 from railyard.results.history.detect import ALARM
 from railyard.results.history.series import Point
-from railyard.results.report.over_time import OverTime
+from railyard.results.report.spread import OverTime
 
 FORMAT = 1
 _SGR = {"better": "32", "worse": "1;31", "different": "33"}

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.wording import message_size, percent
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.results.record.pairs import PairsRecord
 from railyard.site.test_id import TestId
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from railyard.base.errors import InputError, SetupError
-from railyard.base.whole_file import write_whole
+from railyard.base.files import write_whole
 from railyard.base.wording import count_of
 from railyard.results.record.pairs import PairRows
 

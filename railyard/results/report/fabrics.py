@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import number
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.report.matrix import WORST_FIRST
 from railyard.results.report.summary import key_figure

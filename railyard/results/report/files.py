@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
+from railyard.base.files import write_whole
 from railyard.base.json_codec import encode
-from railyard.base.whole_file import write_whole
 from railyard.results.csv import csv_text
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import FORMAT, CurveRecord, Record
@@ -18,7 +18,7 @@ from railyard.results.report.junit import junit
 from railyard.results.report.markdown import markdown
 from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.report.matrix import matrices, read_cells
-from railyard.results.report.over_time import OverTime
+from railyard.results.report.spread import OverTime
 from railyard.results.report.summary import counts, judge_overall
 from railyard.results.report.svg import EarlierMedian
 from railyard.results.report.terminal import text_report
@@ -37,8 +37,6 @@ from railyard.site.matrix import Cell
 
 PROBLEMS_FILE_NAME = "problems.json"
 FORMATS = ("terminal", "html", "md", "junit", "json", "csv")
-
-
 #: So many of the newest earlier runs are read: enough for a median, few enough for a report within a second.
 MOST_RUNS = 10
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.results.record.form import Record
 from railyard.results.report.spread import spread_svg, timeline_svg
 from railyard.results.report.summary import key_figure

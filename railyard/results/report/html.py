@@ -14,22 +14,21 @@ from railyard.base.clean_text import clean, one_line
 from railyard.base.hostlist import fold_names
 from railyard.base.paths import packaged_text
 from railyard.base.wording import message_size
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 from railyard.results.record.headline import describe_finding, headline
 from railyard.results.report.causes import causes
-from railyard.results.report.evidence import Basis, bases, count_untested, holes, hosts, not_run
+from railyard.results.report.evidence import Basis, bases, count_untested, facts, holes, hosts, node_names, not_run
 from railyard.results.report.fabrics import fabric_numbers
-from railyard.results.report.facts import facts, node_names
 from railyard.results.report.heatmap import Heatmap, heatmap
 from railyard.results.report.history import History, are_repeats, drawings, histories
 from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
-from railyard.results.report.lines import scalings, signatures
+from railyard.results.report.lines import scalings, signatures, sweep_charts
 from railyard.results.report.matrix import cell_words, matrices
 from railyard.results.report.node_table import NodeTable, node_table
-from railyard.results.report.over_time import OverTime
 from railyard.results.report.relations_text import COST_HEADS, RELATION_WORDS, cost_cells
+from railyard.results.report.spread import OverTime
 from railyard.results.report.summary import (
     Row,
     by_reason,
@@ -45,7 +44,6 @@ from railyard.results.report.summary import (
     suspect_words,
 )
 from railyard.results.report.svg import EarlierMedian, Grids, bars, computed_words, svg
-from railyard.results.report.sweep_charts import sweep_charts
 from railyard.results.report.text import (
     COMPUTED_MARK,
     STATE_WORDS,

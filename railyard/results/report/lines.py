@@ -1,6 +1,6 @@
 """Several lines in one drawing, each with its own colour, dash and name: network signatures, and scaling over nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -12,7 +12,10 @@ from railyard.results.report.axes import HEIGHT, axes_of, grid, path, round_px
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import drawing
 from railyard.results.report.text import COMPUTED_MARK, COMPUTED_WORDS, number
+from railyard.results.scaling import Sweep
+from railyard.results.sweeps import Group, sweeps
 
+_LINEAR = "linear"
 MOST_LINES = 8
 
 
@@ -129,3 +132,41 @@ def _signature(record: Record) -> Line | None:
 def _place(record: Record) -> str:
     rails = "1 rail" if record.rails == 1 else f"{record.rails} rails"
     return one_line(f"{record.fabric}, {rails}, {record.stack}")
+
+
+def sweep_charts(records: Sequence[Record]) -> tuple[Chart, ...]:
+    """Return one chart per problem: its rate over the nodes for each fabric, number of rails and stack, and linear."""
+    problems: dict[tuple[str, str, str], dict[Group, Sweep]] = {}
+    for group, made in sweeps(records).items():
+        problems.setdefault((group.system, group.benchmark, group.unit), {})[group] = made
+    return tuple(_chart(benchmark, unit, found) for (_, benchmark, unit), found in problems.items())
+
+
+def _chart(benchmark: str, unit: str, found: Mapping[Group, Sweep]) -> Chart:
+    shown = dict(list(found.items())[: MOST_LINES - 1])  # linear takes one colour
+    lines, rows, said = [], [], []
+    for group, made in shown.items():
+        nodes = tuple(float(point.nodes) for point in made.points)
+        lines.append(Line(_group_place(group), nodes, tuple(point.rate for point in made.points)))
+        said.append(f"{_group_place(group)}: {made.sentence}.")
+        rows += [
+            (
+                *(_group_place(group), str(point.nodes), number(point.rate), f"{point.speedup:.2f}"),
+                f"{100 * point.efficiency:.1f}",
+                "" if point.serial_fraction is None else f"{point.serial_fraction:.3f}",
+            )
+            for point in made.points
+        ]
+    counts = sorted({at for line in lines for at in line.at})
+    first = min(line.values[0] / line.at[0] for line in lines)
+    lines.append(Line(_LINEAR, tuple(counts), tuple(first * at for at in counts)))
+    title = f"{benchmark} over {', '.join(f'{at:g}' for at in counts)} nodes: {unit}"
+    heads = ("test", "nodes", unit, "speed-up", "% of linear", "serial fraction")
+    names = tuple(line.name for line in lines)
+    return Chart(benchmark, lines_svg(lines, unit, "nodes", title), " ".join(said), names, heads, tuple(rows))
+
+
+def _group_place(group: Group) -> str:
+    rails = "1 rail" if group.rails == 1 else f"{group.rails} rails"
+    made = "" if group.no_measurement is None else ", not measured"
+    return one_line(f"{group.fabric}, {rails}, {group.stack}{made}")

@@ -2,24 +2,24 @@
 
 import math
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from railyard.base.clean_text import one_line
 from railyard.base.terminal import fold_words, wrap_lines
 from railyard.base.text_table import blocks
-from railyard.base.wording import count_of, message_size
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.figure import Figure
+from railyard.base.wording import count_of, listing, message_size
+from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.metrics import curves, key_figures, key_of
-from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.port_remarks import WAIT, has_small_mtu, port_remarks, port_words
+from railyard.parsers.fabric.port import WAIT, PortState, has_small_mtu, port_remarks, port_words
+from railyard.parsers.nccl_said import Job, Log, LogSentence, NcclOutput
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 from railyard.parsers.unread_rows import unread_rows
 from railyard.results.report.hardware_text import hardware_parts, hardware_remarks
-from railyard.results.report.nccl_text import nccl_lines
 from railyard.results.report.text import number
 
+_MOST = 8
 _MOST_ROWS = 40
 _MOST_FAILURES = 20
 _MOST_REMARKS = 5
@@ -30,7 +30,6 @@ _LARGEST_WRITTEN_OUT = 1e15
 _FEWEST_PLOTTED = 4
 _WIDEST_PLOT = 72
 _NOTHING = "–"
-
 #: Figures whose name here is not their own without underscores.
 _FIGURES: Mapping[str, str] = MappingProxyType(
     {
@@ -41,12 +40,8 @@ _FIGURES: Mapping[str, str] = MappingProxyType(
 )
 #: Columns to plot over the size (else over the row's number) if metrics.py does not know the benchmark.
 _PLOTTED = ("bandwidth", "busbw", "latency", "avg", "time", "time_avg", "time_typical", "overall")
-
-
 _BLOCKS = " ▁▂▃▄▅▆▇█"
-
 _EIGHTHS = len(_BLOCKS) - 1
-
 _WIDEST_BAR = 2
 
 
@@ -274,8 +269,6 @@ _PORT_COLUMNS: tuple[tuple[str, str, Callable[[PortState], Cell | str]], ...] = 
     ("errors", "", _errors),
     ("congestion", "", _waits),
 )
-
-
 _NAMES_OF_A_PORT = ("node", "device", "port")
 
 
@@ -331,3 +324,60 @@ def _share(value: float, low: float, high: float, logarithmic: bool) -> float:
     decades = math.log10(high / low)
     least = 0.02
     return least + (1 - least) * (math.log10(value / low) / decades if decades > 0 else 1.0)
+
+
+def nccl_lines(said: NcclOutput) -> list[str]:
+    """Return the parts of a text: one for the jobs, one for the log; a missing one is left out."""
+    return [*_jobs(said.jobs), *_log(said.log)]
+
+
+def _jobs(jobs: Sequence[Job]) -> list[str]:
+    named = [job for job in jobs if job.ranks]
+    lines = []
+    for job in named[:_MOST]:
+        apart = f", separate from that of line {job.separate_from}" if job.separate_from else ""
+        where = listing([one_line(host) for host in job.hosts[:4]]) + (" …" if len(job.hosts) > 4 else "")
+        program, ranks = one_line(job.benchmark or "no program named"), count_of(len(job.ranks), "rank", ",")
+        lines.append(f"  line {job.line}: {program}, {ranks} on {where}{apart}")
+    more = [f"  … {len(named) - _MOST:,} more: --json prints them"] if len(named) > _MOST else []
+    return ["\n".join([count_of(len(named), "job", ","), *lines, *more])] if named else []
+
+
+def _log(log: Log | None) -> list[str]:
+    if log is None:
+        return []
+    lines = ["log of NCCL or RCCL"]
+    lines += _tally("version", (said.text for said in log.versions))
+    lines += _tally("network", (said.text for said in log.networks))
+    lines += _tally(
+        "NIC", (f"{nic.name}:{nic.port}/{nic.kind}" if nic.port else f"{nic.name}/{nic.kind}" for nic in log.nics)
+    )
+    lines += _tally("way", (link.transport + ("/GDRDMA" if link.gdr else "") for link in log.links))
+    lines += _tally("algorithm", (f"{each.algorithm}/{each.protocol}" for each in log.choices))
+    lines += _tally("channels", (said.text for said in log.channels))
+    if log.members:
+        ranks = {(member.rank, member.ranks) for member in log.members}
+        lines.append(f"  communicator: {count_of(len(ranks), 'rank', ',')} of {max(each for _, each in ranks):,}")
+    lines += _list_first("fallback", log.fallbacks)
+    lines += _list_first("warning", log.warnings)
+    return ["\n".join(lines)]
+
+
+def _tally(what: str, texts: Iterable[str]) -> list[str]:
+    """Return "network: IB (16 times)", the most frequent first; nothing if the log has none."""
+    counts = Counter(map(one_line, texts)).most_common()
+    words = [f"{text} ({count_of(times, 'time', ',')})" for text, times in counts[:_MOST]]
+    more = [f"{len(counts) - _MOST} more"] if len(counts) > _MOST else []
+    return [f"  {what}: {', '.join([*words, *more])}"] if words else []
+
+
+def _list_first(what: str, said: Sequence[LogSentence]) -> list[str]:
+    firsts: dict[str, LogSentence] = {}
+    for each in said:
+        firsts.setdefault(each.text, each)
+    counts = Counter(each.text for each in said)
+    lines = [
+        f"  {what}, line {first.line}: {one_line(text)} ({count_of(counts[text], 'time', ',')})"
+        for text, first in list(firsts.items())[:_MOST]
+    ]
+    return lines + ([f"  … {len(firsts) - _MOST} more: --json prints them"] if len(firsts) > _MOST else [])

@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
@@ -12,6 +13,28 @@ from railyard.results.record.form import CurveRecord
 from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, round_px
 from railyard.results.report.svg import Grids, drawing
 from railyard.results.report.text import number
+
+
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """One figure: for each run its value and whether it failed, the oldest first.
+
+    ``marks`` are the first runs of new levels, ``changes`` have a kind (better, worse, different) and a sentence each,
+    ``remarks`` say what was left out."""
+
+    heading: str
+    figure: str
+    unit: str
+    values: tuple[tuple[float, bool], ...]
+    marks: tuple[int, ...]
+    changes: tuple[tuple[str, str], ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def drawing(self) -> Markup:
+        """Return the values as a drawing, with a line where the level changed."""
+        return timeline_svg(self.values, self.unit, self.figure, self.marks)
+
 
 #: Areas from the lightest to the darkest, as shares of all runs: where areas overlap, the runs are dense.
 _AREAS = ((0.0, 1.0), (0.1, 0.9), (0.25, 0.75))

@@ -20,6 +20,10 @@ from railyard.results.store.finals import final
 from railyard.results.store.index import COLUMNS, INDEX_FILE, open_index
 from railyard.results.store.names import folders
 
+#: Options that name something, and what it must be; each is a column of the store.
+_NAMES = {"system": "a system that ran", "fabric": "a fabric of a stored test", "stack": "a stack of a stored test",
+          "benchmark": "a benchmark of a stored test"}  # fmt: skip
+EMPTY = "found no stored run, expected some; railyard run stores one"
 Words = str | tuple[str, ...] | None
 
 
@@ -333,3 +337,25 @@ def _read_one(content: bytes, path: str, slim: bool) -> Record:
         raise RailyardError(
             f"{path}: the records changed while they were read ({error}), expected a file that only grows; try again"
         ) from error
+
+
+def refuse_unknown(home: Path, chosen: Mapping[str, Collection[str] | str | None]) -> None:
+    """Raise RailyardError for the first system, fabric, stack or benchmark that no stored test has.
+
+    ``chosen`` has the options' values, by their names. An empty store refuses nothing: it says that it is empty.
+    """
+    for name, expected in _NAMES.items():
+        given = chosen.get(name) or ()
+        asked = (given,) if isinstance(given, str) else tuple(given)
+        known = values(home, name) if asked else ()
+        unknown = next((word for word in asked if known and word not in known), None)
+        if unknown is not None:
+            found = f'no run of "{unknown}"' if name == "system" else f'"{unknown}"'
+            raise RailyardError(f"--{name}: found {found}, expected {expected}; {did_you_mean(unknown, known)}")
+
+
+def why_nothing(home: Path) -> str:
+    """Return why nothing was found, if each word is known."""
+    if not runs(home):
+        return f"{runs_folder(home)}: {EMPTY}"
+    return "found no stored test of this kind, expected some; leave an option out"

@@ -16,14 +16,13 @@ from reframe.core.builtins import fixture, run_after, run_before, sanity_functio
 from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 
 from railyard.base.errors import RailyardError
+from railyard.rfm.backends import hold_measurement_lock
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.numbers import take_numbers, why_refused
 from railyard.rfm.checks.old_names import find_override
 from railyard.rfm.checks.variants import builds_with_spack
 from railyard.rfm.current import places, stated_amounts
-from railyard.rfm.deprecated_variables import told_only_when_set
-from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error
-from railyard.rfm.launchers import hold_measurement_lock
+from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error, told_only_when_set
 from railyard.rfm.run.options import EXTENDED
 from railyard.site.matrix import HAS_GPUS, OWN_CORES
 from railyard.site.policies import DEFAULT, alone_reason, environment_terms, is_extended, policy_of

@@ -96,9 +96,8 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         """Judge what all nodes printed, store the verdict, and fail with the first problem."""
         if self.is_dry_run():
             return
-        from railyard.cluster.fabric.expected_fabric import expected_of
         from railyard.cluster.fabric.judge import judge, with_silent
-        from railyard.cluster.fabric.model import Readings
+        from railyard.cluster.fabric.model import Readings, expected_of
         from railyard.rfm.checks.record import store
 
         output = Path(self.stagedir) / str(self.stdout)
@@ -127,8 +126,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
 
         Raises InputError if the job's output has no line from any node.
         """
-        from railyard.cluster.fabric.answers import own_of, readings_of
-        from railyard.cluster.fabric.own_json import read_lines
+        from railyard.cluster.fabric.own_json import own_of, read_lines, readings_of
 
         if self._asking is None:
             return *read_lines(text_of(output), str(self.stdout)), ()

@@ -1,6 +1,6 @@
 """The key figures of an assessment in ReFrame's form: performance variables, and what references assert about them."""
 
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.verdict.assess import Assessment
 
 

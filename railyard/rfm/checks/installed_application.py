@@ -3,7 +3,7 @@
 import shlex
 from typing import TYPE_CHECKING
 
-from railyard.benchmarks.apps import installed_output
+from railyard.benchmarks.apps import installed_applications
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.job.launch import starting_agent
 from railyard.parsers.parsed import Parsed
@@ -22,13 +22,13 @@ class InstalledApplication(ApplicationCheck):
     counters are read before and after it, whatever it starts there by itself.
     """
 
-    tool = installed_output.TOOL
+    tool = installed_applications.TOOL
     start = Start(by_itself=True)
 
     @property
     def key(self) -> str:
         """The benchmark's name in references and records: ``installed/gamess``, ``installed/gamess/2-nodes``."""
-        return f"{installed_output.TOOL}/{self.benchmark}"
+        return f"{installed_applications.TOOL}/{self.benchmark}"
 
     @property
     def application(self) -> Application:
@@ -44,11 +44,11 @@ class InstalledApplication(ApplicationCheck):
     def words(self) -> list[str]:
         # If it starts its own processes, or is replayed, the launch has fewer ranks per node than it is given.
         ranks_per_node = max(self.ranks_per_node, self.application.ranks_per_node)
-        return installed_output.words(self.application, self.num_nodes, ranks_per_node, self.has_no_mpi)
+        return installed_applications.words(self.application, self.num_nodes, ranks_per_node, self.has_no_mpi)
 
     def parse(self, text: str) -> Parsed:
         """Return what the application printed, read by the patterns of the system's file."""
-        return installed_output.parse(text, self.app, self.application)
+        return installed_applications.parse(text, self.app, self.application)
 
     def shape(self) -> None:
         self.ranks_per_node = 1 if self.has_no_mpi else self.application.ranks_per_node
@@ -63,4 +63,4 @@ class InstalledApplication(ApplicationCheck):
     def before(self, program: str) -> list[str]:
         if self.application.inputs is None:
             return []
-        return [f"cp -R {shlex.quote(installed_output.folder(self.application.inputs, self.site.home))}/. ."]
+        return [f"cp -R {shlex.quote(installed_applications.folder(self.application.inputs, self.site.home))}/. ."]

@@ -13,10 +13,10 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import label
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
-from railyard.job import client_server, environment, launcher_identity, node_facts, output_bound, rank_nics
+from railyard.job import client_server, environment, mpi_identity, node_facts, output_bound, rank_nics
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
-from railyard.job.gpu_pair_steps import counters_of_nodes
+from railyard.job.gpu_steps import counters_of_nodes
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS, Launch, escape_exports
 from railyard.job.placement import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
@@ -177,7 +177,7 @@ class MeasuredRun:
         lines = [f"LC_ALL=C ldd {shlex.quote(program)} > {LINKED} 2>&1 || :"]
         own = launch.program if launcher in TESTBEDS else launcher if launcher in OWN_LAUNCHERS else None
         if own is not None and not STACKS[self.test.stack].pair:
-            lines.append(launcher_identity.line(own, LAUNCHER))
+            lines.append(mpi_identity.line(own, LAUNCHER))
         built = find_stack(self.site, self.test.stack).built
         if (hosts := _HOST_FILES.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
             lines.append(f'cat "${hosts}" > {HOSTS} || :')
@@ -303,7 +303,7 @@ class MeasuredRun:
         """Return what the scheduler says about a job that it ended, in its record or in the job's error output."""
         if not self._has_slurm:
             return None
-        from railyard.rfm.scheduler import find_end
+        from railyard.rfm.backends import find_end
 
         return find_end(job, printed)
 

@@ -11,7 +11,7 @@ from reframe.core.builtins import parameter, variable
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Amounts, Work
 from railyard.benchmarks.table.nccl import part_of
-from railyard.job import gpu_group_steps
+from railyard.job import gpu_steps
 from railyard.rfm.checks.groups import Accepts, Layout, Outputs, Start
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.rfm.checks.variants import of_gpus, rail_counts, rail_policies
@@ -90,10 +90,10 @@ class NcclCheck(RepeatedCheck):
     def outputs(self) -> Outputs:  # type: ignore[override]
         """What each rail gave after a run in groups."""
         is_split = part_of(self.key).split
-        return Outputs(more=tuple(map(gpu_group_steps.output_of, range(self.ranks_per_node))) if is_split else ())
+        return Outputs(more=tuple(map(gpu_steps.output_of, range(self.ranks_per_node))) if is_split else ())
 
     def before(self, program: str) -> list[str]:
-        return gpu_group_steps.begin_lines() if part_of(self.key).split else []
+        return gpu_steps.begin_lines() if part_of(self.key).split else []
 
     def after(self) -> list[str]:
         """Return the lines that measure each rail of a run in groups if the slowest group is below a reference."""
@@ -107,7 +107,7 @@ class NcclCheck(RepeatedCheck):
         program = [self.runner.program(self.tool, self.programs), *words, *self._plan.launch.settings.words]
         launch = str(self.job.launcher.run_command(self.job))
         limit_s, run = self._plan.scheduling.limit_s, [shlex.quote(word) for word in program]
-        return gpu_group_steps.lines(str(self.stdout), launch, run, self.ranks_per_node, least, limit_s)
+        return gpu_steps.lines(str(self.stdout), launch, run, self.ranks_per_node, least, limit_s)
 
     @property
     def prober(self) -> "Prober":

@@ -7,7 +7,7 @@ from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of
-from railyard.job import gpu_pair_steps
+from railyard.job import gpu_steps
 from railyard.job.launch import Ranks, plan_launch, runs_as_root
 from railyard.parsers import gpu_pairs as parser
 from railyard.rfm.checks.groups import Start
@@ -65,17 +65,17 @@ class NcclPairsCheck(NcclCheck):
     def command(self) -> "Command":
         system = self.site.system
         scheduling = self._plan.scheduling
-        return gpu_pair_steps.PairSteps(
+        return gpu_steps.PairSteps(
             self.program,
             self._limit_s,
             int(self.step_s),
-            gpu_pair_steps.lister(system.scheduler, scheduling.launcher, self._plan.launch.nodes),
-            gpu_pair_steps.next_command(["--switches", gpu_pair_steps.SWITCHES] if self._leaves() else []),
+            gpu_steps.lister(system.scheduler, scheduling.launcher, self._plan.launch.nodes),
+            gpu_steps.next_command(["--switches", gpu_steps.SWITCHES] if self._leaves() else []),
         )
 
     @property
     def _limit_s(self) -> int:
-        beside = gpu_pair_steps.END_S + gpu_pair_steps.BESIDE_S
+        beside = gpu_steps.PAIR_END_S + gpu_steps.BESIDE_S
         return int(self._plan.scheduling.limit_s) - beside
 
     def _leaves(self) -> "topology.Leaves":
@@ -87,12 +87,12 @@ class NcclPairsCheck(NcclCheck):
     def input_files(self) -> Mapping[str, str]:
         rounds = "".join(" ".join(f"{a},{b},all" for a, b in each) + "\n" for each in self.rounds)
         return {
-            gpu_pair_steps.SCRIPT: gpu_pair_steps.script(),
-            gpu_pair_steps.ROUNDS: rounds,
-            gpu_pair_steps.SWITCHES: topology.text(self._leaves()),
-            gpu_pair_steps.ALL_GPUS: self._step(self._launch(self.ranks_per_node), self.ranks_per_node),
+            gpu_steps.SCRIPT: gpu_steps.script(),
+            gpu_steps.ROUNDS: rounds,
+            gpu_steps.SWITCHES: topology.text(self._leaves()),
+            gpu_steps.ALL_GPUS: self._step(self._launch(self.ranks_per_node), self.ranks_per_node),
             # Every process sees all GPUs of its node, as in the other steps: so the numbers of GPUs are the same.
-            gpu_pair_steps.ONE_GPU: self._step(self._launch(1, {"NCCL_TESTS_DEVICE": gpu_pair_steps.GPU}), 1),
+            gpu_steps.ONE_GPU: self._step(self._launch(1, {"NCCL_TESTS_DEVICE": gpu_steps.GPU}), 1),
         }
 
     def _launch(self, per_node: int, variables: Mapping[str, str] | None = None) -> "Launch":
@@ -100,7 +100,7 @@ class NcclPairsCheck(NcclCheck):
         ranks = Ranks(2 * per_node, per_node, policy=plan.ranks.policy, launcher=plan.scheduling.launcher,
                       variables=variables or {})  # fmt: skip
         return plan_launch(
-            self.site, plan.test.fabric, plan.test.stack, plan.launch.meant, gpu_pair_steps.NODES, ranks,
+            self.site, plan.test.fabric, plan.test.stack, plan.launch.meant, gpu_steps.NODES, ranks,
             runs_as_root(system),
         )  # fmt: skip
 
@@ -109,6 +109,6 @@ class NcclPairsCheck(NcclCheck):
         program = self.runner.program(self.tool, self.programs)
         words = [program, *self.arguments(self.message_sizes), *launch.settings.words]
         starter = self.site.system.starter(plan.test.stack)
-        return gpu_pair_steps.template(
+        return gpu_steps.template(
             plan.scheduling.launcher, starter, launch, per_node, int(self.step_s), words, plan.launch.env
         )

@@ -13,7 +13,7 @@ from typing import Literal, Protocol
 
 from railyard.base.bounds import PROBE_TIME
 from railyard.base.errors import RailyardError
-from railyard.base.whole_file import write_whole
+from railyard.base.files import write_whole
 from railyard.base.wording import listing
 from railyard.job import output_bound, probe_job
 from railyard.job.launch import TESTBEDS, Launch, escape_exports

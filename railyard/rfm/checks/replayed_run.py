@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railyard.base.bounded_file import read_bounded
+from railyard.base.files import read_bounded
 from railyard.benchmarks.repetitions import Pace
 from railyard.job.case import Evidence
 from railyard.job.launch import Launch, escape_exports
@@ -14,9 +14,8 @@ from railyard.job.placement import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import TIMEOUT_EXIT
-from railyard.provision.replay.form import file_of
+from railyard.provision.replay.form import REPLAYED, file_of
 from railyard.provision.replay.index import folder_of, match_index
-from railyard.provision.replay.origin import REPLAYED
 from railyard.rfm.checks.runner import CheckRequest, PlannedJob, RunOutputs, quote_words
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-from railyard.base.bounded_file import read_bounded, too_long
+from railyard.base.files import read_bounded, too_long
 from railyard.job import environment, node_facts, output_bound, rank_nics
 from railyard.job.command import Command
-from railyard.job.gpu_pair_steps import EndedStep
+from railyard.job.gpu_steps import EndedStep
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import FOLDER
 from railyard.parsers.parsed import ParseError
@@ -177,7 +177,7 @@ class RunOutputs:
 def text_of(path: Path) -> str:
     """Return a file's text; empty if it is not there: a missing file fails a rule, and is not an error of ours.
 
-    If a file is too long, both its ends are returned (``railyard.base.bounded_file``).
+    If a file is too long, both its ends are returned (``railyard.base.files``).
     """
     try:
         return read_bounded(path).text

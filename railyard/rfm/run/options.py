@@ -2,7 +2,7 @@
 
 import argparse
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,13 +19,15 @@ from railyard.site.takes import NODES, RANKS
 from railyard.site.test_id import TestId
 from railyard.stacks.model import number_alone
 
+_MOST_LISTED = 30
+#: After the class of a check in a name of `-n`: its parameters, its place, or its hash.
+_BEHIND_CLASS = re.compile(r"[%@/ ].*")
 #: The tag of a check that an everyday run leaves out: another check answers its question, less closely.
 EXTENDED = "extended"
 #: What a report says about a check that was left out.
 LEFT_OUT = "an extended check, not part of an everyday run: railyard run --extended (make run EXTENDED=1)"
 #: Options that switch a verdict off: refused, since every test would pass unjudged.
 UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
-
 #: Options that take a value and may be given more than once.
 VALUED = (
     *("-C --config-file", "-c --checkpath", "-n --name", "-p --prgenv", "-P --parameterize", "-S --setvar"),
@@ -34,7 +36,6 @@ VALUED = (
 #: Options that may have a value: -lC, --list=T, --restore-session=FILE.
 OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
 PLAIN = ("--list-tags", "--describe", "--dry-run", "--failed", *UNJUDGED)
-
 #: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be compared with the system.
 _RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")
 #: "%policy=round-robin"; a test's name has only a policy other than its stack's default.
@@ -286,3 +287,68 @@ def _refuse_policies(words: Words, system: System, fabrics: Sequence[str], where
 def _assigned_values(text: str, name: str) -> list[str]:
     found = _ASSIGNED.fullmatch(text)
     return found["values"].split(",") if found and found["name"] == name else []
+
+
+def unknown_names(words: Words, selected: Sequence[TestId], checks: Path) -> list[str]:
+    """Return a sentence for each `-n` that selected nothing and names no check; none if checks are given by `-c`.
+
+    ReFrame runs what the other names select, and does not mention such a name. Check files are imported only if a name
+    selected nothing. Raises RailyardError for a file that cannot be imported.
+    """
+    # ReFrame searches a name and its parameters without blanks; a variant (@3) and a hash have the class alone.
+    ran = {case.name.replace(" ", "") for case in selected} | {case.name.split()[0] for case in selected}
+    idle = [name for name in words.name if not (_fits(name, ran) or _fits(_class_pattern(name), ran))]
+    if not idle or _are_given(words, checks):
+        return []
+    from railyard.rfm.checks.catalogue import names  # imports ReFrame and all checks
+
+    known = names(checks)
+    return [
+        f'-n {name}: found no check "{_class_pattern(name)}", expected the class of a check; '
+        f"{_nearest(_class_pattern(name), known)}"
+        for name in idle
+        if _class_pattern(name) and not _fits(_class_pattern(name), known)
+    ]
+
+
+def nothing_selected(words: Words, system: str, checks: Path) -> list[str]:
+    """Return why these options select no test of a system: unknown tags, else where to look."""
+    sentences = [] if _are_given(words, checks) else [*_unknown_tags(words, checks)]
+    if sentences:
+        return sentences
+    named = f" --system {system.partition(':')[0]}" if system else ""
+    return [f"nothing was selected: no check fits these options; type: railyard matrix{named} --why"]
+
+
+def _unknown_tags(words: Words, checks: Path) -> Iterator[str]:
+    if not words.tag:
+        return
+    from railyard.rfm.checks.catalogue import tags
+
+    known = tags(checks)
+    for tag in words.tag:
+        if not _fits(tag, known):
+            yield f"-t {tag}: found no check with this tag, expected one that a check has; {_nearest(tag, known)}"
+
+
+def _are_given(words: Words, checks: Path) -> bool:
+    """Return whether checks come from a folder other than the site's own, which is the default."""
+    return words.checkpath not in ([], [str(checks)])
+
+
+def _class_pattern(name: str) -> str:
+    return _BEHIND_CLASS.sub("", name)
+
+
+def _fits(pattern: str, names: Collection[str]) -> bool:
+    """Return whether a pattern is found in a name, as ReFrame searches. An invalid pattern is left to ReFrame."""
+    try:
+        return any(re.search(pattern, name) for name in names)
+    except re.error:
+        return True
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    hint = did_you_mean(name, known)
+    is_long = len(known) > _MOST_LISTED and not hint.startswith("did you mean")
+    return "railyard matrix lists them all" if is_long else hint

@@ -7,23 +7,32 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
 
+from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, runs_folder
+from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
-from railyard.rfm.run import output, unmatched_options, warnings
-from railyard.rfm.run.options import read
+from railyard.rfm.run import output, warnings
+from railyard.rfm.run.options import nothing_selected, read, unknown_names
 from railyard.rfm.run.reconcile import none_began, settle
 from railyard.site.test_id import TestId
 
+#: At most this many lines of a script are shown, and at most this many characters of each line.
+MOST_LINES, MOST_CHARACTERS = 60, 240
+#: ReFrame's name for the script that a scheduler is given.
+SCRIPT = "rfm_job.sh"
+#: "  stage directory:   '/home/me/railyard/.railyard/reframe/stage'"
+_STAGE = re.compile(r"^\s*stage directory:\s+'(?P<folder>.*)'\s*$")
 #: ReFrame's own variable for colours, which it also writes into a file or a pipe.
 COLOURS_VARIABLE = "RFM_COLORIZE"
 #: Seconds for ReFrame to end its jobs and write its report after Ctrl-C.
@@ -35,8 +44,6 @@ OWN_OPTIONS = (
     *("--system", "--full", "--extended", "--failed", "--spack", "--replay", "--one-allocation", "--budget"),
     *("--copy-to", "--json", "--help"),
 )
-
-
 #: What ReFrame says if the environment modules of a system's file are not installed.
 _NO_MODULES = re.compile(r"could not find a sane (?P<system>\w+) installation")
 
@@ -117,11 +124,11 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
     if nothing:
         raise RailyardError("\n".join(nothing))
     words, checks = read(command), part(Path(env.get(HOME_VARIABLE, ".")), CHECKS)
-    unknown = unmatched_options.unknown_names(words, cases, checks)
+    unknown = unknown_names(words, cases, checks)
     if unknown:
         raise RailyardError("\n".join((*unknown, *problems)))
     if not cases:
-        why = output.drop_lines(text) or unmatched_options.nothing_selected(words, _system_of(command), checks)
+        why = output.drop_lines(text) or nothing_selected(words, _system_of(command), checks)
         raise RailyardError("\n".join((*why, *problems)))
     return cases, problems
 
@@ -271,3 +278,66 @@ def last_run(home: Path, wanted: str = "one to record") -> Path:
     if not runs:
         raise RailyardError(f"{runs_folder(home)}: found no earlier run, expected {wanted}")
     return runs[-1]
+
+
+def dry_run(
+    command: Sequence[str],
+    env: Mapping[str, str],
+    echo: Callable[[str], None],
+    before: Callable[[Sequence[TestId]], object] = lambda cases: None,
+) -> int:
+    """Let ReFrame write the job scripts of the selected tests, say where they are, show one, and return its exit code.
+
+    ``command`` is a `reframe` without an action (`-r`, `-l`, `--dry-run`). Raises RailyardError if ReFrame refuses it,
+    if a `-S` or `-P` names nothing, or if nothing is selected: ReFrame passes an empty dry run.
+    ``before`` is given all tests before the first one begins; what it raises is raised here.
+    """
+    cases, problems = promised_cases(command, dict(env))
+    for problem in problems:
+        echo(f"warning: {clean(problem)}")
+    before(cases)
+    begun = time.time()
+    stage: Path | None = None
+    with subprocess.Popen(
+        [*command, "--dry-run"], env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            echo(line.rstrip("\n"))
+            if found := _STAGE.match(line):
+                stage = Path(found["folder"])
+    echo("")
+    # The clock of files is some milliseconds behind the clock of programs; ReFrame takes seconds to start.
+    scripts = [] if stage is None else [path for path in _scripts(stage, cases) if path.stat().st_mtime > begun - 1]
+    for line in script_lines(scripts, len(cases), stage):
+        echo(line)
+    return process.returncode
+
+
+def without_actions(options: Sequence[str]) -> tuple[str, ...]:
+    """Return ReFrame's options without `-r` and `--dry-run`, which cannot be combined with its listing."""
+    return tuple(word for word in options if word not in ("-r", "--run") and not _is_dry_run(word))
+
+
+def _is_dry_run(word: str) -> bool:
+    # argparse completes a beginning that fits only one option: `--dry`.
+    return len(word) > len("--d") and "--dry-run".startswith(word)
+
+
+def _scripts(stage: Path, cases: Sequence[TestId]) -> Iterator[Path]:
+    """Yield the script of each case that has one, in their order."""
+    for case in cases:
+        yield from stage.glob(f"{case.system}/{case.fabric}/{case.stack}/*_{case.hash}/{SCRIPT}")
+
+
+def script_lines(scripts: Sequence[Path], cases: int, stage: Path | None) -> list[str]:
+    """Return the lines about the scripts of ``cases`` tests: how many, in which folder, and the first one."""
+    below = "" if stage is None else f" below {stage}"
+    if not scripts:
+        return [f"no job script was written{below} for {count_of(cases, 'test')}: ReFrame's lines above say why"]
+    first = scripts[0]
+    lines = clean(first.read_text(encoding="utf-8", errors="replace")).splitlines()
+    text = [line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]} …" for line in lines[:MOST_LINES]]
+    if len(lines) > MOST_LINES:
+        text.append(f"… {count_of(len(lines) - MOST_LINES, 'more line')}")
+    return [f"{count_of(len(scripts), 'job script')} of {count_of(cases, 'test')}{below}; {first}:", "", *text]

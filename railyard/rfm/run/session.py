@@ -15,10 +15,10 @@ from railyard.base.terminal import colour, fold_words, line_width, width
 from railyard.base.wording import count_of
 from railyard.job.slurm import note_nodes
 from railyard.provision.rehearsal.form import current
+from railyard.provision.replay.form import REPLAYED
 from railyard.provision.replay.index import replayed_from
-from railyard.provision.replay.origin import REPLAYED
-from railyard.provision.spack.build_requests import offer
 from railyard.provision.spack.prepare import Getting
+from railyard.provision.spack.request import offer
 from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted
 from railyard.provision.testbed.needs import namespaces_refused
 from railyard.results import relations
@@ -30,7 +30,6 @@ from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
 from railyard.rfm.run import preflight
 from railyard.rfm.run.allocation import StartWords, ask
-from railyard.rfm.run.dry_run import dry_run, without_actions
 from railyard.rfm.run.options import (
     LEFT_OUT,
     as_told,
@@ -47,11 +46,13 @@ from railyard.rfm.run.reframe import (
     COLOURS_VARIABLE,
     Outcome,
     Promise,
+    dry_run,
     environment,
     last_run,
     promised_cases,
     reframe_command,
     run,
+    without_actions,
 )
 from railyard.rfm.wait_notes import Silence, shown_silence
 from railyard.site.matrix import Cell, Need, asked_for, find_untaken, matrix

@@ -23,11 +23,9 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table import all_pairs, network
 from railyard.benchmarks.table.applications import A_NODE
-from railyard.site.references.amount import Amount, AnyTolerance, Fraction
-from railyard.site.references.below_link import BelowLink
+from railyard.site.references.amount import Amount, AnyTolerance, BelowLink, Fraction
 from railyard.site.references.claim import Claim
-from railyard.site.references.size_range import Range, Sizes
-from railyard.site.references.stated_range import Ends, Stated
+from railyard.site.references.ranges import Ends, Range, Sizes, Stated
 from railyard.site.test_id import TestId
 from railyard.stacks import model
 
@@ -83,8 +81,6 @@ def _policy(value: Any) -> Any:
 
 
 Policy = Annotated[str, BeforeValidator(_policy), WithJsonSchema(POLICY_SCHEMA)]
-
-
 _NAME_SCHEMA = one_or_many({"type": "string", "minLength": 1})
 Names = Annotated[tuple[Name, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
 Benchmarks = Annotated[tuple[BenchmarkName, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
@@ -109,8 +105,6 @@ Rails = Annotated[
     BeforeValidator(_rails),
     one_or_many({"anyOf": [{"const": ANY}, {"type": "integer", "minimum": 1}]}),
 ]
-
-
 Hops = Annotated[
     tuple[Annotated[int, Field(strict=True, ge=0)], ...],
     BeforeValidator(_rails),

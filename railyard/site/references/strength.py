@@ -9,8 +9,7 @@ from railyard.base.strict_yaml import Document
 from railyard.base.wording import message_size, number, percent
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.day_one import RDMA_OF_2003
-from railyard.site.references.amount import Share
-from railyard.site.references.below_link import BelowLink
+from railyard.site.references.amount import BelowLink, Share
 from railyard.site.references.checks import demands, is_of_link, policy_of_one_rail
 from railyard.site.references.model import BAD_CASE, Entry, ReferenceFile
 from railyard.site.systems.model import Fabric, System

@@ -13,8 +13,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.fields import Count, Model, Name, Positive, Prose, Size, refuse, show
 from railyard.base.strict_yaml import Document, load, validate
-from railyard.benchmarks.gpu.algorithms import ALGORITHMS
-from railyard.benchmarks.gpu.collectives import COLLECTIVES
+from railyard.benchmarks.gpu.collectives import ALGORITHMS, COLLECTIVES
 from railyard.benchmarks.gpu.possible import Row, judge
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table import micro

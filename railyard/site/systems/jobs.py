@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 
 from railyard.base.fields import Count, Duration, Model, Name, refuse, shell_reason, show
 
-#: Our own ReFrame backend: Slurm without an accounting database (`rfm/scheduler`).
+#: Our own ReFrame backend: Slurm without an accounting database (`rfm/backends`).
 SLURM_WITHOUT_DATABASE = "slurm-nodb"
 #: Our own ReFrame backend: Flux by its command line (`rfm/flux`).
 FLUX_BATCH = "flux-batch"

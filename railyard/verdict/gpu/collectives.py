@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.wording import count_of as how_many
-from railyard.benchmarks.gpu.algorithms import ALGORITHMS
+from railyard.benchmarks.gpu.collectives import ALGORITHMS
 from railyard.benchmarks.gpu.domain_shares import least_carried, shares_of
 from railyard.benchmarks.gpu.possible import Most, most
 from railyard.benchmarks.table.nccl import collective_of, part_of

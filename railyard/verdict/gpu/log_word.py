@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, listing
-from railyard.benchmarks.gpu.algorithms import algorithm_of_nccl, set_algorithm, why_not
-from railyard.benchmarks.gpu.collectives import COLLECTIVES
+from railyard.benchmarks.gpu.collectives import COLLECTIVES, algorithm_of_nccl, set_algorithm, why_not
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Log, Nic, Rank
 from railyard.verdict.gpu import log_reading, log_remarks

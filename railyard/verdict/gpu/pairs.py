@@ -16,7 +16,7 @@ from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
-from railyard.job.gpu_pair_steps import TIMED_OUT, EndedStep
+from railyard.job.gpu_steps import TIMED_OUT, EndedStep
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import nccl
 from railyard.parsers.nccl_said import Job, Log, NcclOutput

@@ -10,8 +10,7 @@ from railyard.base.wording import number
 from railyard.hardware import limits
 from railyard.hardware.links import SLOTS, Link, pcie_slot
 from railyard.parsers.fabric.hardware import PciSlot
-from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.port_remarks import has_small_mtu, place
+from railyard.parsers.fabric.port import PortState, has_small_mtu, place
 from railyard.parsers.parsed import Parsed
 from railyard.results.report.hardware_text import below_words
 from railyard.verdict.hints.causes import GUESS, Likeness

@@ -1,4 +1,4 @@
-"""The path proof of a run if nobody knows how many bytes it had to move, or only the least: by the counters alone.
+"""The path proof of a run if nobody knows how many bytes it had to move: by counters, and which rails it used.
 
 Whatever the intended rails carried counts as the run's own. No other network may have carried more than a hundredth of
 it.
@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING
 
 from railyard.benchmarks.physics import Least
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.path import proof, traffic, used_rails
+from railyard.verdict.path import proof, traffic
 from railyard.verdict.path.result import PathProof
+
+if TYPE_CHECKING:
+    from railyard.job.case import Case
+from typing import TYPE_CHECKING
+
+from railyard.base.wording import listing, message_size
+from railyard.results.idle_rails import on_every_node
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -30,7 +37,7 @@ def judge(
     plan = replace(plan, traffic=moved, collective=True)
     found = proof.judge(readings, plan)
     if found.state == "proven":
-        found = used_rails.hold_rails(case, readings, plan, found)
+        found = hold_rails(case, readings, plan, found)
     if least:
         return replace(found, expected_bytes=sum(bound.sent_bytes + bound.received_bytes for bound in least))
     said = f"{found.sentence}; {unknown}"
@@ -44,3 +51,30 @@ def _node_traffic(reading: NodeCounters | None, plan: traffic.Plan, least: Least
     return traffic.NodeTraffic(
         max(least.sent_bytes, sent), max(least.received_bytes, received), least.split_bytes, least.split_bytes
     )
+
+
+def hold_rails(case: "Case", readings: Mapping[str, NodeCounters], plan: traffic.Plan, found: PathProof) -> PathProof:
+    """Return the proof, or another one if a rail idled and no message is known that had to be split.
+
+    If a rail idles only on some nodes, the fault is theirs. If it idles on all nodes, the fault is the stack's if the
+    stack spreads all messages. If the stack splits only large ones, the application may have had none, and the run
+    tells about one rail only.
+    """
+    every = {
+        node: replace(moved, sent_split_bytes=moved.sent_bytes, received_split_bytes=moved.received_bytes)
+        for node, moved in plan.traffic.items()
+    }
+    used = proof.judge(readings, replace(plan, traffic=every))
+    idle = on_every_node((used.nodes or {}).values())  # also if a node moved too little to be judged
+    if not idle or any(one.kind != "stack" and one.rail not in idle for one in used.suspects):
+        return found if used.state == "proven" else used
+    stack = proof.unused_by_the_stack(idle, list(plan.traffic))
+    threshold = case.launch.settings.threshold_bytes
+    if not threshold:
+        return found if used.state == "proven" else replace(used, suspects=(stack,))
+    busy = listing([rail for rail in plan.rails if rail not in idle])
+    said = (
+        f"{stack.reason}; {case.stack} splits messages of {message_size(threshold)} and more, and none of "
+        f"{case.benchmark} is known to be so large: its figure is that of {busy} only"
+    )
+    return replace(found, state="not-judged", sentence=said, one_rail=True)

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 from railyard.base.bounds import HARD_ERRORS, RESENT_LEAST, RESENT_SHARE
 from railyard.base.wording import count_of, listing, percent, some
-from railyard.hardware.bonding import active_ports, one_at_a_time
 from railyard.hardware.counters import error_maximum
+from railyard.hardware.links import active_ports, one_at_a_time
 from railyard.job.counters.node import Bond, DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.traffic import Finding

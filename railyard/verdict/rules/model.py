@@ -13,7 +13,7 @@ from railyard.base.bounds import LEAST_LATENCY, PRINTED_ZERO_BELOW, JudgingBound
 from railyard.base.wording import message_size
 
 if TYPE_CHECKING:
-    from railyard.benchmarks.least_time import Crossing
+    from railyard.benchmarks.moved_bytes import Crossing
     from railyard.parsers.slurm.jobs import JobEnd
     from railyard.results.record.form import FaultClass, RuleState, Suspect
     from railyard.site.references.model import ExpectedFailure

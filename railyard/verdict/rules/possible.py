@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_OF_TCP
 from railyard.base.wording import listing, message_size, number, percent
-from railyard.benchmarks.least_time import Crossing
+from railyard.benchmarks.moved_bytes import Crossing
 from railyard.verdict.rules.model import (
     DeclaredMetric,
     Inputs,

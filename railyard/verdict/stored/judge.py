@@ -21,7 +21,7 @@ from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
 from railyard.parsers.parsed import Caution, Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
-from railyard.provision.replay.origin import said_of_itself
+from railyard.provision.replay.form import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness

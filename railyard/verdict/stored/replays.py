@@ -7,22 +7,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from railyard.benchmarks.apps import installed_output
+from railyard.benchmarks.apps import installed_applications
 from railyard.benchmarks.table.applications import installed_name
 from railyard.parsers import rail_parts
 from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed
-from railyard.provision.replay.form import Recording
+from railyard.provision.replay.form import WORDS, Recording
 from railyard.provision.replay.index import content_of, folder_of, read_index
-from railyard.provision.replay.origin import WORDS
 from railyard.results.record.form import CurveRecord, Record, RuleRecord, State, VerdictRecord
 from railyard.site.matrix import Need, asked_for
 from railyard.site.site import Site
 from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes
+from railyard.verdict.stored.target import Nodes, of_system
 
 
 def replay_records(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
@@ -62,7 +60,7 @@ def _hops(site: Site, fabric: str) -> int | None:
 def _parse_recording(site: Site, one: Recording, text: str) -> Parsed:
     name = installed_name(one.benchmark)
     if name is not None:
-        return installed_output.parse(text, name, site.system.applications[name])
+        return installed_applications.parse(text, name, site.system.applications[name])
     return rail_parts.parse(text, partial(parse, tool=one.benchmark.partition("/")[0]))
 
 

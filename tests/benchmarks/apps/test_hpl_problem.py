@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl_problem import SHARE_OF_LIMIT, Wish, plan, stated_hardware
+from railyard.benchmarks.apps.hpl_input import SHARE_OF_LIMIT, Wish, plan, stated_hardware
 from railyard.benchmarks.apps.peak import Most, most, peak_gflop_s
 from railyard.hardware.node import NodeHardware
 from railyard.site.site import site_at

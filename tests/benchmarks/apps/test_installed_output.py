@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from railyard.benchmarks.apps.installed_applications import Application
-from railyard.benchmarks.apps.installed_output import folder, parse, words
+from railyard.benchmarks.apps.installed_applications import Application, folder, parse, words
 from railyard.benchmarks.metrics import curves
 from railyard.benchmarks.table.micro import find
 from railyard.parsers.parsed import ParseError

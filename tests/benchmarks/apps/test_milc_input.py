@@ -5,7 +5,7 @@ import math
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.milc_input import (
+from railyard.benchmarks.apps.milc import (
     RESIDUAL,
     SOLVES,
     format_lattice,

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.numbers import powers_of_two
-from railyard.benchmarks.apps import milc_physics
-from railyard.benchmarks.apps.milc_input import MOST_NODES, format_lattice, lattice
-from railyard.benchmarks.apps.milc_run import parse
+from railyard.benchmarks.apps import milc
+from railyard.benchmarks.apps.milc import MOST_NODES, format_lattice, lattice, parse
 from railyard.benchmarks.table.applications import MILC_EDGES
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
@@ -134,7 +133,7 @@ def test_residuals_that_are_not_printed_are_not_judged(ran: Ran) -> None:
 
 
 def test_a_lattice_without_a_stored_value_is_not_judged(ran: Ran, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(milc_physics, "STORED", {})
+    monkeypatch.setattr(milc, "STORED", {})
     found = ran(TEXT).verdict
     assert found.state == "report-only"
     assert "plaquette 2.529866 and 2.539771 not judged: no stored value for 4x4x8x8" in found.text
@@ -169,8 +168,6 @@ def test_a_cut_output_never_gives_another_figure(at: int) -> None:
 
 def test_stored_values_are_of_lattices_that_are_run() -> None:
     meant = {format_lattice(lattice(edge, nodes)) for edge in MILC_EDGES for nodes in powers_of_two(MOST_NODES)}
-    assert set(milc_physics.STORED) <= meant
-    assert {format_lattice(lattice(edge, nodes)) for edge in (4, 6, 8) for nodes in (1, 2, 4)} <= set(
-        milc_physics.STORED
-    )
-    assert all(2.4 < value < 2.7 for pair in milc_physics.STORED.values() for value in pair)
+    assert set(milc.STORED) <= meant
+    assert {format_lattice(lattice(edge, nodes)) for edge in (4, 6, 8) for nodes in (1, 2, 4)} <= set(milc.STORED)
+    assert all(2.4 < value < 2.7 for pair in milc.STORED.values() for value in pair)

@@ -3,8 +3,16 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.gpu.algorithms import ALGORITHMS, algorithm_of_nccl, possible_algorithms, why_not
-from railyard.benchmarks.gpu.collectives import COLLECTIVES, busbw, collective, ranks_of
+from railyard.benchmarks.gpu.collectives import (
+    ALGORITHMS,
+    COLLECTIVES,
+    algorithm_of_nccl,
+    busbw,
+    collective,
+    possible_algorithms,
+    ranks_of,
+    why_not,
+)
 from railyard.benchmarks.gpu.domain_shares import FORMULAE, Share, least_carried, neighbours, of_each_nic, shares_of
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.gpu.algorithms import possible_algorithms
-from railyard.benchmarks.gpu.collectives import COLLECTIVES
+from railyard.benchmarks.gpu.collectives import COLLECTIVES, possible_algorithms
 from railyard.benchmarks.gpu.possible import PossibleResult, Row, bound, bounds, judge, own_nics
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 

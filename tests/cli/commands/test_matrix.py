@@ -150,9 +150,9 @@ def test_checks_of_a_place_are_shown_instead_of_those_of_the_site(capsys: pytest
     assert main(["matrix", "--json", "-c", str(ROOT / "checks/microbench/netpipe.py")]) == 0
     cells = json.loads(capsys.readouterr().out)
     assert {cell["check"].split()[0][:7] for cell in cells if cell["check"]} == {"Netpipe"}
-    assert main(["matrix", "-c", str(ROOT / "railyard/cli/say.py")]) == 2
+    assert main(["matrix", "-c", str(ROOT / "railyard/cli/options.py")]) == 2
     assert capsys.readouterr().err.endswith(
-        "say.py: found no check, expected files with classes derived from InterconnectCheck; "
+        "options.py: found no check, expected files with classes derived from InterconnectCheck; "
         "put @rfm.simple_test above each class\n"
     )
 

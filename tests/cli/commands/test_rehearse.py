@@ -11,7 +11,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.cli.main import main
-from railyard.provision.rehearsal import bed, nodes, programs
+from railyard.provision.rehearsal import lifecycle, nodes, prepare
 from railyard.provision.rehearsal.faults import GRAMMAR
 from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE
 from railyard.results.record.form import Record, Suspect, VerdictRecord
@@ -31,13 +31,13 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
     monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
     monkeypatch.setattr(nodes, "memory_available_mib", lambda: 4000)
-    monkeypatch.setattr(programs, "write", lambda folder, system: {"openmpi": {"osu": "/stand/osu"}})
+    monkeypatch.setattr(prepare, "write", lambda folder, system: {"openmpi": {"osu": "/stand/osu"}})
 
     def leaving(*records: Record) -> dict[str, Any]:
         asked: dict[str, Any] = {"bed": []}
-        monkeypatch.setattr(bed, "bring_up", lambda rehearsal, system, **more: asked["bed"].append("up"))
-        monkeypatch.setattr(bed, "take_down", lambda home: bool(asked["bed"].append("down")))
-        monkeypatch.setattr(bed, "client_variables", lambda home: {})
+        monkeypatch.setattr(lifecycle, "bring_up", lambda rehearsal, system, **more: asked["bed"].append("up"))
+        monkeypatch.setattr(lifecycle, "end_nodes", lambda home: bool(asked["bed"].append("down")))
+        monkeypatch.setattr(lifecycle, "client_variables", lambda home: {})
 
         def run(self: session.Session) -> Outcome:
             asked.update(options=self.options, variable=os.environ.get(REHEARSAL_VARIABLE))
@@ -124,7 +124,7 @@ def test_down_takes_down_what_was_kept(
     said: str,
 ) -> None:
     rehearsed()
-    monkeypatch.setattr(bed, "take_down", lambda home: was_up)
+    monkeypatch.setattr(lifecycle, "end_nodes", lambda home: was_up)
     assert main(["rehearse", "--down"]) == 0
     assert capsys.readouterr().out == said
 

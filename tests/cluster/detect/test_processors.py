@@ -2,8 +2,7 @@
 
 import pytest
 
-from railyard.cluster.detect.detected_cluster import detect
-from railyard.cluster.detect.node import Processors, processors_of
+from railyard.cluster.detect.detected_cluster import Processors, detect, processors_of
 from railyard.cluster.detect.source import Listing, Recorder
 
 CPUS = "/sys/devices/system/cpu"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 
 from railyard.base.finding import Finding, problem, remark
-from railyard.cluster.doctor import compare_nodes
+from railyard.cluster.doctor import judge
 from railyard.cluster.doctor.judge import of_nodes, order_findings
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.site.systems.model import System
@@ -22,18 +22,18 @@ def test_four_nodes_that_are_alike_have_nothing(node: Node, systems: dict[str, S
 
 def test_a_node_that_did_not_answer_is_named(node: Node) -> None:
     there = [node("eth", name="e1.cluster.example")]
-    assert sentences(compare_nodes.find_unanswered(there, ("e1", "e2"))) == [
+    assert sentences(judge.find_unanswered(there, ("e1", "e2"))) == [
         "e2: it did not answer; check whether it is up, and whether a job starts there"
     ]
 
 
 def test_two_nodes_of_one_name_or_one_address(node: Node) -> None:
     twice = [node("eth", name="e1", number=1), node("eth", name="e1", number=2)]
-    assert sentences(compare_nodes.unique(twice)) == [
+    assert sentences(judge.unique(twice)) == [
         "e1: 2 nodes have this name; give each its own: counters and blame use a node's name"
     ]
     alike = [node("eth", name="e1", number=1), node("eth", name="e2", number=1)]
-    assert sentences(compare_nodes.unique(alike)) == [
+    assert sentences(judge.unique(alike)) == [
         "e1 and e2: their names resolve to one address, 10.0.0.1; correct DNS or /etc/hosts"
     ]
 
@@ -46,8 +46,8 @@ def test_two_nodes_with_one_address_on_a_network_of_the_rails_are_named(node: No
 
     own = "172.17.0.1"  # docker0's, on every node
     one, two = at("e1", 1, "10.1.1.1", own), at("e2", 2, "10.1.1.2", own)
-    assert sentences(compare_nodes.unique([one, two])) == []
-    assert sentences(compare_nodes.unique([one, two, at("e3", 3, "10.1.1.3", "10.1.1.2", own)])) == [
+    assert sentences(judge.unique([one, two])) == []
+    assert sentences(judge.unique([one, two, at("e3", 3, "10.1.1.3", "10.1.1.2", own)])) == [
         "e2 and e3: both have the address 10.1.1.2 on a network of the rails; give each node its own: which of them "
         "gets the messages is chance (ip address, arping)"
     ]
@@ -58,7 +58,7 @@ def test_a_clock_outside_of_the_step_is_wrong_by_what_it_lies_outside(node: Node
     early = node("eth", "clock_s 1000", "clock_s 900", name="e2", number=2)
     well = node("eth", "clock_s 1000", "clock_s 1006", name="e3", number=3)
     fix = "let chrony or ntpd set it: otherwise records, logs and the scheduler's times do not fit together"
-    assert sentences(compare_nodes.clocks([late, early, well], 1000.0, 1004.0)) == [
+    assert sentences(judge.clocks([late, early, well], 1000.0, 1004.0)) == [
         f"e1: its clock is 54 s or more ahead of this host's; {fix}",
         f"e2: its clock is 98 s or more behind this host's; {fix}",
     ]
@@ -73,10 +73,10 @@ def test_the_odd_one_out_is_named_and_without_a_majority_nobody(node: Node, syst
         "n3 mlx5_1: found firmware 20.31.1014, expected 20.35.1012, as on 2 of 3 cards; update it as on the others"
     ]
     fix = "make the nodes equal, or measure them separately"
-    assert sentences(compare_nodes.find_differing(nodes)) == [
+    assert sentences(judge.find_differing(nodes)) == [
         f"n2: the frequency governor is powersave, on most nodes performance; {fix}",
     ]
-    assert sentences(compare_nodes.find_differing(nodes[:2])) == []
+    assert sentences(judge.find_differing(nodes[:2])) == []
 
 
 def test_what_many_nodes_have_in_common_is_said_once_and_problems_come_first() -> None:

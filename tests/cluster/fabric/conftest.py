@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cluster.fabric.expected_fabric import expected_of
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report
+from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report, expected_of
 from railyard.parsers.fabric import iblinkinfo
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cluster.fabric.expected_fabric import expected_of
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.model import ExpectedFabric, Gid
+from railyard.cluster.fabric.model import ExpectedFabric, Gid, expected_of
 from railyard.cluster.fabric.saved_outputs import read_folder, tool_of
 from railyard.site.systems.model import System
 

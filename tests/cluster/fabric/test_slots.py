@@ -8,9 +8,8 @@ import pytest
 
 from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.model import Card, ExpectedFabric, Readings, SlotState
-from railyard.cluster.fabric.pci_config import Control, device_control, redirects
 from railyard.cluster.fabric.slots import slot_findings
-from railyard.cluster.fabric.sysfs import cards_of, ports_of
+from railyard.cluster.fabric.sysfs import Control, cards_of, device_control, ports_of, redirects
 from railyard.cluster.fabric.uniform import driver_findings
 from railyard.hardware.links import pcie_generation
 

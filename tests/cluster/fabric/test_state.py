@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.cluster.fabric.expected_fabric import expected_of
+from railyard.cluster.fabric.model import expected_of
 from railyard.site.matrix import partition_features
 from railyard.site.systems.load import load_system
 

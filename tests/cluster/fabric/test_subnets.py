@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from railyard.cluster.fabric.expected_fabric import expected_of
 from railyard.cluster.fabric.judge import judge, subnets
-from railyard.cluster.fabric.model import Report
+from railyard.cluster.fabric.model import Report, expected_of
 from railyard.cluster.fabric.saved_outputs import read_folder
 from railyard.parsers.fabric import iblinkinfo
 from railyard.site.systems.load import load_system

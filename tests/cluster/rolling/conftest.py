@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from railyard.base.paths import HOME_VARIABLE
-from railyard.cluster.rolling import follow
+from railyard.cluster.rolling import run
 from railyard.job import slurm as clients
 from railyard.site.site import Site, site_at
 from tests.made import fake_slurm
@@ -51,8 +51,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (home / "railyard-pairs").write_text("#!/bin/sh\n", encoding="ascii")
     (home / "railyard-pairs").chmod(0o755)
     monkeypatch.setenv(HOME_VARIABLE, str(home))
-    monkeypatch.setattr(follow, "LOOK_S", 0.0)
-    monkeypatch.setattr(follow, "SEEN_WITHIN_S", 0.0)
+    monkeypatch.setattr(run, "LOOK_S", 0.0)
+    monkeypatch.setattr(run, "SEEN_WITHIN_S", 0.0)
     return home
 
 

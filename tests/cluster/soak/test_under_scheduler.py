@@ -19,7 +19,7 @@ from railyard.cluster.soak import under_scheduler
 from railyard.cluster.soak.job import expand_nodes, plan_soak
 from railyard.cluster.soak.judge import findings, soaked_rails
 from railyard.cluster.soak.log import read
-from railyard.cluster.soak.node_readings import merge_readings, parse
+from railyard.cluster.soak.under_scheduler import merge_readings, parse
 from railyard.site.site import Site, site_at
 from tests.made.systems import TWO_CARDS
 from tests.waiting import wait_for

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.parsers.fabric import ibqueryerrors, ibv_devinfo
-from railyard.parsers.fabric.port import ALL_PORTS, PortState
-from railyard.parsers.fabric.port_remarks import place, port_remarks
+from railyard.parsers.fabric.port import ALL_PORTS, PortState, place, port_remarks
 from railyard.results.report.output_text import parsed_text
 
 SAMPLES = Path(__file__).parent / "samples"

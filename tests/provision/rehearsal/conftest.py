@@ -16,7 +16,7 @@ from railyard.job.counters.node import reader_script
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch
 from railyard.parsers.parsed import Parsed
 from railyard.provision.rehearsal.form import Fault, Rehearsal
-from railyard.provision.rehearsal.programs import write
+from railyard.provision.rehearsal.prepare import write
 from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess

@@ -8,7 +8,8 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics
-from railyard.benchmarks.apps import every_node, hpl_input, milc_input, milc_run, npb_mz_shape, npb_shape
+from railyard.benchmarks.apps import every_node, hpl_input, npb_mz_shape, npb_shape
+from railyard.benchmarks.apps import milc as milc_run
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.physics import physics_of
 from railyard.benchmarks.table import micro
@@ -16,7 +17,7 @@ from railyard.parsers import gpcnet, hpcc, hpl, milc, npb, sharing, wrf
 from railyard.parsers.parsed import Parsed
 from railyard.provision.rehearsal import applications
 from railyard.provision.rehearsal.applications import CASE_FILE, Machine, text_of
-from railyard.provision.rehearsal.programs import write_wrf_cases
+from railyard.provision.rehearsal.prepare import write_wrf_cases
 from railyard.provision.rehearsal.rank_ports import LibraryError
 from railyard.site.site import Site
 from tests.provision.rehearsal.conftest import NODES
@@ -52,7 +53,7 @@ def test_its_parser_reads_a_whole_run(
     machine: Machine, tmp_path: Path, tool: str, program: str, key: str, parse: Callable[[str], Parsed]
 ) -> None:
     (tmp_path / "HPL.dat").write_text(hpl_input.text(hpl_input.Problem(40_000, 192, 4, 8, "asked", "")))
-    (tmp_path / milc_input.FILE).write_text(milc_input.text(milc_input.lattice(6, 4)))
+    (tmp_path / milc_run.FILE).write_text(milc_run.text(milc_run.lattice(6, 4)))
     (tmp_path / CASE_FILE).write_text("conus12km-v4\n")
     text = text_of(tool, program, tmp_path, replace(machine, case="conus12km-v4"))
     assert SENTENCE in text

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.rehearsal import bed
+from railyard.provision.rehearsal import lifecycle
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.nodes import choose
 from railyard.provision.rehearsal.sysfs import FIRST
@@ -46,24 +46,24 @@ def rehearsal(home: Path, system: System) -> Rehearsal:
 @pytest.fixture(scope="module")
 def standing(home: Path, system: System, rehearsal: Rehearsal) -> Iterator[Testbed]:
     """Return the nodes of a rehearsal that is up; the machine may be measured on meanwhile."""
-    sentence = bed.find_refusal()
+    sentence = lifecycle.find_refusal()
     if sentence is not None:
         pytest.skip(sentence)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(lock.HELD_VARIABLE, str(lock.LOCK_FILE))
-        bed.bring_up(rehearsal, system, keep=False)
+        lifecycle.bring_up(rehearsal, system, keep=False)
         found = Testbed.find(home, REHEARSAL)
         assert found is not None
         yield found
-        assert bed.take_down(home)
+        assert lifecycle.end_nodes(home)
     assert outermost_processes(found.folder) == []
     assert not found.folder.exists()
-    assert bed.take_down(home) is False
+    assert lifecycle.end_nodes(home) is False
 
 
 def run(standing: Testbed, *words: str) -> str:
     """Return what a command on the first node prints, as a job's script calls it there."""
-    variables = bed.client_variables(standing.folder.parent.parent)
+    variables = lifecycle.client_variables(standing.folder.parent.parent)
     env = {**variables, "PATH": variables["PATH"].replace("$PATH", "/usr/sbin:/usr/bin:/sbin:/bin")}
     done = standing.exec("n1", words, env=env, cwd=Path("/"), timeout_s=60)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -137,7 +137,7 @@ def test_the_devices_can_be_laid_without_an_overlay(standing: Testbed) -> None:
 
 def test_another_rehearsal_of_the_same_folder_waits(standing: Testbed, rehearsal: Rehearsal, system: System) -> None:
     with pytest.raises(SetupError) as refused:
-        bed.bring_up(rehearsal, system, keep=False)
+        lifecycle.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == "rehearsal: another one of this site folder is up: wait until it has ended"
     assert standing.is_up()
 
@@ -148,7 +148,7 @@ def test_a_node_dies(standing: Testbed) -> None:
     before = set(slurm.daemons(standing.state()).values())
     assert before >= {"slurmd", "slurmctld"}
     running = list(slurm.daemons(standing.state()).values()).count("slurmd")
-    bed.kill_node(home, "n16")
+    lifecycle.kill_node(home, "n16")
     wait_for(
         lambda: list(slurm.daemons(standing.state()).values()).count("slurmd") == running - 1, "the end of its slurmd"
     )
@@ -160,12 +160,12 @@ def test_it_waits_for_no_measurement(
 ) -> None:
     file = tmp_path / "lock"
     monkeypatch.delenv(lock.HELD_VARIABLE, raising=False)
-    monkeypatch.setattr(bed, "find_refusal", lambda: None)
+    monkeypatch.setattr(lifecycle, "find_refusal", lambda: None)
     monkeypatch.setattr(lock.who_measures, "__defaults__", (file,))
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(SetupError) as refused:
-            bed.bring_up(rehearsal, system, keep=False)
+            lifecycle.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
         "rehearsal: another process is measuring on this machine, and a rehearsal would disturb it: wait until it has "
         "ended"
@@ -175,7 +175,7 @@ def test_it_waits_for_no_measurement(
 def test_a_missing_program_is_named(rehearsal: Rehearsal, system: System, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(slurm, "PACKAGES", {"slurmctld-of-nobody": "slurm-wlm"})
     with pytest.raises(SetupError) as refused:
-        bed.bring_up(rehearsal, system, keep=False)
+        lifecycle.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
         "rehearsal: slurmctld-of-nobody is not installed: apt-get install slurm-wlm (Debian's names)"
     )

@@ -10,7 +10,7 @@ from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
 from railyard.job.command import CopyANode
 from railyard.parsers import nvbandwidth
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.gpu_copies import play_copies
+from railyard.provision.rehearsal.play import play_copies
 from railyard.site.site import Site, site_at
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System

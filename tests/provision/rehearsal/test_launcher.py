@@ -14,8 +14,7 @@ from railyard.parsers import osu
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.launcher import OPEN_MPI, of_hostfile, of_slurm, plan, read
 from railyard.provision.rehearsal.machine import Machine
-from railyard.provision.rehearsal.prepare import KNOWN
-from railyard.provision.rehearsal.programs import write_launchers
+from railyard.provision.rehearsal.prepare import KNOWN, write_launchers
 from railyard.stacks import ask
 from railyard.stacks.table import STACKS
 from tests.provision.rehearsal.conftest import TAG, Bed, Ran

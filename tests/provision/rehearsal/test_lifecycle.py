@@ -9,7 +9,7 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
-from railyard.provision.rehearsal import bed, lifecycle
+from railyard.provision.rehearsal import lifecycle
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.testbed.entry import REHEARSAL, bed_folder
 from railyard.provision.testbed.lifecycle import OWNER_FILE, sign
@@ -34,9 +34,13 @@ def rehearsal(tmp_path: Path) -> Rehearsal:
 def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was asked of a bed that does nothing."""
     made: list[str] = []
-    monkeypatch.setattr(bed, "bring_up", lambda rehearsal, system, keep: made.append("up, to stay" if keep else "up"))
-    monkeypatch.setattr(bed, "take_down", lambda home: made.append("down"))
-    monkeypatch.setattr(bed, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"})
+    monkeypatch.setattr(
+        lifecycle, "bring_up", lambda rehearsal, system, keep: made.append("up, to stay" if keep else "up")
+    )
+    monkeypatch.setattr(lifecycle, "end_nodes", lambda home: made.append("down"))
+    monkeypatch.setattr(
+        lifecycle, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"}
+    )
     monkeypatch.setenv("PATH", "/usr/bin")
     monkeypatch.delenv("SLURM_CONF", raising=False)
     yield made
@@ -76,7 +80,7 @@ def test_what_did_not_come_up_is_not_taken_down(
     def refuse(rehearsal: Rehearsal, system: System, keep: bool) -> None:
         raise SetupError("another one is up")
 
-    monkeypatch.setattr(bed, "bring_up", refuse)
+    monkeypatch.setattr(lifecycle, "bring_up", refuse)
     with pytest.raises(SetupError), lifecycle.standing(rehearsal, system, keep=False, echo=print):
         pass
     assert calls == []

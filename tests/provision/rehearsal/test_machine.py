@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cluster.detect.node import processors_of
+from railyard.cluster.detect.detected_cluster import processors_of
 from railyard.cluster.detect.source import Folder
 from railyard.provision.rehearsal.machine import Machine, assumptions, machine_of
 from tests.made.rehearsed import site

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.apps import hpcc_input, hpl_input, milc_input, milc_run
+from railyard.benchmarks.apps import hpcc_input, hpl_input, milc
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import gpcnet, hpcc, hpl, imb, netpipe, npb, osu, pairs, sharing
 from railyard.provision.rehearsal.form import Fault
@@ -316,8 +316,8 @@ def test_npb(bed: Bed, kernel: str) -> None:
 
 def test_other_applications(bed: Bed) -> None:
     found = application(
-        bed, "milc", "su3_rmd", "milc/asqtad/L4/4-nodes", lambda text: milc_run.parse(text, 4), per_node=1,
-        files={milc_input.FILE: milc_input.text(milc_input.lattice(4, 4))},
+        bed, "milc", "su3_rmd", "milc/asqtad/L4/4-nodes", lambda text: milc.parse(text, 4), per_node=1,
+        files={milc.FILE: milc.text(milc.lattice(4, 4))},
     )  # fmt: skip
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text
     found = application(bed, "gpcnet", "network_test", "gpcnet/network_test", gpcnet.parse, per_node=2)

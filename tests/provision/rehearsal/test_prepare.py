@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.rehearsal import nodes, programs
+from railyard.provision.rehearsal import nodes, prepare
 from railyard.provision.rehearsal.form import read
 from railyard.provision.rehearsal.prepare import left_out_of, prepare_rehearsal
 from railyard.site.site import Site, site_at
@@ -28,7 +28,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     for name in ("systems", "references"):
         shutil.copytree(SITE / name, tmp_path / name)
     monkeypatch.setattr(nodes, "memory_available_mib", lambda: 4000)
-    monkeypatch.setattr(programs, "write", lambda folder, system: THERE)
+    monkeypatch.setattr(prepare, "write", lambda folder, system: THERE)
     return site_at(tmp_path, "ndr")
 
 
@@ -104,7 +104,7 @@ def test_it_is_said_where_no_job_asks_for_whole_nodes(site: Site) -> None:
 def test_a_benchmark_without_a_stand_in_is_left_out(tmp_path: Path) -> None:
     """Its test would fail on every healthy system."""
     site = site_at(SITE, "slingshot")
-    there = programs.write(tmp_path, site.system)
+    there = prepare.write(tmp_path, site.system)
     assert there["cxi"].keys() == {"cxi"}
     there["cxi"].clear()
     assert "1 benchmark of cxi: there is no stand-in for cxi" in left_out_of(site, there)

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.rehearsal.nodes import leaf_switches
-from railyard.provision.rehearsal.slurm_layout import layout_of
+from railyard.provision.rehearsal.nodes import layout_of, leaf_switches
 from railyard.provision.testbed.slurm_texts import Gres, Layout, files
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import requested_words

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.cluster.detect.network_ports import cxi_ports, net_ports
-from railyard.cluster.detect.ports import Port, rdma_ports
+from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, rdma_ports
 from railyard.cluster.detect.source import Folder
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.hardware.counters import DRIVERS

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
-from railyard.provision.replay.form import PlayedTest, file_of
+from railyard.provision.replay.form import REPLAYED, PlayedTest, file_of
 from railyard.provision.replay.index import (
     folder_of,
     match_index,
@@ -16,7 +16,6 @@ from railyard.provision.replay.index import (
     replayed_from,
     write_set,
 )
-from railyard.provision.replay.origin import REPLAYED
 from railyard.site.test_id import TestId, check_of
 
 CELL = TestId("edr", "hpcx", 1, "osu/osu_bw", "OsuBandwidth")

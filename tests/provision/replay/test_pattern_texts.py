@@ -3,9 +3,8 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.installed_applications import Application
-from railyard.benchmarks.apps.installed_output import parse
-from railyard.provision.replay.pattern_texts import text_of
+from railyard.benchmarks.apps.installed_applications import Application, parse
+from railyard.provision.replay.application_texts import pattern_text
 
 SAID = "computed, not measured: references/made.yaml: gamess"
 
@@ -27,7 +26,7 @@ SAID = "computed, not measured: references/made.yaml: gamess"
 )
 def test_the_patterns_read_back_what_is_made(figure: str, success: str, lines: list[str]) -> None:
     stated = Application(figure=figure, success=success)
-    text = text_of("made", stated, 1279, SAID)
+    text = pattern_text("made", stated, 1279, SAID)
     assert text.splitlines() == [f"# {SAID}", *lines]
     (table,) = parse(text, "made", stated).tables
     assert (table.rows, table.complete) == (((1279.0,),), True)
@@ -45,7 +44,7 @@ def test_the_patterns_read_back_what_is_made(figure: str, success: str, lines: l
 )
 def test_patterns_whose_text_is_not_plain_are_refused(figure: str, success: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        text_of("made", Application(figure=figure, success=success), 1279, SAID)
+        pattern_text("made", Application(figure=figure, success=success), 1279, SAID)
     assert str(caught.value) == (
         "applications.made: found no text that its patterns read as 1279 s and a good end, expected plain words around "
         f"the number (figure: {figure}; success: {success})"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.spack.build_lock import one_at_a_time
+from railyard.provision.spack.build import one_at_a_time
 
 
 @pytest.mark.parametrize(

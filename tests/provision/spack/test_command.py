@@ -10,7 +10,7 @@ import pytest
 
 from railyard.cli.main import main
 from railyard.provision.spack import detect
-from railyard.provision.spack.program_versions import FoundProgram
+from railyard.provision.spack.detect import FoundProgram
 from tests.made.spack_site import MadeSite
 
 

@@ -7,8 +7,7 @@ import yaml
 
 from railyard.base.errors import InputError
 from railyard.provision.spack import calls, detect
-from railyard.provision.spack.detect import DetectedPackages
-from railyard.provision.spack.program_versions import FoundProgram
+from railyard.provision.spack.detect import DetectedPackages, FoundProgram
 from tests.made.spack_site import MadeSite
 
 OPENMPI = {"externals": [{"spec": "openmpi@4.1.4 +fortran", "prefix": "/usr"}]}

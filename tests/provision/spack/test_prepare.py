@@ -147,7 +147,7 @@ def test_a_compiler_that_is_missing_is_said_before_anything_is_built(
     site: MadeSite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(site.bin))
-    monkeypatch.setattr("railyard.provision.spack.compilers.C_COMPILERS", ("no-such-cc",))
+    monkeypatch.setattr("railyard.provision.spack.prepare.C_COMPILERS", ("no-such-cc",))
     spack_site.program(site.bin / "spack", "echo 1.2.0")
     why, _ = prepared(site)
     assert {text.partition(",")[0] for text in why.values()} == {"compiler: found none of no-such-cc on PATH"}

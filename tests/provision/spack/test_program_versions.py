@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.spack import program_versions
-from railyard.provision.spack.program_versions import OTHERS, PROGRAMS, FoundProgram
+from railyard.provision.spack import detect
+from railyard.provision.spack.detect import OTHERS, PROGRAMS, FoundProgram
 from tests.made.spack_site import program
 
 #: What each program prints about itself (copied in form; Debian 12's if it has them), and what is read from it.
@@ -45,7 +45,7 @@ def made(folder: Path, name: str, text: str, more: str = "") -> None:
 @pytest.mark.parametrize(("name", "text", "found"), ANSWERS, ids=[f"{name}-{found[0]}" for name, _, found in ANSWERS])
 def test_an_answer_is_read(programs: Path, tmp_path: Path, name: str, text: str, found: tuple[str, str]) -> None:
     made(programs, name, text)
-    assert program_versions.seen_packages() == (FoundProgram(*found, str(tmp_path / "opt")),)
+    assert detect.seen_packages() == (FoundProgram(*found, str(tmp_path / "opt")),)
 
 
 def test_every_program_has_an_answer_here() -> None:
@@ -59,38 +59,38 @@ def test_every_program_has_an_answer_here() -> None:
 def test_the_prefix_is_that_of_the_file_itself(programs: Path, tmp_path: Path) -> None:
     made(tmp_path / "real/ucx/bin", "ucx_info", "# Library version: 1.20.1")
     (programs / "ucx_info").symlink_to(tmp_path / "real/ucx/bin/ucx_info")
-    assert program_versions.seen_packages() == (FoundProgram("ucx", "1.20.1", str(tmp_path / "real/ucx")),)
+    assert detect.seen_packages() == (FoundProgram("ucx", "1.20.1", str(tmp_path / "real/ucx")),)
 
 
 def test_two_programs_of_one_package_are_one(programs: Path, tmp_path: Path) -> None:
     made(programs, "sinfo", "slurm 24.11.5")
     made(programs, "srun", "slurm 24.11.5")
-    assert program_versions.seen_packages() == (FoundProgram("slurm", "24.11.5", str(tmp_path / "opt")),)
+    assert detect.seen_packages() == (FoundProgram("slurm", "24.11.5", str(tmp_path / "opt")),)
 
 
 def test_an_answer_on_standard_error_counts_and_a_failing_program_too(programs: Path, tmp_path: Path) -> None:
     program(programs / "fi_info", "echo 'libfabric: 2.5.1' >&2; exit 1")
-    assert program_versions.seen_packages() == (FoundProgram("libfabric", "2.5.1", str(tmp_path / "opt")),)
+    assert detect.seen_packages() == (FoundProgram("libfabric", "2.5.1", str(tmp_path / "opt")),)
 
 
 @pytest.mark.parametrize("text", ["", "mpirun (Open MPI) 4.1.4", "command not found"])
 def test_a_program_that_says_something_else_is_passed_over(programs: Path, text: str) -> None:
     made(programs, "mpirun", text)
     made(programs, "ompi_info", text)
-    assert program_versions.seen_packages() == ()
+    assert detect.seen_packages() == ()
 
 
 def test_a_program_that_cannot_be_started_is_passed_over(programs: Path) -> None:
     file = program(programs / "ucx_info", "")
     file.write_text("#!/no/such/interpreter\n", encoding="utf-8")
-    assert program_versions.seen_packages() == ()
+    assert detect.seen_packages() == ()
 
 
 def test_a_program_that_hangs_is_passed_over(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program_versions, "LIMIT_S", 0.2)
+    monkeypatch.setattr(detect, "LIMIT_S", 0.2)
     program(programs / "ucx_info", "exec /bin/sleep 30")
-    assert program_versions.seen_packages() == ()
+    assert detect.seen_packages() == ()
 
 
 def test_nothing_on_path(programs: Path) -> None:
-    assert program_versions.seen_packages() == ()
+    assert detect.seen_packages() == ()

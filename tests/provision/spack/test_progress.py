@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from railyard.provision.spack import locks, progress
+from railyard.provision.spack import locks
+from railyard.provision.spack.build import SECONDS, Progress, duration, promise, to_build
 from railyard.provision.spack.locks import Lock, Spec
-from railyard.provision.spack.progress import Progress, duration, promise, to_build
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "spack" / "openmpi.lock"
 #: As `spack concretize` of Spack 1.2.0.dev0 lists: to build, external, installed.
@@ -70,4 +70,4 @@ def test_durations() -> None:
 
 
 def test_every_benchmark_that_is_always_built_has_an_estimate() -> None:
-    assert {"hpl", "intel-mpi-benchmarks", "netpipe", "npb", "osu-micro-benchmarks"} < set(progress.SECONDS)
+    assert {"hpl", "intel-mpi-benchmarks", "netpipe", "npb", "osu-micro-benchmarks"} < set(SECONDS)

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from railyard.base.errors import InputError, SetupError
-from railyard.provision.spack import compose
+from railyard.provision.spack.sources import variables, write
 from tests.made.spack_site import MadeSite
 
 CHANGES = [
@@ -77,7 +77,7 @@ def test_a_stack_without_an_environment(site: MadeSite) -> None:
 
 def test_the_composed_folder(site: MadeSite, tmp_path: Path) -> None:
     site.write("systems/spack/made/openmpi.lock", "{}")
-    place = compose.write(site.request().sources(), tmp_path / "environment", tmp_path / "opt")
+    place = write(site.request().sources(), tmp_path / "environment", tmp_path / "opt")
     files = sorted(str(path.relative_to(tmp_path / "environment")) for path in place.parent.rglob("*.*"))
     assert files == [
         "common/definitions.yaml",
@@ -102,20 +102,20 @@ def test_an_install_tree_that_the_site_names_stays(site: MadeSite, tmp_path: Pat
     site.write(file, f"{before}config:\n  install_tree: {{root: /shared/software}}\n")
     sources = site.request().sources()
     assert sources.names_install_tree
-    compose.write(sources, tmp_path / "environment", tmp_path / "opt")
+    write(sources, tmp_path / "environment", tmp_path / "opt")
     overlay = yaml.safe_load((tmp_path / "environment/overlay.yaml").read_text(encoding="utf-8"))
     assert overlay.get("config") in (None, {"install_tree": {"root": "/shared/software"}})
 
 
 def test_the_choice_is_told_by_variables(site: MadeSite) -> None:
     sources = site.request(with_=("wrf", "hpcc"), without=("npb",)).sources()
-    assert compose.variables(sources) == {"RAILYARD_SPACK_WITH": "wrf,hpcc", "RAILYARD_SPACK_WITHOUT": "npb"}
+    assert variables(sources) == {"RAILYARD_SPACK_WITH": "wrf,hpcc", "RAILYARD_SPACK_WITHOUT": "npb"}
 
 
 def test_a_folder_that_cannot_be_written(site: MadeSite, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(SetupError) as error:
-        compose.write(site.request().sources(), tmp_path / "file" / "environment", tmp_path / "opt")
+        write(site.request().sources(), tmp_path / "file" / "environment", tmp_path / "opt")
     assert str(error.value) == (
         f"{tmp_path}/file/environment/openmpi: not a directory, expected to write there what Spack is given; "
         "make room, or choose another folder in the system's file (spack: root)"

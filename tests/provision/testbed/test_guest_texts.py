@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed.guests import agent, bed, initramfs, kernel, texts
+from railyard.provision.testbed.guests import agent, bed, kernel, texts
 from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.spec import Network, TestbedSpec
 from tests.waiting import PATIENCE_S, wait_for
@@ -32,8 +32,8 @@ FILES = texts.Files("/clone/.railyard/guests", "/clone", "/boot/vmlinuz-6", "tcg
 
 
 def test_an_archive_has_folders_before_what_is_in_them_and_ends_with_its_trailer() -> None:
-    made = initramfs.archive(
-        {"init": initramfs.File(b"#!/bin/sh\n", 0o755), "a/b/c": initramfs.File(b"12345")},
+    made = bed.archive(
+        {"init": bed.File(b"#!/bin/sh\n", 0o755), "a/b/c": bed.File(b"12345")},
         {"bin/sh": "busybox"},
         ("dev",),
     )

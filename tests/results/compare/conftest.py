@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.results.record.form import CurveRecord, Record
 from tests.made.records import made_record
 

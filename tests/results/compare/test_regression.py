@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from railyard.results.compare.comparison import compare
-from railyard.results.compare.regression import gate
+from railyard.results.compare.comparison import compare, gate
 from railyard.results.record.form import Record
 
 Repeats = Callable[..., tuple[Record, ...]]

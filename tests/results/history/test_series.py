@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.benchmarks.figure import Figure
+from railyard.benchmarks.curve import Figure
 from railyard.results.history.series import node_words, nodes_of, series_of
 from railyard.results.record.form import CurveRecord, Record, VerdictRecord
 

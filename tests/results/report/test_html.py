@@ -9,7 +9,7 @@ import pytest
 from railyard.results.record.form import NodeGroup, Record
 from railyard.results.record.pairs import PairsRecord
 from railyard.results.report.html import html_report
-from railyard.results.report.over_time import OverTime
+from railyard.results.report.spread import OverTime
 from railyard.results.report.svg import EarlierMedian
 from railyard.results.run_files import RelationRecord
 from railyard.site.matrix import Cell

@@ -5,9 +5,8 @@ from datetime import datetime, timezone
 from typing import get_args
 
 from railyard.results.record.form import Record, Suspect
-from railyard.results.sick.find import sick_list
+from railyard.results.sick.find import NEXT, SURE, lines, sick_list, tickets
 from railyard.results.sick.form import Kind, Sure
-from railyard.results.sick.ticket import NEXT, SURE, lines, tickets
 
 NOW = datetime(2026, 11, 24, 4, tzinfo=timezone.utc)
 Made = Callable[..., Record]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.run.dry_run import MOST_CHARACTERS, MOST_LINES, dry_run, script_lines, without_actions
+from railyard.rfm.run.reframe import MOST_CHARACTERS, MOST_LINES, dry_run, script_lines, without_actions
 
 #: Lists one test unless its words have NoSuch, and writes its script into the stage directory that it names.
 MADE = """\

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.job.gpu_pair_steps import EndedStep
+from railyard.job.gpu_steps import EndedStep
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import Step

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.gpu_group_steps import lines, output_of
+from railyard.job.gpu_steps import lines, output_of
 from railyard.parsers import nccl
 from railyard.results.report.summary import suspect_words
 from railyard.verdict.assess import Assessment

@@ -13,8 +13,7 @@ from railyard.cli.commands.testbed.enter_node import become
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm.nodes import NodeState
-    from railyard.provision.testbed.cluster import Testbed
-    from railyard.provision.testbed.rail_status import RailStatus
+    from railyard.provision.testbed.cluster import RailStatus, Testbed
 
 _SYSTEM = "virtual"
 

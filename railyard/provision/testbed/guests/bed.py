@@ -8,20 +8,32 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.files import write_whole
 from railyard.base.paths import packaged_text
-from railyard.base.whole_file import write_whole
 from railyard.provision.testbed import boot, entry
 from railyard.provision.testbed import state as states
-from railyard.provision.testbed.guests import initramfs, texts
+from railyard.provision.testbed.guests import texts
 from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
 from railyard.provision.testbed.needs import PACKAGES, SEARCH_PATH, require_programs
 from railyard.provision.testbed.spec import TestbedSpec
 from railyard.provision.testbed.state import State
+
+_FOLDER, _FILE, _LINK = 0o040755, 0o100000, 0o120777
+_MAGIC, _TRAILER = b"070701", "TRAILER!!!"
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """One regular file of the archive."""
+
+    content: bytes
+    mode: int = 0o644
+
 
 PROGRAMS = ("unshare", "nsenter", "mount", "ip", "tc", "rdma", "busybox", "qemu-system-x86_64")
 DEBIAN_PACKAGES = {**PACKAGES, "qemu-system-x86_64": "qemu-system-x86", "busybox": "busybox-static", "rdma": "iproute2"}
@@ -246,12 +258,12 @@ def first_files(kernel: Kernel, home: Path, setup: dict[str, str]) -> bytes:
     stacks = home / ".stacks"
     init = texts.init_script(tuple(modules), str(home), str(stacks) if _is_folder_of_its_own(stacks) else None)
     contents = {
-        "init": initramfs.File(init.encode(), 0o755),
-        "bin/busybox": initramfs.File(Path(busybox).read_bytes(), 0o755),
-        **{f"modules/{name}": initramfs.File(content) for name, content in modules.items()},
-        **{f"setup/{name}": initramfs.File(text.encode()) for name, text in setup.items()},
+        "init": File(init.encode(), 0o755),
+        "bin/busybox": File(Path(busybox).read_bytes(), 0o755),
+        **{f"modules/{name}": File(content) for name, content in modules.items()},
+        **{f"setup/{name}": File(text.encode()) for name, text in setup.items()},
     }
-    return initramfs.archive(contents, {f"bin/{name}": "busybox" for name in _BUSYBOX}, _FOLDERS)
+    return archive(contents, {f"bin/{name}": "busybox" for name in _BUSYBOX}, _FOLDERS)
 
 
 def _is_folder_of_its_own(folder: Path) -> bool:
@@ -280,3 +292,33 @@ def _last_words(said: list[str]) -> str:
         if found:
             return found[0].partition(texts.FAILED_LINE)[2].strip() or found[0]
     return f'the last line of its console is "{said[-1]}"' if said else "its console is empty"
+
+
+def archive(files: Mapping[str, File], links: Mapping[str, str], folders: tuple[str, ...]) -> bytes:
+    """Return the archive of these files (path -> file), symbolic links (path -> target) and empty folders.
+
+    Paths are relative; folders above a file are added. The format: Linux Documentation/driver-api/early-userspace/
+    buffer-format. The owner is root and the time 0, so the same input gives the same bytes.
+    """
+    entries: dict[str, tuple[int, bytes]] = {}
+    for path in [*files, *links, *(f"{folder}/" for folder in folders)]:
+        parts = path.split("/")
+        for depth in range(1, len(parts)):
+            entries["/".join(parts[:depth])] = (_FOLDER, b"")
+    entries |= {path: (_FILE | file.mode, file.content) for path, file in files.items()}
+    entries |= {path: (_LINK, target.encode()) for path, target in links.items()}
+    made = b"".join(_entry(number, path, *entries[path]) for number, path in enumerate(sorted(entries), 1))
+    return made + _entry(0, _TRAILER, 0, b"")
+
+
+def _entry(inode: int, path: str, mode: int, content: bytes) -> bytes:
+    """Return one entry; name and content are each padded to four bytes (the header has 110)."""
+    name = path.encode() + b"\0"
+    # inode, mode, uid, gid, links, time, size, four numbers of devices, length of the name, check sum (unused)
+    fields = (inode, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(name), 0)
+    header = _MAGIC + b"".join(b"%08X" % field for field in fields)
+    return _pad(header + name) + _pad(content)
+
+
+def _pad(data: bytes) -> bytes:
+    return data + b"\0" * (-len(data) % 4)

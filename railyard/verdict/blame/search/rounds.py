@@ -1,7 +1,10 @@
-"""All pairs of nodes in rounds of disjoint pairs, and what they cost.
+"""All pairs of nodes in rounds of disjoint pairs, or half of them against the other half, and what they cost.
 
 A round is a matching: no node is in two of its pairs, so each pair has the cards of its nodes for itself. But the pairs
 share the network, where static routes collide: give the nodes in topology order, and thin the rounds by ``at_once``.
+
+The bisection by the number of cables is an upper bound. What pairs reach at the same time depends on their routes. So
+all shifts are measured (or some, evenly spread), and their mean is judged: the effective bisection bandwidth.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -156,3 +159,20 @@ def _cut(pairs: Round, at_once: int | None) -> list[Round]:
 def _check(at_once: int | None) -> None:
     if at_once is not None and at_once < 1:
         raise ValueError(f"{at_once} pairs at once: at least 1")
+
+
+def shifts(nodes: int, count: int | None = None) -> tuple[Round, ...]:
+    """Return the shifts of the second half against the first: shift s pairs i with N/2 + (i+s) mod N/2.
+
+    There are N/2 of them, or ``count`` evenly spread ones; with an odd number of nodes the last one rests. If the nodes
+    are in topology order, all pairs of a shift cross the middle. Raises ValueError for fewer than two nodes, or no
+    shift.
+    """
+    half = nodes // 2
+    if half < 1:
+        raise ValueError(f"{nodes} nodes have no two halves")
+    if count is not None and count < 1:
+        raise ValueError(f"{count} shifts: at least 1")
+    made = min(count or half, half)
+    chosen = [place * half // made for place in range(made)]
+    return tuple(tuple((i, half + (i + shift) % half) for i in range(half)) for shift in chosen)

@@ -1,6 +1,8 @@
-"""Reads what a job wrote in bounded time and memory: the whole file, or both ends if it is too long."""
+"""Files: read in bounded time and memory, written whole or not at all, and locked."""
 
+import fcntl
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +32,23 @@ class FileEnds:
     def text(self) -> str:
         """The content as text. Bytes that are not UTF-8 become U+FFFD."""
         return self.content.decode("utf-8", errors="replace")
+
+
+def write_whole(path: Path, text: str | bytes, mode: int | None = None) -> None:
+    """Write a file: first a draft, which then replaces the old one.
+
+    ``mode`` sets its permissions; with None it gets those of any new file of this process. Raises OSError; nothing is
+    left of the draft then.
+    """
+    draft = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        draft.write_bytes(text.encode() if isinstance(text, str) else text)
+        if mode is not None:
+            draft.chmod(mode)
+        draft.replace(path)
+    except OSError:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 def read_bounded(path: Path) -> FileEnds:
@@ -65,3 +84,15 @@ def too_long(path: Path, name: str) -> str | None:
     if not excess:
         return None
     return f"{name} has {excess} are judged: only its first and last {END_BYTES:,} bytes were read"
+
+
+def hold(descriptor: int, say: Callable[[str], None], waiting: str) -> None:
+    """Return once we hold the exclusive lock. If another process holds it, say ``waiting`` first.
+
+    Raises OSError if the file system has no locks.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        say(waiting)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -1,32 +1,87 @@
-"""A scheduler that ReFrame lacks: importing this module registers ``slurm-nodb``, Slurm without an accounting database.
+"""Schedulers and launchers that ReFrame lacks: importing this module registers them.
 
 ReFrame's ``squeue`` takes a job for completed if squeue no longer lists it, and knows no exit code; its ``slurm`` needs
 sacct. This one asks slurmctld itself (``scontrol show job``, which answers for MinJobAge seconds after the end), so
 it knows the exit code, the state and the reason. It never waits for ever. For it, these jobs have ended: one that was
 preempted or requeued (two runs of one job must not be judged as one), one that was suspended (its pause would look like
 a slow network), and a job array. It keeps what ended a job for the verdict.
+
+``namespaces`` starts a stack's own mpirun on the first node of the virtual cluster, ``guests`` on the first guest. The
+machine makes one measurement at a time. ``timeout`` ends it, so that a run that hangs still gets its verdict.
+``replay`` plays a recording instead of the benchmark. The benchmark's own command line follows it in the job's script,
+so that a reader sees it.
 """
 
+import contextlib
 import re
+import shlex
 import time
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from reframe.core.backends import register_scheduler
+from reframe.core.backends import register_launcher, register_scheduler
+from reframe.core.launchers import JobLauncher
+from reframe.core.logging import getlogger
+from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_completed, slurm_state_pending
 
 from railyard.job import slurm
 from railyard.parsers.slurm import jobs as slurm_jobs
 from railyard.parsers.slurm.jobs import JobEnd, JobState
+from railyard.provision.testbed.lock import measurement_lock
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 
+
+@register_launcher("namespaces")
+class NamespacesLauncher(JobLauncher):
+    """``flock LOCK timeout S ENTER NODE -- mpirun``: the base check sets ``railyard`` to this command line."""
+
+    railyard: list[str] | None = None
+
+    def command(self, job: Job) -> list[str]:
+        """Return the words before the launcher's options. A check without the base class runs the host's mpirun."""
+        if self.railyard is None:
+            return ["mpirun", "-n", str(job.num_tasks)]
+        return [shlex.quote(word) for word in self.railyard]
+
+
+@register_launcher("guests")
+class GuestsLauncher(NamespacesLauncher):
+    """The same command line with the ``enter`` of the Soft-RoCE guests."""
+
+
+@register_launcher("replay")
+class ReplayLauncher(JobLauncher):
+    """``sh -c 'exec cat -- "$0"' RECORDING BENCHMARK …``: the base check sets ``recording``."""
+
+    recording: Path | None = None
+
+    def command(self, job: Job) -> list[str]:
+        """Return the words before the benchmark's. A check without the base class has no recording and fails."""
+        if self.recording is None:
+            sentence = "this test has no recording: it is not derived from InterconnectCheck"
+            return ["sh", "-c", shlex.quote(f"echo {sentence!r} >&2; exit 1")]
+        return ["sh", "-c", shlex.quote('exec cat -- "$0"'), shlex.quote(str(self.recording))]
+
+
+_held = contextlib.ExitStack()
+
+
 NAME = SLURM_WITHOUT_DATABASE
+
+
 #: How long the scheduler may say nothing about a job before the job counts as lost, in seconds. A restart of slurmctld
 #: takes less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
 LOST_AFTER_S = 180.0
+
+
 #: How long a job that is over may keep a node (state COMPLETING), in seconds. After KillWait and UnkillableStepTimeout,
 #: 90 s by default, Slurm itself gives up what is left of the job and drains the node. Epilogs that check the health of
 #: a node take minutes.
 COMPLETING_MOST_S = 600.0
+
+
 #: Reasons why a job waits that only an administrator or another request can remove (squeue(1), "Job Reason Codes"; the
 #: names are from Slurm 22.05): limits of one job or of one of its nodes, hours that are used up, and jobs that are
 #: held. RunMinutes is not among them: running jobs give back the hours that they reserved when they end.
@@ -129,3 +184,12 @@ def find_end(job: Any, printed: str = "") -> JobEnd | None:
         return None
     nodes = slurm.show_nodes(record.nodes) if record.state == "NODE_FAIL" else ()
     return slurm_jobs.find_end(record, nodes) or slurm_jobs.killed_for_memory(record, printed)
+
+
+@lru_cache(maxsize=1)
+def hold_measurement_lock(home: Path) -> None:
+    """Take the machine's measurement lock for the rest of this process, unless `railyard run` above it has the lock.
+
+    Raises SetupError if the lock file cannot be used.
+    """
+    _held.enter_context(measurement_lock(lambda sentence: getlogger().info(sentence), home))
