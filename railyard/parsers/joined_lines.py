@@ -78,7 +78,8 @@ def _has_many_rows(line: str) -> bool:
         longest = max(longest, run)
         figures += any(map(str.isdigit, word))
     is_report = len(line) > _LONG and figures >= _LEAST_OF_A_REPORT and figures * _WORDS_PER_FIGURE >= len(words)
-    return longest > _MOST_OF_ONE_ROW or is_report
+    has_heading = any(map(str.isalpha, line))  # figures alone may be one row
+    return (longest > _MOST_OF_ONE_ROW and has_heading) or is_report
 
 
 def without_joined_lines(parsed: Parsed, text: str) -> Parsed:

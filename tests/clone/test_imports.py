@@ -77,6 +77,7 @@ IMPURE = {
     "railyard.rfm.spack_build": "a fixture of ReFrame",
     "railyard.rfm.current": "asks ReFrame for its current system",
     "railyard.rfm.empty_runs": "replaces functions of ReFrame that let an empty run pass",
+    "railyard.rfm.drop_reasons": "asks ReFrame for its current system",
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
     "railyard.rfm.settings": "raises ReFrame's ConfigError",
@@ -346,3 +347,30 @@ def test_a_listing_pays_for_nothing_that_only_a_run_needs() -> None:
     )
     assert [name for name in late if f"railyard.{name}" not in MODULES] == []
     assert set(answer.stdout.split()) & {"rich", *(f"railyard.{name}" for name in late)} == set()
+
+
+def test_settings_load_no_check() -> None:
+    """A check has as many variants as the current system has rails, which ReFrame knows only after its settings."""
+    program = (
+        "import sys\nimport railyard.siteconfig, railyard.rfm.settings\n"
+        "print(*sorted(name for name in sys.modules if name.startswith('railyard.rfm.checks')))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == []
+
+
+def test_judge_by_a_link_loads_no_systems_file(tmp_path: Path) -> None:
+    """Its start would take twice as long."""
+    output = tmp_path / "osu_bw.out"
+    output.write_text(
+        "# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n4194304  12100.00\n", encoding="utf-8"
+    )
+    program = (
+        "import sys\nfrom railyard.cli.main import main\n"
+        f"main(['judge', {str(output)!r}, '--link', 'ib-edr'])\n"
+        "print('modules', *sorted(name for name in sys.modules if name.startswith('railyard.') or name == 'pydantic'))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = answer.stdout.rpartition("modules ")[2].split()
+    assert "railyard.verdict.stored.judge" in modules
+    assert [name for name in modules if name == "pydantic" or name.startswith("railyard.site.systems")] == []

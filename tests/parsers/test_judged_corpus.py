@@ -10,7 +10,8 @@ from railyard.cli.main import main
 from railyard.parsers import wrf
 from railyard.site.site import site_at
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, of_link, of_system
+from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored.target import Nodes, of_link
 
 ROOT = Path(__file__).resolve().parents[2]
 

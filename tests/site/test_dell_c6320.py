@@ -13,7 +13,7 @@ from railyard.parsers.parsed import Cell, Parsed, Table
 from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_system
+from railyard.verdict.stored.system_target import of_system
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = tuple(2**n for n in range(23))

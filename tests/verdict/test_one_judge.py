@@ -19,7 +19,8 @@ from railyard.verdict.gpu.target import of_gpu_system
 from railyard.verdict.rules.model import RuleResult
 from railyard.verdict.stored.collectives import judge_collectives
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, of_system
+from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored.target import Nodes
 from tests.conftest import ROOT
 from tests.made.judged import case_of, judged
 

@@ -7,7 +7,8 @@ import pytest
 from railyard.parsers import osu, perftest
 from railyard.site.site import site_at
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_link, of_system
+from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored.target import of_link
 
 
 def verdict(size: int, mb_s: float, link: str, rails: int = 1) -> Judgement:

@@ -254,7 +254,7 @@ def _target(given: _Options) -> "Target":
     rails = 1 if given.rails is None else given.rails
     if given.link is not None:
         return of_link(given.link, given.slot, rails, given.mtu)
-    from railyard.verdict.stored.target import of_system
+    from railyard.verdict.stored.system_target import of_system
 
     return of_system(_site(str(given.system)), given.fabric, given.stack, rails, given.policy, given.hops)
 

@@ -15,7 +15,7 @@ from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.parsed import Parsed, ParseError, Remark
 
 _LONGEST = 60_000  # characters: nobody copies more out of a terminal
-_MOST_TRIED = 40
+_MOST_TRIED = 10  # each reads the text again: what twice the text takes stays twice as long
 _MOST_LONGER = 3  # prompts and headings that were not broken
 _EXPECTED = "whole lines: it goes on in the next one; paste the output without line breaks"
 _SHOWN = 200
@@ -37,7 +37,8 @@ def without_broken_ports(text: str, read: Callable[[str], Parsed]) -> Parsed:
     if not parsed.fabric or parsed.failures or len(text) > _LONGEST:
         return parsed
     lines, noise = without_marks(text).split("\n"), {remark.line for remark in parsed.remarks}
-    said, suspects = _said_by(parsed), list(_suspects(lines))
+    found = sorted(_suspects(lines), key=lambda number: number + 1 not in noise)
+    said, suspects = _said_by(parsed), found[:_MOST_TRIED]
     together = [number for number in suspects if number + 1 in noise]  # a value may follow from two lines
     for numbers in (*([number] for number in suspects), together):
         for between in ("", " "):
@@ -65,15 +66,11 @@ def _suspects(lines: list[str]) -> Iterator[int]:
     """Yield the numbers of the lines that the first word of the next one would have made too long."""
     lengths = sorted(map(len, lines), reverse=True)
     columns = set(lengths[: _MOST_LONGER + 1])
-    tried = 0
     for number, (line, following) in enumerate(pairwise(lines), start=1):
         words = following.split(None, 1)
         reach = len(line.rstrip()) + 1 + len(words[0]) if words else 0
         if line.strip() and words and any(len(line) <= column <= reach for column in columns):
             yield number
-            tried += 1
-            if tried == _MOST_TRIED:
-                return
 
 
 def _try(read: Callable[[str], Parsed], text: str) -> _Values | None:

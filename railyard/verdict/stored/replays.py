@@ -20,7 +20,8 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, of_system
+from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored.target import Nodes
 
 
 def replay_records(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:

@@ -20,7 +20,8 @@ from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, of_link, of_system, unnamed_link
+from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored.target import Nodes, of_link, unnamed_link
 from railyard.verdict.stored.text import text as words_of
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -16,7 +16,7 @@ from railyard.site.references.load import References, load_references
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_system
+from railyard.verdict.stored.system_target import of_system
 
 SITE = """\
 system: site
