@@ -7,7 +7,7 @@ import pytest
 from tests.made.clone import copy_of_clone, typed
 
 ENTRY = '''\
-"""Trackside MPI: MPICH with a launcher of its own."""
+"""Gantry MPI: MPICH with a launcher of its own."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,25 +16,25 @@ from railyard.stacks.entries.mpich import MPICH
 from railyard.stacks.model import Stack, VersionProgram
 
 STACKS: Mapping[str, Stack] = {
-    "trackside": replace(
+    "gantry": replace(
         MPICH,
-        title="Trackside MPI",
-        version_pattern=r"^Trackside MPI Version:",
+        title="Gantry MPI",
+        version_pattern=r"^Gantry MPI Version:",
         told_apart="nothing else begins so",
-        spack_package="trackside-mpi",
-        programs=(VersionProgram(("trackside_info",), r"^Trackside MPI (\\S+)"),),
-        module="trackside",
+        spack_package="gantry-mpi",
+        programs=(VersionProgram(("gantry_info",), r"^Gantry MPI (\\S+)"),),
+        module="gantry",
     )
 }
 '''
 TEST = '''\
-"""Trackside MPI is told the devices of a run as MPICH is."""
+"""Gantry MPI is told the devices of a run as MPICH is."""
 
 from railyard.stacks import ask
 
 
 def test_two_rails_are_striped() -> None:
-    told = ask.settings("trackside", "ib", ("mlx5_0:1", "mlx5_1:1"), 2, None)
+    told = ask.settings("gantry", "ib", ("mlx5_0:1", "mlx5_1:1"), 2, None)
     assert (told.policy, told.env["UCX_NET_DEVICES"]) == ("striping", "mlx5_0:1,mlx5_1:1")
 '''
 ENVIRONMENT = """\
@@ -43,17 +43,17 @@ spack:
   specs: [$benchmarks]
   packages:
     mpi:
-      require: [trackside-mpi]
-    trackside-mpi:
+      require: [gantry-mpi]
+    gantry-mpi:
       prefer:
       - "@1.0" # newest
   view: false
 """
 #: What a node with it shows in addition: lines of a recording.
 SHOWN = """\
-which trackside_info = /opt/trackside/bin/trackside_info
-$ trackside_info <<
-| Trackside MPI 1.0
+which gantry_info = /opt/gantry/bin/gantry_info
+$ gantry_info <<
+| Gantry MPI 1.0
 """
 #: The tests that compare stacks with each other, with Spack's folders and with the pages.
 TOUCHED = (
@@ -66,10 +66,10 @@ TOUCHED = (
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The clone with three more files."""
     clone = copy_of_clone(tmp_path_factory.mktemp("trial"))
-    (clone / "railyard/stacks/entries/trackside.py").write_text(ENTRY)
-    (clone / "tests/stacks/test_trackside.py").write_text(TEST)
-    (clone / "spack_envs/trackside").mkdir()
-    (clone / "spack_envs/trackside/spack.yaml").write_text(ENVIRONMENT)
+    (clone / "railyard/stacks/entries/gantry.py").write_text(ENTRY)
+    (clone / "tests/stacks/test_gantry.py").write_text(TEST)
+    (clone / "spack_envs/gantry").mkdir()
+    (clone / "spack_envs/gantry/spack.yaml").write_text(ENVIRONMENT)
     return clone
 
 
@@ -77,19 +77,19 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_no_test_of_the_clone_turns_red(clone: Path) -> None:
     done = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", *TOUCHED)
     assert done.returncode == 0, done.stdout
-    assert "trackside" not in (clone / "docs/reference/stacks.md").read_text(encoding="utf-8")
+    assert "gantry" not in (clone / "docs/reference/stacks.md").read_text(encoding="utf-8")
 
 
 def test_a_node_that_has_it_shows_it(clone: Path) -> None:
     node = (clone / "tests/trees/dual-rail-hdr.tree").read_text(encoding="utf-8")
     (clone / "node.tree").write_text(node + SHOWN, encoding="utf-8")
     done = typed(clone, "railyard", "detect", "--root", "node.tree", "--name", "site")
-    assert "\n  trackside:  # trackside_info says version 1.0\n    prefix: /opt/trackside\n" in done.stdout, done
+    assert "\n  gantry:  # gantry_info says version 1.0\n    prefix: /opt/gantry\n" in done.stdout, done
 
 
 def test_its_page_is_written_by_a_command(clone: Path) -> None:
     done = typed(clone, "railyard.stacks.document")
-    assert "\n## trackside\n" in done.stdout
+    assert "\n## gantry\n" in done.stdout
     stale = done.stdout.replace("MPIR_CVAR_CH4_NETMOD=ucx", "MPIR_CVAR_CH4_NETMOD=ofi", 1)
     (clone / "docs/reference/stacks.md").write_text(stale, encoding="utf-8")
     page = typed(clone, "pytest", "-q", "-p", "no:cacheprovider", "tests/stacks/test_table.py", "-k", "page")

@@ -82,7 +82,8 @@ def recipe_versions(recipe: Path) -> list[tuple[str, dict[str, Any]]]:
 def test_every_stack_has_a_folder_or_a_reason_and_every_folder_a_stack() -> None:
     assert {path.parent.name for path in MANIFESTS} == set(STACKS) - NOT_BUILT
     assert {path.name for path in ENVS.iterdir() if path.is_dir()} == {*(set(STACKS) - NOT_BUILT), "common", "repo"}
-    assert [name for name in NOT_BUILT if len(STACKS[name].not_built or "") < 30] == []
+    short = [name for name in NOT_BUILT if len(STACKS[name].not_built or "") < 30]
+    assert short == [], f"not_built of {short}: give the reason in 30 characters or more"
 
 
 @pytest.mark.parametrize("path", FILES, ids=name_of)
@@ -117,7 +118,7 @@ def test_a_stack_asks_for_its_own_mpi_and_says_nothing_else_of_the_others(stack:
     said = manifest(stack)["packages"]
     required = [entry["spec"] if isinstance(entry, dict) else entry for entry in said["mpi"]["require"]]
     assert required == [own]
-    assert set(said) == {"mpi", own}
+    assert set(said) == {"mpi", own}, f"spack_envs/{stack}/spack.yaml: packages: name mpi and {own}, and no other"
     assert manifest(stack)["specs"] == ["$benchmarks"]
     assert manifest(stack)["view"] is False
 

@@ -79,7 +79,7 @@ def test_variables_are_forwarded_in_order() -> None:
     env = {"B": "two words", "A": "{x}"}
     assert ask.forward("openmpi", env) == ["-x", "B=two words", "-x", "A={x}"]
     assert ask.forward("intelmpi", env) == ["-genv", "B", "two words", "-genv", "A", "{x}"]
-    with pytest.raises(RailyardError, match=r'^unknown stack "slurm": known: craympich, cxi, hpcx'):
+    with pytest.raises(RailyardError, match=r'^unknown stack "slurm": known: .*craympich, .*hpcx, '):
         ask.forward("slurm", env)
 
 

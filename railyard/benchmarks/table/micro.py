@@ -66,6 +66,12 @@ def find(key: str) -> Benchmark:
     return found
 
 
+def refuse_unknown(tool: str, key: str) -> None:
+    """Raise RailyardError, as ``find`` does, if a known tool lacks the key; a system's file may name other tools."""
+    if tool in TOOLS:
+        find(key)
+
+
 def metric(key: str, name: str) -> Metric:
     """Return one metric of a benchmark. Raises RailyardError if the benchmark is unknown or has no such metric."""
     known = {each.name: each for each in find(key).metrics}

@@ -114,10 +114,12 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @run_after("setup")
     def plan(self) -> None:
         """Choose nodes, ranks, devices, variables and launcher options. Skip what is not tested, with the reason."""
+        from railyard.benchmarks.table.micro import refuse_unknown
         from railyard.rfm.checks.plan import UntestedCase, plan_check
         from railyard.rfm.checks.record import store_untested
 
         with as_reframe_error():
+            refuse_unknown(self.tool, self.key)
             refused = why_refused(self, self.site.system.provider == "replay")
             if refused is not None:
                 raise RailyardError(f"{self.display_name}: {refused}")

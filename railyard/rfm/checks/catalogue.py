@@ -1,6 +1,7 @@
 """The checks of a site, read from their files: what each asks of a cell."""
 
 import importlib.util
+import inspect
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railyard.base.errors import RailyardError
+from railyard.benchmarks.table.micro import refuse_unknown
 from railyard.rfm.run.options import EXTENDED
 from railyard.site.matrix import RAIL_COUNTS, Need
 
@@ -92,6 +94,7 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
     made = {int(given["rails"]) for given in variants}
     rails = () if made.issuperset(RAIL_COUNTS) else tuple(sorted(made))
     for own in _own_parameters(variants):
+        _refuse_unknown(cls, own)
         nodes = cls.nodes_of(own)
         yield Need(
             # plain text and numbers from ReFrame's variables, since a Need outlives these
@@ -115,6 +118,14 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             check_class=cls.start.time_limit,
             takes=cls.takes_of(own),
         )
+
+
+def _refuse_unknown(cls: type["InterconnectCheck"], own: Mapping[str, str]) -> None:
+    """Raise RailyardError, which names file and class, if Railyard knows the check's tool but not its benchmark."""
+    try:
+        refuse_unknown(str(cls.tool), f"{cls.tool}/{cls.benchmark_of(own)}")
+    except RailyardError as error:
+        raise RailyardError(f"{inspect.getfile(cls)}: {cls.__name__}: {error}") from None
 
 
 def _own_parameters(variants: Sequence[Mapping[str, object]]) -> list[dict[str, str]]:

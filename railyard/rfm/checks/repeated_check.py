@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from reframe.core.builtins import variable
 
+from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Amounts, Pace, Work, fit_repetitions, in_words, left_open, warm_ups
 from railyard.benchmarks.table.micro import find
 from railyard.benchmarks.table.micro import tool as tool_of
@@ -35,6 +36,12 @@ class RepeatedCheck(InterconnectCheck):
     def takes(cls) -> tuple[str, ...]:
         warm_up, window = ["warm_up"] if cls.own.warm_up else [], ["window"] if cls.own.window > 1 else []
         return ("repetitions", *warm_up, *window)
+
+    @property
+    def fixed_repetitions(self) -> Repetitions | None:
+        """The repetitions that it is given, if its tool is known to print none (``repetitions="told"``)."""
+        is_told = tool_of(self.tool).repetitions == "told"
+        return Repetitions(self.repetitions, self.warm_up) if is_told else None
 
     def measured_sizes(self) -> tuple[int, ...]:
         """Return the sizes that the tool measures, in bytes; it may measure more than it is given."""

@@ -157,6 +157,16 @@ def test_a_file_that_does_not_import_is_named(tmp_path: Path, text: str, found: 
     assert str(caught.value) == f"{bad}: found {found}, expected a check that imports"
 
 
+def test_an_unknown_benchmark_of_a_known_tool_is_refused_with_the_nearest(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text(CHECK.replace("osu_put_bw", "osu_put_wb"), encoding="utf-8")
+    with pytest.raises(RailyardError) as caught:
+        needs(own)
+    assert str(caught.value) == f'{own}: Put: unknown benchmark "osu/osu_put_wb": did you mean "osu/osu_put_bw"?'
+    own.write_text(CHECK.replace("osu", "nosuchtool"), encoding="utf-8")  # an application of a system's file
+    assert [need.tool for need in needs(own)] == ["nosuchtool"]
+
+
 def test_gpcnets_congestion_asks_for_ten_nodes() -> None:
     found = [replace(need, takes=Takes()) for need in needs(ROOT / "checks") if need.tool in ("hpcc", "gpcnet")]
     asked: dict[str, Any] = {"extended": True, "pair_a_rail": True, "all_nodes": True, "check_class": "app"}

@@ -56,3 +56,9 @@ def test_the_output_must_have_all_sizes_that_osu_doubles_through() -> None:
         made = SimpleNamespace(key=key, message_sizes=(4, 1024, 4 << 20))
         made.measured_sizes = lambda made=made: OsuCheck.measured_sizes(made)
         assert vars(RepeatedCheck)["asked_sizes"].fget(made) == sizes
+
+
+@pytest.mark.parametrize(("tool", "told"), [("osu", Repetitions(20, 2)), ("imb", None)])
+def test_a_check_says_its_repetitions_if_its_tool_prints_none(tool: str, told: Repetitions | None) -> None:
+    made = SimpleNamespace(tool=tool, repetitions=20, warm_up=2)
+    assert vars(RepeatedCheck)["fixed_repetitions"].fget(made) == told
