@@ -61,6 +61,7 @@ from railyard.verdict.stored.remarks import (
     short_latency,
     slower_network,
     slower_port,
+    tcp_over_rdma,
 )
 from railyard.verdict.stored.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
 from railyard.verdict.stored.unfit import why_unfit
@@ -403,6 +404,7 @@ def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -
     return (
         next((why for table in tables if (why := late_or_lost(judged, table)) is not None), None)
         or one_rail(judged, of)
+        or tcp_over_rdma(judged, of)
         or slower_network(judged, of.benchmark, of.target)
         or slower_port(judged, of)
         or shared_rail(judged, of)
