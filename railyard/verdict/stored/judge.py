@@ -48,7 +48,7 @@ from railyard.verdict.rules.reference import reference, reference_where_measured
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots
 from railyard.verdict.stored.groups import counted_as, groups_of, longest_messages, pass_name
-from railyard.verdict.stored.late_and_lost import late_or_lost
+from railyard.verdict.stored.late_and_lost import describe_loss, late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
@@ -364,7 +364,9 @@ def _judge_median(
     unseen = "" if has_end else no_end
     holds_nothing = _nothing_holds(judged, benchmark, target)
     if holds_nothing is not None:
-        holds_nothing = _with_cause(holds_nothing, plateau(judged, benchmark, target), target)
+        lost = next((why for table in tables if (why := describe_loss(table)) is not None), None)
+        why = holds_nothing if lost is None else f"{lost}; {holds_nothing.removeprefix('not judged: ')}"
+        holds_nothing = _with_cause(why, plateau(judged, benchmark, target), target)
     *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, tables, run_))
     if last.state == "fail" and inputs.own_fault is None and (limited := flow_limit(judged, run_)) is not None:
         last = _no_floor(limited)
