@@ -19,6 +19,7 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
+from railyard.parsers.changed_signs import with_own_signs
 from railyard.parsers.parsed import Caution, Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
@@ -163,6 +164,7 @@ def judge(
     """
     if target.gpus_alone and nodes.count is None:
         nodes = replace(nodes, count=1)
+    text = with_own_signs(text)
     said = failures_of(parsed, target.stack, text)
     failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
     if target.fabric.link.family == UNNAMED:
