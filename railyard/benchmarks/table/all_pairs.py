@@ -7,7 +7,7 @@ a link holds.
 ClusterKit has one rank on each node, and each node is in one pair at a time: only switches between the pairs are
 shared. It sends windows of 32 MB, and adds both directions unless it was asked to send one way only: no report says
 which. So its floors are shares of a stream one way. It uses RDMA where a network has it, so by a link of TCP a rate
-that one flow reaches is no pass. Its tests between GPUs may copy through the hosts: no floor holds.
+that one flow reaches is not a pass. Its tests between GPUs may copy through the hosts: no floor holds.
 
 Source: hp2p_iteration of hp2p.c (cea-hpc/hp2p); NVIDIA HPC-X 2.24, "Running ClusterKit" (rounds of n/2 pairs) and "Test
 Descriptions and Options" (defaults).
