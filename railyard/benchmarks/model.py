@@ -43,7 +43,8 @@ class Metric:
     it has so few decimals that a short run prints 0. ``bounded``: whether what moves between two nodes bounds it.
     ``of_peak``: it is work in double precision, which the processors' peak bounds. ``least_share``: the part of a
     healthy stream over one rail, one way, that a run reaches, though not only the link sets it; None: not known. Below
-    ``sure_share``, only a reference can say whether the run is healthy.
+    ``sure_share``, only a reference can say whether the run is healthy. ``most_starts``: a latency takes at most so
+    many times half a round trip of the link's class; above one of them, only a reference can say it. 0: not known.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Metric:
     of_peak: bool = False
     least_share: float | None = None
     sure_share: float = 0.0
+    most_starts: float = 0.0
 
     @property
     def is_bandwidth(self) -> bool:

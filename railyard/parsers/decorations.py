@@ -104,6 +104,8 @@ _PREFIXES = (
     re.compile(r"\[(?P<who>[^\[\]\n]{1,100})\](?:<std(?:out|err)>)?:?(?: |$)"),
     # " 3: " of srun -l   |   "node1: " of pdsh
     re.compile(r" {0,8}(?P<who>[0-9]{1,7}|[A-Za-z][\w.-]{0,100}):(?: |$)"),
+    # perf-client-7d9f worker: pod and container, of stern
+    re.compile(r"(?P<who>[a-z][a-z0-9.-]{1,200}-[a-z0-9]{1,20} [a-z][a-z0-9-]{0,62})(?: |$)"),
     # worker_1  |
     re.compile(r"(?P<who>[A-Za-z][\w./-]{0,100}) {0,20}\|(?: |$)"),
     # out.txt: of grep

@@ -15,6 +15,7 @@ from itertools import combinations
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
 from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, says_broken, without_broken_lines
+from railyard.parsers.changed_signs import with_own_signs
 from railyard.parsers.collector import held_back
 from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.decorations import (
@@ -113,7 +114,7 @@ def parse(text: str, tool: str | None = None) -> Parsed:
 def _parse_plain(text: str, tool: str | None) -> Parsed:
     """Return what is in a text without its prefixes and decorations. Raises ParseError, and RailyardError."""
     read = _whichever if tool is None else _parser(tool)
-    text = strip_decorations(text)
+    text = strip_decorations(with_own_signs(text))
     if has_boxes_in_cells(text):
         rule = markdown_rule(text)
         raise ParseError(rule, text.split("\n")[rule - 1], f"the output as its tool prints it, {_NO_MARKDOWN}")

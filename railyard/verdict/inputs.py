@@ -172,10 +172,10 @@ class Target:
             within = floor_within(self._carriers(benchmark.within), benchmark.within)
             return within if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
-            if metric.least_share is None or facts.from_device:
+            if (metric.least_share is None and not metric.most_starts) or facts.from_device:
                 return self._floor_of_halves(benchmark, limit)
-            stream = self.stream_of(benchmark)
-            return stream if isinstance(stream, str) else (_floor_of_share(benchmark, metric, stream),)
+            rail = self.rail(benchmark, Facts())
+            return rail if isinstance(rail, str) else (_floor_of_figure(benchmark, metric, rail),)
         why = None if facts.nodes == 1 else self._why_no_floor_of_gpus(benchmark, facts.from_device)
         if why is not None:
             return why
@@ -218,11 +218,6 @@ class Target:
             return "not judged: the file does not give a GPU's slot (gpus: slot), which may be slower than the link"
         return None
 
-    def stream_of(self, benchmark: Benchmark) -> float | str:
-        """Return what healthy windows of long messages reach over one rail, one way, MB/s, or "not judged: …"."""
-        rail = self.rail(benchmark, Facts())
-        return rail if isinstance(rail, str) else rail.of.within_flow(rail.of.stream_shares[1] * rail.one_mb_s)
-
     def _floor_of_halves(self, benchmark: Benchmark, limit: limits.Limit | None) -> tuple[Band, ...] | str:
         """Return the floor between two halves of a network, or "not judged: …" for what a link alone does not set.
 
@@ -243,12 +238,22 @@ class Target:
         return (floor_band(ENTRY, floor),)
 
 
-def _floor_of_share(benchmark: Benchmark, metric: Metric, stream_mb_s: float) -> Band:
-    """Return the floor of a figure that reaches a share of a healthy stream over one rail."""
-    share = metric.least_share or 0.0
-    what = f"{percent(share)} of {number(stream_mb_s)} MB/s, a healthy stream over one rail, one way"
-    head = (ENTRY, "class", metric.name, metric.unit, f"day-one floor of {benchmark.key}: {what}")
-    return scalar_band(*head, Bound(share * stream_mb_s, None, None))
+def _floor_of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> Band:
+    """Return the bound of a figure without a message size: a share of a healthy stream over one rail, or a latency."""
+    if metric.most_starts:
+        what = f"{metric.most_starts:g} times {number(rail.of.start_us)} us, half a round trip of {rail.of.name}"
+        bound = Bound(None, metric.most_starts * rail.of.start_us, None)
+    else:
+        share, stream = metric.least_share or 0.0, rail.of.within_flow(_stream_mb_s(rail))
+        what = f"{percent(share)} of {number(stream)} MB/s, a healthy stream over one rail, one way"
+        bound = Bound(share * stream, None, None)
+    source = f"day-one floor of {benchmark.key}: {what}"
+    return scalar_band(ENTRY, "class", metric.name, metric.unit, source, bound)
+
+
+def _stream_mb_s(rail: Rail) -> float:
+    """Return what healthy windows of long messages reach over one rail, one way, MB/s, however many flows it takes."""
+    return rail.of.stream_shares[1] * rail.one_mb_s
 
 
 def of_case(case: Case) -> Target:
@@ -395,14 +400,35 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
 
 def _doubt(run: Run, metric: Metric, curve: Curve | None) -> str | None:
     """Return why a figure over a link is no pass although it is above its floor; None if nothing is in doubt."""
-    if curve is None or not metric.sure_share or run.target.references is not None:
+    if curve is None or not (metric.sure_share or metric.most_starts) or run.target.references is not None:
         return None
-    stream = run.target.stream_of(run.benchmark)
-    if isinstance(stream, str) or min(curve.values) >= metric.sure_share * stream:
+    rail = run.target.rail(run.benchmark, Facts())
+    if isinstance(rail, str) or run.facts.from_device:
+        return None
+    if metric.most_starts:
+        return _doubt_of_latency(metric, curve, rail)
+    stream = _stream_mb_s(rail)
+    if min(curve.values) >= metric.sure_share * stream:
+        return None
+    if rail.of.within_flow(stream) < stream:
+        why = (
+            f"{run.benchmark.tool} uses RDMA where it can, and over TCP one flow may be all that it shows; name the "
+            "link of its RDMA (such as roce-100), or judge by a reference"
+        )
+    else:
+        why = "a slow pair, or a network with few uplinks; only a reference says which"
+    sure = number(metric.sure_share * stream)
+    return f"{metric.name} of {number(min(curve.values))} {metric.unit} is below {sure}: {why}"
+
+
+def _doubt_of_latency(metric: Metric, curve: Curve, rail: Rail) -> str | None:
+    """Return that a latency over all pairs is longer than half a round trip of the link's class; None if it is not."""
+    longest = max(curve.values)
+    if longest <= rail.of.start_us:
         return None
     return (
-        f"{metric.name} of {number(min(curve.values))} {metric.unit} is below {number(metric.sure_share * stream)}: a "
-        "slow pair, or a network with few uplinks; only a reference says which"
+        f"{metric.name} of {number(longest)} us is above {number(rail.of.start_us)}: a slow pair, more switches, or "
+        "other work on its nodes; only a reference says which"
     )
 
 

@@ -288,6 +288,9 @@ def test_an_output_that_is_cut_fails_at_every_line(assessed: Assess, imb_text: C
     assert without_end.verdict.text == (
         'the output is cut: "# All processes entering MPI_Finalize" is missing after imb/Uniband (line 4)'
     )
+    assert without_end.verdict.headline == (
+        'Paste up to "# All processes entering MPI_Finalize", its last line; or the run was cut'
+    )
 
 
 def test_a_line_that_reports_a_failure_fails_beside_a_whole_table(

@@ -129,3 +129,21 @@ def test_one_row_of_perftest_without_its_closing_dashes_is_judged_with_a_remark(
     (found,) = judged("\n".join(without_end), "ib-edr")
     assert found.state == "pass"
     assert any("closing line of dashes is missing" in each for each in found.remarks)
+
+
+UDP = (
+    "Connecting to host 10.0.0.2, port 5201\n[  5] local 10.0.0.1 port 40005 connected to 10.0.0.2 port 5201\n"
+    "[ ID] Interval           Transfer     Bitrate         Total Datagrams\n"
+    "[  5]   0.00-1.00   sec  1.16 GBytes  10.0 Gbits/sec  863000\n- - - - - - - - - - - - - - - - - - - - - - - - -\n"
+    "[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams\n"
+    "[  5]   0.00-1.00   sec  1.16 GBytes  10.0 Gbits/sec  0.000 ms  0/863000 (0%)  sender\n"
+    "[  5]   0.00-1.00   sec   715 MBytes  6.00 Gbits/sec  0.004 ms  {lost}/863000 ({share}%)  receiver\n\n"
+)
+
+
+@pytest.mark.parametrize(("lost", "share", "is_said"), [(345200, 40, True), (863, 0.1, False), (0, 0, False)])
+def test_lost_datagrams_are_named_first(lost: int, share: float, is_said: bool) -> None:
+    (found,) = judged(UDP.format(lost=lost, share=share), "eth-100")
+    assert found.state == "not-judged"
+    assert found.sentence.startswith("not judged: 40.0 % of the datagrams were lost (345200 of 863000)") == is_said
+    assert found.sentence.endswith("over UDP iperf3 sends at the rate that it is given (-b), whatever the link")

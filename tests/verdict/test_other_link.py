@@ -74,6 +74,8 @@ def test_the_kind_of_the_link_or_one_that_nobody_knows_is_judged(link_type: str,
         (" Connection type : SRD", "ib-edr", "not judged: the output is of a connection of type SRD: EFA"),
         (" Device         : hfi1_0", "ib-edr", "not judged: the output is of the device hfi1_0: Omni-Path"),
         (" Device         : rxe0", "roce-100", "not judged: the output is of the device rxe0: RDMA in software"),
+        (" Device         : efa_0", "ib-edr", "not judged: the output is of the device efa_0: EFA"),
+        (" Device         : cxgb4_0", "roce-100", "not judged: the output is of the device cxgb4_0: iWARP"),
     ],
 )
 def test_a_connection_or_device_of_another_network_is_named_first(line: str, link: str, starts: str) -> None:
@@ -90,3 +92,21 @@ def test_a_device_of_the_link_is_judged_and_an_older_card_is_a_remark() -> None:
         (found,) = judge(perftest.parse(text), of_link(link), text=text)
         assert found.state == "pass"
         assert any("ConnectX-3" in remark for remark in found.remarks) == (device == "mlx4_0")
+
+
+def test_iwarp_is_no_link_of_the_list() -> None:
+    text = ib_write_bw("Ethernet", 11200.0).replace("Transport type : IB", "Transport type : IW")
+    (found,) = judge(perftest.parse(text), of_link("roce-100"), text=text)
+    assert found.state == "not-judged"
+    assert found.sentence.startswith("not judged: the output is of a transport of type IW: iWARP")
+
+
+@pytest.mark.parametrize(("device", "ends"), [("qib0", "QDR"), ("mthca0", "DDR")])
+def test_a_card_that_ends_below_the_link_is_named_and_its_own_link_is_judged(device: str, ends: str) -> None:
+    text = ib_write_bw("IB", 11200.0).replace(" TX depth", f" Device         : {device}\n TX depth")
+    (found,) = judge(perftest.parse(text), of_link("ib-edr"), text=text)
+    assert found.state == "not-judged"
+    assert f"the device {device}, and cards of that name end at {ends}, but ib-edr is faster" in found.sentence
+    slow = ib_write_bw("IB", 1700.0).replace(" TX depth", f" Device         : {device}\n TX depth")
+    (found,) = judge(perftest.parse(slow), of_link("ib-ddr"), text=slow)
+    assert found.state == "pass"

@@ -47,3 +47,40 @@ def test_a_pair_that_a_blocking_network_would_explain_is_not_judged() -> None:
 
 def test_a_report_of_gpus_has_no_floor() -> None:
     assert judged(report(4000, 4700, 5000, above="GPU-GPU bandwidth\n\n")).state == "not-judged"
+
+
+def latencies(least: float, mean: float, most: float) -> str:
+    lines = (("Minimum", least), ("Maximum", most), ("Average", mean))
+    return "".join(f"{which} latency: {value:.3f} usec\n" for which, value in lines)
+
+
+def test_by_a_link_of_tcp_what_one_flow_reaches_is_no_pass() -> None:
+    one = judged(report(4400, 4700, 5000), "eth-100")
+    assert one.state == "not-judged"
+    assert "uses RDMA where it can" in one.sentence
+    assert "roce-100" in one.sentence
+    assert judged(report(400, 450, 500), "eth-100").state == "fail"
+    assert judged(report(20_000, 21_000, 22_000), "eth-100").state == "pass"
+
+
+@pytest.mark.parametrize(
+    ("times", "state"),
+    [
+        ((1.6, 2.2, 3.4), "pass"),
+        ((1.6, 2.2, 14.0), "not-judged"),  # one pair: its nodes may do other work
+        ((1.6, 7.5, 14.0), "fail"),
+        ((50.0, 400.0, 900.0), "fail"),
+        ((1.6, 2.2, 40.0), "fail"),
+    ],
+)
+def test_latencies_have_the_bound_of_the_link(times: tuple[float, float, float], state: str) -> None:
+    one = judged(report(NDR, NDR, NDR) + latencies(*times))
+    assert one.state == state
+    assert judged(latencies(*times)).state == state
+    if state == "fail":
+        assert one.headline.startswith("latency_")
+
+
+def test_latencies_by_a_link_of_tcp_have_the_bound_of_tcp() -> None:
+    assert judged(latencies(20.0, 30.0, 60.0), "eth-100").state == "pass"
+    assert judged(latencies(50.0, 400.0, 900.0), "eth-100").state == "fail"

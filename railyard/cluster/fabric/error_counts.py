@@ -10,6 +10,12 @@ from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
 from railyard.cluster.fabric.words import cable
 from railyard.parsers.fabric.port import ALL_PORTS, DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS, PortState
 
+#: Why a port discarded packets (PortXmitDiscardDetails, ibqueryerrors --details): it was down, a packet was larger than
+#: the neighbour's MTU, or it waited too long for its turn.
+DISCARD_DETAILS = (
+    *("PortInactiveDiscards", "PortNeighborMTUDiscards"),
+    *("PortSwLifetimeLimitDiscards", "PortSwHOQLifetimeLimitDiscards"),
+)
 #: Faults of this port's own link, or packets that it lost: the counter, and its bound since it was cleared. Between two
 #: readings none may grow.
 HARD: Mapping[str, JudgingBound] = MappingProxyType(
@@ -24,6 +30,7 @@ HARD: Mapping[str, JudgingBound] = MappingProxyType(
         "PortMalformedPktErrors": PORT_ERRORS,
         "PortBufferOverrunErrors": PORT_ERRORS,
         DISCARDS: PORT_DISCARDS,
+        **dict.fromkeys(DISCARD_DETAILS, PORT_DISCARDS),
         "PortXmitConstraintErrors": PORT_DISCARDS,
         "PortRcvConstraintErrors": PORT_DISCARDS,
     }
@@ -38,7 +45,7 @@ SIGNALS = (
     WAIT,
 )
 #: These show congestion, never first a fault of the port's own cable.
-CONGESTION = frozenset({DISCARDS, WAIT})
+CONGESTION = frozenset({DISCARDS, WAIT, *DISCARD_DETAILS})
 _CONGESTED = (
     "{means}; look at what it sends to (PortXmitWait there, the receiving node, routing, traffic from many to one), "
     "and at the cable only if its symbol errors grow too"
@@ -54,8 +61,10 @@ def counter_findings(expected: ExpectedFabric, readings: Readings) -> list[Findi
     told = {by_guid(port): port for port in readings.ports}
     grows = readings.later is not None
     found: list[Finding] = []
-    for port in readings.counters if readings.later is None else readings.later:
-        if port.port == ALL_PORTS:
+    counted = readings.counters if readings.later is None else readings.later
+    with_ports = {_device(port) for port in counted if port.port != ALL_PORTS}
+    for port in counted:
+        if port.port == ALL_PORTS and _device(port) in with_ports:  # its ports say which of them it was
             continue
         linked = told.get(by_guid(port))
         if linked is not None:
@@ -63,6 +72,11 @@ def counter_findings(expected: ExpectedFabric, readings: Readings) -> list[Findi
         counts = growth(before.get(by_guid(port)), port) if grows else dict(port.counters)
         found += _of_port(expected, port, counts, grows)
     return found
+
+
+def _device(port: PortState) -> tuple[str | None, ...]:
+    """Return what names the device of a port, for its sum over all ports, too."""
+    return port.node, port.device
 
 
 def growth(first: PortState | None, later: PortState) -> dict[str, int]:
@@ -96,6 +110,8 @@ def _of_port(expected: ExpectedFabric, port: PortState, counts: Mapping[str, int
     congested = {name: value for name, value in hard.items() if name in CONGESTION}
     if cabled:
         fix = f"reseat or replace {cable(port)}, then {_CLEAR}"
+        if port.port == ALL_PORTS:
+            fix = "the output has only the sum over all ports, not which one it was: read it again, whole"
         found.append(_too_many("errors", expected, port, cabled, grows, fix))
     if congested:
         fix = _CONGESTED.format(means=WAIT_MEANS if set(congested) == {WAIT} else DISCARDS_MEAN)

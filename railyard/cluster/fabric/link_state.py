@@ -47,6 +47,7 @@ def link_findings(expected: ExpectedFabric, readings: Readings) -> list[Finding]
             found.append(_not_active(port))
         elif not is_software(expected, port):
             judged.append((port, _wrong(expected, port)))
+    found += [said for port in readings.own if expected.rail(port.device, port.port) and (said := _signal(port))]
     return found + _findings_per_link(expected, judged) + _contradictions(expected, readings)
 
 
@@ -121,6 +122,19 @@ def _end(end: PortState | Peer) -> tuple[object, ...]:
 
 def _name(port: PortState) -> tuple[str | None, str | None, int | None]:
     return label(port.node) if port.node else None, port.device, port.port
+
+
+def _signal(port: PortState) -> Finding | None:
+    """Return what mlxlink finds wrong with a port that is up ("Bad signal integrity"); None if it finds nothing.
+
+    A port that is not active has a finding of its own.
+    """
+    opcode = port.extra.get("status_opcode", 0)
+    if not opcode or port.state not in (None, "Active"):
+        return None
+    advice = port.extra.get("recommendation", "no words beside it")
+    fix = "read its bit error rates (mlxlink -c), then clean, reseat or replace its cable"
+    return _finding("signal", port, f"mlxlink: {advice} (status opcode {opcode})", "status opcode 0", fix)
 
 
 def _not_active(port: PortState) -> Finding:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from railyard.base.hostlist import label
-from railyard.parsers.fabric.port import NOTHING, PortState
+from railyard.parsers.fabric.port import PortState
 
 Key = Callable[[PortState], object]
 _MOST_LIDS = 65536
@@ -40,8 +40,8 @@ def _fill_in(first: PortState, second: PortState) -> PortState:
     if second.counters:
         new["counters"] = {**second.counters, **first.counters}
         new["saturated"] = tuple(dict.fromkeys((*first.saturated, *second.saturated)))
-    if second.extra and first.extra is NOTHING:
-        new["extra"] = second.extra
+    if second.extra:
+        new["extra"] = {**second.extra, **first.extra}
     return first._replace(**new) if new else first
 
 

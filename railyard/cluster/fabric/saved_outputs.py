@@ -3,6 +3,7 @@
     DIR/iblinkinfo.out ibnetdiscover.out ibqueryerrors.out ibqueryerrors-later.out sminfo.out
     DIR/own.out                          lines of `railyard fabric --own`, of any number of nodes
     DIR/NODE/ibstat.out ibstatus.out ibv_devinfo.out rdma_link.out mlxlink-mlx5_0.out dcb-mlx5_0.out own.out
+    DIR/perfquery.out DIR/NODE/perfquery-mlx5_0.out
     DIR/NODE/lspci.out show_gids.out nvidia-smi.out
     DIR/NODE/sys/class/infiniband/…      a copy of that part of a node's sysfs
     DIR/answers/asked, …                 lines of `railyard fabric --own` in one file per node (job/node_files.py)
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from railyard.base.errors import InputError
 from railyard.base.fields import show
+from railyard.base.hostlist import label
 from railyard.base.output_file import read_output
 from railyard.cluster.fabric.members import parse_sminfo
 from railyard.cluster.fabric.merge import by_device, by_guid, merge_ports, with_subnet
@@ -39,17 +41,22 @@ NODE_TOOLS = ("ibv_devinfo", "ibstat", "ibstatus", "rdma_link", "mlxlink")
 #: Tools that show a node's slots, GIDs, and how near its GPUs and NICs are.
 HARDWARE_TOOLS = ("lspci", "show_gids", "nvidia_smi")
 SMINFO, PFC, OWN, SYS, LATER = "sminfo", "dcb", "own", "sys", "later"
-_EXPECTED = f"outputs named by their tools: {', '.join((*SUBNET_TOOLS, SMINFO, OWN))}, and folders of nodes"
+PERFQUERY = "perfquery"
+_EXPECTED = f"outputs named by their tools: {', '.join((*SUBNET_TOOLS, SMINFO, PERFQUERY, OWN))}, and folders of nodes"
 _NO_UMAD = "reading the subnet needs read access to /dev/infiniband/umad* (root has it)"
 
 
 @dataclass(slots=True)
 class _SavedOutputs:
-    """What a folder holds. ``subnet``: by tool, and by the device from which it asked (empty if not given)."""
+    """What a folder holds. ``subnet``: by tool, and by the device from which it asked (empty if not given).
+
+    ``queried``: ports of perfquery, whose counters add to those of ibqueryerrors.
+    """
 
     subnet: dict[tuple[str, str], Parsed] = field(default_factory=dict)
     later: dict[str, Parsed] = field(default_factory=dict)
     own: list[PortState] = field(default_factory=list)
+    queried: list[PortState] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
     hardware: list[tuple[str, Hardware]] = field(default_factory=list)
     managers: dict[str, Manager | None] = field(default_factory=dict)
@@ -94,6 +101,9 @@ def _readings(found: _SavedOutputs) -> Readings:
     counters = _ports_with_counts(parsed for (tool, _), parsed in found.subnet.items() if tool == SUBNET_TOOLS[2])
     if counters is None:
         counters = tuple(port for port in own if port.counters) or None
+    if found.queried:
+        queried = (_with_name(port, (*ports, *own)) for port in found.queried)
+        counters = merge_ports(_by_name, counters or (), queried)
     is_whole = any(port.peer is not None for port in ports)
     return Readings(
         ports=ports,
@@ -108,6 +118,21 @@ def _readings(found: _SavedOutputs) -> Readings:
         in_part=frozenset(found.in_part),
         notes=tuple(found.notes),
     )
+
+
+def _by_name(port: PortState) -> object:
+    """Return what names a port of perfquery and of ibqueryerrors."""
+    return label(port.node or ""), port.device, port.port, "" if port.node else port.guid
+
+
+def _with_name(port: PortState, known: Iterable[PortState]) -> PortState:
+    """Return a port of perfquery with the names of the port at its LID, which is all that perfquery prints."""
+    if port.node is not None:
+        return port
+    at = next((each for each in known if port.lid and (each.lid, each.port) == (port.lid, port.port)), None)
+    if at is None:
+        return port._replace(node=f"LID {port.lid}" if port.lid else "a node that perfquery does not name")
+    return port._replace(node=at.node, device=at.device, guid=at.guid, peer=at.peer)
 
 
 def _ports_with_counts(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
@@ -139,6 +164,8 @@ def _read_subnet(path: Path, found: _SavedOutputs) -> bool:
         found.later[of] = _parse_file(path, tool, found)
     elif tool in SUBNET_TOOLS:
         found.subnet[tool, of] = _parse_file(path, tool, found)
+    elif tool == PERFQUERY:
+        found.queried += _parse_file(path, tool, found).fabric
     elif tool == SMINFO:
         found.managers[of] = parse_sminfo(_text(path))
     elif tool == OWN:
@@ -151,7 +178,7 @@ def _read_subnet(path: Path, found: _SavedOutputs) -> bool:
 
 def _read_node(folder: Path, found: _SavedOutputs) -> None:
     """Read a node's folder: first its sysfs, which says most, then its tools' outputs."""
-    views: dict[str, list[PortState]] = {tool: [] for tool in (SYS, *NODE_TOOLS)}
+    views: dict[str, list[PortState]] = {tool: [] for tool in (*NODE_TOOLS, PERFQUERY, SYS)}
     cards: list[Card] = []
     pfc: dict[str, tuple[int, ...]] = {}
     for path in sorted(folder.iterdir()):
@@ -168,7 +195,7 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
             priorities = parse_pfc(_text(path))
             if priorities is not None:
                 pfc[_device(path) or ""] = priorities
-        elif tool in NODE_TOOLS:
+        elif tool in (*NODE_TOOLS, PERFQUERY):
             views[tool] += _of_node(_parse_file(path, tool, found), folder.name, _device(path))
         elif tool in HARDWARE_TOOLS:
             found.hardware.append((folder.name, _parse_file(path, tool, found).hardware))
@@ -180,7 +207,8 @@ def _read_node(folder: Path, found: _SavedOutputs) -> None:
     whole = (path.name for path in folder.iterdir() if tool_of(path) in {SYS, OWN, *NODE_TOOLS} and not _device(path))
     if not any(whole):
         found.in_part.add(folder.name)
-    found.own += merge_ports(by_device, *views.values())
+    found.queried += views.pop(PERFQUERY)
+    found.own += merge_ports(by_device, views.pop(SYS), *views.values())
     found.cards += [_with_pfc(card, pfc.get(card.device)) for card in cards]
 
 

@@ -79,6 +79,17 @@ def idle(seen: SeenLog) -> Iterator[tuple[str, str]]:
             yield host, listing(unused)
 
 
+def few_nics(seen: SeenLog) -> tuple[str, int, int] | None:
+    """Return the first host that lists fewer NICs than the nodes have, how many, and the line; None if none does."""
+    if not (seen.over_network and seen.is_rdma):
+        return None
+    for host in seen.hosts:
+        count = sum(1 + nic.name.count("+") for nic in seen.nics[host])  # NCCL joins ports: mlx5_0+mlx5_1
+        if 0 < count < seen.target.node.nics:
+            return host, count, seen.nics[host][0].line
+    return None
+
+
 def uses_rdma(node: GpuNode) -> bool:
     """Return whether NCCL reaches the NICs of such nodes without sockets."""
     return node.link is not None and node.link.family in _RDMA

@@ -14,7 +14,7 @@ from railyard.benchmarks.gpu.collectives import COLLECTIVES, algorithm_of_nccl, 
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Log, Nic, Rank
 from railyard.verdict.gpu import log_reading, log_remarks
-from railyard.verdict.gpu.log_seen import SeenLog, idle, seen_of
+from railyard.verdict.gpu.log_seen import SeenLog, few_nics, idle, seen_of
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged
 
@@ -27,10 +27,14 @@ _WORD = "according to NCCL's log"
 
 @dataclass(frozen=True, slots=True)
 class LogWord:
-    """Rule 4 as far as the log can judge it, and what a reader should also know."""
+    """Rule 4 as far as the log can judge it, and what a reader should also know.
+
+    ``few``: a host that lists fewer NICs than the nodes have, how many, and the line.
+    """
 
     rule: RuleResult
     remarks: tuple[str, ...] = ()
+    few: tuple[str, int, int] | None = None
 
 
 def word(
@@ -49,7 +53,7 @@ def word(
         if found is not None:
             sentence, look = found
             return LogWord(fail_rule(4, f"{_WORD}, {sentence}", "set-up", look), remarks)
-    return LogWord(not_judged(4, f"{_what_is_named(seen)}; no counter was read"), remarks)
+    return LogWord(not_judged(4, f"{_what_is_named(seen)}; no counter was read"), remarks, few_nics(seen))
 
 
 def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -> tuple[str, str] | None:

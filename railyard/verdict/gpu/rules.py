@@ -79,6 +79,35 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     return pass_rule(3, f"{_format_row(best)}{best.judged.sentence}{best.said}{which}")
 
 
+def beyond_listed(run: GpuRun, printed: Rows, few: tuple[str, int, int] | None) -> RuleResult | None:
+    """Return rule 5 not judged, since the NICs that the log lists for a host cannot carry what the output shows.
+
+    ``few`` is that host, with how many it lists, and the line. None if they can carry it. In a log of some processes
+    others may have the other NICs; but the output is also like this if it shows another run, or fewer nodes.
+    """
+    if few is None or run.shape is None or run.shape.node.network is None:
+        return None
+    host, count, line = few
+    node = run.shape.node
+    network = replace(run.shape.node.network, value_mb_s=run.shape.node.network.value_mb_s * count / node.nics)
+    shape = replace(run.shape, node=replace(node, nics=count, network=network, nics_of_gpu=1))
+    above = [
+        row
+        for half, found in printed.items()
+        for each in found
+        if (row := _row(run, shape, half, *each, None)).judged.state == "impossible"
+    ]
+    if not above:
+        return None
+    row = max(above, key=lambda each: each.value)
+    return not_judged(
+        5,
+        f"busbw {number(row.value)} GB/s at {message_size(row.size)} is more than what NCCL's log lists for {host} can "
+        f"carry, {count_of(count, 'NIC')} of {node.nics} (line {line}): show the log of every process, or say which "
+        "nodes these were (--nodes-have)",
+    )
+
+
 #: No network carried a byte. Access control of PCIe (ACS) sends what GPUs exchange through the processor.
 #: Source: NVIDIA, NCCL documentation, Troubleshooting, GPU Direct and PCI Access Control Services.
 _WITHIN_LOOK = (

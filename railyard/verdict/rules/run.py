@@ -252,7 +252,8 @@ def _readable(inputs: Inputs) -> RuleResult | None:
         return fail_rule(1, sentence, "set-up", _CUT)
     if job.unended:
         sentence = f'the output is cut: "{job.end_line}" is missing after {listing(job.unended)}'
-        return fail_rule(1, sentence, "set-up", _CUT)
+        brief = f'paste up to "{job.end_line}", its last line; or the run was cut'
+        return fail_rule(1, sentence, "set-up", _CUT, brief=brief)
     return None
 
 

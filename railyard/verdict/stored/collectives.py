@@ -18,6 +18,7 @@ from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.benchmarks.metrics import curves as metric_curves
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
+from railyard.parsers.changed_signs import with_own_signs
 from railyard.parsers.nccl_said import Log, NcclOutput
 from railyard.parsers.parsed import Parsed, Table, validation_of
 from railyard.verdict.class_standing import Standing
@@ -69,7 +70,7 @@ def judge_collectives(
     ``benchmark`` selects one key, and names the benchmark if a table does not. ``sizes``: the message sizes that were
     requested, in bytes. Raises RailyardError if there is nothing to judge, or if the nodes cannot be those of the run.
     """
-    failures = failures_of(parsed, ANY_STACK, text)
+    failures = failures_of(parsed, ANY_STACK, with_own_signs(text))
     log = None if parsed.nccl is None else parsed.nccl.log
     if not parsed.tables:
         return (_of_log(log, target, failures),)
@@ -144,6 +145,8 @@ def _judge_table(
     last, standing = rules.reference(of_run, busbw, target.of, log)
     if last.fault != "disturbed":  # a dip stays a dip, whatever the references say about other sizes
         last = _reference_result(key, table, target, inputs) or last
+    if last.state == "pass":
+        last = rules.beyond_listed(of_run, printed, path.few) or last
     found = (complete(inputs), run.metrics(inputs), rules.possible(of_run, printed, log), path.rule, last)
     state: State = "pass"
     if any(rule.state == "fail" for rule in found):

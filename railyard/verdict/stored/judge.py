@@ -19,6 +19,7 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
+from railyard.parsers.changed_signs import with_own_signs
 from railyard.parsers.parsed import Caution, Parsed, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
@@ -48,7 +49,7 @@ from railyard.verdict.rules.reference import reference, reference_where_measured
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots
 from railyard.verdict.stored.groups import counted_as, groups_of, longest_messages, pass_name
-from railyard.verdict.stored.late_and_lost import late_or_lost
+from railyard.verdict.stored.late_and_lost import describe_loss, late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
 from railyard.verdict.stored.passes import Passes, judge_passes
 from railyard.verdict.stored.rails_share import weak_collective
@@ -61,6 +62,7 @@ from railyard.verdict.stored.remarks import (
     short_latency,
     slower_network,
     slower_port,
+    tcp_over_rdma,
 )
 from railyard.verdict.stored.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
 from railyard.verdict.stored.unfit import why_unfit
@@ -162,6 +164,7 @@ def judge(
     """
     if target.gpus_alone and nodes.count is None:
         nodes = replace(nodes, count=1)
+    text = with_own_signs(text)
     said = failures_of(parsed, target.stack, text)
     failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
     if target.fabric.link.family == UNNAMED:
@@ -363,7 +366,9 @@ def _judge_median(
     unseen = "" if has_end else no_end
     holds_nothing = _nothing_holds(judged, benchmark, target)
     if holds_nothing is not None:
-        holds_nothing = _with_cause(holds_nothing, plateau(judged, benchmark, target), target)
+        lost = next((why for table in tables if (why := describe_loss(table)) is not None), None)
+        why = holds_nothing if lost is None else f"{lost}; {holds_nothing.removeprefix('not judged: ')}"
+        holds_nothing = _with_cause(why, plateau(judged, benchmark, target), target)
     *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, tables, run_))
     if last.state == "fail" and inputs.own_fault is None and (limited := flow_limit(judged, run_)) is not None:
         last = _no_floor(limited)
@@ -403,6 +408,7 @@ def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -
     return (
         next((why for table in tables if (why := late_or_lost(judged, table)) is not None), None)
         or one_rail(judged, of)
+        or tcp_over_rdma(judged, of)
         or slower_network(judged, of.benchmark, of.target)
         or slower_port(judged, of)
         or shared_rail(judged, of)

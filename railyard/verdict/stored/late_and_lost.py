@@ -22,7 +22,7 @@ _SEGMENT = 1448  # bytes
 
 def late_or_lost(judged: Sequence[MetricInput], table: Table) -> str | None:
     """Return that a figure which holds is "not judged: …", since many of its messages were late or lost; or None."""
-    return _describe_loss(table) or next((why for metric in judged if (why := _late_mean(metric, table))), None)
+    return describe_loss(table) or next((why for metric in judged if (why := _late_mean(metric, table))), None)
 
 
 def late_remarks(judged: Sequence[MetricInput], table: Table, benchmark: Benchmark) -> Iterator[str]:
@@ -64,11 +64,20 @@ def _late_rank(table: Table) -> Iterator[str]:
             return
 
 
-def _describe_loss(table: Table) -> str | None:
-    """Return that sockperf lost messages: its latency is that of those that came back.
+def describe_loss(table: Table) -> str | None:
+    """Return that datagrams of iperf, or messages of sockperf, were lost, so that its figure is "not judged: …"; or
+    None. Sockperf's latency is that of the messages that came back.
+
+    A receiver that takes datagrams too slowly loses them, too, so no link is blamed.
 
     Source: Mellanox/sockperf, src/client.cpp, client_statistics ("# dropped messages").
     """
+    lost, sent = table.context.get("lost"), table.context.get("datagrams")
+    if isinstance(lost, int) and isinstance(sent, int) and lost > RESENT_SHARE.value * sent:
+        return (
+            f"not judged: {percent(lost / sent)} of the datagrams were lost ({lost} of {sent}); look at errors and "
+            "drops of both interfaces (ethtool -S) and at the receiver's buffer (-w), and send less (-b)"
+        )
     if "dropped" not in table.columns or "observations" not in table.columns:
         return None
     for dropped, seen in zip(table.column("dropped"), table.column("observations"), strict=True):

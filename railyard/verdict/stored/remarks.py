@@ -13,6 +13,7 @@ from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
 from railyard.hardware.links import LINKS, SLOTS, Link
 from railyard.parsers.parsed import Table
+from railyard.site.link_alone import LinkAlone
 from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
@@ -37,6 +38,8 @@ _USUAL_FALLBACK = "eth-10"
 _FLOW_LIMIT_MB_S = 625.0
 _ETHERNET = {name: link for name, link in LINKS.items() if link.family == "ethernet"}
 _OF_CLOUDS = ("ethernet", "efa")
+#: Networks that are bought for RDMA, and what TCP over them is. RoCE is Ethernet: its TCP is judged as such.
+_WITHOUT_OWN_TCP = {"infiniband": "TCP (IPoIB)", "omnipath": "TCP (IPoIB)", "slingshot": "TCP"}
 #: A port that is full carries this share of its limit: with frames of 1500 B it is 95 % of what jumbo frames reach.
 _NEARLY_ALL = 0.92
 _MOST_OF_MLX4_GBIT_S = 56.0
@@ -111,6 +114,30 @@ def plateau(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target)
         if top is not None and fits:
             return f"{top[1]} is a rate of {either(fits)}: if its network should be faster, it did not use it"
     return None
+
+
+def tcp_over_rdma(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that a run over TCP or UDP is "not judged: …" by a link of RDMA, of whose rate a processor's flows show
+    little; None for others, and for a fabric that its system's file itself calls TCP.
+
+    Over InfiniBand SDR the link's own rate bounds a flow.
+    """
+    fabric, whole = of.target.fabric, of.target.limit(1)
+    if not of.benchmark.over_tcp or fabric.link.family not in _WITHOUT_OWN_TCP or of.on_one_host or whole is None:
+        return None
+    if not (isinstance(fabric, LinkAlone) or fabric.kind != "tcp") or not any(map(ends_by_class, judged)):
+        return None
+    found = class_of(fabric.link, over_tcp=True, flows=of.benchmark.flows)
+    if isinstance(found, str) or found.flow_mb_s is None:
+        return None
+    if found.flow_mb_s >= found.stream_shares[1] * whole.value_mb_s:
+        return None
+    way = _WITHOUT_OWN_TCP[fabric.link.family]
+    return (
+        f"not judged: {of.benchmark.key} measures {way}, whose rate and latency a processor sets: a fault of "
+        f"{of.target.fabric_name} may not show; measure with RDMA (ib_write_bw, ib_send_lat, osu_bw), or judge by a "
+        "reference"
+    )
 
 
 def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target) -> str | None:

@@ -29,20 +29,31 @@ _LINK_TYPES = {"infiniband": "IB", "omnipath": "IB", "roce": "Ethernet", "ethern
 
 _NAMES = {"infiniband": "InfiniBand", "omnipath": "Omni-Path", "roce": "RoCE", "ethernet": "Ethernet"}
 
-#: What only one network has, by the family of its links: the tools of libcxi, EFA's scalable reliable datagrams, and
-#: the names that the kernel gives to devices of Omni-Path and to RDMA in software, which no card's rate bounds.
-#: Source: github.com/HewlettPackard/shs-libcxi, utils; linux-rdma/perftest, src/perftest_parameters.c, connStr;
-#: torvalds/linux, drivers/infiniband/hw/hfi1/init.c and drivers/infiniband/sw/rxe.
+#: What only one network has, by the family of its links: the tools of libcxi, EFA's scalable reliable datagrams,
+#: perftest's word for iWARP, and the names that the kernel gives to devices of EFA, Omni-Path and iWARP, and to RDMA in
+#: software, which no card's rate bounds.
+#: Source: github.com/HewlettPackard/shs-libcxi, utils; linux-rdma/perftest, src/perftest_parameters.c, connStr and
+#: transport_str; torvalds/linux, drivers/infiniband/hw (efa, hfi1, cxgb4, i40iw) and drivers/infiniband/sw/rxe.
 _OF_CONNECTION = {"SRD": "efa"}
+
+_OF_TRANSPORT = {"IW": "iwarp"}
 
 _OF_TOOL = {"cxi": "slingshot"}
 
-_OF_DEVICE = (("hfi1_", "omnipath"), ("rxe", "software"), ("siw", "software"))
+_OF_DEVICE = (
+    *(("hfi1_", "omnipath"), ("efa_", "efa"), ("cxgb", "iwarp"), ("i40iw", "iwarp")),
+    *(("rxe", "software"), ("siw", "software")),
+)
+
+#: Names of devices whose cards end at a generation of InfiniBand, with its rate over four lanes, Gbit/s.
+#: Source: torvalds/linux, drivers/infiniband/hw/qib (QLE7300, QDR) and hw/mthca (InfiniHost III, DDR).
+_OLD_CARDS = {"qib": ("QDR", 32.0), "mthca": ("DDR", 16.0), "ipath": ("DDR", 16.0)}
 
 _NETWORKS = {
     "efa": "EFA (efa-100, efa-200, …)",
     "slingshot": "Slingshot (slingshot-10, slingshot-11, …)",
     "omnipath": "Omni-Path (opa-100, …)",
+    "iwarp": "iWARP, which is RDMA over TCP, and no link of the list",
     "software": "RDMA in software over Ethernet, which a processor bounds and no card",
 }
 
@@ -230,7 +241,7 @@ def other_link(table: Table, target: Target, text: str) -> str | None:
 
     ``text`` is the output, for the line that names it.
     """
-    network = _other_network(table, target)
+    network = _other_network(table, target) or _slower_card(table, target)
     if network is not None:
         return network
     printed, expected = table.context.get("link"), _LINK_TYPES.get(target.fabric.link.family)
@@ -264,13 +275,29 @@ def _other_network(table: Table, target: Target) -> str | None:
     return f"not judged: the output is of {said[0]}: {_NETWORKS[said[1]]}; {of} is another network"
 
 
+def _slower_card(table: Table, target: Target) -> str | None:
+    """Return that the output names a device whose cards end far below the target's link; None if it does not."""
+    device, link = str(table.context.get("device")), target.fabric.link
+    rate = link.data_rate_gbit_s or 0.0
+    for prefix, (generation, most) in _OLD_CARDS.items():
+        if device.startswith(prefix) and link.family in _FAMILIES and rate > most:
+            return (
+                f"not judged: the output is of the device {device}, and cards of that name end at {generation}, but "
+                f"{link.name} is faster; give the link of the card, or look at the device that was measured (-d)"
+            )
+    return None
+
+
 def _network_of(table: Table) -> tuple[str, str] | None:
     """Return what names a table's network, with the family of its links; None if nothing does."""
     connection, device = str(table.context.get("connection")), str(table.context.get("device"))
+    transport = str(table.context.get("transport"))
     if table.tool in _OF_TOOL:
         return f"{table.benchmark or table.tool}", _OF_TOOL[table.tool]
     if connection in _OF_CONNECTION:
         return f"a connection of type {connection}", _OF_CONNECTION[connection]
+    if transport in _OF_TRANSPORT:
+        return f"a transport of type {transport}", _OF_TRANSPORT[transport]
     family = _family_of(device)
     return None if family is None else (f"the device {device}", family)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.cluster.fabric.error_counts import growth
+from railyard.cluster.fabric.error_counts import counter_findings, growth
 from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report
 from railyard.parsers.fabric import iblinkinfo, ibqueryerrors
@@ -141,3 +141,29 @@ def test_ports_of_no_guid_are_held_by_their_names(expected: ExpectedFabric) -> N
     own = (port("mlx5_0", 0), port("mlx5_1", 77))
     report = judge(expected, Readings(own=own, counters=own))
     assert [(finding.what, finding.place) for finding in report.findings] == [("errors", "vn1 mlx5_1 port 1")]
+
+
+def test_a_sum_over_all_ports_counts_where_no_port_is_named(expected: ExpectedFabric) -> None:
+    head = 'Errors for 0xb8599f0300001010 "LeafB"\n   GUID 0xb8599f0300001010 port ALL: [SymbolErrorCounter == 4711]\n'
+    alone = ibqueryerrors.parse(head + SUMMARY).fabric
+    expected_fix = "the output has only the sum over all ports, not which one it was: read it again, whole"
+    (found,) = counter_findings(expected, Readings(counters=alone))
+    assert (found.node, found.found, found.fix) == (
+        *("LeafB", "SymbolErrorCounter 4711 since they were cleared", expected_fix),
+    )
+    port = "   GUID 0xb8599f0300001010 port 4: [SymbolErrorCounter == 4711]\n"
+    (found,) = counter_findings(expected, Readings(counters=ibqueryerrors.parse(head + port + SUMMARY).fabric))
+    assert found.port == 4
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("PortInactiveDiscards", "PortNeighborMTUDiscards"),
+        *("PortSwLifetimeLimitDiscards", "PortSwHOQLifetimeLimitDiscards"),
+    ],
+)
+def test_the_details_of_discards_have_the_bound_of_discards(counted: Callable[..., Report], name: str) -> None:
+    assert counted(f"[{name} == 100]").findings == ()
+    (found,) = counted(f"[{name} == 101]").findings
+    assert (found.what, found.found) == ("congestion", f"{name} 101 since they were cleared")

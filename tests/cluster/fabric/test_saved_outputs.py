@@ -247,3 +247,39 @@ def test_error_counters_without_a_summary_may_be_cut(folder: Path, expected: Exp
     for text, is_cut in ((begun, True), (begun + "Errors for", True), (begun + CLEAN, False)):
         (folder / "ibqueryerrors.out").write_text(text, encoding="utf-8")
         assert (cut in read_folder(folder).notes) == is_cut
+
+
+def test_perfquery_of_a_node_or_of_the_subnet_is_judged(folder: Path, expected: ExpectedFabric) -> None:
+    counters = "# Port counters: Lid {} port 1 (CapMask: 0x5200)\nSymbolErrorCounter:..............{}\n"
+    (folder / "vn1/perfquery-mlx5_0.out").write_text(counters.format(10, 3), encoding="utf-8")
+    assert judge(expected, read_folder(folder)).findings == ()
+    (folder / "vn1/perfquery-mlx5_0.out").write_text(counters.format(10, 4711), encoding="utf-8")
+    (found,) = judge(expected, read_folder(folder)).findings
+    assert (found.node, found.device, found.found) == (
+        "vn1",
+        "mlx5_0",
+        "SymbolErrorCounter 4711 since they were cleared",
+    )
+    (folder / "vn1/perfquery-mlx5_0.out").unlink()
+    (folder / "perfquery.out").write_text(counters.format(10, 4711), encoding="utf-8")
+    (found,) = judge(expected, read_folder(folder)).findings
+    assert (found.node, found.device) == ("vn1", "mlx5_0")
+    (folder / "perfquery.out").write_text(counters.format(999, 4711), encoding="utf-8")
+    (found,) = judge(expected, read_folder(folder)).findings
+    assert found.node == "LID 999"
+
+
+def test_bad_signal_integrity_is_a_problem_of_its_port(folder: Path, expected: ExpectedFabric) -> None:
+    mlxlink = (
+        "Operational Info\n----------------\nState                           : Active\n"
+        "Physical state                  : LinkUp\nSpeed                           : IB-EDR\n"
+        "Width                           : 4x\n\nTroubleshooting Info\n--------------------\n"
+        "Status Opcode                   : {}\nGroup Opcode                    : PHY FW\n"
+        "Recommendation                  : {}\n"
+    )
+    (folder / "vn1/mlxlink-mlx5_0.out").write_text(mlxlink.format(0, "No issue was observed"), encoding="utf-8")
+    assert judge(expected, read_folder(folder)).findings == ()
+    (folder / "vn1/mlxlink-mlx5_0.out").write_text(mlxlink.format(15, "Bad signal integrity"), encoding="utf-8")
+    (found,) = judge(expected, read_folder(folder)).findings
+    assert (found.weight, found.node, found.device) == ("problem", "vn1", "mlx5_0")
+    assert found.found == "mlxlink: Bad signal integrity (status opcode 15)"

@@ -205,6 +205,22 @@ def test_one_process_of_a_node_does_not_speak_for_all() -> None:
     assert found.rules[3].state == "fail"
 
 
+def test_a_rate_that_the_listed_nics_cannot_carry_is_no_pass() -> None:
+    one = lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>", "Using network IB")
+    eight = of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")
+    text = one + output("all_reduce", curve(370))
+    (found,) = judge_collectives(nccl.parse(text), eight, text=text)
+    assert found.state == "not-judged"
+    assert "is more than what NCCL's log lists for node1 can carry, 1 NIC of 8 (line 1)" in found.sentence
+    all_of_them = "".join(f"[{number}]mlx5_{number}:1/IB " for number in range(8))
+    text = one.replace("[0]mlx5_0:1/IB ", all_of_them) + output("all_reduce", curve(370))
+    (found,) = judge_collectives(nccl.parse(text), eight, text=text)
+    assert found.state == "pass"
+    within = one + output("all_reduce", curve(370), ["node1"])
+    (found,) = judge_collectives(nccl.parse(within), eight, text=within)
+    assert found.state == "pass"
+
+
 def test_sockets_are_no_fallback_where_the_link_is_ethernet_or_one_node_ran() -> None:
     assert read(SOCKETS, of_words("gpus=8,nvlink=4,nics=1,link=eth-100")).rule.state == "not-judged"
     text = lines("NET/IB : No device found.", "Using network Socket") + output("all_reduce", curve(370), ["node1"])

@@ -1,0 +1,49 @@
+"""Outputs whose signs or line breaks a chat or a log changed are read as their tools printed them."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from railyard.parsers.changed_signs import with_own_signs
+from railyard.parsers.detect import parse
+from railyard.verdict.stored.judge import judge
+from railyard.verdict.stored.target import of_link
+
+MADE = Path(__file__).with_name("made")
+OUTPUTS = {
+    "osu": "# OSU MPI Latency Test v7.5\n# Size          Latency (us)\n"
+    + "".join(f"{1 << power:<18}{1.2 + power / 10:.2f}\n" for power in range(8)),
+    "perftest": (MADE / "perftest-send_lat.txt").read_text(encoding="utf-8"),
+}
+CHANGES: dict[str, Callable[[str], str]] = {
+    "string of JSON": json.dumps,
+    "written line breaks": lambda text: text.replace("\t", r"\t").replace("\n", r"\n"),
+    "full-width signs": lambda text: text.replace("#", "\uff03"),
+    "en dashes": lambda text: text.replace("-", "\u2013"),
+    "em dashes for three": lambda text: text.replace("---", "\u2014"),
+    "pod and container": lambda text: "".join(f"bench-worker-7d9f mpi {line}\n" for line in text.splitlines()),
+}
+
+
+@pytest.mark.parametrize("tool", OUTPUTS)
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_changed_output_is_read_as_it_was(change: str, tool: str) -> None:
+    expected, found = parse(OUTPUTS[tool]), parse(CHANGES[change](OUTPUTS[tool]))
+    rows = [(table.benchmark, table.rows, table.complete) for table in expected.tables]
+    assert rows == [(table.benchmark, table.rows, table.complete) for table in found.tables]
+    assert not found.failures
+
+
+def test_a_text_with_its_own_signs_stays() -> None:
+    for text in (*OUTPUTS.values(), "", "a line", '"a word"', '{"a": "b\\nc\\nd\\ne"}', "a – b — c"):
+        assert with_own_signs(text) == text
+
+
+def test_a_fallback_in_a_written_line_is_seen() -> None:
+    text = "$ UCX_TLS=tcp,self mpirun -n 2 osu_latency\n" + OUTPUTS["osu"].replace(" 1.", " 25.")
+    for form in (text, text.replace("\n", r"\n")):
+        (found,) = judge(parse(form), of_link("ib-edr"), text=form)
+        assert found.state == "fail"
+        assert "TCP" in found.headline
