@@ -92,6 +92,14 @@ MESSAGES: tuple[Message, ...] = (
     ),
     Message(
         (),
+        "Task launch … failed on node …: Communication connection failure (or another one)",
+        r"^srun: error: Task launch for \S{1,40} failed on node (?P<node>\S{1,200}): "
+        r"(?:Communication connection failure|Socket timed out on send/recv operation|Zero Bytes were transmitted or "
+        r"received|Communication shutdown failure)$",
+        "slurmd of {node} does not answer: the node died, or its network did; see its own log",
+    ),
+    Message(
+        (),
         "Couldn't find (or load) the specified plugin name for mpi/…",
         r"^srun: error: Couldn't (?:find the specified|load specified) plugin name for (?P<name>mpi/\w{1,40})\b"
         r"[^\n]{0,200}$",

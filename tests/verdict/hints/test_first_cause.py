@@ -159,6 +159,13 @@ REPORTED = (
         "github.com/mknoxnv/ubuntu-slurm/issues/4",
     ),
     Public(
+        "a node that dies between two steps of a job",
+        "srun: error: Task launch for StepId=1.0 failed on node vn2: Communication connection failure\n"
+        "srun: error: Application launch failed: Communication connection failure\n",
+        "slurmd of vn2 does not answer: the node died, or its network did; see its own log",
+        "our own Slurm 22.05 on a virtual cluster, 29 November 2026",
+    ),
+    Public(
         "a Slurm that was built without PMIx",
         "srun: error: Couldn't find the specified plugin name for mpi/pmix looking at all files\n"
         "srun: error: cannot find mpi plugin for mpi/pmix\n",
