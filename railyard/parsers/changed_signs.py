@@ -35,7 +35,7 @@ def with_own_signs(text: str) -> str:
 def _with_lines(text: str) -> str:
     r"""Return the lines of a text that is one string of JSON, or one line with "\n" in place of its line breaks."""
     line = text.strip()
-    if "\n" in line or line.count(r"\n") < _LEAST_BREAKS or line[0] in "{[":
+    if "\n" in line or line.count(r"\n") < _LEAST_BREAKS or line[0] + line[-1] in ("{}", "[]"):
         return text
     if line[0] == line[-1] == '"':
         try:

@@ -41,9 +41,20 @@ def test_a_text_with_its_own_signs_stays() -> None:
         assert with_own_signs(text) == text
 
 
-def test_a_fallback_in_a_written_line_is_seen() -> None:
-    text = "$ UCX_TLS=tcp,self mpirun -n 2 osu_latency\n" + OUTPUTS["osu"].replace(" 1.", " 25.")
+@pytest.mark.parametrize(
+    ("line", "headline"),
+    [
+        ("vn1:pid2101.osu_bw: PSM3 no nic units are active (err=23)\n", "PSM3 found no card that it can use"),
+        (
+            "[vn1:06399] btl: tcp: attempting to connect() to [[2,1],1] address 10.1.0.2 on port 1024\n",
+            "Open MPI connects to another process over TCP",
+        ),
+    ],
+)
+def test_a_fallback_in_a_written_line_is_seen(line: str, headline: str) -> None:
+    rows = "".join(f"{1 << power:<10}{2**power / (20 + 2**power / 2800):.2f}\n" for power in range(23))
+    text = f"{line}# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n{rows}"
     for form in (text, text.replace("\n", r"\n")):
-        (found,) = judge(parse(form), of_link("ib-edr"), text=form)
+        (found,) = judge(parse(form), of_link("roce-25"), text=form)
         assert found.state == "fail"
-        assert "TCP" in found.headline
+        assert headline in found.headline
