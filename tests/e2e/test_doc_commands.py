@@ -96,6 +96,7 @@ NOT_RUN = {
     r"railyard pairs (run|collect|coverage)\b": "needs nodes: tests/e2e/test_sampled_pairs.py, tests/cluster/rolling",
     r"railyard pairs judge --tool nccl": "needs logs of GPUs: tests/cli/commands/test_pairs.py",
     r"(railyard .* -c own\b|railyard init my-site$|cd my-site|mkdir own|sed )": "tests/e2e/test_own_check.py",
+    r"\S*railyard judge tests/parsers/made/NAME": "a new tool's sample: tests/parsers/test_properties.py",
     r"for i in ": "ten runs on a cluster",
     r"railyard-venv/": "the wheel: tests/e2e/test_wheel.py",
     r"eval ": "a shell's completion: tests/cli/test_main.py",

@@ -112,7 +112,6 @@ ONE_LINE = (
     "0: 1 bytes 9712 times --> 0.62 Mbps in 12.34 usec 1: 2 bytes 8103 times --> 1.23 Mbps in 12.41 usec",
     "# nThread 1 nGpus 1 minBytes 8 maxBytes 16 # size count type redop root time algbw busbw #wrong "
     "8 2 float sum -1 21.3 0.00 0.00 0 16 4 float sum -1 21.4 0.00 0.00 0 # Avg bus bandwidth : 0.001",
-    "# OSU MPI Bandwidth Test v7.4\\n# Size Bandwidth (MB/s)\\n1 3.2\\n2 6.4",
 )
 NO_BREAKS = "all lines are joined in one: paste it with its line breaks"
 
@@ -124,6 +123,11 @@ def test_an_output_in_one_line_is_an_error_that_says_so(text: str, end: str) -> 
         with pytest.raises(ParseError, match=NO_BREAKS) as caught:
             parse(f"{before}{text}{end}")
         assert caught.value.line_number == 1 + before.count("\n")
+
+
+def test_written_line_breaks_below_other_words_are_an_error_too() -> None:
+    with pytest.raises(ParseError, match=NO_BREAKS):
+        parse("Is this slow?\n\n# OSU MPI Bandwidth Test v7.4\\n# Size Bandwidth (MB/s)\\n1 3.2\\n2 6.4\n")
 
 
 @pytest.mark.parametrize("between", [" ", ""])
