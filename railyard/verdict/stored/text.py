@@ -37,7 +37,7 @@ def _verdict(judgement: Judgement, why: bool) -> list[str]:
     """
     word, failure = WORDS.get(judgement.state, judgement.state).upper(), judgement.failure
     if judgement.state != "fail" or failure is None:
-        return [f"{word}  {judgement.sentence}"]
+        return [f"{word}  {judgement.sentence.removeprefix('not judged: ')}"]
     found = describe_finding(judgement.headline, failure.sentence, failure.measured)
     # A sentence that is its own headline stays as it is, so that a search for its words finds them.
     first = judgement.headline if found else without_names(failure.sentence)

@@ -363,7 +363,7 @@ def test_what_no_floor_holds_for_is_not_judged_and_no_pass(tmp_path: Path, capsy
     text = osu_bw({8: 4.0, 16: 9.0}, "Allreduce Latency", "Avg Latency(us)")
     assert main(["judge", written(tmp_path, text), "--link", "ib-edr"]) == 1
     printed = capsys.readouterr().out
-    asked = "not judged: on how many nodes, with how many ranks on each? Say it with --nodes and --ranks-per-node"
+    asked = "on how many nodes, with how many ranks on each? Say it with --nodes and --ranks-per-node"
     assert f"  NOT JUDGED  {asked}\n" in printed
     assert printed.endswith("not judged: 1 benchmark\n")
 

@@ -296,7 +296,7 @@ def test_without_a_named_link_a_fallback_is_said_before_any_guess(
     file.write_text(f"[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n{text}", encoding="utf-8")
     assert main(["judge", str(file)]) == 1
     said = capsys.readouterr().out
-    assert 'NOT JUDGED  not judged: line 1 says "[0] MPI startup(): libfabric provider: tcp;ofi_rxm": Intel MPI' in said
+    assert 'NOT JUDGED  line 1 says "[0] MPI startup(): libfabric provider: tcp;ofi_rxm": Intel MPI' in said
     assert "if its network has RDMA, the run did not use it" in said
     assert "is a rate of" not in said
 
