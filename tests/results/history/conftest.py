@@ -79,7 +79,7 @@ def stored(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence
     def store(records: Sequence[Record]) -> Any:
         (tmp_path / "systems").mkdir(exist_ok=True)
         for record in records:
-            append_record(tmp_path / ".railyard" / "runs" / record.run / FILE_NAME, record)
+            append_record(tmp_path / ".railyard" / "runs" / record.made.run / FILE_NAME, record)
         monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
         monkeypatch.setenv("COLUMNS", "120")
         return tmp_path

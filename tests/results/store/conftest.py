@@ -54,8 +54,8 @@ def stored(home: Path) -> Callable[..., Path]:
 
     def store(*records: Record) -> Path:
         for record in records:
-            append_record(home / ".railyard" / "runs" / record.run / FILE_NAME, record)
-        return home / ".railyard" / "runs" / records[-1].run
+            append_record(home / ".railyard" / "runs" / record.made.run / FILE_NAME, record)
+        return home / ".railyard" / "runs" / records[-1].made.run
 
     return store
 

@@ -171,4 +171,4 @@ def test_scrub_leaves_no_name_and_every_figure(
     (condition,) = given["conditions"]
     assert (condition["stated"], condition["unlike"]) == ("enic 2.1.1.47", {"enic 2.1.1.48": ["node1", "node2"]})
     assert given["curves"] == record.to_json()["curves"]
-    assert (given["case"], given["stack"]) == (record.case, record.stack)
+    assert (given["case"], given["stack"]) == (record.test.case, record.test.stack)

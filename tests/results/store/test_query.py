@@ -57,11 +57,11 @@ def test_runs_come_with_their_times_systems_and_states(three: Path) -> None:
     ],
 )
 def test_what_is_asked_for_comes_the_oldest_first(three: Path, wanted: RecordFilter, runs: list[str]) -> None:
-    assert [record.run for record in query.records(three, wanted).records] == runs
+    assert [record.made.run for record in query.records(three, wanted).records] == runs
 
 
 def test_the_newest_records_alone(three: Path) -> None:
-    assert [record.run for record in query.records(three, newest=2).records] == ["r2", "r3"]
+    assert [record.made.run for record in query.records(three, newest=2).records] == ["r2", "r3"]
     assert query.records(three, newest=99).records == query.records(three).records
 
 
@@ -126,7 +126,7 @@ def test_only_the_last_record_of_a_case_counts_and_a_failure_before_a_pass(
     folder = stored(made(case="a", state="pass"), made(case="a", state="fail"), made(case="b", state="fail"))
     stored(made(case="b"))
     found = query.records(home).records
-    assert [(record.case, record.state) for record in found] == [("a", "fail"), ("b", "fail"), ("b", "pass")]
+    assert [(record.test.case, record.found.state) for record in found] == [("a", "fail"), ("b", "fail"), ("b", "pass")]
     assert query.load(home, str(folder)).records == found
 
 
