@@ -468,7 +468,7 @@ def test_what_an_output_holds_is_text_in_every_report(home: Path) -> None:
     assert quoted in error.attrib["message"]
     for text in (out, html, junit):
         assert not [c for c in text if (ord(c) < 32 and c not in "\t\n") or 127 <= ord(c) < 160]
-    assert json.loads((folder / "records.jsonl").read_text(encoding="utf-8"))["state"] == "fail"
+    assert json.loads((folder / "records.jsonl").read_text(encoding="utf-8"))["found"]["state"] == "fail"
 
 
 def test_a_full_disk_is_said_and_what_finished_is_kept(home: Path) -> None:

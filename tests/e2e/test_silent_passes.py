@@ -26,6 +26,7 @@ from railyard.results.report.summary import count_line
 from railyard.rfm.run import output as reframe_output
 from railyard.rfm.run.reconcile import settle
 from railyard.rfm.run.reframe import promised_cases
+from tests.made.records import made_record
 
 pytestmark = pytest.mark.e2e
 
@@ -39,7 +40,6 @@ SETTINGS = """\
 from pathlib import Path
 
 from railyard.siteconfig import configuration
-from tests.made.records import made_record
 
 site_configuration = configuration(Path(__file__).parent, {}) if OURS else {
     "general": [{"remote_detect": False}],

@@ -62,7 +62,7 @@ def test_terminal_page_and_markdown_say_it_once(records: list[Record]) -> None:
 
 def side(run: str, **changes: object) -> Record:
     figures = (Figure("peak", 100.0, "MB/s", 4 << 20),)
-    return replace(made_record(run=run, figures=figures, path_proof=PATH), **changes)  # type: ignore[arg-type]
+    return made_record(run=run, figures=figures, path_proof=PATH).with_fields(**changes)
 
 
 def nodes(**facts: str) -> tuple[NodeGroup, ...]:

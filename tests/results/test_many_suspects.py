@@ -42,8 +42,8 @@ def test_the_page_names_some_suspects_and_does_not_list_the_nodes() -> None:
 def test_a_test_in_full_sums_what_is_long() -> None:
     alike = NodesAlike(NODES, ("a",), (True,), (tuple(range(1000)),), ((None, *range(999)),), (2_000_000,) * 1000)
     lines = detail_lines(failed().with_fields(path_proof=PathProofRecord("proven", "all", 1, alike=(alike,))).to_json())
-    assert "  nodes: 1000 nodes (n[0001-1000])" in lines
-    assert "      tx_bytes 1: 1000 values, 0 to 999 (--json prints them)" in lines
-    assert "      rx_bytes 1: 1000 values, 0 to 998, 1 none (--json prints them)" in lines
-    assert "    suspects: 936 more (--json prints them)" in lines
+    assert "    nodes: 1000 nodes (n[0001-1000])" in lines
+    assert "        tx_bytes 1: 1000 values, 0 to 999 (--json prints them)" in lines
+    assert "        rx_bytes 1: 1000 values, 0 to 998, 1 none (--json prints them)" in lines
+    assert "      suspects: 936 more (--json prints them)" in lines
     assert len(lines) < 500

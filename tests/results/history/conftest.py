@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -38,7 +37,7 @@ def record_of(day: int, value: float, unit: str = "MB/s", name: str = "peak", **
         "figures": (Figure(name, value, unit, 4194304),),
         "curves": (CurveRecord("bandwidth", "MB/s", (65536, 4194304), (16.9, value)),),
     }
-    return replace(MADE, **(given | fields))
+    return MADE.with_fields(**(given | fields))
 
 
 @pytest.fixture

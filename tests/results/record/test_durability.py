@@ -19,7 +19,6 @@ from tests.waiting import PATIENCE_S
 # Writes records for ever, and prints the name of each on its own line when append_record has returned.
 WRITER = """
 import json, sys
-from dataclasses import replace
 from pathlib import Path
 from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
@@ -27,7 +26,7 @@ path, name = Path(sys.argv[1]), sys.argv[2]
 record = Record.from_json(json.loads(Path(sys.argv[3]).read_text()))
 number = 0
 while True:
-    append_record(path, replace(record, case=f"{name}-{number}"))
+    append_record(path, record.with_fields(case=f"{name}-{number}"))
     sys.stdout.write(f"{name}-{number}\\n")
     sys.stdout.flush()
     number += 1

@@ -31,7 +31,9 @@ from railyard.results.record.form import (
 )
 from tests.made.records import made_record
 
-# The example of format 2: every key that there is. format_1.jsonl is the same record in format 1.
+# The same record in format 1, in which all fields were at the top.
+OLD = json.loads((Path(__file__).parent / "format_1.jsonl").read_text(encoding="utf-8"))
+# The example of format 2: every key that there is.
 LINE: dict[str, Any] = {
     "format": 2,
     "test": {
@@ -213,14 +215,38 @@ RECORD = made_record(
 )
 
 
+def changed(part: str, **values: object) -> dict[str, object]:
+    """Return the example with these values in one part."""
+    return {**LINE, part: {**LINE[part], **values}}
+
+
+def without(part: str, key: str) -> dict[str, object]:
+    """Return the example without one key of a part."""
+    return {**LINE, part: {name: value for name, value in LINE[part].items() if name != key}}
+
+
 def write(path: Path, *lines: object) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
-def test_the_json_of_format_1_is_exactly_this() -> None:
+def test_the_json_of_format_2_is_exactly_this() -> None:
     assert RECORD.to_json() == LINE
     assert Record.from_json(LINE) == RECORD
+
+
+def test_a_line_of_format_1_is_the_same_record_and_is_written_in_format_2(tmp_path: Path) -> None:
+    assert read_records(write(tmp_path / "records.jsonl", OLD, LINE)).records == (RECORD, RECORD)
+    (record,) = read_records(write(tmp_path / "records.jsonl", {**OLD, "energy_j": 3.5})).records
+    assert record.to_json() == {**LINE, "energy_j": 3.5}
+
+
+def test_a_field_is_found_by_its_name_and_another_name_is_refused() -> None:
+    assert [RECORD.value(name) for name in ("case", "system", "starved", "state", "run")] == [
+        LINE["test"]["case"], "virtual", 0.01, "fail", LINE["made"]["run"]
+    ]  # fmt: skip
+    with pytest.raises(KeyError):
+        RECORD.with_fields(stat="pass")
 
 
 def test_a_record_that_is_appended_is_read_back_equal_and_folders_are_made(tmp_path: Path) -> None:
@@ -234,7 +260,7 @@ def test_a_record_that_is_appended_is_read_back_equal_and_folders_are_made(tmp_p
 
 
 def test_a_record_that_is_older_than_remarks_and_attempts_shows_its_sentence_as_it_is(tmp_path: Path) -> None:
-    line = json.loads(json.dumps(LINE))
+    line = json.loads(json.dumps(OLD))
     del line["verdict"]["remarks"], line["attempts"], line["starved"]
     line["verdict"]["sentence"] = "too slow; nobody else was slow"
     (record,) = read_records(write(tmp_path / "records.jsonl", line)).records
@@ -246,21 +272,22 @@ def test_a_record_that_is_older_than_remarks_and_attempts_shows_its_sentence_as_
 def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
     line = json.loads(json.dumps(LINE))
     line["energy_j"] = 3.5
-    line["verdict"]["suspects"][0]["slot"] = "2-1"
-    line["curves"][0]["bands"][0]["owner"] = {"site": "a"}
+    line["where"]["rack"] = 7
+    line["found"]["verdict"]["suspects"][0]["slot"] = "2-1"
+    line["found"]["curves"][0]["bands"][0]["owner"] = {"site": "a"}
     path = write(tmp_path / "records.jsonl", line)
     (record,) = read_records(path).records
-    assert record.extra == {"energy_j": 3.5}
+    assert (record.extra, record.where.extra) == ({"energy_j": 3.5}, {"rack": 7})
     assert record.to_json() == line
 
 
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ({**LINE, "format": 0}, "format 0 is too old, this Railyard reads format 1; run the test again"),
+        ({**LINE, "format": 0}, "format 0 is too old, this Railyard reads formats 1 to 2; run the test again"),
         (
-            {**LINE, "format": 2},
-            "format 2 is too new, this Railyard reads format 1; read it with the Railyard that wrote it",
+            {**LINE, "format": 3},
+            "format 3 is too new, this Railyard reads formats 1 to 2; read it with the Railyard that wrote it",
         ),
         (
             {"run": "x"},
@@ -270,21 +297,32 @@ def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
         ({**LINE, "format": "1"}, "found format '1', expected a whole number; that record is not used"),
         ({**LINE, "format": True}, "found format True, expected a whole number; that record is not used"),
         (
-            {**LINE, "state": "passed"},
+            changed("found", state="passed"),
+            "found.state: found 'passed', expected one of pass, fail, disturbed, report-only, xfail, not-tested; "
+            "that record is not used",
+        ),
+        (without("made", "run"), "made.run: found nothing, expected this key; that record is not used"),
+        ({**LINE, "where": []}, "where: found [], expected an object {…}; that record is not used"),
+        (
+            {key: value for key, value in LINE.items() if key != "where"},
+            "where: found nothing, expected this key; that record is not used",
+        ),
+        (
+            {**OLD, "state": "passed"},
             "state: found 'passed', expected one of pass, fail, disturbed, report-only, xfail, not-tested; "
             "that record is not used",
         ),
         (
-            {key: value for key, value in LINE.items() if key != "verdict"},
+            {key: value for key, value in OLD.items() if key != "verdict"},
             "verdict: found nothing, expected this key; that record is not used",
         ),
         (
-            {**LINE, "curves": [{"metric": "latency", "unit": "us", "sizes": [1, 2], "values": [1.0]}]},
+            {**OLD, "curves": [{"metric": "latency", "unit": "us", "sizes": [1, 2], "values": [1.0]}]},
             "curves[0].values: found 1 values, expected 2, one per size; that record is not used",
         ),
         (
-            {**LINE, "curves": [{"metric": "latency", "unit": "us", "sizes": [2, 2], "values": [1.0, 1.0]}]},
-            "curves[0].sizes[1]: found 2 after 2, expected rising sizes; that record is not used",
+            changed("found", curves=[{"metric": "latency", "unit": "us", "sizes": [2, 2], "values": [1.0, 1.0]}]),
+            "found.curves[0].sizes[1]: found 2 after 2, expected rising sizes; that record is not used",
         ),
     ],
 )
@@ -341,7 +379,7 @@ def test_nan_is_not_written_and_leaves_no_line(tmp_path: Path) -> None:
     figure = Figure("peak", float("nan"), "MB/s")
     with pytest.raises(FormError) as caught:
         append_record(path, RECORD.with_fields(figures=(figure,)))
-    assert str(caught.value) == "figures[0].value: found nan, expected a finite number"
+    assert str(caught.value) == "found.figures[0].value: found nan, expected a finite number"
     assert not path.exists()
 
 
@@ -399,14 +437,14 @@ def test_a_writer_waits_for_one_that_is_at_it(tmp_path: Path) -> None:
 
 def test_a_record_without_the_later_keys_is_read(tmp_path: Path) -> None:
     later = ("started", "scheduler", "job_id", "linked", "variables", "benchmark_version", "hardware", "pairs")
-    path = write(tmp_path / "records.jsonl", {key: value for key, value in LINE.items() if key not in later})
+    path = write(tmp_path / "records.jsonl", {key: value for key, value in OLD.items() if key not in later})
     (record,) = read_records(path).records
     assert (record.made.started, record.how.linked, record.how.variables, record.where.hardware) == (None, (), {}, ())
 
 
 def test_a_reader_waits_for_a_line_that_is_being_written(tmp_path: Path) -> None:
     path = write(tmp_path / "records.jsonl", LINE)
-    whole = json.dumps({**LINE, "case": "second"}).encode() + b"\n"
+    whole = json.dumps(changed("test", case="second")).encode() + b"\n"
     writer = os.open(path, os.O_WRONLY | os.O_APPEND)
     fcntl.flock(writer, fcntl.LOCK_EX)
     os.write(writer, whole[:50])

@@ -104,8 +104,8 @@ def test_each_number_of_the_csv_says_whether_it_was_computed() -> None:
 
 def test_the_record_and_its_lines_say_which_values_were_computed() -> None:
     values = played().to_json()
-    assert [figure["computed"] for figure in values["figures"]] == [False, True]
-    assert [curve["computed"] for curve in values["curves"]] == [[1, 1 << 20], list(SIZES)]
+    assert [figure["computed"] for figure in values["found"]["figures"]] == [False, True]
+    assert [curve["computed"] for curve in values["found"]["curves"]] == [[1, 1 << 20], list(SIZES)]
     told = detail_lines(values)
     assert [line.strip() for line in told if "computed, not published" in line] == [
         "1 B      0.0500  (computed, not published)",

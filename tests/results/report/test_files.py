@@ -53,7 +53,7 @@ def test_a_healthy_folder_passes_in_every_format(
     assert ElementTree.fromstring(run(folder, "--format", "junit", expected=0)).get("tests") == "29"
     answer = json.loads(run(folder, "--format", "json", expected=0))
     assert answer["counts"] == {"pass": 24, "fail": 0, "disturbed": 0, "report-only": 5, "xfail": 0, "not-tested": 0}
-    told = {record["case"]: record for record in answer["records"]}
+    told = {record["test"]["case"]: record for record in answer["records"]}
     assert told == {record.test.case: record.to_json() for record in healthy_run}
     assert len(answer["records"]) == len(healthy_run)
 
@@ -63,7 +63,7 @@ def test_the_format_follows_the_ending_of_the_output(tmp_path: Path, faulty_run:
     for name, start in (
         ("a.html", "<!DOCTYPE"),
         ("a.xml", "<?xml"),
-        ("a.json", '{\n "format": 1'),
+        ("a.json", '{\n "format": 2'),
         ("a.txt", "fabric"),
     ):
         assert (

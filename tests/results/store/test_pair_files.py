@@ -142,10 +142,10 @@ def test_a_scrubbed_record_and_its_rows_hold_no_name(home: Path, made: Made, mon
     ran = CliRunner().invoke(railyard_group, ["results", "show", "r1", "--json", "--scrub"])
     assert ran.exit_code == 0, ran.output
     (values,) = json.loads(ran.stdout)
-    assert values["pairs"]["nodes"] == ["node1", "node2", "node3", "node4"]
+    assert values["found"]["pairs"]["nodes"] == ["node1", "node2", "node3", "node4"]
     assert "vn1" not in ran.stdout
     (record,) = read_records(folder).records
-    assert values["pairs"]["rows"] == record.to_json()["pairs"]["rows"]
+    assert values["found"]["pairs"]["rows"] == record.to_json()["found"]["pairs"]["rows"]
 
 
 def test_two_tests_of_a_run_have_a_file_each(home: Path, made: Made) -> None:

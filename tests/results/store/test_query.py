@@ -138,10 +138,10 @@ def test_an_empty_store_has_no_runs_and_makes_no_files(home: Path) -> None:
 
 def test_a_line_that_cannot_be_read_is_named_and_the_rest_comes(three: Path, made: Made) -> None:
     path = three / ".railyard" / "runs" / "r3" / FILE_NAME
-    newer = {**made(case="n").to_json(), "format": 2}
+    newer = {**made(case="n").to_json(), "format": 3}
     path.write_bytes(path.read_bytes() + json.dumps(newer).encode() + b"\n" + b'{"format": 1, "ru')
     sentences = (
-        f"{path}:2: format 2 is too new, this Railyard reads format 1; read it with the Railyard that wrote it",
+        f"{path}:2: format 3 is too new, this Railyard reads formats 1 to 2; read it with the Railyard that wrote it",
         f"{path}:3: the last line is cut after 17 bytes, because its writer was stopped; that record is lost, "
         "the 1 before it are kept",
     )
@@ -167,14 +167,14 @@ def test_an_exported_file_is_loaded_and_another_json_refused(three: Path, tmp_pa
     loaded = query.load(three, str(file))
     assert loaded.records == (made(),)
     assert loaded.problems == (
-        f"{file}: records[1]: format 9 is too new, this Railyard reads format 1; read it with the "
+        f"{file}: records[1]: format 9 is too new, this Railyard reads formats 1 to 2; read it with the "
         "Railyard that wrote it",
     )
     file.write_text("[]", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         query.load(three, str(file))
     assert str(caught.value) == (
-        f'{file}: found something else, expected {{"format": 1, "records": […]}}; name an exported file'
+        f'{file}: found something else, expected {{"format": …, "records": […]}}; name an exported file'
     )
 
 
