@@ -49,7 +49,9 @@ def kept_in_json(text: str) -> list[str]:
         values = _json_values(text)
     except (ValueError, RecursionError):
         return []
-    parts = list(dict.fromkeys(_text(value) for key, value in values if isinstance(value, str) and _is_kept(key, value)))
+    parts = list(
+        dict.fromkeys(_text(value) for key, value in values if isinstance(value, str) and _is_kept(key, value))
+    )
     numbers = sum(type(value) in (int, float) for _, value in values)
     breaks = [part.count("\n") for part in parts]
     return parts if max(breaks, default=0) >= _LEAST_BREAKS and numbers < sum(breaks) else []

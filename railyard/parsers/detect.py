@@ -150,8 +150,8 @@ def _refuse_two_kept(text: str, read: Callable[[str], Parsed]) -> None:
         first, second = (table.benchmark or table.tool for table in with_rows[:2])
         raise ParseError(
             *(1, text.lstrip().split("\n", 1)[0]),
-            f"one output, not {len(with_rows)} in the strings of one JSON text (first {first}, then {second}): put each "
-            "into a file of its own (jq -r '.[0].stdout')",
+            f"one output, not {len(with_rows)} in the strings of one JSON text (first {first}, then {second}): put "
+            "each into a file of its own (jq -r '.[0].stdout')",
         )
 
 

@@ -365,8 +365,8 @@ def _judge_median(
     no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
     unseen = "" if has_end else no_end
     holds_nothing = _nothing_holds(judged, benchmark, target)
+    lost = next((why for table in tables if (why := describe_loss(table)) is not None), None)
     if holds_nothing is not None:
-        lost = next((why for table in tables if (why := describe_loss(table)) is not None), None)
         why = holds_nothing if lost is None else f"{lost}; {holds_nothing.removeprefix('not judged: ')}"
         holds_nothing = _with_cause(why, plateau(judged, benchmark, target), target)
     *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, tables, run_))
@@ -387,6 +387,7 @@ def _judge_median(
         causes=causes,
         remarks=(
             *([target.fallback] if failure and target.fallback else ()),
+            *([lost.removeprefix("not judged: ")] if failure and lost else ()),
             *([_NO_DASHES] if not failure and any(map(_is_unclosed_row, tables)) else ()),
             *remarks_on(judged, tables[0], run_, nodes.pairs),
         ),
