@@ -26,7 +26,7 @@ from railyard.provision.replay.form import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
-from railyard.verdict.hints.fallback import judged_fallbacks, words_of_fallback
+from railyard.verdict.hints.fallback import faster_than_asked, judged_fallbacks, words_of_fallback
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.hints.pasted_causes import causes_beside
@@ -167,6 +167,7 @@ def judge(
     text = with_own_signs(text)
     said = failures_of(parsed, target.stack, text)
     failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
+    target = replace(target, contradiction=faster_than_asked(target.fabric.link, text, parsed.tables))
     if target.fabric.link.family == UNNAMED:
         target = replace(target, fallback=words_of_fallback(text, parsed.tables))
     if not parsed.tables:
@@ -404,10 +405,11 @@ def _first_of_one_node(failure: RuleResult, causes: tuple[Likeness, ...]) -> Rul
 
 def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -> str | None:
     """Return why a curve that holds is "not judged: …", or None: one rail or a slower network can carry it, too little
-    is asked of it, or many of its messages were late or lost.
+    is asked of it, many of its messages were late or lost, or a setting speaks against it.
     """
     return (
         next((why for table in tables if (why := late_or_lost(judged, table)) is not None), None)
+        or of.target.contradiction
         or one_rail(judged, of)
         or tcp_over_rdma(judged, of)
         or slower_network(judged, of.benchmark, of.target)
