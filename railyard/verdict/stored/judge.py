@@ -47,7 +47,7 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
-from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots
+from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots, between_few_gpus
 from railyard.verdict.stored.groups import counted_as, groups_of, longest_messages, pass_name
 from railyard.verdict.stored.late_and_lost import describe_loss, late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
@@ -418,6 +418,7 @@ def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -
         or short_end(judged, of)
         or short_latency(judged, of)
         or below_gpu_slots(judged, of)
+        or between_few_gpus(judged, of)
         or weak_collective(judged, of)
     )
 
