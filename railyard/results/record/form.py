@@ -13,7 +13,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, get_args
 
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.wording import message_size, percent
@@ -431,7 +431,10 @@ class MadePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One test: what was run, where and how, what was found, and how the record was made."""
+    """One test: what was run, where and how, what was found, and how the record was made.
+
+    In format 1, which is still read, the fields of all five parts were at the top, with the same names.
+    """
 
     test: TestPart
     where: WherePart
@@ -472,6 +475,13 @@ class Record:
     def with_fields(self, **values: Any) -> "Record":
         """Return the record with these fields changed, in whichever part each is. Raises KeyError for another name."""
         return replace(self, **{part: replace(getattr(self, part), **own) for part, own in in_parts(values).items()})
+
+    if not TYPE_CHECKING:  # mypy would take every name for a field
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say where a field of format 1 is now. Python asks here only for what it has found nowhere else."""
+            now = f"; it is {PART_OF[name]}.{name} now" if name in PART_OF else ""
+            raise AttributeError(f"a Record has no {name}{now}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values, ``format`` first. Raises FormError for NaN and infinity."""

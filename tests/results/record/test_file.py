@@ -457,3 +457,13 @@ def test_a_reader_waits_for_a_line_that_is_being_written(tmp_path: Path) -> None
     os.close(writer)
     reader.join(10)
     assert found == [2]
+
+
+def test_a_field_of_format_1_says_in_which_part_it_is_now() -> None:
+    for name, sentence in {
+        "verdict": "a Record has no verdict; it is found.verdict now",
+        "verdikt": "a Record has no verdikt",
+    }.items():
+        with pytest.raises(AttributeError) as caught:
+            getattr(RECORD, name)
+        assert str(caught.value) == sentence
