@@ -226,9 +226,10 @@ def test_reframe_runs_one_case_at_a_time_and_reports_into_the_runs_folder(fake: 
 
 def test_a_promised_case_that_did_not_run_fails_and_is_recorded(fake: Any, tmp_path: Path) -> None:
     outcome, _ = fake("echo nothing to do; exit 0")
-    (found,) = outcome.records
-    assert (found.found.state, found.found.verdict.text) == ("fail", "was promised and did not run: ReFrame ended before it")
-    assert read_records(tmp_path / "run" / FILE_NAME).records == (found,)
+    (record,) = outcome.records
+    assert record.found.state == "fail"
+    assert record.found.verdict.text == "was promised and did not run: ReFrame ended before it"
+    assert read_records(tmp_path / "run" / FILE_NAME).records == (record,)
     assert (outcome.exit_code, outcome.interrupted, outcome.folder) == (1, False, tmp_path / "run")
 
 
