@@ -8,7 +8,7 @@
 #      pairs.summary (then pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's
 #      part, nodes, confidence, brief and evidence, and its kinds gpu, leaf and up-link, verdict.headline,
 #      verdict.measured.
-#   2  the same fields with the same names, in five parts: test, where, how, found, made. Format 1 had all at the top.
+#   2  the same fields with the same names, in five parts: test, where, found, how, made. Format 1 had all at the top.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -372,6 +372,23 @@ class WherePart:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundPart:
+    """What was found, and the references that it was compared with.
+
+    ``conditions`` are those that the sources of these references state.
+    """
+
+    state: State
+    verdict: VerdictRecord
+    figures: tuple[Figure, ...] = ()
+    curves: tuple[CurveRecord, ...] = ()
+    pairs: PairsRecord | None = None
+    references: tuple[str, ...] = ()
+    conditions: tuple[ConditionRecord, ...] = ()
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class HowPart:
     """How it ran, and what shows this.
 
@@ -387,23 +404,6 @@ class HowPart:
     path_proof: PathProofRecord | None = None
     attempts: tuple[AttemptRecord, ...] = ()
     starved: float | None = None
-    extra: Extra = field(default_factory=dict, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPart:
-    """What was found, and the references that it was compared with.
-
-    ``conditions`` are those that the sources of these references state.
-    """
-
-    state: State
-    verdict: VerdictRecord
-    figures: tuple[Figure, ...] = ()
-    curves: tuple[CurveRecord, ...] = ()
-    pairs: PairsRecord | None = None
-    references: tuple[str, ...] = ()
-    conditions: tuple[ConditionRecord, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
 
 
@@ -431,15 +431,15 @@ class MadePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One test: what was run, where and how, what was found, and how the record was made.
+    """One test: what was run and where, what was found, how it ran, and how the record was made.
 
     In format 1, which is still read, the fields of all five parts were at the top, with the same names.
     """
 
     test: TestPart
     where: WherePart
-    how: HowPart = field(default_factory=HowPart)
     found: FoundPart
+    how: HowPart = field(default_factory=HowPart)
     made: MadePart
     extra: Extra = field(default_factory=dict)
 
