@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from railyard.base.errors import RailyardError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import railyard_group
 from railyard.job.case import Case
@@ -16,6 +17,8 @@ from railyard.results.compare.pairing import pair
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import PART_OF, Record, Suspect
 from railyard.results.report.matrix import read_cells
+from railyard.results.store import query
+from railyard.results.store.merge import merge
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of
 
@@ -187,3 +190,19 @@ def test_history_is_judged_over_records_of_before_and_of_today(assessed: Assess,
 def test_a_case_holds_what_a_record_of_before_is_told_by(assessed: Assess) -> None:
     case: Case = assessed().case
     assert str(case.test) == stored(RUNS[0])[0].test.case == ONE_RAIL
+
+
+def test_records_of_before_are_merged_as_they_are_and_once(tmp_path: Path) -> None:
+    for came, there in ((3, 0), (0, 3)):
+        (merged,) = merge(tmp_path, BEFORE / FAULTY)
+        assert (merged.run, merged.came, merged.there, merged.problems) == (FAULTY, came, there, ())
+    here = tmp_path / ".railyard" / "runs" / FAULTY / FILE_NAME
+    assert here.read_bytes() == (BEFORE / FAULTY / FILE_NAME).read_bytes()
+    line = {**json.loads(here.read_bytes().splitlines()[0]), "rehearsal": "a rehearsal"}
+    (rehearsed := tmp_path / "rehearsed.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    with pytest.raises(RailyardError, match="found a rehearsal, expected a measurement"):
+        merge(tmp_path, rehearsed)
+
+
+def test_records_of_before_are_read_without_pairs_too(home: Path) -> None:
+    assert query.records(home, slim=True).records == query.records(home).records

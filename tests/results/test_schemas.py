@@ -119,8 +119,8 @@ def test_a_stored_result_holds_to_its_schema_and_another_does_not() -> None:
 
 
 def test_the_schema_of_results_has_every_key_of_a_record() -> None:
-    made, parts = schema("results"), {"test", "where", "how", "found", "made"}
-    assert list(made["properties"]) == ["format", "test", "where", "how", "found", "made"]
+    made, parts = schema("results"), {"test", "where", "found", "how", "made"}
+    assert list(made["properties"]) == ["format", "test", "where", "found", "how", "made"]
     of_part = {name: made["$defs"][f"{name.title()}Part"]["properties"] for name in parts}
     assert {key: part for part, keys in of_part.items() for key in keys} == PART_OF
     assert max(map(len, of_part.values())) < 10

@@ -117,7 +117,7 @@ def test_the_record_keeps_them(assessed: Assess, paper: Site) -> None:
     found = assessed(site=paper, facts=(node("vn1", turbo="off"),))
     record = record_of(found, run="r", time="t", elapsed_s=1.0, environment={}, command=(), output=None)
     assert ConditionRecord("turbo", "enabled", ("paper",), {"off": ("vn1",)}) in record.found.conditions
-    assert record.to_json()["conditions"][0] == {
+    assert record.to_json()["found"]["conditions"][0] == {
         "name": "turbo",
         "stated": "enabled",
         "references": ["paper"],

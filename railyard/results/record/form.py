@@ -8,12 +8,12 @@
 #      pairs.summary (then pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's
 #      part, nodes, confidence, brief and evidence, and its kinds gpu, leaf and up-link, verdict.headline,
 #      verdict.measured.
-#   2  the same fields with the same names, in five parts: test, where, how, found, made. Format 1 had all at the top.
+#   2  the same fields with the same names, in five parts: test, where, found, how, made. Format 1 had all at the top.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, get_args
 
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.wording import message_size, percent
@@ -372,6 +372,23 @@ class WherePart:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundPart:
+    """What was found, and the references that it was compared with.
+
+    ``conditions`` are those that the sources of these references state.
+    """
+
+    state: State
+    verdict: VerdictRecord
+    figures: tuple[Figure, ...] = ()
+    curves: tuple[CurveRecord, ...] = ()
+    pairs: PairsRecord | None = None
+    references: tuple[str, ...] = ()
+    conditions: tuple[ConditionRecord, ...] = ()
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
 class HowPart:
     """How it ran, and what shows this.
 
@@ -387,23 +404,6 @@ class HowPart:
     path_proof: PathProofRecord | None = None
     attempts: tuple[AttemptRecord, ...] = ()
     starved: float | None = None
-    extra: Extra = field(default_factory=dict, kw_only=True)
-
-
-@dataclass(frozen=True, slots=True)
-class FoundPart:
-    """What was found, and the references that it was compared with.
-
-    ``conditions`` are those that the sources of these references state.
-    """
-
-    state: State
-    verdict: VerdictRecord
-    figures: tuple[Figure, ...] = ()
-    curves: tuple[CurveRecord, ...] = ()
-    pairs: PairsRecord | None = None
-    references: tuple[str, ...] = ()
-    conditions: tuple[ConditionRecord, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
 
 
@@ -431,12 +431,15 @@ class MadePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """One test: what was run, where and how, what was found, and how the record was made."""
+    """One test: what was run and where, what was found, how it ran, and how the record was made.
+
+    In format 1, which is still read, the fields of all five parts were at the top, with the same names.
+    """
 
     test: TestPart
     where: WherePart
-    how: HowPart = field(default_factory=HowPart)
     found: FoundPart
+    how: HowPart = field(default_factory=HowPart)
     made: MadePart
     extra: Extra = field(default_factory=dict)
 
@@ -472,6 +475,13 @@ class Record:
     def with_fields(self, **values: Any) -> "Record":
         """Return the record with these fields changed, in whichever part each is. Raises KeyError for another name."""
         return replace(self, **{part: replace(getattr(self, part), **own) for part, own in in_parts(values).items()})
+
+    if not TYPE_CHECKING:  # mypy would take every name for a field
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Say where a field of format 1 is now. Python asks here only for what it has found nowhere else."""
+            now = f"; it is {PART_OF[name]}.{name} now" if name in PART_OF else ""
+            raise AttributeError(f"a Record has no {name}{now}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values, ``format`` first. Raises FormError for NaN and infinity."""

@@ -56,29 +56,6 @@ LINE: dict[str, Any] = {
         "scheduler": "slurm",
         "job_id": "4711",
     },
-    "how": {
-        "command": ["mpirun", "-np", "2"],
-        "variables": {"UCX_TLS": "tcp,self"},
-        "environment": {"reframe": "4.10.4", "mpi": None},
-        "linked": ["libmpi.so.12 => /opt/mpich/lib/libmpi.so.12"],
-        "path_proof": {
-            "state": "proven",
-            "sentence": "all on hsn0",
-            "expected_bytes": 1234,
-            "nodes": [
-                {
-                    "node": "vn1",
-                    "rails": [{"device": "hsn0", "meant": True, "tx_bytes": 1, "rx_bytes": None, "share": 1.0}],
-                    "clock_khz": 2100000,
-                }
-            ],
-            "alike": [],
-        },
-        "attempts": [
-            {"sentence": "far too slow", "rule": 5, "elapsed_s": 4.2, "starved": 0.3, "time": "2026-11-21T05:59:50Z"}
-        ],
-        "starved": 0.01,
-    },
     "found": {
         "state": "fail",
         "verdict": {
@@ -131,6 +108,29 @@ LINE: dict[str, Any] = {
         "conditions": [
             {"name": "turbo", "stated": "enabled", "references": ["edr-bandwidth"], "unlike": {"off": ["vn2"]}},
         ],
+    },
+    "how": {
+        "command": ["mpirun", "-np", "2"],
+        "variables": {"UCX_TLS": "tcp,self"},
+        "environment": {"reframe": "4.10.4", "mpi": None},
+        "linked": ["libmpi.so.12 => /opt/mpich/lib/libmpi.so.12"],
+        "path_proof": {
+            "state": "proven",
+            "sentence": "all on hsn0",
+            "expected_bytes": 1234,
+            "nodes": [
+                {
+                    "node": "vn1",
+                    "rails": [{"device": "hsn0", "meant": True, "tx_bytes": 1, "rx_bytes": None, "share": 1.0}],
+                    "clock_khz": 2100000,
+                }
+            ],
+            "alike": [],
+        },
+        "attempts": [
+            {"sentence": "far too slow", "rule": 5, "elapsed_s": 4.2, "starved": 0.3, "time": "2026-11-21T05:59:50Z"}
+        ],
+        "starved": 0.01,
     },
     "made": {
         "run": "20261121T060000Z-ab12",
@@ -457,3 +457,13 @@ def test_a_reader_waits_for_a_line_that_is_being_written(tmp_path: Path) -> None
     os.close(writer)
     reader.join(10)
     assert found == [2]
+
+
+def test_a_field_of_format_1_says_in_which_part_it_is_now() -> None:
+    for name, sentence in {
+        "verdict": "a Record has no verdict; it is found.verdict now",
+        "verdikt": "a Record has no verdikt",
+    }.items():
+        with pytest.raises(AttributeError) as caught:
+            getattr(RECORD, name)
+        assert str(caught.value) == sentence

@@ -14,4 +14,4 @@ def test_the_nodes_of_a_leaf_that_is_blamed_are_numbered() -> None:
 
 def test_a_host_with_the_name_of_a_part_of_the_record_changes_no_key() -> None:
     (told,) = scrubbed_records([made_record(nodes=("test", "made"))], (), ())
-    assert (list(told)[1:], told["where"]["nodes"]) == (["test", "where", "how", "found", "made"], ["node1", "node2"])
+    assert (list(told)[1:], told["where"]["nodes"]) == (["test", "where", "found", "how", "made"], ["node1", "node2"])

@@ -226,15 +226,16 @@ def test_reframe_runs_one_case_at_a_time_and_reports_into_the_runs_folder(fake: 
 
 def test_a_promised_case_that_did_not_run_fails_and_is_recorded(fake: Any, tmp_path: Path) -> None:
     outcome, _ = fake("echo nothing to do; exit 0")
-    (found,) = outcome.records
-    assert (found.state, found.verdict.text) == ("fail", "was promised and did not run: ReFrame ended before it")
-    assert read_records(tmp_path / "run" / FILE_NAME).records == (found,)
+    (record,) = outcome.records
+    assert record.found.state == "fail"
+    assert record.found.verdict.text == "was promised and did not run: ReFrame ended before it"
+    assert read_records(tmp_path / "run" / FILE_NAME).records == (record,)
     assert (outcome.exit_code, outcome.interrupted, outcome.folder) == (1, False, tmp_path / "run")
 
 
 def test_every_record_of_a_rehearsal_says_so_whoever_wrote_it(fake: Any, tmp_path: Path) -> None:
     outcome, _ = fake("echo nothing to do; exit 0", rehearsal="a rehearsal")
-    assert [one.rehearsal for one in outcome.records] == ["a rehearsal"]
+    assert [one.made.rehearsal for one in outcome.records] == ["a rehearsal"]
     assert [one.made.rehearsal for one in read_records(tmp_path / "run" / FILE_NAME).records] == ["a rehearsal"]
 
 
