@@ -18,6 +18,7 @@ from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
+from railyard.verdict.requested_output import describe_skipped
 from railyard.verdict.rules.model import MetricInput, points
 from railyard.verdict.stored.gpus_of_one_node import as_board_of_four, without_nvlink
 from railyard.verdict.stored.late_and_lost import late_remarks
@@ -55,6 +56,8 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     yield from as_board_of_four(judged, of)
     yield from late_remarks(judged, table, benchmark)
     yield from idle_rails(judged, of)
+    if benchmark.rows == "sizes" and (skipped := describe_skipped(table, benchmark.key)) is not None:
+        yield skipped
     for metric in judged:
         yield from _weak_end(metric, of)
         flow = tuple(_weak_flow(metric, benchmark, target))
