@@ -5,8 +5,7 @@ from types import MappingProxyType
 
 from railyard.base.bounds import HARD_ERRORS, PORT_DISCARDS, PORT_ERRORS, JudgingBound
 from railyard.base.wording import listing
-from railyard.cluster.fabric.merge import by_guid
-from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings, by_guid
 from railyard.cluster.fabric.words import cable
 from railyard.parsers.fabric.port import ALL_PORTS, DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS, PortState
 
