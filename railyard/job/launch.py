@@ -22,7 +22,7 @@ from railyard.stacks.ask import Settings
 TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
 #: Launchers that are Slurm's srun: in a job's script, and as a step in an allocation.
 SRUN = ("srun", "srunalloc")
-#: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/flux`).
+#: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/backends`).
 FLUX_RUN = "flux-run"
 #: Launchers that are a stack's own, inside a scheduler's job.
 OWN_LAUNCHERS = ("mpirun", "mpiexec")
