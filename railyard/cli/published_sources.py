@@ -9,7 +9,7 @@ from pathlib import Path
 from railyard.base.paths import CHECKS, find_home, part
 from railyard.results import relations
 from railyard.results.published_page import ReplayedSystem, page
-from railyard.results.reference_page import is_published
+from railyard.results.reference_sheet import is_published
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.references.load import References
 from railyard.site.site import site_at
