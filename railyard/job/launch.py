@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from railyard.job import client_server
 from railyard.job.mpi_identity import IntendedMpi
 from railyard.provision.installed_stack import find_stack, mpi_of
-from railyard.provision.testbed.entry import CLUSTER, GUESTS, agent_script
+from railyard.provision.testbed.scripts import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm

@@ -11,7 +11,7 @@ from railyard.parsers.slurm import jobs as slurm_jobs
 from railyard.parsers.slurm import nodes as slurm_nodes
 from railyard.parsers.slurm.jobs import JobState
 from railyard.parsers.slurm.nodes import NodeState, record_fields
-from railyard.provision.testbed.entry import enter_script
+from railyard.provision.testbed.scripts import enter_script
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.provision.testbed.spec import spec_of
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words

@@ -20,6 +20,23 @@ from railyard.site.systems.prices import Price
 
 FORMAT = 1
 _AMOUNTS = ("value", "floor", "ceiling", "upper_limit")
+HEAD = """\
+# Published systems
+
+`railyard references --write` makes this page from `systems/*.yaml` and `references/*.yaml`; change these, not this
+page. Rates are 10^6 B/s, sizes are binary. Four kinds of numbers are here:
+
+- *published*: its source measured it;
+- *reported*: its source repeats it from elsewhere;
+- *bad-case*: found on a faulty system; no run is judged by it;
+- *class*: a floor that every such link has.
+
+If a source shows a curve without figures, the curve is not here; what the source says of it is a relation.
+[Published figures that are not a system here](published-left-out.md) state too few conditions, and the page says what
+each lacks.
+"""
+#: Sizes of clusters for which the page names what is worth its money.
+_SIZES = (16, 64, 128, 1024)
 
 
 def as_json(references: References) -> dict[str, Any]:
@@ -236,25 +253,6 @@ def fact_words(fact: Fact) -> str:
     if fact.ends is not None:
         return f"{range_words(fact.ends)} {fact.unit}"
     return f"{fact.value:.10g} {fact.unit}"
-
-
-HEAD = """\
-# Published systems
-
-`railyard references --write` makes this page from `systems/*.yaml` and `references/*.yaml`; change these, not this
-page. Rates are 10^6 B/s, sizes are binary. Four kinds of numbers are here:
-
-- *published*: its source measured it;
-- *reported*: its source repeats it from elsewhere;
-- *bad-case*: found on a faulty system; no run is judged by it;
-- *class*: a floor that every such link has.
-
-If a source shows a curve without figures, the curve is not here; what the source says of it is a relation.
-[Published figures that are not a system here](published-left-out.md) state too few conditions, and the page says what
-each lacks.
-"""
-#: Sizes of clusters for which the page names what is worth its money.
-_SIZES = (16, 64, 128, 1024)
 
 
 def page(all_references: Iterable[References]) -> str:

@@ -31,6 +31,7 @@ Sure = Literal["shown", "likely", "named", "open"]
 PartState = Literal["sick", "passed since"]
 
 Extra = Mapping[str, object]  # keys of a newer Railyard that this one does not know
+FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +381,3 @@ def _test(seen: SeenTest) -> str:
 def _plain(text: str) -> str:
     """Return a text on one line, without anything that looks like HTML or the end of a Markdown cell."""
     return one_line(text).replace("<", "&lt;").replace("|", "\\|")
-
-
-FORMAT = 1

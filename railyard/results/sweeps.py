@@ -18,6 +18,8 @@ from railyard.results.record.form import Record
 from railyard.stacks.model import SINGLE
 
 Kind = Literal["strong", "weak"]
+#: Below this share of linear, scaling has broken down: by convention, half of the nodes' work is then lost.
+BREAKS_BELOW = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,10 +193,6 @@ def as_json(found: Mapping[Group, Sweep]) -> list[dict[str, object]]:
         }
         for group, made in found.items()
     ]
-
-
-#: Below this share of linear, scaling has broken down: by convention, half of the nodes' work is then lost.
-BREAKS_BELOW = 0.5
 
 
 def sweep(rates: Mapping[int, float], kind: Kind = "strong", meant: Sequence[int] = ()) -> Sweep:

@@ -46,6 +46,11 @@ from railyard.parsers.slurm.jobs import JobEnd, JobState
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.site.systems.jobs import FLUX_BATCH, SLURM_WITHOUT_DATABASE
 
+#: The status that flux-jobs shows of a job that has ended.
+_FINAL = ("COMPLETED", "FAILED", "CANCELED", "TIMEOUT")
+#: The return code of a job that was cancelled before it began.
+_NEVER_BEGAN = -128
+
 
 @register_launcher("namespaces")
 class NamespacesLauncher(JobLauncher):
@@ -207,12 +212,6 @@ def hold_measurement_lock(home: Path) -> None:
     Raises SetupError if the lock file cannot be used.
     """
     _held.enter_context(measurement_lock(lambda sentence: getlogger().info(sentence), home))
-
-
-#: The status that flux-jobs shows of a job that has ended.
-_FINAL = ("COMPLETED", "FAILED", "CANCELED", "TIMEOUT")
-#: The return code of a job that was cancelled before it began.
-_NEVER_BEGAN = -128
 
 
 class FluxJob(Job):

@@ -89,7 +89,7 @@ IMPURE = {
     "railyard.provision.spack.prepare": "starts spack and git, by build and bootstrap",
     "railyard.provision.spack.upkeep": "starts spack, by calls",
     "railyard.job.testbed_words": "knows what a testbed needs, by needs",
-    "railyard.provision.programs.build": "starts a compiler",
+    "railyard.provision.own_programs": "starts a compiler",
     "railyard.provision.rehearsal.pair": "asks ip for the interface of an address",
     "railyard.provision.wheels": "starts pip",
     "railyard.provision.mpi_prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
@@ -183,9 +183,9 @@ def test_no_pure_module_drags_anything_in() -> None:
 
 
 def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
-    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.programs.build", "railyard.cli.main"]) == (
+    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.own_programs", "railyard.cli.main"]) == (
         "",
-        "railyard.provision.programs.build drags in subprocess",
+        "railyard.provision.own_programs drags in subprocess",
     )
 
 
@@ -275,7 +275,6 @@ def test_the_pure_modules_are_found() -> None:
         "railyard.stacks.linkage",
         "railyard.provision.installed_stack",
         "railyard.provision.spack.request",
-        "railyard.provision.spack.lock_fit",
     } <= set(PURE)
 
 

@@ -36,6 +36,9 @@ _CPUS = "/sys/devices/system/cpu"
 _FIRST = f"{_CPUS}/cpu0/topology"
 _RANGE = re.compile(r"(?P<first>[0-9]{1,6})(?:-(?P<last>[0-9]{1,6}))?")
 _MEMORY = re.compile(r"^MemTotal:\s+(?P<kib>[0-9]{1,15}) kB$", re.MULTILINE)
+_WITHOUT = ("cache:none", "icache:none", "core:none")
+#: Compute nodes have hwloc without graphics. Parts without devices are left out; ``-`` is its standard output.
+ASKED = ("lstopo-no-graphics", *(word for part in _WITHOUT for word in ("--filter", part)), "--of", "xml", "-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,11 +264,6 @@ def _count(text: str | None) -> int:
     ranges = [_RANGE.fullmatch(part) for part in (text or "").split(",")]
     counts = [int(one["last"] or one["first"]) - int(one["first"]) + 1 for one in ranges if one]
     return sum(counts) if len(counts) == len(ranges) and min(counts) > 0 else 0
-
-
-_WITHOUT = ("cache:none", "icache:none", "core:none")
-#: Compute nodes have hwloc without graphics. Parts without devices are left out; ``-`` is its standard output.
-ASKED = ("lstopo-no-graphics", *(word for part in _WITHOUT for word in ("--filter", part)), "--of", "xml", "-")
 
 
 def with_slots(ports: Sequence[Port], source: Source) -> tuple[Port, ...]:

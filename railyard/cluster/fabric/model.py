@@ -20,6 +20,8 @@ from railyard.site.systems.model import Fabric, System
 MANAGED = ("ib", "opa")
 #: Kinds of fabrics with an RDMA device that can be read.
 VERBS = ("ib", "roce", "opa")
+Key = Callable[[PortState], object]
+_MOST_LIDS = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,10 +267,6 @@ def _mtu(fabric: Fabric) -> int | None:
         return None
     said = None if fabric.fabric_state is None else fabric.fabric_state.mtu
     return said or fabric.mtu or max(fabric.link.mtus, default=None)
-
-
-Key = Callable[[PortState], object]
-_MOST_LIDS = 65536
 
 
 def by_guid(port: PortState) -> object:

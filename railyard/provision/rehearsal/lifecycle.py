@@ -22,9 +22,9 @@ from railyard.provision.rehearsal.machine import Machine, machine_of
 from railyard.provision.rehearsal.nodes import layout_of, leaf_switches, names_of
 from railyard.provision.testbed import lock, needs, slurm, slurm_texts
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.entry import REHEARSAL, bed_folder, enter_script
 from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign, terminated_as_interrupted
 from railyard.provision.testbed.lock import measurement_lock
+from railyard.provision.testbed.scripts import REHEARSAL, bed_folder, enter_script
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.model import System

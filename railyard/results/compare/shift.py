@@ -22,6 +22,15 @@ _RESAMPLES = 4999
 _SEED = 20031
 
 Method = Literal["exact", "bootstrap", "none"]
+Kind = Literal["better", "worse", "different", "none", "cannot-tell"]
+KIND_WORDS: dict[Kind, str] = {
+    "better": "B is better",
+    "worse": "B is worse",
+    "different": "different",
+    "none": "no difference",
+    "cannot-tell": "cannot tell",
+}
+_SHARE = f"{100 * CONFIDENCE:g} %"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,17 +175,6 @@ def _bootstrap(a: Sequence[float], b: Sequence[float]) -> tuple[float, float] | 
         ).confidence_interval
     low, high = float(found.low), float(found.high)
     return (low, high) if math.isfinite(low) and math.isfinite(high) else None
-
-
-Kind = Literal["better", "worse", "different", "none", "cannot-tell"]
-KIND_WORDS: dict[Kind, str] = {
-    "better": "B is better",
-    "worse": "B is worse",
-    "different": "different",
-    "none": "no difference",
-    "cannot-tell": "cannot tell",
-}
-_SHARE = f"{100 * CONFIDENCE:g} %"
 
 
 @dataclass(frozen=True, slots=True)

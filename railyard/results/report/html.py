@@ -61,6 +61,9 @@ from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import named_policy
 
+#: Up to this number, all nodes are shown; of more, the most uneven ones.
+MOST_NODES, MOST_ODD = 64, 20
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceSum:
@@ -387,10 +390,6 @@ def _rest(records: Sequence[Record]) -> list[tuple[str, list[tuple[str, list[tup
             some = [(reason, [(places[id(one)], one) for one in group]) for reason, group in groups.items()]
             found.append((state, some))
     return found
-
-
-#: Up to this number, all nodes are shown; of more, the most uneven ones.
-MOST_NODES, MOST_ODD = 64, 20
 
 
 def node_table(proof: PathProofRecord | None) -> NodeTable:

@@ -19,6 +19,9 @@ KINDS = ("pdf", "png")
 _DOTS_PER_INCH = 200
 #: One column of a two-column page, in inches, and the proportion of a plot in it.
 _SIZE = (3.5, 2.5)
+_COLUMNS = 3
+#: Up to this number of nodes, the names fit beside a table.
+_NAMED = 40
 
 
 def write_plots(records: Sequence[Record], folder: Path, kind: str) -> tuple[Path, ...]:
@@ -114,10 +117,7 @@ def _plain(text: str) -> str:
 
 #: The kinds of pictures, by the ending of the name.
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
-_COLUMNS = 3
 _PANEL, _PAIR_DOTS_PER_INCH = 3.6, 110
-#: Up to this number of nodes, the names fit beside a table.
-_NAMED = 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,14 @@ _KEPT = frozenset(
 #: Keys under which four numbers with points are a version, not an address.
 _VERSIONED = frozenset(("environment", "facts", "devices", "benchmark_version", "linked", "conditions"))
 _HOME = re.compile(r"/(?:home|users?|Users|u)/(?:[a-z]/)?(?P<name>[A-Za-z_][\w.-]*)")
+_SHORTEST_NAME = 2
+# /opt/mpi/lib/libmpi.so, with at least two parts: "MB/s" and "/dev" identify nobody
+_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+(?P<last>[\w.+@~-]*)")
+_IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+# a MAC (6 pairs), a GID in the form of perftest (16 numbers) and of ibstat (8 groups)
+_COLONS = re.compile(r"(?<![\w:])[0-9a-fA-F]{2,3}(?::[0-9a-fA-F]{2,3}){5,15}(?![\w:])|"
+                     r"(?<![\w:])[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){7}(?![\w:])")  # fmt: skip
+_GUID = re.compile(r"(?<!\w)0x[0-9a-fA-F]{16}(?!\w)")
 
 
 def scrubbed_records(
@@ -113,16 +121,6 @@ def _homes(value: Any) -> Iterable[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _homes(item)
-
-
-_SHORTEST_NAME = 2
-# /opt/mpi/lib/libmpi.so, with at least two parts: "MB/s" and "/dev" identify nobody
-_PATH = re.compile(r"(?<![\w.:/])/(?:[\w.+@~-]+/)+(?P<last>[\w.+@~-]*)")
-_IPV4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
-# a MAC (6 pairs), a GID in the form of perftest (16 numbers) and of ibstat (8 groups)
-_COLONS = re.compile(r"(?<![\w:])[0-9a-fA-F]{2,3}(?::[0-9a-fA-F]{2,3}){5,15}(?![\w:])|"
-                     r"(?<![\w:])[0-9a-fA-F]{4}(?::[0-9a-fA-F]{4}){7}(?![\w:])")  # fmt: skip
-_GUID = re.compile(r"(?<!\w)0x[0-9a-fA-F]{16}(?!\w)")
 
 
 def scrub_text(text: str, hosts: Iterable[str], users: Iterable[str]) -> str:

@@ -17,6 +17,40 @@ Declared = TypeVar("Declared", bound="Group")
 
 #: The message sizes that a tool may be asked to measure.
 SIZES = ("full", "smallest", "largest")
+#: Each old name, with its group's name in a check and its name there.
+OLD_NAMES = {
+    "kinds": "accepts.fabrics",
+    "fewest_nodes": "accepts.fewest_nodes",
+    "even_nodes": "accepts.even_nodes",
+    "powers": "accepts.powers_to",
+    "takes_ranks": "accepts.ranks",
+    "sizes_told": "accepts.sizes",
+    "pair_a_rail": "layout.pair_per_rail",
+    "every_core": "layout.every_core",
+    "gpus": "layout.gpus",
+    "within_node": "layout.within_node",
+    "pair": "start.client_and_server",
+    "starts_itself": "start.by_itself",
+    "starts_steps": "start.in_steps",
+    "program_a_benchmark": "start.program_per_benchmark",
+    "cleared": "start.without",
+    "check_class": "start.time_limit",
+    "output_file": "outputs.file",
+    "more_outputs": "outputs.more",
+    "rows_on_stderr": "outputs.on_stderr",
+    "prints_threads": "outputs.has_threads",
+    "probe_key": "probes.ping_pong",
+    "probe_program": "probes.program",
+    "one_way_key": "probes.one_way",
+    "one_way_program": "probes.one_way_program",
+    "other_way_seen_by": "probes.other_way_seen_by",
+    "other_way_unless": "probes.other_way_unless",
+    "told": "request.variables",
+    "asked_nodes": "request.nodes",
+    "asked_ranks": "request.ranks",
+    "refused": "request.refused",
+}
+_SAID: set[str] = set()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,42 +188,6 @@ def merge_groups(check: type) -> Iterator[tuple[str, Group]]:
         groups = list(takewhile(lambda each: isinstance(each, Group), declared))
         if len(groups) > 1:
             yield name, reduce(lambda base, own: own.merge_into(base), reversed(groups))
-
-
-#: Each old name, with its group's name in a check and its name there.
-OLD_NAMES = {
-    "kinds": "accepts.fabrics",
-    "fewest_nodes": "accepts.fewest_nodes",
-    "even_nodes": "accepts.even_nodes",
-    "powers": "accepts.powers_to",
-    "takes_ranks": "accepts.ranks",
-    "sizes_told": "accepts.sizes",
-    "pair_a_rail": "layout.pair_per_rail",
-    "every_core": "layout.every_core",
-    "gpus": "layout.gpus",
-    "within_node": "layout.within_node",
-    "pair": "start.client_and_server",
-    "starts_itself": "start.by_itself",
-    "starts_steps": "start.in_steps",
-    "program_a_benchmark": "start.program_per_benchmark",
-    "cleared": "start.without",
-    "check_class": "start.time_limit",
-    "output_file": "outputs.file",
-    "more_outputs": "outputs.more",
-    "rows_on_stderr": "outputs.on_stderr",
-    "prints_threads": "outputs.has_threads",
-    "probe_key": "probes.ping_pong",
-    "probe_program": "probes.program",
-    "one_way_key": "probes.one_way",
-    "one_way_program": "probes.one_way_program",
-    "other_way_seen_by": "probes.other_way_seen_by",
-    "other_way_unless": "probes.other_way_unless",
-    "told": "request.variables",
-    "asked_nodes": "request.nodes",
-    "asked_ranks": "request.ranks",
-    "refused": "request.refused",
-}
-_SAID: set[str] = set()
 
 
 class OldName:

@@ -45,6 +45,15 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings, Probe
 from railyard.verdict.findings import with_remark, with_slow_way
 
+#: Two streams over each rail: if a disturbance hit one, the other counts.
+BACK = Series("back", 2)
+_JOB = f"{BACK.name}s"
+#: Seconds that all streams may take together, and what must be left of the job's limit when the last one begins.
+_WITHIN_S, _LEFT_S = 60, PROBE_LIMIT_S + 20
+#: Instead of the pair's names, which nobody knows before the job runs. No node has such a name, so both nodes count as
+#: "chosen by the scheduler".
+_NOBODY = ("-", "-")
+
 
 @dataclass(frozen=True, slots=True)
 class WayBack:
@@ -306,16 +315,6 @@ def _all_reach(ways: Sequence[_Way], bound: float) -> bool:
 
 def _values(ways: Sequence[_Way], nodes: Sequence[str]) -> str:
     return listing([f"{way} ({node})" for way, node in zip(ways, nodes, strict=True)])
-
-
-#: Two streams over each rail: if a disturbance hit one, the other counts.
-BACK = Series("back", 2)
-_JOB = f"{BACK.name}s"
-#: Seconds that all streams may take together, and what must be left of the job's limit when the last one begins.
-_WITHIN_S, _LEFT_S = 60, PROBE_LIMIT_S + 20
-#: Instead of the pair's names, which nobody knows before the job runs. No node has such a name, so both nodes count as
-#: "chosen by the scheduler".
-_NOBODY = ("-", "-")
 
 
 def of_plan(plan: Plan, rails: RailProber) -> WayBack | None:

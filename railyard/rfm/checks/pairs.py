@@ -25,6 +25,14 @@ if TYPE_CHECKING:
     from railyard.verdict.blame.search.model import Round
 
 
+#: At most so many seconds more than its budget a run may take: its last step, and the end of its job.
+_AROUND_S = 180
+#: Launches that a budget must cover besides its rounds: of the sample, and of the usual steps after it.
+_LAUNCHES = 4
+#: How many days back the partners of a night are looked up.
+DAYS = 7
+
+
 class PairsCheck(InterconnectCheck):
     """Pairs of nodes, round by round, on all nodes of the system. A check names ``benchmark`` and ``rounds``."""
 
@@ -136,14 +144,6 @@ class PairsCheck(InterconnectCheck):
             return BisectionProber(self.rail_prober)
         stage, parse, repeats = Path(self.stagedir), self.parse, self.again_repeats
         return AllPairsProber(self.rail_prober, stage, parse, repeats, self.least(), self.leaves())
-
-
-#: At most so many seconds more than its budget a run may take: its last step, and the end of its job.
-_AROUND_S = 180
-#: Launches that a budget must cover besides its rounds: of the sample, and of the usual steps after it.
-_LAUNCHES = 4
-#: How many days back the partners of a night are looked up.
-DAYS = 7
 
 
 class SampledPairsCheck(PairsCheck):

@@ -13,8 +13,8 @@ from railyard.provision.rehearsal.nodes import choose
 from railyard.provision.rehearsal.sysfs import FIRST
 from railyard.provision.testbed import lock, slurm
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.entry import REHEARSAL
 from railyard.provision.testbed.processes import outermost_processes
+from railyard.provision.testbed.scripts import REHEARSAL
 from railyard.site.systems.model import System
 from tests.made.rehearsed import site
 from tests.waiting import wait_for

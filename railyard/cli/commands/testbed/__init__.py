@@ -161,7 +161,7 @@ def _bed() -> "Testbed":
 def _find_testbed() -> "Testbed":
     """Return the testbed that is up. Raises SetupError if none is up."""
     from railyard.provision.testbed.cluster import Testbed
-    from railyard.provision.testbed.entry import NOT_UP
+    from railyard.provision.testbed.scripts import NOT_UP
 
     bed = Testbed.find(find_home())
     if bed is None:
