@@ -21,8 +21,7 @@ from railyard.parsers import perftest_formats as formats
 from railyard.parsers import perftest_json
 from railyard.parsers.lines import Line, decimals, foreign, is_failure, is_whole, line_of, number, own_text, texts_of
 from railyard.parsers.parsed import REPORTS, Cell, ContextValue, Parsed, Remark, Table
-from railyard.parsers.perftest_device import Device, with_memory
-from railyard.parsers.perftest_formats import Heading
+from railyard.parsers.perftest_formats import Device, Heading, with_memory
 
 TOOL = "perftest"
 

@@ -41,8 +41,8 @@ from railyard.job import slurm
 from railyard.job.launch import FLUX_RUN
 from railyard.job.slurm import answer
 from railyard.job.testbed_words import TIMEOUT_EXIT
-from railyard.parsers.slurm import jobs as slurm_jobs
-from railyard.parsers.slurm.jobs import JobEnd, JobState
+from railyard.parsers import slurm as slurm_records
+from railyard.parsers.slurm import JobEnd, JobState
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.site.systems.jobs import FLUX_BATCH, SLURM_WITHOUT_DATABASE
 
@@ -124,20 +124,20 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
 
     def _poll(self, job: Any) -> None:
         text, complaint = slurm.show_job(job.jobid)
-        record = slurm_jobs.parse_job(text)
+        record = slurm_records.parse_job(text)
         now = time.monotonic()
         if record is None:
             since = getattr(job, "railyard_silent_since", None) or now
             job.railyard_silent_since = since
             if now - since >= LOST_AFTER_S:
-                self._give_up(job, slurm_jobs.lost_end(job.jobid, LOST_AFTER_S, complaint))
+                self._give_up(job, slurm_records.lost_end(job.jobid, LOST_AFTER_S, complaint))
             return
         job.railyard_silent_since = None
         job.railyard_record = record
         job._nodespec = record.nodes or ""
         if record.restarts or record.several or record.suspended:
             self._cancel(job)
-            self._give_up(job, slurm_jobs.find_end(record))
+            self._give_up(job, slurm_records.find_end(record))
         elif record.is_final:
             self._finish(job, record)
         elif record.is_completing:
@@ -160,7 +160,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         since = getattr(job, "railyard_completing_since", None) or now
         job.railyard_completing_since = since
         if now - since >= COMPLETING_MOST_S:
-            self._give_up(job, slurm_jobs.stuck_end(record, COMPLETING_MOST_S, slurm.show_nodes(record.nodes)))
+            self._give_up(job, slurm_records.stuck_end(record, COMPLETING_MOST_S, slurm.show_nodes(record.nodes)))
 
     def _cancel_unless_it_begins(self, job: Any, record: JobState) -> None:
         """Cancel a job that cannot begin, or that has waited longer than it may."""
@@ -170,10 +170,10 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         reason = (record.reason or "").partition(",")[0]
         if _BLOCKED.fullmatch(reason) or reason in self._cancel_reasons:
             self._cancel(job)
-            self._give_up(job, slurm_jobs.blocked_end(record))
+            self._give_up(job, slurm_records.blocked_end(record))
         elif job.max_pending_time and waited >= job.max_pending_time:
             self._cancel(job)
-            self._give_up(job, slurm_jobs.still_pending(record, job.max_pending_time))
+            self._give_up(job, slurm_records.still_pending(record, job.max_pending_time))
 
     def _cancel(self, job: Any) -> None:
         slurm.answer(["scancel", str(job.jobid)])
@@ -198,11 +198,11 @@ def find_end(job: Any, printed: str = "") -> JobEnd | None:
         return known
     record = getattr(job, "railyard_record", None)
     if record is None:
-        record = slurm_jobs.parse_job(slurm.show_job(job.jobid)[0]) or slurm.accounted_state(job.jobid)
+        record = slurm_records.parse_job(slurm.show_job(job.jobid)[0]) or slurm.accounted_state(job.jobid)
     if record is None:
         return None
     nodes = slurm.show_nodes(record.nodes) if record.state == "NODE_FAIL" else ()
-    return slurm_jobs.find_end(record, nodes) or slurm_jobs.killed_for_memory(record, printed)
+    return slurm_records.find_end(record, nodes) or slurm_records.killed_for_memory(record, printed)
 
 
 @lru_cache(maxsize=1)

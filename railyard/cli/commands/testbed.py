@@ -12,7 +12,7 @@ from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
 
 if TYPE_CHECKING:
-    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.parsers.slurm import NodeState
     from railyard.provision.testbed.cluster import RailStatus, Testbed
     from railyard.provision.testbed.guests.bed import Guests
 

@@ -43,8 +43,7 @@ from railyard.site.topology import hops_of_run
 from railyard.stacks.table import STACKS
 
 if TYPE_CHECKING:
-    from railyard.parsers.slurm.jobs import JobEnd
-    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.parsers.slurm import JobEnd, NodeState
     from railyard.provision.testbed.rail_traffic import TrafficWatch
     from railyard.provision.testbed.starvation import Watch
 

@@ -58,7 +58,7 @@ def test_nothing_is_known_without_root(text: str) -> None:
 
 
 def test_a_port_that_only_ibstatus_prints_is_named() -> None:
-    assert detected_cluster.traps((PORT,), said(IBSTATUS, STATUS)) == (
+    assert detected_cluster.tool_traps((PORT,), said(IBSTATUS, STATUS)) == (
         "ibstatus prints mlx5_1 port 1, which /sys/class/infiniband does not show here: a container may hide it, so it "
         "is no rail in this file",
     )
@@ -66,17 +66,17 @@ def test_a_port_that_only_ibstatus_prints_is_named() -> None:
 
 def test_a_nic_that_is_far_from_every_gpu_is_named() -> None:
     text = (MADE / "nvidia_smi-two-gpus.txt").read_text(encoding="utf-8")
-    assert detected_cluster.traps((), said(TOPOLOGY, text)) == ()
+    assert detected_cluster.tool_traps((), said(TOPOLOGY, text)) == ()
     for near in ("PIX", "PXB", "PHB", "NODE"):
         text = text.replace(near, "SYS")
-    found = detected_cluster.traps((), said(TOPOLOGY, text))
+    found = detected_cluster.tool_traps((), said(TOPOLOGY, text))
     assert len(found) == 2
     assert "no GPU is on its side of the node (SYS)" in found[0]
 
 
 def test_serial_numbers_and_addresses_are_not_recorded() -> None:
     recorder = Recorder(Listing(outputs={" ".join(LSPCI): SLOT, " ".join(IBSTATUS): STATUS}))
-    whole = detected_cluster.with_slots((PORT,), recorder), detected_cluster.traps((PORT,), recorder)
+    whole = detected_cluster.with_slots((PORT,), recorder), detected_cluster.tool_traps((PORT,), recorder)
     kept = recorder.listing
     assert "ABC123" not in kept.text() and "fe80" not in kept.text()
-    assert (detected_cluster.with_slots((PORT,), kept), detected_cluster.traps((PORT,), kept)) == whole
+    assert (detected_cluster.with_slots((PORT,), kept), detected_cluster.tool_traps((PORT,), kept)) == whole
