@@ -140,15 +140,6 @@ def client_variables(home: Path) -> dict[str, str]:
     return slurm_texts.client_variables(home, REHEARSAL)
 
 
-def kill_node(home: Path, node: str) -> None:
-    """End everything that runs on a node, as if the node died: Slurm notices it after ``SLURMD_TIMEOUT_S``.
-
-    A process of the node itself calls the script ``die`` of the folder instead. Raises SetupError for an unknown node.
-    """
-    bed = Testbed(home, kind=REHEARSAL)
-    bed.exec(node, [str(bed.folder / node_scripts.DIE)], timeout_s=_LAID_WITHIN_S)
-
-
 def _refuse(bed: Testbed) -> None:
     sentence = find_refusal()
     if sentence is not None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.rehearsal import lifecycle
+from railyard.provision.rehearsal import lifecycle, node_scripts
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.nodes import choose
 from railyard.provision.rehearsal.sysfs import FIRST
@@ -144,11 +144,10 @@ def test_another_rehearsal_of_the_same_folder_waits(standing: Testbed, rehearsal
 
 def test_a_node_dies(standing: Testbed) -> None:
     """The last one, of which Slurm hears nothing more."""
-    home = standing.folder.parent.parent
     before = set(slurm.daemons(standing.state()).values())
     assert before >= {"slurmd", "slurmctld"}
     running = list(slurm.daemons(standing.state()).values()).count("slurmd")
-    lifecycle.kill_node(home, "n16")
+    standing.exec("n16", [str(standing.folder / node_scripts.DIE)], timeout_s=30)
     wait_for(
         lambda: list(slurm.daemons(standing.state()).values()).count("slurmd") == running - 1, "the end of its slurmd"
     )
