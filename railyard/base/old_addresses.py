@@ -146,7 +146,7 @@ MOVED: Mapping[str, str] = {
     "parsers.hplrun": "parsers.hpl",
     "parsers.imbrows": "parsers.imb",
     "parsers.iperf3json": "parsers.iperf3",
-    "parsers.iperf3run": "parsers.iperf3_run",
+    "parsers.iperf3run": "parsers.iperf3",
     "parsers.netpipefile": "parsers.netpipe",
     "parsers.osuheadings": "parsers.osu_headings",
     "parsers.osurows": "parsers.osu_rows",

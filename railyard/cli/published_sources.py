@@ -17,9 +17,8 @@ from railyard.results.record.form import Record
 from railyard.results.reference_sheet import is_published
 from railyard.results.run_files import RelationRecord
 from railyard.rfm.checks.catalogue import needs
-from railyard.site.references.claim import Claim
 from railyard.site.references.load import References
-from railyard.site.references.model import Source
+from railyard.site.references.model import Claim, Source
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems

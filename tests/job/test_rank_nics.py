@@ -9,8 +9,17 @@ from pathlib import Path
 import pytest
 
 from railyard.job.counters.node import reader_script
-from railyard.job.placement import SCRIPT, ProcessPlacement, Side, place_script, processors
-from railyard.job.rank_nics import SUFFIX, RankNic, parse, why_not_own
+from railyard.job.placement import (
+    SCRIPT,
+    SUFFIX,
+    ProcessPlacement,
+    RankNic,
+    Side,
+    parse,
+    place_script,
+    processors,
+    why_not_own,
+)
 from railyard.site.site import Site
 from railyard.stacks.table import STACKS
 from tests.made.judged import launch_of
