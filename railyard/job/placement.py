@@ -206,7 +206,7 @@ class RankNic:
     allowed: str
 
 
-def parse(text: str, tag: str) -> RankNic | None:
+def parse_rank_nic(text: str, tag: str) -> RankNic | None:
     """Return what a rank wrote; None if the file is from another run, was cut, or is not the script's."""
     first, *lines = text.split("\n")
     said = [line.partition(" ") for line in lines[:-2]]

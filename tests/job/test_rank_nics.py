@@ -15,7 +15,7 @@ from railyard.job.placement import (
     ProcessPlacement,
     RankNic,
     Side,
-    parse,
+    parse_rank_nic,
     place_script,
     processors,
     why_not_own,
@@ -51,7 +51,7 @@ def given(
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     (file,) = (root / "counters").glob(f"*{SUFFIX}")
-    return done.stdout.strip(), parse(file.read_text(), TAG)
+    return done.stdout.strip(), parse_rank_nic(file.read_text(), TAG)
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash"])
@@ -145,14 +145,14 @@ WHOLE = f"railyard-nic 1 {TAG}\nnode n1\nrank 0\ndevice mlx5_0:1\nnear 0-55\nall
 
 
 def test_what_a_rank_said_is_read() -> None:
-    assert parse(WHOLE, TAG) == RankNic("n1", 0, "mlx5_0:1", "0-55", "0-3")
-    bare = parse(WHOLE.replace("0-55", "").replace("rank 0", "rank unknown"), TAG)
+    assert parse_rank_nic(WHOLE, TAG) == RankNic("n1", 0, "mlx5_0:1", "0-55", "0-3")
+    bare = parse_rank_nic(WHOLE.replace("0-55", "").replace("rank 0", "rank unknown"), TAG)
     assert bare == RankNic("n1", None, "mlx5_0:1", "", "0-3")
 
 
 @pytest.mark.parametrize("text", ["", WHOLE[:-5], WHOLE.replace(TAG, "other"), WHOLE.replace("near", "far")])
 def test_what_is_cut_or_of_another_run_is_not(text: str) -> None:
-    assert parse(text, TAG) is None
+    assert parse_rank_nic(text, TAG) is None
 
 
 def nic(rank: int | None, device: str = "", *, node: str = "n1.site", allowed: str | None = None) -> RankNic:

@@ -16,7 +16,7 @@ from railyard.base.errors import SetupError
 from railyard.base.files import hold
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks import model
-from railyard.benchmarks.tools import TOOLS
+from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.provision.kept_files import read_kept
 from railyard.provision.spack import calls, locks, marker
 from railyard.provision.spack.calls import Spack

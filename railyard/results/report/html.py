@@ -26,12 +26,11 @@ from railyard.results.report.causes import causes
 from railyard.results.report.evidence import Basis, bases, count_untested, facts, holes, hosts, node_names, not_run
 from railyard.results.report.fabrics import fabric_numbers
 from railyard.results.report.heatmap import Heatmap, heatmap
-from railyard.results.report.history import History, are_repeats, drawings, histories
 from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
 from railyard.results.report.lines import scalings, signatures, sweep_charts
 from railyard.results.report.matrix import cell_words, matrices
 from railyard.results.report.relations_text import COST_HEADS, RELATION_WORDS, cost_cells
-from railyard.results.report.spread import OverTime
+from railyard.results.report.spread import History, OverTime, are_repeats, drawings, histories
 from railyard.results.report.summary import (
     Row,
     by_reason,

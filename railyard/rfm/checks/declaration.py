@@ -29,7 +29,7 @@ from railyard.rfm.current import site_of
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
 from railyard.site.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
-from railyard.site.takes import NODES, RANKS, Takes
+from railyard.site.systems.measure import NODES, RANKS, Takes
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Repetitions

@@ -171,7 +171,7 @@ class RunOutputs:
         """Return the rail that each rank said it was given, if each was given its own in this very job."""
         files = sorted((self.stage / COUNTERS).glob(f"*{placement.SUFFIX}"))
         texts = (self.text(f"{COUNTERS}/{file.name}") for file in files)
-        return tuple(nic for text in texts if (nic := placement.parse(text, self.tag)) is not None)
+        return tuple(nic for text in texts if (nic := placement.parse_rank_nic(text, self.tag)) is not None)
 
 
 def text_of(path: Path) -> str:

@@ -7,7 +7,7 @@ from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.numbers import take_numbers
 from railyard.rfm.checks.osu import OsuCheck
-from railyard.site.takes import Takes
+from railyard.site.systems.measure import Takes
 from tests.made.check import MadeCheck
 
 
