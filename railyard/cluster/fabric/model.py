@@ -53,6 +53,11 @@ class Finding:
         return f"{self.place}: found {self.found}, expected {self.expected}; {self.fix}"
 
 
+def finding_at(what: str, port: PortState, found: str, expected: str, fix: str) -> Finding:
+    """Return a problem of this port."""
+    return Finding(what, port.node, port.device, port.port, found, expected, fix)
+
+
 @dataclass(frozen=True, slots=True)
 class Gid:
     """One entry of a port's GID table; ``kind`` is "v1", "v2" (RoCE) or "IB"."""

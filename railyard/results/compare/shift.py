@@ -206,6 +206,13 @@ def finding(of: Shift, unit: str, better: Better | None = None, noise: float | N
     return Finding("cannot-tell", f"cannot tell: {_too_few(of)}", percent)
 
 
+def kind_of(value: float, better: Better | None) -> Kind:
+    """Return whether a shift is better or worse; "different" if nobody says which values are better."""
+    if better is None:
+        return "different"
+    return "better" if (value > 0) == (better == "higher") else "worse"
+
+
 def _from_interval(of: Shift, unit: str, better: Better | None, percent: float | None) -> Finding:
     if not of.is_shown:
         smallest = _amount(of, of.smallest, unit, signed=False)
@@ -215,7 +222,7 @@ def _from_interval(of: Shift, unit: str, better: Better | None, percent: float |
     between = f"{_amount(of, of.low, unit)} to {_amount(of, of.high, unit)}"
     sentence = f"B is {_amount(of, abs(of.value), unit, signed=False)} {word} A ({between} at {_SHARE} confidence)"
     return Finding(
-        _kind(of.value, better), sentence, percent, of.percent(of.smallest), of.percent(of.least_distance) or 0.0
+        kind_of(of.value, better), sentence, percent, of.percent(of.smallest), of.percent(of.least_distance) or 0.0
     )
 
 
@@ -230,19 +237,13 @@ def _from_noise(of: Shift, better: Better | None, noise: float, percent: float) 
         return Finding("none", sentence, percent, 100 * noise)
     word = "above" if percent > 0 else "below"
     sentence = f"B is {abs(percent):.1f} % {word} A, more than {stated}, with {counts} repeats"
-    return Finding(_kind(of.value, better), sentence, percent, 100 * noise, abs(percent) - 100 * noise)
+    return Finding(kind_of(of.value, better), sentence, percent, 100 * noise, abs(percent) - 100 * noise)
 
 
 def _too_few(of: Shift) -> str:
     one, other = of.repeats
     least = fewest()
     return f"{one} and {other} repeats have no interval at {_SHARE} confidence, {least} and {least} have"
-
-
-def _kind(value: float, better: Better | None) -> Kind:
-    if better is None:
-        return "different"
-    return "better" if (value > 0) == (better == "higher") else "worse"
 
 
 def _amount(of: Shift, value: float | None, unit: str, *, signed: bool = True) -> str:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.plan import Plan
     from railyard.rfm.checks.prober import RailProber
     from railyard.rfm.checks.runner import PlannedJob, RunOutputs
+    from railyard.site.topology import Leaves
     from railyard.verdict.assess import Assessment
 
 
@@ -249,6 +250,14 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         one_way = over_one(probes.one_way, probes.one_way_program, self.one_way_arguments) if probes.one_way else None
         alone = over_one(probes.ping_pong, probes.program, self.probe_arguments)
         return RailProber(self.site, plan.test.fabric, stage, alone, self.runner.watch, place, together, one_way)
+
+    def leaves(self) -> "Leaves":
+        """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
+        from railyard.site.topology import leaves
+
+        system, fabric = self.site.system, self.current_partition.name
+        devices = [rail.device for rail in system.fabrics[fabric].used_rails(self.rails, self.policy)]
+        return leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
 
     @property
     def way_back(self) -> "WayBack | None":

@@ -196,7 +196,7 @@ class NcclPairsCheck(NcclCheck):
             self._limit_s,
             int(self.step_s),
             gpu_steps.lister(system.scheduler, scheduling.launcher, self._plan.launch.nodes),
-            gpu_steps.next_command(["--switches", gpu_steps.SWITCHES] if self._leaves() else []),
+            gpu_steps.next_command(["--switches", gpu_steps.SWITCHES] if self.leaves() else []),
         )
 
     @property
@@ -204,18 +204,12 @@ class NcclPairsCheck(NcclCheck):
         beside = gpu_steps.PAIR_END_S + gpu_steps.BESIDE_S
         return int(self._plan.scheduling.limit_s) - beside
 
-    def _leaves(self) -> "topology.Leaves":
-        """Return each node's leaf switch, if the system's file or the kept distances of the fabric say it."""
-        system, fabric = self.site.system, self.current_partition.name
-        devices = [rail.device for rail in system.fabrics[fabric].used_rails(self.rails, self.policy)]
-        return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
-
     def input_files(self) -> Mapping[str, str]:
         rounds = "".join(" ".join(f"{a},{b},all" for a, b in each) + "\n" for each in self.rounds)
         return {
             gpu_steps.SCRIPT: gpu_steps.script(),
             gpu_steps.ROUNDS: rounds,
-            gpu_steps.SWITCHES: topology.text(self._leaves()),
+            gpu_steps.SWITCHES: topology.text(self.leaves()),
             gpu_steps.ALL_GPUS: self._step(self._launch(self.ranks_per_node), self.ranks_per_node),
             # Every process sees all GPUs of its node, as in the other steps: so the numbers of GPUs are the same.
             gpu_steps.ONE_GPU: self._step(self._launch(1, {"NCCL_TESTS_DEVICE": gpu_steps.GPU}), 1),

@@ -109,12 +109,6 @@ class PairsCheck(InterconnectCheck):
         known = ["--switches", node_pair_steps.SWITCHES] if self.leaves() else []
         return ["--repeats", str(self.again_repeats), *expected, *known]
 
-    def leaves(self) -> "topology.Leaves":
-        """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
-        system, fabric = self.site.system, self.current_partition.name
-        devices = [rail.device for rail in system.fabrics[fabric].used_rails(self.rails, self.policy)]
-        return topology.leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
-
     def least(self) -> float | None:
         """Return the least that a pair may give by the references, in MB/s; None if they have no bound."""
         from railyard.verdict.node_pairs import least_of
