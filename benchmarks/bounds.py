@@ -104,22 +104,22 @@ def curves_of(records: Iterable[Record]) -> list[dict[str, Any]]:
     """Return the curves of records that passed and that references bound, each once."""
     return [
         {
-            **{name: getattr(record, name) for name in ("fabric", "stack", "rails", "benchmark", "policy")},
+            **{name: record.value(name) for name in ("fabric", "stack", "rails", "benchmark", "policy")},
             "metric": curve.metric,
             "sizes": curve.sizes,
             "values": [float(f"{value:.4g}") for value in curve.values],
         }
         for record in records
-        if record.state == "pass"
-        for curve in record.curves
+        if record.found.state == "pass"
+        for curve in record.found.curves
         if curve.bands
     ]
 
 
 def line_of(load: str, folder: Path, seconds: float | None) -> dict[str, Any]:
     """Return what is kept of one run."""
-    records = {record.case: record for record in read_records(folder / FILE_NAME).records}
-    states = [record.state for record in records.values()]
+    records = {record.test.case: record for record in read_records(folder / FILE_NAME).records}
+    states = [record.found.state for record in records.values()]
     return {
         "load": load,
         "run": folder.name,

@@ -73,12 +73,12 @@ def _make_source(share: float, common: float) -> _Source:
 
 
 def _metrics(group: Group) -> list[str]:
-    names = {curve.metric for record in group.records for curve in record.curves}
+    names = {curve.metric for record in group.records for curve in record.found.curves}
     return sorted(names - ({"message_rate"} if "bandwidth" in names else set()))
 
 
 def _columns(group: Group, metric: str) -> tuple[str, dict[int, list[float]]]:
-    curves = [next(curve for curve in record.curves if curve.metric == metric) for record in group.records]
+    curves = [next(curve for curve in record.found.curves if curve.metric == metric) for record in group.records]
     sizes = set(curves[0].sizes).intersection(*(curve.sizes for curve in curves))
     columns = {size: [curve.values[curve.sizes.index(size)] for curve in curves] for size in sorted(sizes)}
     return metric, {size: values for size, values in columns.items() if min(values) > 0}

@@ -10,7 +10,6 @@ of CPU time. ``--plots`` adds matplotlib's time and size for a curve, for compar
 """
 
 import argparse
-import dataclasses
 import json
 import os
 import statistics
@@ -25,13 +24,18 @@ from railyard.benchmarks.curve import Figure
 from railyard.results.record.form import (
     BandRecord,
     CurveRecord,
+    FoundPart,
+    HowPart,
     LimitRecord,
+    MadePart,
     NodeTraffic,
     PathProofRecord,
     RailTraffic,
     Record,
     RuleRecord,
+    TestPart,
     VerdictRecord,
+    WherePart,
 )
 
 SIZES = tuple(4**n for n in range(12))
@@ -60,31 +64,28 @@ def make_record(run: str, test: int, drift: float = 1.0) -> Record:
         RailTraffic("hsn1", False, 886, 1095, 0.0),
         RailTraffic("eth0", False, 886, 1095),
     )
+    rules = tuple(RuleRecord(n + 1, name, "pass", sentence) for n, name in enumerate(names))
+    case = f"ImbUniband{test} %rails=1 @virtual:fabric{test % 4}+stack{test % 3}"
     return Record(
-        run=run,
-        time=f"{run[:8]}T06:00:12Z",
-        case=f"ImbUniband{test} %rails=1 @virtual:fabric{test % 4}+stack{test % 3}",
-        check=f"ImbUniband{test}",
-        system="virtual",
-        fabric=f"fabric{test % 4}",
-        stack=f"stack{test % 3}",
-        rails=1,
-        benchmark="imb/Uniband",
-        state="pass",
-        verdict=VerdictRecord(
-            sentence, rules=tuple(RuleRecord(n + 1, name, "pass", sentence) for n, name in enumerate(names))
+        test=TestPart(
+            *(case, f"ImbUniband{test}", "imb/Uniband", f"stack{test % 3}", 1), policy="single", hash="ed262fee"
         ),
-        hash="ed262fee",
-        policy="single",
-        elapsed_s=2.5,
-        nodes=("vn1", "vn2"),
-        figures=(Figure("peak", values[-1], "MB/s", SIZES[-1]), Figure("n_half", 1500.0, "B")),
-        curves=(bandwidth, rate),
-        path_proof=PathProofRecord("proven", sentence, 178956960, tuple(NodeTraffic(n, rails) for n in ("vn1", "vn2"))),
-        references=("one-rail",),
-        environment={"railyard": "0.1.0", "kernel": "6.1.0", "mpi": f"stack{test % 3}"},
-        command=tuple(f"-genv SETTING_{index} value_of_some_length" for index in range(16)),
-        output=f"outputs/ImbUniband{test}.out",
+        where=WherePart("virtual", f"fabric{test % 4}", ("vn1", "vn2")),
+        how=HowPart(
+            command=tuple(f"-genv SETTING_{index} value_of_some_length" for index in range(16)),
+            environment={"railyard": "0.1.0", "kernel": "6.1.0", "mpi": f"stack{test % 3}"},
+            path_proof=PathProofRecord(
+                "proven", sentence, 178956960, tuple(NodeTraffic(n, rails) for n in ("vn1", "vn2"))
+            ),
+        ),
+        found=FoundPart(
+            "pass",
+            VerdictRecord(sentence, rules=rules),
+            (Figure("peak", values[-1], "MB/s", SIZES[-1]), Figure("n_half", 1500.0, "B")),
+            (bandwidth, rate),
+            references=("one-rail",),
+        ),
+        made=MadePart(run, f"{run[:8]}T06:00:12Z", elapsed_s=2.5, output=f"outputs/ImbUniband{test}.out"),
     )
 
 
@@ -126,7 +127,7 @@ def measure_plots(folder: Path) -> None:
     """Print what a curve costs as a picture by matplotlib."""
     from railyard.results.report.plots import write_plots
 
-    records = [dataclasses.replace(make_record("20260101", test), case=f"case{test}") for test in range(21)]
+    records = [make_record("20260101", test).with_fields(case=f"case{test}") for test in range(21)]
     write_plots(records[:1], folder, "png")
     begin = time.perf_counter()
     drawn = write_plots(records[1:], folder, "png")

@@ -117,8 +117,8 @@ def judge_files(folder: Path, nodes: int) -> Sizes:
     record = record_of(
         found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None
     )
-    append_record(run / FILE_NAME, replace(record, pairs=pairs.record, hardware=group_nodes(evidence.facts)))
-    kept = kept_of(case, evidence, ("pairs",), {}, (), record.time, found.readings).to_text()
+    append_record(run / FILE_NAME, record.with_fields(pairs=pairs.record, hardware=group_nodes(evidence.facts)))
+    kept = kept_of(case, evidence, ("pairs",), {}, (), record.made.time, found.readings).to_text()
     return {
         "record": (run / FILE_NAME).stat().st_size,
         "rows of pairs": 0 if pairs.file is None else len(pairs.file.content),
@@ -138,7 +138,7 @@ def all_pairs(folder: Path, nodes: int) -> Sizes:
     record = record_of(
         found, run=RUN, time="2026-11-21T06:00:12Z", elapsed_s=60.0, environment={}, command=(), output=None
     )
-    record = replace(record, pairs=pairs.record)
+    record = record.with_fields(pairs=pairs.record)
     (folder / "all").mkdir()
     append_record(folder / "all" / FILE_NAME, record)
     return {
@@ -210,7 +210,7 @@ def year(folder: Path, nodes: int, days: int) -> None:
     run = folder / ".railyard" / "runs" / RUN
     line = (run / FILE_NAME).read_bytes()
     values = json.loads(line)
-    figures = json.dumps(values["figures"], separators=(",", ":")).encode()
+    figures = json.dumps(values["found"]["figures"], separators=(",", ":")).encode()
     assert line.count(figures) == 1
     line = line.replace(b'"state":"fail"', b'"state":"pass"', 1)
     rows = next(run.glob(pair_rows.PATTERN), None)
@@ -220,7 +220,7 @@ def year(folder: Path, nodes: int, days: int) -> None:
         target = folder / "year" / ".railyard" / "runs" / name
         target.mkdir(parents=True)
         level = (1 + number * 37 % 11 / 1000) * (0.9 if number > 0.7 * days else 1.0)
-        own = [{**one, "value": one["value"] * level} for one in values["figures"]]
+        own = [{**one, "value": one["value"] * level} for one in values["found"]["figures"]]
         made = line.replace(figures, json.dumps(own, separators=(",", ":")).encode())
         made = made.replace(RUN.encode(), name.encode()).replace(b"2026-11-21T06:00:12Z", f"{day}T06:00:12Z".encode())
         (target / FILE_NAME).write_bytes(made)

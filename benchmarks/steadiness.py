@@ -95,7 +95,7 @@ def one_run(load: str, fault: str, options: list[str]) -> dict[str, Any]:
         if fault:
             subprocess.run([*RAILYARD, "testbed", "down"], cwd=CLONE, check=True, capture_output=True)
     made = [folder for folder in run_folders() if folder not in known]  # none if the run did not begin
-    records = {record.case: record for folder in made for record in read_records(folder / FILE_NAME).records}
+    records = {record.test.case: record for folder in made for record in read_records(folder / FILE_NAME).records}
     return {
         "load": load,
         "fault": fault,
@@ -161,12 +161,12 @@ def run_folders() -> list[Path]:
 
 def outcome(records: list[Record]) -> dict[str, Any]:
     """Return counts of states, which tests were not good, what was measured again, and who was blamed."""
-    states = [record.state for record in records]
-    suspects = [one for record in records for one in record.verdict.suspects]
+    states = [record.found.state for record in records]
+    suspects = [one for record in records for one in record.found.verdict.suspects]
     return {
         "states": {state: states.count(state) for state in sorted(set(states))},
-        "red": {record.case: record.verdict.sentence for record in records if record.state in ("fail", "disturbed")},
-        "again": sum(bool(record.attempts) for record in records),
+        "red": {record.test.case: record.found.verdict.sentence for record in records if record.fails},
+        "again": sum(bool(record.how.attempts) for record in records),
         "blamed": sorted({" ".join(filter(None, (one.kind, one.node, one.rail))) for one in suspects}),
     }
 

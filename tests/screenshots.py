@@ -121,12 +121,11 @@ def keep(name: str, run: Path) -> None:
     place.mkdir(parents=True)
     with tempfile.TemporaryDirectory() as folder:
         for record in results.records:
-            bare = replace(
-                record,
-                command=tuple(map(without_paths, record.command)),
-                linked=tuple(map(without_paths, record.linked)),
-                variables={key: without_paths(value) for key, value in record.variables.items()},
-                environment=_without_paths(record.environment),
+            bare = record.with_fields(
+                command=tuple(map(without_paths, record.how.command)),
+                linked=tuple(map(without_paths, record.how.linked)),
+                variables={key: without_paths(value) for key, value in record.how.variables.items()},
+                environment=_without_paths(record.how.environment),
             )
             append_record(Path(folder) / FILE_NAME, bare)
         _pack(Path(folder) / FILE_NAME, place)

@@ -249,7 +249,7 @@ class Benchmark:
     ``too_little``: it moves too little for a counter to tell it from what the start of a job moves.
     ``assessed``: how its runs are assessed. ``least``: what a collective must move with any algorithm.
     ``physics``: where the facts about its computation are, "module:name" in ``railyard.benchmarks.apps``
-    (``railyard.benchmarks.physics``). ``every_node``: each node ran it by itself, and a row is a node.
+    (``Physics``). ``every_node``: each node ran it by itself, and a row is a node.
     ``of_halves``: one half of a network against the other. ``printed``: what an output says about it, if that is less
     than its key. ``doubled_in``: the file of the tool whose sizes count both directions together.
     ``grows``: its problem grows with the number of nodes; otherwise it is one problem, on any number of nodes.

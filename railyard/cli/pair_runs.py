@@ -281,13 +281,13 @@ def _finish(made: "Rolling", seen: "RunProgress", words: Sequence[str], as_json:
         click.echo(json.dumps(record.to_json(), ensure_ascii=False, indent=1))
     else:
         say(_text(record))
-    _print(f"stored as {record.run}: railyard report {record.run}")
+    _print(f"stored as {record.made.run}: railyard report {record.made.run}")
     return 1 if record.fails else 0
 
 
 def _text(record: "Record") -> str:
-    look = f"\nlook at {record.verdict.next}" if record.verdict.next else ""
-    return f"{record.state}: {record.verdict.text}{look}"
+    look = f"\nlook at {record.found.verdict.next}" if record.found.verdict.next else ""
+    return f"{record.found.state}: {record.found.verdict.text}{look}"
 
 
 def _nights(site: "Site", fabric: str | None, days: int) -> tuple[tuple["Night", ...], tuple[str, ...]]:

@@ -122,12 +122,12 @@ def _of_holder(name: str, system: ReplayedSystem) -> list[tuple[str, str]]:
     entry = next((each for each in system.references.entries if each.id == name), None)
     if entry is None:
         return []
-    records = [record for record in system.records if name in record.references]
+    records = [record for record in system.records if name in record.found.references]
     if not records:
         return [("not-judged", f"not judged: no recording is compared with {name}")]
-    failed = next((record for record in records if record.state != "pass"), None)
+    failed = next((record for record in records if record.found.state != "pass"), None)
     if failed is not None:
-        return [("fail", f"FAIL: {failed.verdict.sentence}")]
+        return [("fail", f"FAIL: {failed.found.verdict.sentence}")]
     # a model's curve also goes through the published figures; only what the source did not measure was drawn
     is_bound = entry.kind == "class" or entry.upper_limit is not None
     return [_pass_cell(is_bound and all(_is_drawn(record) for record in records))]
@@ -149,15 +149,19 @@ def _drawn_sides(name: str, system: ReplayedSystem) -> bool:
     relation = next(each for each in system.references.relations if each.id == name)
     for side in sides(relation, system.references.entries):
         for record in system.records:
-            is_of = (record.fabric, record.rails, record.benchmark) == (side.fabric, side.rails, side.benchmark)
-            has = any(curve.metric == metric_of(side) for curve in record.curves)
-            if is_of and has and side.stack in (None, record.stack) and _is_drawn(record):
+            is_of = (record.where.fabric, record.test.rails, record.test.benchmark) == (
+                side.fabric,
+                side.rails,
+                side.benchmark,
+            )
+            has = any(curve.metric == metric_of(side) for curve in record.found.curves)
+            if is_of and has and side.stack in (None, record.test.stack) and _is_drawn(record):
                 return True
     return False
 
 
 def _is_drawn(record: Record) -> bool:
-    return record.replayed is not None and "model" in record.replayed
+    return record.made.replayed is not None and "model" in record.made.replayed
 
 
 def _section(system: ReplayedSystem) -> str:

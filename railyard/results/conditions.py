@@ -18,7 +18,7 @@ def sentences(records: Iterable[Record]) -> tuple[str, ...]:
     ``the references edr-bw and edr-lat were taken with turbo on and smt off; n1 and n2 have turbo off and smt on``.
     Nothing if they are alike, or if one side is unknown.
     """
-    return describe_differences([condition for record in records for condition in record.conditions])
+    return describe_differences([condition for record in records for condition in record.found.conditions])
 
 
 def describe_differences(found: Sequence[ConditionRecord]) -> tuple[str, ...]:
@@ -43,11 +43,11 @@ def seen_nodes(record: Record) -> Iterator[NodeFactsShown]:
     """
     if record.no_measurement is not None:
         return
-    meant = set() if record.path_proof is None else record.path_proof.intended_devices()
-    library = record.environment.get("mpi")
+    meant = set() if record.how.path_proof is None else record.how.path_proof.intended_devices()
+    library = record.how.environment.get("mpi")
     named = conditions.read("mpi", library) if isinstance(library, str) else ()
     run = dict(zip(("mpi",), named, strict=False))
-    for group in record.hardware:
+    for group in record.where.hardware:
         yield NodeFactsShown(group.facts, [said for device, said in group.devices.items() if device in meant], run)
 
 

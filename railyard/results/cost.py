@@ -21,15 +21,15 @@ def costs_of_run(system: System, records: Iterable[Record]) -> tuple[CostRecord,
     """Return the fabrics that have a price, with what a run measured over them, cheapest first; () if none has one."""
     found: dict[TestId, list[_Figure]] = {}
     for record in records:
-        if record.system != system.system or record.state not in ("pass", "report-only"):
+        if record.where.system != system.system or record.found.state not in ("pass", "report-only"):
             continue
-        for curve in record.curves:
-            if _counts(record.benchmark, curve.metric):
+        for curve in record.found.curves:
+            if _counts(record.test.benchmark, curve.metric):
                 known = [value for at, value in zip(curve.sizes, curve.values, strict=True) if at not in curve.computed]
                 if not known:  # a replay's, which no source printed
                     continue
                 best = max(known) if curve.metric == BANDWIDTH else min(known)
-                found.setdefault(TestId(record.fabric, record.stack, record.rails), []).append(
+                found.setdefault(TestId(record.where.fabric, record.test.stack, record.test.rails), []).append(
                     (curve.metric, (best, best))
                 )
     return _costs(system, found)

@@ -36,21 +36,35 @@ def csv_text(records: Sequence[Record]) -> str:
 
 def _rows(record: Record) -> Iterator[list[str]]:
     cells = row(record)
-    head = [record.run, record.time, record.system, record.fabric, record.stack, str(record.rails), record.policy or ""]
-    head += [record.benchmark, record.case, record.state, " ".join(record.nodes), record.replayed or ""]
-    last = [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.verdict.text]
-    last += [str(len(record.attempts)), "" if record.starved is None else repr(record.starved)]
-    last += [record.rehearsal or ""]
+    head = [
+        record.made.run,
+        record.made.time,
+        record.where.system,
+        record.where.fabric,
+        record.test.stack,
+        str(record.test.rails),
+        record.test.policy or "",
+    ]
+    head += [
+        record.test.benchmark,
+        record.test.case,
+        record.found.state,
+        " ".join(record.where.nodes),
+        record.made.replayed or "",
+    ]
+    last = [cells.percent_of_reference, cells.percent_of_limit, cells.split, record.found.verdict.text]
+    last += [str(len(record.how.attempts)), "" if record.how.starved is None else repr(record.how.starved)]
+    last += [record.made.rehearsal or ""]
     for *number, computed in list(_numbers(record)) or [[""] * 6]:
         told = (*head, *number, *last, computed)
         yield ["" if text == _NOTHING else guard_cell(text) for text in map(one_line, told)]
 
 
 def _numbers(record: Record) -> Iterator[list[str]]:
-    for figure in record.figures:
+    for figure in record.found.figures:
         size = "" if figure.size is None else str(figure.size)
         yield ["figure", figure.name, size, repr(figure.value), figure.unit, "yes" if figure.computed else ""]
-    for curve in record.curves:
+    for curve in record.found.curves:
         for at, value in zip(curve.sizes, curve.values, strict=True):
             yield ["curve", curve.metric, str(at), repr(value), curve.unit, "yes" if at in curve.computed else ""]
 

@@ -29,7 +29,9 @@ def on_every_node(nodes: Iterable[Iterable[CarriedShare]]) -> tuple[str, ...]:
 
 def idle(record: Record) -> tuple[str, ...]:
     """Return the rails that idled on every node in a stored run."""
-    return () if record.path_proof is None else on_every_node(node.rails for node in record.path_proof.each_node())
+    return (
+        () if record.how.path_proof is None else on_every_node(node.rails for node in record.how.path_proof.each_node())
+    )
 
 
 def remark(name: str, records: Sequence[Record]) -> str | None:

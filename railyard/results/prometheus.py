@@ -66,11 +66,11 @@ def registry_of(records: Sequence[Record], now: datetime, sick: Sequence[SickPar
     times = gauge(TIME, "When the newest result was recorded, since the epoch", TEST_LABELS, registry=registry)
     for record in records:
         labels = _labels(record)
-        for figure in _first_of_each(record.figures):
+        for figure in _first_of_each(record.found.figures):
             figures.labels(*labels, figure.name, figure.unit).set(figure.value)
         for state in STATES:
-            states.labels(*labels, state).set(1 if record.state == state else 0)
-        seconds = _seconds(record.time)
+            states.labels(*labels, state).set(1 if record.found.state == state else 0)
+        seconds = _seconds(record.made.time)
         if seconds is not None:
             times.labels(*labels).set(seconds)
     _add_parts(gauge, registry, sick)
@@ -141,7 +141,7 @@ def _library() -> tuple[Any, "CollectorRegistry"]:
 
 
 def _labels(record: Record) -> tuple[str, ...]:
-    values = (getattr(record, name) for name in TEST_LABELS)
+    values = (record.value(name) for name in TEST_LABELS)
     return tuple("" if value is None else str(value) for value in values)
 
 

@@ -32,10 +32,10 @@ def judge(references: References, records: Sequence[Record]) -> tuple[RelationRe
 
 def _judge(relation: Relation, references: References, records: Sequence[Record]) -> list[RelationRecord]:
     system = references.system.system
-    if any(record.rehearsal is not None for record in records if record.system == system):
+    if any(record.made.rehearsal is not None for record in records if record.where.system == system):
         return [_result(relation, "not-judged", NOT_OF_A_REHEARSAL)]
     both = sides(relation, references.entries)
-    own = [record for record in records if record.system == system]
+    own = [record for record in records if record.where.system == system]
     made = _COMPUTED if any(_is_computed(side, relation, own) for side in both) else ""
     found = [_by_stack(side, own) for side in both]
     missing = [_why_missing(side, records) for side, each in zip(both, found, strict=True) if not each]
@@ -71,7 +71,7 @@ def _is_computed(side: Side, relation: Relation, records: Sequence[Record]) -> b
         relation.sizes.covers(size)
         for record in records
         if _is_of(side, record) and _is_usable(record)
-        for curve in record.curves
+        for curve in record.found.curves
         if curve.metric == metric_of(side)
         for size in curve.computed
     )
@@ -82,7 +82,7 @@ def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, MeasuredSide]:
     curves: dict[str, list[Curve]] = {}
     for record in records:
         if _is_of(side, record) and _is_usable(record):
-            curves.setdefault(record.stack, []).extend(_curves(record, metric_of(side)))
+            curves.setdefault(record.test.stack, []).extend(_curves(record, metric_of(side)))
     measured = {}
     for stack, repeats in curves.items():
         # repeats with other sizes (a run with --full beside one without) have no median together with the first
@@ -94,30 +94,32 @@ def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, MeasuredSide]:
 
 def _is_of(side: Side, record: Record) -> bool:
     return (
-        (record.fabric, record.rails, record.benchmark) == (side.fabric, side.rails, side.benchmark)
-        and side.stack in (None, record.stack)
-        and side.policy in ("any", record.policy)
-        and (side.policy == record.policy or number_alone(record.policy or "") is None)
+        (record.where.fabric, record.test.rails, record.test.benchmark) == (side.fabric, side.rails, side.benchmark)
+        and side.stack in (None, record.test.stack)
+        and side.policy in ("any", record.test.policy)
+        and (side.policy == record.test.policy or number_alone(record.test.policy or "") is None)
     )
 
 
 def _is_usable(record: Record) -> bool:
-    if record.state == "fail" and (record.verdict.rule or 0) < _LAST_RULE:
+    if record.found.state == "fail" and (record.found.verdict.rule or 0) < _LAST_RULE:
         return False
-    return record.state not in ("not-tested", "disturbed")
+    return record.found.state not in ("not-tested", "disturbed")
 
 
 def _curves(record: Record, metric: str) -> list[Curve]:
-    return [Curve(each.metric, each.unit, each.sizes, each.values) for each in record.curves if each.metric == metric]
+    return [
+        Curve(each.metric, each.unit, each.sizes, each.values) for each in record.found.curves if each.metric == metric
+    ]
 
 
 def _why_missing(side: Side, records: Sequence[Record]) -> str:
     there = [record for record in records if _is_of(side, record)]
     failed = next((record for record in there if not _is_usable(record)), None)
-    if failed is not None and failed.state == "fail":
-        return f"side {side.words} gave no curve: it failed rule {failed.verdict.rule or 'none'}"
+    if failed is not None and failed.found.state == "fail":
+        return f"side {side.words} gave no curve: it failed rule {failed.found.verdict.rule or 'none'}"
     if failed is not None:
-        return f"side {side.words} was {failed.state.replace('-', ' ')}"
+        return f"side {side.words} was {failed.found.state.replace('-', ' ')}"
     if there:
         return f"side {side.words} has no {metric_of(side)}"
     return f"side {side.words} is missing"

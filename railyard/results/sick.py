@@ -150,32 +150,34 @@ def sick_list(records: Iterable[Record], now: datetime, run: str | None = None) 
     A record that a wrong clock dated after ``now`` is left out, since it would hide later passes.
     """
     left_out: Counter[str] = Counter()
-    measured = sorted(_measured_records(records, now, left_out), key=lambda one: (one.time, one.run), reverse=True)
+    measured = sorted(
+        _measured_records(records, now, left_out), key=lambda one: (one.made.time, one.made.run), reverse=True
+    )
     blamed: dict[_Key, _Seen] = {}
     for record in measured:
-        if record.state in _BLAMING:
-            for suspect in record.verdict.suspects:
+        if record.found.state in _BLAMING:
+            for suspect in record.found.verdict.suspects:
                 key = _key_of(record, suspect)
                 if key is None:
                     left_out["a setting of a stack, which is not a part: see its test's page"] += 1
                 else:
                     blamed.setdefault(key, []).append((record, suspect))
-        elif record.state == "disturbed":
-            left_out["of a disturbed test, which blames nobody"] += len(record.verdict.suspects)
+        elif record.found.state == "disturbed":
+            left_out["of a disturbed test, which blames nobody"] += len(record.found.verdict.suspects)
     passes = _Passes(measured)
     parts = [_part(key, found, passes) for key, found in blamed.items()]
     chosen = [part for part in parts if run is None or run in part.runs]
     sentences = tuple(f"{count_of(count, 'suspect')} left out: {why}" for why, count in left_out.items() if count)
-    tests = sum(1 for one in measured if run is None or one.run == run)
+    tests = sum(1 for one in measured if run is None or one.made.run == run)
     return SickList(f"{now:%Y-%m-%dT%H:%M:%SZ}", tests, tuple(chosen), sentences)
 
 
 def _measured_records(records: Iterable[Record], now: datetime, left_out: Counter[str]) -> Iterator[Record]:
     for record in records:
         if record.no_measurement is not None:
-            left_out["of a replay or a rehearsal, which measured nothing"] += len(record.verdict.suspects)
+            left_out["of a replay or a rehearsal, which measured nothing"] += len(record.found.verdict.suspects)
         elif is_of_the_future(record, now):
-            left_out["of a test that is dated after today: a clock was wrong"] += len(record.verdict.suspects)
+            left_out["of a test that is dated after today: a clock was wrong"] += len(record.found.verdict.suspects)
         else:
             yield record
 
@@ -190,7 +192,7 @@ def _key_of(record: Record, suspect: Suspect) -> _Key | None:
         nodes = ()  # a leaf has a name, so it does not matter which of its nodes a test had
     # A card's first port has two names.
     rail = None if suspect.rail is None else suspect.rail.removesuffix(_FIRST_PORT)
-    return _Key(record.system, kind, nodes, rail, part)
+    return _Key(record.where.system, kind, nodes, rail, part)
 
 
 def nodes_of(record: Record, suspect: Suspect) -> tuple[str, ...]:
@@ -202,8 +204,8 @@ def nodes_of(record: Record, suspect: Suspect) -> tuple[str, ...]:
         return suspect.nodes
     if suspect.kind == "pair":
         if suspect.node is None:
-            return record.nodes if len(record.nodes) == 2 else ()
-        return _pair(suspect.node, record.nodes)
+            return record.where.nodes if len(record.where.nodes) == 2 else ()
+        return _pair(suspect.node, record.where.nodes)
     return () if suspect.node is None else (suspect.node,)
 
 
@@ -227,7 +229,7 @@ def _part(key: _Key, seen: _Seen, passes: "_Passes") -> SickPart:
         kind=key.kind,
         name=f"{suspect_name(suspect)}{between}",
         evidence=suspect.reason,
-        sentence=record.verdict.sentence,
+        sentence=record.found.verdict.sentence,
         confidence=min(words, key=_SURE.index),
         state="sick" if passed is None else "passed since",
         first=_as_seen(seen[-1][0]),
@@ -236,16 +238,16 @@ def _part(key: _Key, seen: _Seen, passes: "_Passes") -> SickPart:
         nodes=nodes,
         rail=suspect.rail,
         part=suspect.part,
-        class_=record.verdict.class_,
-        look_at=record.verdict.next,
-        runs=tuple(dict.fromkeys(each.run for each, _ in seen)),
-        tests=tuple(dict.fromkeys(each.case for each, _ in seen)),
+        class_=record.found.verdict.class_,
+        look_at=record.found.verdict.next,
+        runs=tuple(dict.fromkeys(each.made.run for each, _ in seen)),
+        tests=tuple(dict.fromkeys(each.test.case for each, _ in seen)),
         passed=passed,
     )
 
 
 def _as_seen(record: Record) -> SeenTest:
-    return SeenTest(record.run, record.case, record.time)
+    return SeenTest(record.made.run, record.test.case, record.made.time)
 
 
 #: What must be the same in two tests, so that the second shows that a part which failed in the first is healthy. The
@@ -254,7 +256,7 @@ _Alike = tuple[str, str, str, int, str | None]
 
 
 def _likeness_of(record: Record) -> _Alike:
-    return record.system, record.benchmark, record.fabric, record.rails, record.policy
+    return record.where.system, record.test.benchmark, record.where.fabric, record.test.rails, record.test.policy
 
 
 class _Passes:
@@ -263,17 +265,17 @@ class _Passes:
     def __init__(self, newest_first: Iterable[Record]) -> None:
         self._by: dict[_Alike, list[Record]] = {}
         for record in newest_first:
-            if record.state == "pass":
+            if record.found.state == "pass":
                 self._by.setdefault(_likeness_of(record), []).append(record)
 
     def first_since(self, key: _Key, seen: _Seen) -> SeenTest | None:
         """Return the newest test that is like one that blames the part, and passed over it after the last blame."""
-        last = seen[0][0].time
+        last = seen[0][0].made.time
         found: list[Record] = []
         for alike in dict.fromkeys(_likeness_of(record) for record, _ in seen):
-            later = itertools.takewhile(lambda record: record.time > last, self._by.get(alike, ()))
+            later = itertools.takewhile(lambda record: record.made.time > last, self._by.get(alike, ()))
             found += itertools.islice((record for record in later if _covers(record, key)), 1)
-        return _as_seen(max(found, key=lambda one: one.time)) if found else None
+        return _as_seen(max(found, key=lambda one: one.made.time)) if found else None
 
 
 def _covers(record: Record, key: _Key) -> bool:
@@ -284,11 +286,11 @@ def _covers(record: Record, key: _Key) -> bool:
     """
     if key.kind not in ("node", "rail", "pair") or not key.nodes:
         return False
-    if not set(key.nodes) <= {label(node) for node in record.nodes}:
+    if not set(key.nodes) <= {label(node) for node in record.where.nodes}:
         return False
-    if record.pairs is not None and not _measured_in(record.pairs, key.nodes):
+    if record.found.pairs is not None and not _measured_in(record.found.pairs, key.nodes):
         return False
-    return key.rail is None or record.benchmark == _FABRIC_STATE or _has_carried(record, key.nodes, key.rail)
+    return key.rail is None or record.test.benchmark == _FABRIC_STATE or _has_carried(record, key.nodes, key.rail)
 
 
 def _measured_in(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
@@ -313,7 +315,7 @@ def _measured_in(pairs: PairsRecord, nodes: Sequence[str]) -> bool:
 
 
 def _has_carried(record: Record, nodes: Sequence[str], rail: str) -> bool:
-    path = record.path_proof
+    path = record.how.path_proof
     if path is None or path.state != "proven":
         return False
     moved = {

@@ -107,12 +107,14 @@ def sweeps(records: Iterable[Record]) -> dict[Group, Sweep]:
     found: dict[Group, _Values] = {}
     alone: dict[tuple[str, str, str, str | None], _Values] = {}
     for record in records:
-        problem, nodes = nodes_of_key(record.benchmark)
+        problem, nodes = nodes_of_key(record.test.benchmark)
         if nodes is None:
             continue
         rate = _rate(record, nodes)
         if nodes == 1:
-            values = alone.setdefault((record.system, record.stack, problem, record.no_measurement), _Values())
+            values = alone.setdefault(
+                (record.where.system, record.test.stack, problem, record.no_measurement), _Values()
+            )
         else:
             values = found.setdefault(_group(record, problem, "" if rate is None else rate[1]), _Values())
         if rate is None:
@@ -123,15 +125,15 @@ def sweeps(records: Iterable[Record]) -> dict[Group, Sweep]:
 
 
 def _group(record: Record, problem: str, unit: str) -> Group:
-    cell = (record.system, record.fabric, record.stack, record.rails, record.policy or "")
+    cell = (record.where.system, record.where.fabric, record.test.stack, record.test.rails, record.test.policy or "")
     return Group(*cell, problem, unit, record.no_measurement)
 
 
 def _rate(record: Record, nodes: int) -> tuple[float, str] | None:
     """Return what a sound run computed per second on all nodes, with its unit; None if it failed or was not run."""
-    if record.state not in _SOUND or not record.curves:
+    if record.found.state not in _SOUND or not record.found.curves:
         return None
-    curve = record.curves[0]
+    curve = record.found.curves[0]
     if curve.metric == A_NODE:
         return curve.values[0] * nodes, curve.unit
     # If only a time is measured (WRF, MILC), a run is one problem, and its rate is problems per second.

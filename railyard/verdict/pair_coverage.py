@@ -58,16 +58,16 @@ def nights_of(records: Iterable[Record], stored: Path) -> tuple[tuple[Night, ...
     ``stored`` is the folder of all runs.
     """
     found, problems = [], []
-    for record in sorted(records, key=lambda one: one.time):
-        if record.pairs is None or record.no_measurement:
+    for record in sorted(records, key=lambda one: one.made.time):
+        if record.found.pairs is None or record.no_measurement:
             continue
         try:
-            pairs = frozenset(_pairs(record, stored / record.run))
+            pairs = frozenset(_pairs(record, stored / record.made.run))
         except InputError as error:
             problems.append(str(error))
             continue
-        kind = record.pairs.sample.kind if record.pairs.sample is not None else "all pairs"
-        found.append(Night(record.run, record.time, kind, record.pairs.nodes, pairs))
+        kind = record.found.pairs.sample.kind if record.found.pairs.sample is not None else "all pairs"
+        found.append(Night(record.made.run, record.made.time, kind, record.found.pairs.nodes, pairs))
     return tuple(found), tuple(problems)
 
 
@@ -140,8 +140,8 @@ def leaf_pairs(nights: Iterable[Night], leaf_of: Leaves) -> dict[frozenset[str],
 
 def _pairs(record: Record, folder: Path) -> Iterator[Pair]:
     """Yield the pairs of a record that gave a result. Raises InputError if its rows are not as they were written."""
-    assert record.pairs is not None  # nights_of has checked this
-    told = record.pairs
+    assert record.found.pairs is not None  # nights_of has checked this
+    told = record.found.pairs
     if told.rows is not None:
         for row in pair_rows.read(folder, told.rows):
             if row.forward and row.backward:

@@ -52,8 +52,7 @@ def record_of(
     the file of its rows, and adds ``pairs``.
     """
     judged = assessment.verdict
-    return replace(
-        Record.of(assessment.case.test, judged.state, verdict_record(judged), run=run, time=time),
+    return Record.of(assessment.case.test, judged.state, verdict_record(judged), run=run, time=time).with_fields(
         elapsed_s=elapsed_s,
         nodes=assessment.case.launch.nodes,
         figures=assessment.figures,

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,8 +84,7 @@ def record(run: str, number: int, fabric: str, rails: int) -> Record:
 
 def sweep(run: str, nodes: int, rate: float) -> Record:
     """Return one point of a sweep over nodes."""
-    return replace(
-        record(run, 0, "edr", 1),
+    return record(run, 0, "edr", 1).with_fields(
         case=f"NpbScaling %kernel=FT %nodes={nodes} %rails=1 @mycluster:edr+openmpi",
         check="NpbScaling",
         benchmark=f"npb/FT/C/{nodes}-nodes",

@@ -123,6 +123,6 @@ def test_a_test_ends_where_one_of_its_cells_was_disturbed() -> None:
     bad = made_record(case="ImbUniband %rails=2 @virtual:hsn+mpich", state="disturbed")
     with pytest.raises(pytest.skip.Exception) as ended:
         undisturbed(Ran(1, "", "", 1.0, (good, bad)))
-    assert ended.value.msg == f"disturbed: {bad.case}: {bad.verdict.text}"
+    assert ended.value.msg == f"disturbed: {bad.test.case}: {bad.found.verdict.text}"
     whole = Ran(0, "", "", 1.0, (good, good))
     assert undisturbed(whole) is whole

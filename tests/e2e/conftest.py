@@ -163,14 +163,14 @@ class VirtualSite:
         file = folders[-1] / FILE_NAME if folders else None
         if file is None or not file.exists():
             return ()
-        return tuple({record.case: record for record in read_records(file).records}.values())
+        return tuple({record.test.case: record for record in read_records(file).records}.values())
 
 
 def undisturbed(ran: Ran) -> Ran:
     """Return the given result; end the test if this machine disturbed a measurement: then it means nothing."""
     for record in ran.records:
-        if record.state == DISTURBED:
-            disturbed.skip(f"{record.case}: {record.verdict.text}")
+        if record.found.state == DISTURBED:
+            disturbed.skip(f"{record.test.case}: {record.found.verdict.text}")
     return ran
 
 
@@ -288,17 +288,17 @@ def rehearse(site: VirtualSite, *words: str) -> tuple[Ran, tuple[Record, ...]]:
 
 def suspects(record: Record) -> set[tuple[str, str | None, str | None]]:
     """Return (kind, node, rail) of all suspects of a verdict."""
-    return {(one.kind, one.node, one.rail) for one in record.verdict.suspects}
+    return {(one.kind, one.node, one.rail) for one in record.found.verdict.suspects}
 
 
 def failed(record: Record) -> tuple[str, int | None, str | None]:
     """Return state, rule and class of a verdict."""
-    return record.state, record.verdict.rule, record.verdict.class_
+    return record.found.state, record.found.verdict.rule, record.found.verdict.class_
 
 
 def outcomes(records: tuple[Record, ...]) -> Mapping[str, tuple[str, int | None, str | None]]:
     """Return state, rule and class of each case."""
-    return {record.case: failed(record) for record in records}
+    return {record.test.case: failed(record) for record in records}
 
 
 def replace_recording(home: Path, system: str, fabric: str, check: str, text: str) -> Recording:

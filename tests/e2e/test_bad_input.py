@@ -340,7 +340,7 @@ def test_a_job_that_sbatch_refuses_is_a_set_up_that_cannot_work(
     assert "command 'sbatch rfm_job.sh' failed with exit code 1: sbatch: error: invalid account specified" in said
     assert said.endswith("no test could begin: the failures above say what is wrong with the set-up")
     (run,) = (home / ".railyard" / "runs").iterdir()
-    assert [record.state for record in read_records(run / "records.jsonl").records] == ["fail", "fail"]
+    assert [record.found.state for record in read_records(run / "records.jsonl").records] == ["fail", "fail"]
 
 
 def test_modules_that_nothing_would_load_stop_a_run(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -468,7 +468,7 @@ def test_what_an_output_holds_is_text_in_every_report(home: Path) -> None:
     assert quoted in error.attrib["message"]
     for text in (out, html, junit):
         assert not [c for c in text if (ord(c) < 32 and c not in "\t\n") or 127 <= ord(c) < 160]
-    assert json.loads((folder / "records.jsonl").read_text(encoding="utf-8"))["state"] == "fail"
+    assert json.loads((folder / "records.jsonl").read_text(encoding="utf-8"))["found"]["state"] == "fail"
 
 
 def test_a_full_disk_is_said_and_what_finished_is_kept(home: Path) -> None:
@@ -495,7 +495,7 @@ exit $code
         f"railyard: {folder}: found no space left on device, expected to write the run's files there; "
         f"make room and run again (what finished is kept in {folder})\n",
     )
-    states = {record.case: record.state for record in read_records(kept / "records.jsonl").records}
+    states = {record.test.case: record.found.state for record in read_records(kept / "records.jsonl").records}
     assert states.pop("First %rails=1 @site:hsn+mpich") == "pass"
     assert set(states.values()) <= {"fail"}  # the second one's record if there was still room for it
 

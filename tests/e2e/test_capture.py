@@ -17,12 +17,16 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
         measured = site.cell("ImbUniband", "intelmpi", 1, "--repeat=5")
         assert (measured.code, len(measured.records)) == (0, 5), measured.out
         (_, *_, last) = measured.records
-        assert (last.scheduler, last.benchmark_version, last.variables["I_MPI_FABRICS"]) == ("local", "2021.11", "ofi")
-        (group,) = last.hardware
+        assert (last.where.scheduler, last.test.benchmark_version, last.how.variables["I_MPI_FABRICS"]) == (
+            "local",
+            "2021.11",
+            "ofi",
+        )
+        (group,) = last.where.hardware
         assert group.nodes == ("vn1", "vn2")
         assert {"kernel", "processor", "logical_processors"} <= set(group.facts)
         assert group.devices["hsn0"]["mtu"] == "1500"
-        assert any(name.startswith("libmpi.so.12 => ") for name in last.linked)
+        assert any(name.startswith("libmpi.so.12 => ") for name in last.how.linked)
 
         refused = site.call(*RAILYARD, "capture", "--system", "virtual")
         assert refused.code == 2
@@ -41,13 +45,13 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
         assert site.call(*RAILYARD, "lint", "--system", "virtual").code == 0
 
         held = site.cell("ImbUniband", "intelmpi", 1)
-        assert (held.code, held.record.state) == (0, "pass")
-        assert ID in held.record.references
+        assert (held.code, held.record.found.state) == (0, "pass")
+        assert ID in held.record.found.references
         # so low that it misses only the captured reference
         site.edit(
             "references/virtual.yaml", "floor: {of: data-rate, fraction: 0.9", "floor: {of: data-rate, fraction: 0.4"
         )
         bed.degrade("vn2", "hsn0", "slow", 60)
         failed = site.cell("ImbUniband", "intelmpi", 1)
-        assert (failed.code, failed.record.verdict.rule) == (1, 5)
-        assert ID in failed.record.verdict.text
+        assert (failed.code, failed.record.found.verdict.rule) == (1, 5)
+        assert ID in failed.record.found.verdict.text

@@ -16,11 +16,11 @@ REPEATS = 6
 def test_a_rail_that_is_five_per_cent_slower_is_found_with_its_size_range(site: VirtualSite) -> None:
     with site.bed() as bed:
         for _ in range(REPEATS):
-            assert site.cell("ImbUniband", "mpich", 1).record.figures
+            assert site.cell("ImbUniband", "mpich", 1).record.found.figures
         # 120 Mbit/s is the rail's own rate
         bed.degrade("vn2", "hsn0", "slow", 114)
         for _ in range(REPEATS):
-            assert site.cell("ImbUniband", "mpich", 1).record.figures
+            assert site.cell("ImbUniband", "mpich", 1).record.found.figures
     runs = [folder.name for folder in site.run_folders()]
     good, slow = "+".join(runs[:REPEATS]), "+".join(runs[REPEATS:])
     compared = site.call(*RAILYARD, "compare", good, slow, "--fail-on-regression", "3%", "--json")
@@ -41,7 +41,7 @@ def test_a_rail_that_is_five_per_cent_slower_is_found_with_its_size_range(site: 
 def test_the_same_rail_twice_is_no_regression(site: VirtualSite) -> None:
     with site.bed():
         for _ in range(2 * REPEATS):
-            assert site.cell("ImbUniband", "mpich", 1).record.figures
+            assert site.cell("ImbUniband", "mpich", 1).record.found.figures
     runs = [folder.name for folder in site.run_folders()]
     # every other run, so a drift of the machine affects both sides
     odd, even = "+".join(runs[::2]), "+".join(runs[1::2])

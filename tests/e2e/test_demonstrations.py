@@ -54,13 +54,13 @@ def shown(ran: Ran) -> Record:
     assert (ran.code, ran.err) == (1, "")
     assert "Traceback" not in ran.out
     assert "1 test: 0 pass, 1 fail, 0 disturbed, 0 report-only, 0 expected failure, 0 not tested" in ran.said
-    assert ran.record.verdict.headline in ran.said
+    assert ran.record.found.verdict.headline in ran.said
     return ran.record
 
 
 def rule(record: Record, number: int) -> tuple[str, str]:
     """Return state and sentence of one rule."""
-    return next((one.state, one.sentence) for one in record.verdict.rules if one.rule == number)
+    return next((one.state, one.sentence) for one in record.found.verdict.rules if one.rule == number)
 
 
 # --- rule 5: a rail of one node at half its rate, or at 90 % of it
@@ -83,13 +83,13 @@ def test_a_slow_rail_of_one_node_is_named(stack: str, mbit_s: float, site: Virtu
     assert failed(record) == ("fail", 5, "fabric")
     # The rail of the node, not its partner and not the other rail.
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    said = record.verdict.text
+    said = record.found.verdict.text
     assert re.match(
         rf"bandwidth [\d.]+ MB/s at \d+ [KM]iB is below [\d.]+ MB/s \(\d\d\.\d %\), the bound of {reference} ", said
     )
     assert ", over hsn0 and hsn1 of vn1 and vn2; " in said
     assert re.search(f"; hsn1 of vn2{SLOW}", said)
-    assert record.verdict.next == (
+    assert record.found.verdict.next == (
         "cable, port and switch port of hsn1 of vn2: link state, and error counters of both ends"
     )
     # It still split its messages over both rails: the bytes are right.
@@ -102,7 +102,7 @@ def test_a_slow_rail_is_named_by_a_run_over_it_alone(site: VirtualSite) -> None:
         record = shown(site.cell("ImbUniband", "mpich", 1))
     assert failed(record) == ("fail", 5, "fabric")
     assert suspects(record) == {("rail", "vn2", "hsn0")}
-    said = record.verdict.text
+    said = record.found.verdict.text
     assert re.match(
         r"bandwidth \d\.\d+ MB/s at \d+ [KM]iB is below 13\.50 MB/s \(\d\d\.\d %\), the bound of one-rail ", said
     )
@@ -118,7 +118,7 @@ def test_a_rail_at_nine_tenths_is_found_by_a_stream_over_it_alone(stack: str, si
         record = shown(site.cell("ImbUniband", stack, 1))
     assert failed(record) == ("fail", 5, "fabric")
     assert suspects(record) == {("rail", "vn2", "hsn0")}
-    assert said in record.verdict.text
+    assert said in record.found.verdict.text
 
 
 @full
@@ -126,7 +126,7 @@ def test_a_slow_rail_of_a_third_node_fails_its_own_tests_only(site: VirtualSite)
     with site.bed() as bed:
         bed.degrade("vn3", "hsn0", "slow", 12)
         ran = site.run("--system", "virtual:hsn", "-p", "mpich", "-n", "Imb(Uniband|Allreduce)%rails=1")
-    by_check = {record.check: record for record in ran.records}
+    by_check = {record.test.check: record for record in ran.records}
     assert ran.code == 1
     # The pair vn1-vn2 does not use it; the collective over four nodes does.
     assert failed(by_check["ImbUniband"]) == ("pass", None, None)
@@ -142,9 +142,9 @@ def test_a_rail_that_loses_packets_blames_nobody_else(site: VirtualSite) -> None
     # Stalls come and go. So probes see them and blame the rail as slow, or else for what TCP sends again.
     assert failed(record) in {("fail", 4, "fabric"), ("fail", 5, "fabric")}
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert re.search(r"hsn1 of vn2 (is slow|alone loses packets) with every partner", record.verdict.text)
+    assert re.search(r"hsn1 of vn2 (is slow|alone loses packets) with every partner", record.found.verdict.text)
     # The good rail is never under suspicion.
-    assert "hsn0 is slow" not in record.verdict.text
+    assert "hsn0 is slow" not in record.found.verdict.text
 
 
 # --- rule 5: a reference of another system
@@ -159,11 +159,11 @@ def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
     assert re.match(
         r"bandwidth 1\d\.\d\d MB/s at \d MiB is below 25\.00 MB/s \(\d\d\.\d %\), the bound of of-another-system "
         r"\(published: a faster system, 2026-11-21\), over hsn0 and hsn1 of vn1 and vn2; ",
-        record.verdict.text,
+        record.found.verdict.text,
     )
     # Every rail alone is as good as the link can be.
-    assert re.search(r"; no rail was slow alone in \d+ probes: nobody is blamed", record.verdict.text)
-    assert record.verdict.suspects == ()
+    assert re.search(r"; no rail was slow alone in \d+ probes: nobody is blamed", record.found.verdict.text)
+    assert record.found.verdict.suspects == ()
 
 
 # --- rule 4: what works, but not in the intended way
@@ -172,8 +172,8 @@ def test_a_reference_of_a_faster_system_fails(site: VirtualSite) -> None:
 def told_by_its_variable(record: Record, device: str) -> None:
     """Check that a variable with a wrong value is named first; a stack that is set by words has none (rule 4)."""
     named = rf'\w+ is "{device}(:1)?" in the environment of \S+ on vn1, expected "hsn0(:1)?,hsn1(:1)?"'
-    of_rule_1 = re.fullmatch(named, record.verdict.text) is not None
-    assert failed(record) == ("fail", 1 if of_rule_1 else 4, "set-up"), record.verdict.text
+    of_rule_1 = re.fullmatch(named, record.found.verdict.text) is not None
+    assert failed(record) == ("fail", 1 if of_rule_1 else 4, "set-up"), record.found.verdict.text
     assert of_rule_1 or rule(record, 1)[0] == "pass"
 
 
@@ -190,7 +190,7 @@ def test_a_stack_told_one_interface_fails_although_it_works(stack: str, site: Vi
         sentence,
     )
     assert suspects(record) == {("stack", None, None)}
-    assert record.verdict.suspects[0].reason == "hsn1 idled on all of vn1 and vn2: the stack did not use it"
+    assert record.found.verdict.suspects[0].reason == "hsn1 idled on all of vn1 and vn2: the stack did not use it"
 
 
 @pytest.mark.parametrize("stack", EACH_STACK)
@@ -206,7 +206,9 @@ def test_traffic_over_the_management_network_fails(stack: str, site: VirtualSite
         sentence,
     )
     assert suspects(record) == {("stack", "vn1", "eth0"), ("stack", "vn2", "eth0")}
-    assert record.verdict.suspects[0].reason.startswith("the stack used eth0 instead of hsn0 and hsn1; eth0 carried ")
+    assert record.found.verdict.suspects[0].reason.startswith(
+        "the stack used eth0 instead of hsn0 and hsn1; eth0 carried "
+    )
 
 
 # --- rule 3: a curve above what the link can carry
@@ -224,9 +226,9 @@ def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
         r"impossible: bandwidth \d+\.\d+ MB/s at 1 MiB is [2-4]\d\d\.\d % of the limit, "
         r"3\.6\d+ MB/s for a long stream, and 3\.6\d+ MB/s with the burst at its start \(.*\); "
         r"at most 102\.0 % is believed",
-        record.verdict.text,
+        record.found.verdict.text,
     )
-    assert record.verdict.next == (
+    assert record.found.verdict.next == (
         "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
     )
 
@@ -243,9 +245,9 @@ def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
     record = shown(site.cell("ImbUniband", "mpich", 1))
     assert failed(record) == ("fail", 2, "set-up")
     # The message rate, printed as 0 too, is reported and not asserted.
-    assert record.verdict.text == "bandwidth at 1 MiB is 0 MB/s, expected more than 0"
+    assert record.found.verdict.text == "bandwidth at 1 MiB is 0 MB/s, expected more than 0"
     assert (
-        record.verdict.next
+        record.found.verdict.next
         == "the benchmark's output: whether its headings and rows are whole, and as its release prints them"
     )
 
@@ -260,9 +262,11 @@ def test_an_unplugged_rail_is_named_at_once(unmeasured_site: VirtualSite) -> Non
     record = shown(ran)
     # The benchmark is not started at all, since its stack would wait for minutes: this was seen before.
     assert failed(record) == ("fail", 1, "fabric")
-    assert record.verdict.text == "rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down"
+    assert (
+        record.found.verdict.text == "rail hsn1 of vn2 has no carrier: the cable is unplugged or the other end is down"
+    )
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert record.verdict.next == "cable, port and driver of hsn1 of vn2"
+    assert record.found.verdict.next == "cable, port and driver of hsn1 of vn2"
 
 
 @full
@@ -284,9 +288,9 @@ def test_a_run_that_does_not_end_has_its_verdict_in_bounded_time(site: VirtualSi
     assert re.fullmatch(
         r"the job was ended at its time limit of 2 s \(bound from the check or the system's file\), "
         r".*; no rail was slow alone in \d+ probes: nobody is blamed",
-        record.verdict.text,
+        record.found.verdict.text,
     )
-    assert record.verdict.suspects == ()
+    assert record.found.verdict.suspects == ()
 
 
 @full
@@ -305,9 +309,9 @@ def test_a_rail_that_swallows_everything_is_named(stack: str, site: VirtualSite)
         "mpich": "the job exited ",
         "intelmpi": "the job was ended at its time limit of 10 s ",
     }
-    assert record.verdict.text.startswith(begins[stack])
+    assert record.found.verdict.text.startswith(begins[stack])
     assert re.search(
         r"; hsn1 of vn2 gives no result with any partner: none of \d+ probes with vn\d, vn\d and vn\d; the same rail "
         r"carried at least 1\d\.\d+ MB/s between ",
-        record.verdict.text,
+        record.found.verdict.text,
     )

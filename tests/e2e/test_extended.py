@@ -12,7 +12,7 @@ CHECKS = "Imb(Sendrecv|Exchange|Alltoall|Alltoallv)"
 def test_an_everyday_run_leaves_them_out_and_says_so(site: VirtualSite) -> None:
     ran = site.run("--system", "virtual:eth", "-p", "mpich")
     assert ran.code == 0
-    assert {record.check for record in ran.records} == {"ImbPingPong", "ImbUniband", "ImbBiband", "ImbAllreduce"}
+    assert {record.test.check for record in ran.records} == {"ImbPingPong", "ImbUniband", "ImbBiband", "ImbAllreduce"}
     assert any(line.endswith("extended tests are left out: railyard run --extended (make run EXTENDED=1)")
                for line in ran.lines)  # fmt: skip
 
@@ -23,7 +23,7 @@ def test_healthy_rails_pass_with_their_proof(stack: str, rails: int, site: Virtu
     assert ran.code == 0, ran.said
     assert len(ran.records) == 4
     assert set(outcomes(ran.records).values()) == {("pass", None, None)}
-    assert {record.path_proof.state for record in ran.records if record.path_proof is not None} == {"proven"}
+    assert {record.how.path_proof.state for record in ran.records if record.how.path_proof is not None} == {"proven"}
 
 
 def test_a_rail_at_a_tenth_of_its_rate_fails_each_and_is_named(site: VirtualSite) -> None:
@@ -34,4 +34,4 @@ def test_a_rail_at_a_tenth_of_its_rate_fails_each_and_is_named(site: VirtualSite
     assert len(ran.records) == 4
     for record in ran.records:
         assert failed(record) == ("fail", 5, "fabric")
-        assert [(one.node, one.rail) for one in record.verdict.suspects] == [("vn2", "hsn0")]
+        assert [(one.node, one.rail) for one in record.found.verdict.suspects] == [("vn2", "hsn0")]

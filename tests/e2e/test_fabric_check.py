@@ -62,7 +62,7 @@ def run_check(site: Path, *words: str) -> tuple[int, str, str | None, str]:
     files = sorted((site / ".railyard/runs").glob(f"*/{FILE_NAME}"))
     assert files, done.stdout + done.stderr
     (record,) = read_records(files[-1]).records
-    return done.returncode, record.state, record.verdict.class_, record.verdict.text
+    return done.returncode, record.found.state, record.found.verdict.class_, record.found.verdict.text
 
 
 @pytest.mark.full

@@ -17,9 +17,9 @@ def test_references_by_hops_hold_where_the_runs_hops_are_kept(site: VirtualSite)
     keep(site.folder, StoredDistances(FORMAT, "virtual", "hsn", places, hops))
     known = site.cell("ImbUniband", "mpich", 1)
     assert (unknown.code, failed(unknown.record)) == (1, ("fail", 5, "reference"))
-    assert unknown.record.verdict.text.endswith(
+    assert unknown.record.found.verdict.text.endswith(
         "; references by hops (3) were not used: it is not known how many switches are between its nodes (type: "
         "railyard fabric --keep-hops)"
     )
     assert (known.code, failed(known.record)) == (0, ("pass", None, None))
-    assert "one-rail" in {band.id for curve in known.record.curves for band in curve.bands}
+    assert "one-rail" in {band.id for curve in known.record.found.curves for band in curve.bands}

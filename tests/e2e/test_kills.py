@@ -85,7 +85,7 @@ def test_a_stopped_rank_ends_with_the_time_limit_and_its_node_is_named(site: Vir
         record = run_with(site, bed, lambda pid: os.kill(pid, signal.SIGSTOP))
         left = bed.exec("vn2", ["pgrep", "IMB-MPI1"]).stdout
     assert failed(record) == ("fail", 1, "node")
-    assert record.verdict.text.startswith(f"the process on vn2 {said}")
+    assert record.found.verdict.text.startswith(f"the process on vn2 {said}")
     assert not left
 
 
@@ -136,5 +136,5 @@ def test_a_rank_that_hangs_in_the_kernel_ends_with_the_time_limit_and_its_node_i
         finally:
             freezer.release()
     assert failed(record) == ("fail", 1, "node")
-    assert record.verdict.text.startswith(f"the process on vn2 {said}")
+    assert record.found.verdict.text.startswith(f"the process on vn2 {said}")
     assert left.startswith("D")  # not even SIGKILL ended it: it was in that state until the end of the run

@@ -39,9 +39,9 @@ def test_a_rail_whose_frames_come_late_is_named(
     assert suspects(record) == {("rail", "vn2", "hsn1")}
     assert re.match(
         r"latency [\d.]+ us at \d+ B, the best of 1 B to 64 B, is above 400\.0 us .*, the bound of smallest-messages ",
-        record.verdict.text,
+        record.found.verdict.text,
     )
-    assert f"; {said} " in record.verdict.text
+    assert f"; {said} " in record.found.verdict.text
     # Large messages hide it.
-    bandwidth = next(curve for curve in record.curves if curve.metric == "bandwidth")
+    bandwidth = next(curve for curve in record.found.curves if curve.metric == "bandwidth")
     assert bandwidth.percent_of_reference is not None and bandwidth.percent_of_reference > 100

@@ -22,7 +22,7 @@ def test_a_node_without_sys_is_named_and_its_rail_is_not(site: VirtualSite, said
         do(bed, "vn2", "umount -l /sys")
         record = site.cell("ImbUniband", "mpich", 1).record
     assert failed(record) == ("fail", 1, "node")
-    assert record.verdict.text.startswith(said)
+    assert record.found.verdict.text.startswith(said)
     assert suspects(record) == {("node", "vn2", None)}
 
 
@@ -36,8 +36,8 @@ def test_the_node_that_took_an_address_is_named_and_its_victim_is_not(site: Virt
         do(bed, "vn2", "ip link set hsn0 arp off")
         do(bed, "vn3", f"ip address add {address}/24 dev hsn0")
         record = site.cell("ImbUniband", "mpich", 1).record
-    assert record.state == "fail"
-    assert re.search(rf"hsn0 of vn3 \([0-9a-f:]+\) answers for {re.escape(address)}{said}", record.verdict.text)
+    assert record.found.state == "fail"
+    assert re.search(rf"hsn0 of vn3 \([0-9a-f:]+\) answers for {re.escape(address)}{said}", record.found.verdict.text)
     assert suspects(record) == {("rail", "vn3", "hsn0")}
 
 
@@ -51,6 +51,6 @@ def test_a_link_that_flaps_in_mid_run_is_said_as_such(site: VirtualSite, said: s
         )
         do(bed, "vn2", f"sh -c {shlex.quote(f'({flaps}) >/dev/null 2>&1 &')}")
         record = site.cell("ImbUniband", "mpich", 2).record
-    assert record.state == "fail"
-    assert said in record.verdict.text
+    assert record.found.state == "fail"
+    assert said in record.found.verdict.text
     assert suspects(record) == {("rail", "vn2", "hsn1")}

@@ -12,9 +12,9 @@ STREAM = ("--system", "virtual:hsn", "-p", "intelmpi", "-n", "ImbUniband", "-P",
 def test_each_rail_carries_its_ranks_half_and_both_are_proven(site: VirtualSite) -> None:
     ran = site.run(*STREAM)
     assert (ran.code, len(ran.records)) == (0, 1), ran.said
-    record, proof = ran.record, ran.record.path_proof
+    record, proof = ran.record, ran.record.how.path_proof
     assert proof is not None
-    assert (record.policy, record.rails, proof.state) == ("nic-per-rank", 2, "proven")
+    assert (record.test.policy, record.test.rails, proof.state) == ("nic-per-rank", 2, "proven")
     shares = {rail.device: rail.share for node in proof.nodes for rail in node.rails if rail.meant}
     assert set(shares) == {"hsn0", "hsn1"}
     assert all(share is not None and 0.4 < share < 0.6 for share in shares.values())
@@ -26,4 +26,4 @@ def test_a_slow_rail_of_one_node_is_named_by_a_rank_a_node(site: VirtualSite) ->
         ran = site.run(*STREAM)
     assert ran.code == 1
     assert failed(ran.record) == ("fail", 5, "fabric")
-    assert [(one.node, one.rail) for one in ran.record.verdict.suspects] == [("vn2", "hsn1")]
+    assert [(one.node, one.rail) for one in ran.record.found.verdict.suspects] == [("vn2", "hsn1")]

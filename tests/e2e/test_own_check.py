@@ -85,8 +85,8 @@ def test_the_check_measures_with_a_proven_path(site: VirtualSite) -> None:
     (command,) = (one for one in typed() if one.words == MEASURES)
     ran = undisturbed(site.call(*RAILYARD, *shlex.split(command.words)[1:]))
     assert (ran.code, command.unsaid(ran.out)) == (0, []), ran.said
-    assert [(record.rails, record.state) for record in ran.records] == [(1, "pass"), (2, "pass")]
-    assert {record.path_proof.state for record in ran.records if record.path_proof} == {"proven"}
+    assert [(record.test.rails, record.found.state) for record in ran.records] == [(1, "pass"), (2, "pass")]
+    assert {record.how.path_proof.state for record in ran.records if record.how.path_proof} == {"proven"}
 
 
 CHECKS = """\

@@ -21,14 +21,14 @@ def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> Non
     assert (ran.code, failed(record)) == (1, ("fail", 5, "fabric"))
     # The rail of the node, not its other rail, and none of the three nodes with which it was slow.
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert "hsn1 of vn2 is slow with every partner: " in record.verdict.text
+    assert "hsn1 of vn2 is slow with every partner: " in record.found.verdict.text
     # The matrix shows it: a row and a column.
-    assert record.pairs is not None
-    nodes, bound = record.pairs.nodes, record.pairs.expected or 0
-    low = {(a, b) for a, row in zip(nodes, record.pairs.values, strict=True)
+    assert record.found.pairs is not None
+    nodes, bound = record.found.pairs.nodes, record.found.pairs.expected or 0
+    low = {(a, b) for a, row in zip(nodes, record.found.pairs.values, strict=True)
            for b, value in zip(nodes, row, strict=True) if value is not None and value < bound}  # fmt: skip
     assert low == {(a, b) for a in nodes for b in nodes if a != b and "vn2" in (a, b)}
-    assert record.pairs.again
+    assert record.found.pairs.again
 
 
 @pytest.mark.parametrize("stack", STACKS)

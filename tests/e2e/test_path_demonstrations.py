@@ -63,11 +63,11 @@ def test_background_traffic_on_a_rail_is_a_disturbance_and_no_cables_fault(site:
     assert re.search(
         r"; disturbed: shared: over hsn0 vn1 and vn2 sent \d+\.\d MB more than they received "
         r"\(bound 16\.0 MB, the larger of unmeant-share and shared-least\); measured again: ",
-        record.verdict.text,
+        record.found.verdict.text,
     )
-    assert record.verdict.next == "who else used the rails during the run; run it again on exclusive nodes"
+    assert record.found.verdict.next == "who else used the rails during the run; run it again on exclusive nodes"
     # No cable was measured alone: while somebody else sends, a good one would look slow.
-    assert "is slow" not in record.verdict.text
+    assert "is slow" not in record.found.verdict.text
 
 
 def swap_cables(bed: Testbed, node: str, first: str, second: str) -> None:
@@ -89,10 +89,10 @@ def test_swapped_cables_are_named_and_no_counter_is_called_wrong(site: VirtualSi
         swap_cables(bed, "vn2", "hsn0", "hsn1")
         record = site.cell("ImbPingPong", "mpich", rails).record
     assert failed(record) == ("fail", 4, "fabric")
-    assert record.verdict.text.startswith(said)
-    assert "counter" not in record.verdict.text
+    assert record.found.verdict.text.startswith(said)
+    assert "counter" not in record.found.verdict.text
     assert suspects(record) == {("rail", "vn2", "hsn0"), ("rail", "vn2", "hsn1")}
-    assert record.verdict.next == "the cables of hsn0 and hsn1 of vn2: swapped at the node or at the switch"
+    assert record.found.verdict.next == "the cables of hsn0 and hsn1 of vn2: swapped at the node or at the switch"
 
 
 @pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
@@ -105,11 +105,11 @@ def test_packets_lost_on_a_rail_are_that_rails_and_nobody_elses(site: VirtualSit
     assert re.match(
         r"hsn1 of vn2 alone loses packets with every partner: \d\.\d % with vn1, \d\.\d % with vn3 and \d\.\d % "
         r"with vn4 of segments sent again, bound 0\.1 % \(resent-share\); ",
-        record.verdict.text,
+        record.found.verdict.text,
     )
-    assert re.search(r"; TCP of vn[12] sent \d+ of \d+ segments again \(\d\.\d %; bound ", record.verdict.text)
+    assert re.search(r"; TCP of vn[12] sent \d+ of \d+ segments again \(\d\.\d %; bound ", record.found.verdict.text)
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert record.verdict.next == (
+    assert record.found.verdict.next == (
         "cable, port and switch port of hsn1 of vn2: link state, and error counters of both ends"
     )
 
@@ -123,7 +123,7 @@ def test_packets_lost_one_way_in_a_ping_pong_are_that_rails(site: VirtualSite, s
         record = site.cell("ImbPingPong", "mpich", 2).record
     assert failed(record) in {("fail", 4, "fabric"), ("fail", 5, "fabric")}
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert said in record.verdict.text
+    assert said in record.found.verdict.text
 
 
 def test_a_host_that_answers_by_another_name_is_named(site: VirtualSite) -> None:
@@ -131,5 +131,5 @@ def test_a_host_that_answers_by_another_name_is_named(site: VirtualSite) -> None
         assert bed.exec("vn2", ["hostname", "vn9"]).returncode == 0
         record = site.cell("ImbUniband", "mpich", 1).record
     assert failed(record) == ("fail", 1, "scheduler")
-    assert record.verdict.text == "the job ran on vn1 and vn9, expected vn1 and vn2"
+    assert record.found.verdict.text == "the job ran on vn1 and vn9, expected vn1 and vn2"
     assert suspects(record) == set()

@@ -46,4 +46,4 @@ def test_figures_that_do_not_fit_the_time_of_the_counters_prove_nothing(
         record = site.cell("ImbPingPong", "mpich", 1).record
     assert failed(record) == ("fail", 4, "not-proven")
     assert suspects(record) == set()
-    assert record.verdict.text.startswith(said)
+    assert record.found.verdict.text.startswith(said)

@@ -112,7 +112,9 @@ def run(site: VirtualSite) -> Ran:
 def test_the_slow_rail_of_a_run_that_broke_is_named_by_a_job_of_its_own(site: VirtualSite) -> None:
     ran = run(site)
     assert suspects(ran.record) == {("rail", "n2", "lo")}
-    assert ran.record.verdict.text.startswith("the job exited 3, expected 0; lo of n2 is slow with every partner: ")
+    assert ran.record.found.verdict.text.startswith(
+        "the job exited 3, expected 0; lo of n2 is slow with every partner: "
+    )
     job = (site.folder / "bin/2.script").read_text(encoding="utf-8")
     assert "#SBATCH --nodes=4\n#SBATCH --nodelist=n1,n2\n" in job
     assert (site.folder / "bin/cancelled").read_text(encoding="ascii") == "2\n"
@@ -127,7 +129,7 @@ def test_where_that_job_is_refused_nobody_is_named_and_the_sentence_says_why(sit
     (site.folder / "bin/refuse-2").write_text("sbatch: error: Job violates policy\n", encoding="ascii")
     ran = run(site)
     assert suspects(ran.record) == set()
-    assert ran.record.verdict.text.endswith(
+    assert ran.record.found.verdict.text.endswith(
         "no rail was measured alone, so nobody is blamed: the scheduler refused the job for it: sbatch: error: Job "
         "violates policy"
     )
@@ -137,6 +139,6 @@ def test_a_system_may_have_no_such_jobs(site: VirtualSite) -> None:
     path = site.folder / "systems/made.yaml"
     path.write_text(f"{SYSTEM}measure: {{probes_within: 0s}}\n", encoding="utf-8")
     ran = run(site)
-    assert ran.record.verdict.text.startswith("the job exited 3, expected 0")
+    assert ran.record.found.verdict.text.startswith("the job exited 3, expected 0")
     assert suspects(ran.record) == set()
     assert not (site.folder / "bin/2.script").exists()

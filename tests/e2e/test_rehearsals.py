@@ -36,7 +36,7 @@ def test_a_healthy_system_has_no_false_failure(rehearsed_site: VirtualSite, one:
     ran, records = rehearse(rehearsed_site, *one.options)
     assert ran.lines[-1] == "nothing was planted: no test failed"
     assert ran.code == 0
-    assert {record.state for record in records} <= {"pass", "report-only"}
+    assert {record.found.state for record in records} <= {"pass", "report-only"}
     assert len(records) == one.tests
 
 
@@ -46,7 +46,9 @@ def test_a_planted_fault_is_named_and_nobody_else(rehearsed_site: VirtualSite, o
     assert ran.code == 1
     failed = [record for record in records if record.fails]
     sentences = [
-        words for record in failed for words in (record.verdict.text, *(s.reason for s in record.verdict.suspects))
+        words
+        for record in failed
+        for words in (record.found.verdict.text, *(s.reason for s in record.found.verdict.suspects))
     ]
     assert any(one.says in sentence for sentence in sentences), sentences
     assert {each for record in failed for each in suspects(record)} == one.blamed

@@ -6,7 +6,6 @@ Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or na
 """
 
 import shutil
-from dataclasses import replace
 
 import pytest
 
@@ -26,11 +25,11 @@ def test_a_healthy_cluster_passes_and_is_nowhere_a_measurement(rehearsed_site: V
     first = next(line for line in ran.lines if not line.startswith("waiting: "))
     assert first == "A rehearsal of ndr: 4 nodes (n1, n2, n9, n10); planted: nothing; nothing is measured"
     assert ran.lines[-1] == "nothing was planted: no test failed"
-    assert [(record.rails, record.state) for record in records] == [(1, "pass"), (2, "pass")]
+    assert [(record.test.rails, record.found.state) for record in records] == [(1, "pass"), (2, "pass")]
     for record in records:
-        assert record.path_proof is not None and record.path_proof.state == "proven"
-        assert record.rehearsal is not None and "linkage: not judged" in record.rehearsal
-        assert record.scheduler == "slurm-nodb" and record.job_id
+        assert record.how.path_proof is not None and record.how.path_proof.state == "proven"
+        assert record.made.rehearsal is not None and "linkage: not judged" in record.made.rehearsal
+        assert record.where.scheduler == "slurm-nodb" and record.where.job_id
     assert not (site.folder / ".railyard/runs").exists()
     assert not (site.folder / ".railyard/rehearsal-bed").exists()
     (page,) = (site.folder / ".railyard/rehearsals").glob("*/report.html")
@@ -43,7 +42,7 @@ def as_if_measured(site: VirtualSite, run: str) -> None:
     folder = site.folder / ".railyard/runs" / run
     shutil.copytree(source / "outputs", folder / "outputs")
     for record in read_records(source).records:
-        append_record(folder / FILE_NAME, replace(record, rehearsal=None, run=run))
+        append_record(folder / FILE_NAME, record.with_fields(rehearsal=None, run=run))
 
 
 @pytest.mark.full
@@ -57,9 +56,13 @@ def test_a_rehearsal_from_a_recorded_run_plays_its_outputs_and_counters(rehearse
     assert ran.code == 0, ran.said
     assert "genuine outputs of recordings/ndr: in 2 of 2 tests" in ran.lines
     for then, now in zip(healthy, records, strict=True):
-        assert (now.case, now.state, now.curves) == (then.case, then.state, then.curves)
-        assert now.path_proof == then.path_proof
-        assert (now.rehearsed_output or "").startswith("a genuine output of 20")
+        assert (now.test.case, now.found.state, now.found.curves) == (
+            then.test.case,
+            then.found.state,
+            then.found.curves,
+        )
+        assert now.how.path_proof == then.how.path_proof
+        assert (now.made.rehearsed_output or "").startswith("a genuine output of 20")
 
     fault = "rail=n1:mlx5_1,idle"  # the first rank's node, whichever nodes are up
     asked = ("--system", "ndr", "--nodes", "2", "-n", "OsuBandwidth%rails=2", "-p", "openmpi")
@@ -67,9 +70,9 @@ def test_a_rehearsal_from_a_recorded_run_plays_its_outputs_and_counters(rehearse
     as_if_measured(site, "idle")
     assert site.finish(*RAILYARD, "record", "idle", "--replace").code == 0
     ran, (played,) = rehearse(site, *asked, "--recording", "recordings/ndr")
-    assert (ran.code, played.verdict.rule) == (1, 4)
-    assert played.verdict.sentence == planted.verdict.sentence
-    assert "idle" in played.verdict.sentence
+    assert (ran.code, played.found.verdict.rule) == (1, 4)
+    assert played.found.verdict.sentence == planted.found.verdict.sentence
+    assert "idle" in played.found.verdict.sentence
     ran, (made,) = rehearse(site, *asked, "--recording", "recordings/ndr", "--fault", fault)
-    assert (made.rehearsed_output or "").startswith(f"made by the model: {fault} is planted on its nodes")
+    assert (made.made.rehearsed_output or "").startswith(f"made by the model: {fault} is planted on its nodes")
     assert "genuine outputs of recordings/ndr: in 0 of 1 test" in ran.lines

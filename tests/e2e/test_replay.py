@@ -42,13 +42,13 @@ def ran(site: VirtualSite, *options: str, system: str = SYSTEM) -> Ran:
 
 
 def of(run: Ran, fabric: str, check: str) -> Record:
-    (found,) = (record for record in run.records if (record.fabric, record.check) == (fabric, check))
+    (found,) = (record for record in run.records if (record.where.fabric, record.test.check) == (fabric, check))
     return found
 
 
 def states(run: Ran) -> Mapping[tuple[str, str], tuple[str, int | None, str | None]]:
     by_case = outcomes(run.records)
-    return {(record.fabric, record.check): by_case[record.case] for record in run.records}
+    return {(record.where.fabric, record.test.check): by_case[record.test.case] for record in run.records}
 
 
 def replace(site: VirtualSite, fabric: str, check: str, text: str) -> Recording:
@@ -72,25 +72,25 @@ def test_a_published_system_passes_and_says_everywhere_that_nothing_was_measured
     assert f"tests replayed: {COMPUTED.removeprefix('replayed: ')}" in run.said
 
     record = of(run, "edr", "OsuBandwidth")
-    assert record.replayed == COMPUTED
-    assert record.verdict.text.endswith(f"; rule 4 (path) not judged here: replay; {COMPUTED}")
-    rules = {rule.name: (rule.state, rule.sentence) for rule in record.verdict.rules}
+    assert record.made.replayed == COMPUTED
+    assert record.found.verdict.text.endswith(f"; rule 4 (path) not judged here: replay; {COMPUTED}")
+    rules = {rule.name: (rule.state, rule.sentence) for rule in record.found.verdict.rules}
     assert rules["path"] == ("not-judged", "not judged here: replay")
     assert {name: state for name, (state, _) in rules.items() if name != "path"} == {
         "complete": "pass", "metrics": "pass", "possible": "pass", "reference": "pass",
     }  # fmt: skip
-    assert record.path_proof is not None
-    assert (record.path_proof.state, record.nodes) == ("not-judged", ())
-    assert record.curves[0].values[-1] == 12400.0
+    assert record.how.path_proof is not None
+    assert (record.how.path_proof.state, record.where.nodes) == ("not-judged", ())
+    assert record.found.curves[0].values[-1] == 12400.0
     # Names and hashes are those of 67aa8ca, so its records can be compared with these.
     before = read_records(OF_67AA8CA).records
-    assert {(one.case, one.hash) for one in before} <= {(one.case, one.hash) for one in run.records}
+    assert {(one.test.case, one.test.hash) for one in before} <= {(one.test.case, one.test.hash) for one in run.records}
     # The job has the benchmark's own words, and the record says what was played.
-    assert record.command[-7:] == ("1:4194304", "-i", "2", "-x", "1", "-W", "16")
-    played = record.environment["recording"]
+    assert record.how.command[-7:] == ("1:4194304", "-i", "2", "-x", "1", "-W", "16")
+    played = record.how.environment["recording"]
     assert isinstance(played, dict)
     assert (played["file"], played["origin"]) == ("edr/hpcx/1/OsuBandwidth.out", "computed")
-    assert "kernel" not in record.environment
+    assert "kernel" not in record.how.environment
 
     (folder,) = replays.run_folders()
     assert COMPUTED in (folder / "report.html").read_text(encoding="utf-8")
@@ -111,12 +111,12 @@ def test_every_published_system_passes_as_its_source_says(system: str, replays: 
     run = ran(replays, system=system)
     assert (run.code, run.err) == (0, "")
     assert set(states(run).values()) <= {PASS, UNTESTED}
-    passed = [record for record in run.records if record.state == "pass"]
+    passed = [record for record in run.records if record.found.state == "pass"]
     # those of repeats are played if a run repeats its tests
     listed = [one for one in read_index(folder_of(CLONE, system)).recordings if ".repeat_no" not in one.file]
     assert len(passed) == len(listed)
     origins = Counter(WORDS[one.origin] for one in listed)
-    assert Counter(record.replayed for record in passed) == origins
+    assert Counter(record.made.replayed for record in passed) == origins
     for words, count in origins.items():
         assert f"{count} test{'s' if count > 1 else ''} {words}" in run.said
 
@@ -134,7 +134,7 @@ def test_gamess_lesson_fails_where_tcp_is_not_ahead_of_an_mpi(replays: VirtualSi
     write_set(played, [(recording_of(listed.test, slower, listed.origin, "a test", "another output"), slower)])
     run = ran(replays, "-n", "InstalledScaling", system="survey-2004")
     assert run.code == 1
-    assert {record.state for record in run.records} == {"pass", "not-tested"}
+    assert {record.found.state for record in run.records} == {"pass", "not-tested"}
     assert (
         "gamess-2-tcp-ahead-of-infiniband fail with two compute processes per node GAMESS is quicker over Myrinet by "
         "TCP than over InfiniBand: installed/gamess-2/4-nodes over myrinet with tcp is not ahead of "
@@ -148,7 +148,9 @@ def test_rail_policies_are_tests_of_their_own_and_their_relations_hold(replays: 
     run = ran(replays, system="dual-rail-qdr")
     assert (run.code, run.err) == (0, "")
     places = {
-        (one.stack, one.rails, one.check, one.policy) for one in run.records if one.fabric == "qdr" and one.curves
+        (one.test.stack, one.test.rails, one.test.check, one.test.policy)
+        for one in run.records
+        if one.where.fabric == "qdr" and one.found.curves
     }
     mine = {(rails, policy) for stack, rails, check, policy in places if (stack, check) == ("mvapich2", "OsuBandwidth")}
     assert mine == {
@@ -173,7 +175,7 @@ def test_rail_policies_are_tests_of_their_own_and_their_relations_hold(replays: 
 def test_one_policy_is_selected_by_reframes_own_option(replays: VirtualSite) -> None:
     run = ran(replays, "-P", "policy=round-robin", "-n", "OsuBandwidth|OsuLatency", system="dual-rail-qdr")
     assert (run.code, run.err) == (0, "")
-    assert sorted((one.check, one.stack, one.rails, one.policy) for one in run.records) == [
+    assert sorted((one.test.check, one.test.stack, one.test.rails, one.test.policy) for one in run.records) == [
         ("OsuBandwidth", "mvapich2", 2, "round-robin"), ("OsuLatency", "mvapich2", 2, "round-robin"),
     ]  # fmt: skip
 
@@ -183,7 +185,7 @@ def test_a_policy_that_a_stack_does_unasked_may_be_named(replays: VirtualSite) -
     """It uses the recording of the test that names no policy."""
     run = ran(replays, "-P", "policy=striping", "-n", "OsuBandwidth", system="dual-rail-qdr")
     assert run.code == 0
-    assert sorted((one.stack, one.rails, one.policy) for one in run.records) == [
+    assert sorted((one.test.stack, one.test.rails, one.test.policy) for one in run.records) == [
         ("mvapich2", 2, "striping"), ("openmpi", 2, "striping"),
     ]  # fmt: skip
 
@@ -207,7 +209,8 @@ def test_the_spread_over_repeats_is_bounded_by_a_reference(replays: VirtualSite)
 def test_json_says_of_every_record_that_it_was_replayed(replays: VirtualSite) -> None:
     run = ran(replays, "--json", "-n", "OsuLatency")
     assert run.code == 0
-    assert [(record["state"], record["replayed"]) for record in json.loads(run.out)] == [("pass", COMPUTED)] * 2
+    records = json.loads(run.out)
+    assert [(one["found"]["state"], one["made"]["replayed"]) for one in records] == [("pass", COMPUTED)] * 2
 
 
 @full
@@ -216,7 +219,7 @@ def test_an_output_of_fdr_in_the_place_of_edr_fails_and_is_named(replays: Virtua
     run = ran(replays, "-n", "OsuBandwidth")
     assert run.code == 1
     assert states(run) == {("edr", "OsuBandwidth"): ("fail", 5, "fabric"), ("fdr", "OsuBandwidth"): PASS}
-    sentence = of(run, "edr", "OsuBandwidth").verdict.text
+    sentence = of(run, "edr", "OsuBandwidth").found.verdict.text
     assert sentence.startswith("bandwidth 6300 MB/s at 4 MiB is below 12028 MB/s (52.4 %), the bound of edr-bandwidth ")
     assert "; looks like " in sentence
     assert "looks like a link of InfiniBand FDR 4X (93.0 % of 6775 MB/s)" in sentence
@@ -244,7 +247,7 @@ def test_a_recording_that_is_missing_cut_changed_or_of_another_benchmark_never_p
     assert run.code == 1
     assert "Traceback" not in run.said
     assert set(states(run).values()) == {FOREIGN}
-    said = {(record.fabric, record.check): record.verdict.text for record in run.records}
+    said = {(record.where.fabric, record.test.check): record.found.verdict.text for record in run.records}
     folder = f"recordings/{SYSTEM}"
     name = f"{folder}/edr/hpcx/1"
     assert said["edr", "OsuLatency"] == (
@@ -281,7 +284,7 @@ def test_the_files_of_a_run_are_copied_to_where_they_are_asked_for(replays: Virt
     assert ran(replays, "-n", "OsuBandwidth", "--copy-to", str(folder)).code == 1
     assert sorted(path.name for path in folder.iterdir()) == ["junit.xml", "records.jsonl", "report.html"]
     copied = read_records(folder / "records.jsonl").records
-    assert {(record.fabric, record.check): record.state for record in copied} == {
+    assert {(record.where.fabric, record.test.check): record.found.state for record in copied} == {
         ("edr", "OsuBandwidth"): "fail", ("fdr", "OsuBandwidth"): "pass",
     }  # fmt: skip
     refused = ran(replays, "-n", "OsuBandwidth", "--copy-to", str(folder / "junit.xml" / "below"))
@@ -309,6 +312,6 @@ def test_a_recorded_run_replays_to_the_same_curves_and_verdicts(site: VirtualSit
     again = site.run("--replay", *cells)
     assert again.code == 0
     assert "virtual cluster up" not in again.lines
-    assert {r.case: r.curves for r in again.records} == {r.case: r.curves for r in first.records}
+    assert {r.test.case: r.found.curves for r in again.records} == {r.test.case: r.found.curves for r in first.records}
     assert outcomes(again.records) == outcomes(first.records)
-    assert {r.replayed for r in again.records} == {"replayed: recorded in an earlier run, not measured now"}
+    assert {r.made.replayed for r in again.records} == {"replayed: recorded in an earlier run, not measured now"}

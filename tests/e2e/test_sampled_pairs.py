@@ -86,9 +86,12 @@ def test_a_busy_node_is_tested_later_and_a_slow_rail_is_named_by_nodes_of_anothe
     assert (ended(site)[0].stat().st_mtime, len(groups)) < (ended(site)[1].stat().st_mtime, 3)
     assert suspects(ran.record) == {("rail", "vn2", "hsn1")}
     assert failed(ran.record) == ("fail", 5, "fabric")
-    assert (ran.record.path_proof is not None and ran.record.path_proof.state, len(ran.record.nodes)) == ("proven", 4)
-    assert ran.record.pairs is not None and ran.record.pairs.sample is not None
-    covered = {one.of: (one.used, one.all) for one in ran.record.pairs.sample.covered}
+    assert (ran.record.how.path_proof is not None and ran.record.how.path_proof.state, len(ran.record.where.nodes)) == (
+        "proven",
+        4,
+    )
+    assert ran.record.found.pairs is not None and ran.record.found.pairs.sample is not None
+    covered = {one.of: (one.used, one.all) for one in ran.record.found.pairs.sample.covered}
     assert covered["nodes"] == (4, 4)
 
 
@@ -107,8 +110,8 @@ def test_a_node_that_is_drained_while_it_waits_is_said_and_the_others_are_measur
     with held(site, bed, "vn3") as busy:
         ran = in_groups(site, drain, "--group", "4")
     assert "group 1 goes on without vn4: vn4 is drained (bad cable)" in ran.said
-    assert ran.record.nodes == ("vn1", "vn2", "vn3")
-    assert "3 of 4 nodes were measured, not vn4 (drained (bad cable))" in ran.record.verdict.remarks
+    assert ran.record.where.nodes == ("vn1", "vn2", "vn3")
+    assert "3 of 4 nodes were measured, not vn4 (drained (bad cable))" in ran.record.found.verdict.remarks
     assert (ran.code, failed(ran.record)) == (0, ("pass", None, None))
 
 
@@ -116,11 +119,11 @@ def test_a_node_that_is_drained_while_it_waits_is_said_and_the_others_are_measur
 def test_a_healthy_sample_within_one_allocation_passes_and_says_what_it_covered(site: VirtualSite) -> None:
     ran = site.cell("SampledPairs", "mpich", 2, "-S", "SampledPairs.budget=3m")
     assert (ran.code, ran.err, failed(ran.record)) == (0, "", ("pass", None, None))
-    assert "nobody that was measured is named as slow: healthy is " in ran.record.verdict.text
-    assert "if there had been one, it would have named: a node at 90 %" in ran.record.verdict.text
-    assert ran.record.pairs is not None and ran.record.pairs.sample is not None
-    assert ran.record.pairs.sample.kind == "budget"
-    assert {one.of: (one.used, one.all) for one in ran.record.pairs.sample.covered}["pairs"] == (6, 6)
+    assert "nobody that was measured is named as slow: healthy is " in ran.record.found.verdict.text
+    assert "if there had been one, it would have named: a node at 90 %" in ran.record.found.verdict.text
+    assert ran.record.found.pairs is not None and ran.record.found.pairs.sample is not None
+    assert ran.record.found.pairs.sample.kind == "budget"
+    assert {one.of: (one.used, one.all) for one in ran.record.found.pairs.sample.covered}["pairs"] == (6, 6)
 
 
 @full
@@ -143,5 +146,5 @@ def test_a_budget_too_small_for_anything_is_one_sentence(site: VirtualSite) -> N
     assert (ran.code, failed(ran.record)[:2]) == (1, ("fail", 1))
     assert re.search(
         "a budget of .* s is .* rounds of .* s, expected at least .*: half of them for a sample",
-        ran.record.verdict.text,
+        ran.record.found.verdict.text,
     )

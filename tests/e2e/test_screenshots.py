@@ -71,7 +71,10 @@ def test_the_kept_replay_is_what_a_replay_gives_today(tmp_path: Path) -> None:
     assert run.code == 0, run.said
 
     def compared(records: tuple[Record, ...]) -> dict[str, object]:
-        return {one.case: (one.state, one.figures, one.curves, replace(one.verdict, extra={})) for one in records}
+        return {
+            one.test.case: (one.found.state, one.found.figures, one.found.curves, replace(one.found.verdict, extra={}))
+            for one in records
+        }
 
     assert compared(run.records) == compared(kept("dell-c6320").records), (
         "docs/screenshots/dell-c6320 is no longer what a replay gives; type: "

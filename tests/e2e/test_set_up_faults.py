@@ -21,9 +21,9 @@ def test_a_variable_that_a_wrapper_exports_is_named_with_both_values(site: Virtu
     wrapper.chmod(0o755)
     site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", f"imb: {wrapper}")
     ran = site.run(*CELL)
-    assert f'{said} IMB-MPI1 on vn1, expected "tcp,self"' in ran.record.verdict.text
-    assert (ran.record.verdict.rule, ran.record.verdict.class_) == (1, "set-up")
-    assert (ran.record.variables["UCX_TLS"], ran.record.verdict.suspects) == ("tcp,self,posix", ())
+    assert f'{said} IMB-MPI1 on vn1, expected "tcp,self"' in ran.record.found.verdict.text
+    assert (ran.record.found.verdict.rule, ran.record.found.verdict.class_) == (1, "set-up")
+    assert (ran.record.how.variables["UCX_TLS"], ran.record.found.verdict.suspects) == ("tcp,self,posix", ())
 
 
 def enter(bed: Testbed, *words: str) -> None:
@@ -36,8 +36,8 @@ def test_an_mtu_of_one_end_is_named(site: VirtualSite, said: str) -> None:
     with site.bed_of_system() as bed:
         enter(bed, "link", "set", "hsn0", "mtu", "1400")
         ran = site.run(*CELL)
-    assert f"{said} (systems/virtual.yaml, fabrics.hsn)" in ran.record.verdict.text
-    assert (ran.record.verdict.rule, ran.record.verdict.suspects) == (1, ())
+    assert f"{said} (systems/virtual.yaml, fabrics.hsn)" in ran.record.found.verdict.text
+    assert (ran.record.found.verdict.rule, ran.record.found.verdict.suspects) == (1, ())
 
 
 @pytest.mark.fault(
@@ -50,10 +50,10 @@ def test_swapped_interfaces_are_named_as_wiring(site: VirtualSite, said: str) ->
             enter(bed, "address", "flush", "dev", device)
             enter(bed, "address", "add", f"{spec.address('vn2', other)}/24", "dev", device)
         ran = site.run(*CELL)
-    text = ran.record.verdict.text
+    text = ran.record.found.verdict.text
     assert f"wiring: hsn0 of vn1 is in {spec.network('hsn0').subnet}, where vn2 has hsn1" in text
     assert said in text
-    assert (ran.record.verdict.class_, ran.record.verdict.suspects) == ("set-up", ())
+    assert (ran.record.found.verdict.class_, ran.record.found.verdict.suspects) == ("set-up", ())
 
 
 @pytest.mark.fault(
@@ -66,8 +66,8 @@ def test_the_launcher_of_another_library_is_named(site: VirtualSite, said: str) 
     (programs.parent / "lib").symlink_to(CLONE / ".stacks/mpich/lib")
     site.edit("systems/virtual.yaml", "prefix: .stacks/mpich", f"prefix: {programs.parent}")
     ran = site.run(*CELL)
-    assert said in ran.record.verdict.text
-    assert (ran.record.verdict.rule, ran.record.verdict.suspects) == (1, ())
+    assert said in ran.record.found.verdict.text
+    assert (ran.record.found.verdict.rule, ran.record.found.verdict.suspects) == (1, ())
 
 
 @pytest.mark.fault("stack", "another UCX comes first in LD_LIBRARY_PATH", "expected UCX of")
@@ -81,15 +81,19 @@ def test_another_ucx_than_the_stacks_is_named_unless_the_file_names_it(site: Vir
     site.edit("systems/virtual.yaml", old, old.replace("/lib", f"/lib:{other}"))
     ran = site.run(*CELL)
     prefix = f"{site.folder}/.stacks/mpich"
-    assert f"{other}/libuc" in ran.record.verdict.text and f"{said} {prefix};" in ran.record.verdict.text
-    assert "libraries of that stack in the system's file" in ran.record.verdict.text
-    assert (ran.record.verdict.rule, ran.record.verdict.class_, ran.record.verdict.suspects) == (1, "set-up", ())
+    assert f"{other}/libuc" in ran.record.found.verdict.text and f"{said} {prefix};" in ran.record.found.verdict.text
+    assert "libraries of that stack in the system's file" in ran.record.found.verdict.text
+    assert (ran.record.found.verdict.rule, ran.record.found.verdict.class_, ran.record.found.verdict.suspects) == (
+        1,
+        "set-up",
+        (),
+    )
     site.edit(
         "systems/virtual.yaml", "    prefix: .stacks/mpich\n", f"    prefix: .stacks/mpich\n    libraries: [{other}]\n"
     )
     ran = site.run(*CELL)
-    assert ran.record.state == "pass", ran.record.verdict.text
-    assert "not proven" not in ran.record.verdict.text
+    assert ran.record.found.state == "pass", ran.record.found.verdict.text
+    assert "not proven" not in ran.record.found.verdict.text
 
 
 @pytest.mark.fault("scheduler", "Slurm's pmi2 breaks the first start of MPICH", "1 earlier start failed by a bug of")
@@ -104,9 +108,9 @@ def test_a_start_that_the_launchers_bug_ended_is_made_again(site: VirtualSite, s
     wrapper.chmod(0o755)
     site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", f"imb: {wrapper}")
     ran = site.run(*CELL)
-    assert (ran.code, ran.record.state) == (0, "pass"), ran.record.verdict.text
-    assert f"{said} the launcher" in ran.record.verdict.text
-    assert "mpi/pmi2: value not properly terminated" in ran.record.attempts[0].sentence
+    assert (ran.code, ran.record.found.state) == (0, "pass"), ran.record.found.verdict.text
+    assert f"{said} the launcher" in ran.record.found.verdict.text
+    assert "mpi/pmi2: value not properly terminated" in ran.record.how.attempts[0].sentence
 
 
 @pytest.mark.fault("path", "UCX_RNDV_THRESH=inf in a wrapper: no message is split", 'UCX_RNDV_THRESH is "inf" in the')
@@ -116,7 +120,7 @@ def test_the_variable_that_leaves_a_rail_idle_is_named(site: VirtualSite, said: 
     wrapper.chmod(0o755)
     site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", f"imb: {wrapper}")
     record = site.cell("ImbUniband", "mpich", 2).record
-    assert "idle second rail" in record.verdict.text
-    assert f"{said} environment of IMB-MPI1 on vn1: UCX splits only messages of that size" in record.verdict.text
-    assert (record.verdict.rule, {suspect.kind for suspect in record.verdict.suspects}) == (4, {"stack"})
-    assert record.verdict.next == "that variable in env of the system's file, in modules, profiles and wrappers"
+    assert "idle second rail" in record.found.verdict.text
+    assert f"{said} environment of IMB-MPI1 on vn1: UCX splits only messages of that size" in record.found.verdict.text
+    assert (record.found.verdict.rule, {suspect.kind for suspect in record.found.verdict.suspects}) == (4, {"stack"})
+    assert record.found.verdict.next == "that variable in env of the system's file, in modules, profiles and wrappers"

@@ -26,6 +26,7 @@ from railyard.results.report.summary import count_line
 from railyard.rfm.run import output as reframe_output
 from railyard.rfm.run.reconcile import settle
 from railyard.rfm.run.reframe import promised_cases
+from tests.made.records import made_record
 
 pytestmark = pytest.mark.e2e
 
@@ -626,7 +627,7 @@ def test_a_comparison_is_no_run(healthy_site: Site) -> None:
 def record(case: str) -> Record:
     """The record of a check that found nothing wrong."""
     name = case.split(" @")[0]
-    return Record(
+    return made_record(
         run="r", time="2026-11-21T06:00:00Z", case=case, check=name.split()[0], system="tiny", fabric="net",
         stack="gnu", rails=1, benchmark="echo", state="pass", verdict=VerdictRecord("all five rules hold"),
     )  # fmt: skip
@@ -647,7 +648,7 @@ def test_a_pass_on_a_retry(tmp_path: Path) -> None:
     passed = flaky.reframe("-r", "--max-retries=1")
     assert (passed.code, passed.tests["Flaky"]["result"]) == (0, "pass")
     (final,) = settled(flaky, passed, ["Flaky @tiny:net+gnu"])
-    assert (final.state, final.verdict.text) == (
+    assert (final.found.state, final.found.verdict.text) == (
         "fail",
         "passed only on a retry: run 2 of 2 passed, an earlier one failed",
     )
@@ -710,7 +711,7 @@ def test_skips_and_dependents_in_junit(states_site: Site, states_run: Answer, fi
 
 
 def test_each_state_has_its_sentence(final: tuple[Record, ...]) -> None:
-    assert {entry.check: (entry.state, entry.verdict.text) for entry in final} == {
+    assert {entry.test.check: (entry.found.state, entry.found.verdict.text) for entry in final} == {
         "Built": (
             "fail",
             "not run, since what it depends on failed: build error: build job failed with exit code: 1",

@@ -64,7 +64,7 @@ def keep(bed: Testbed, name: str, ran: Ran) -> None:
     folder = os.environ.get("RAILYARD_KEEP_RECORDS")
     if folder:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        job = scontrol(bed, "-o", "show", "job", ran.record.job_id or "")
+        job = scontrol(bed, "-o", "show", "job", ran.record.where.job_id or "")
         text = job.replace(str(bed.folder.parents[1]), "/site") + scontrol(bed, "-o", "show", "nodes")
         Path(folder, f"{name}.txt").write_text(text, encoding="utf-8")
 
@@ -108,9 +108,9 @@ def test_jobs_pass_over_one_rail_and_two_and_nothing_is_left(slurm_there: None, 
     assert (ran.code, ran.err) == (0, ""), ran.out
     assert outcomes(ran.records) == {f"ImbUniband %rails={rails} @virtual-slurm:hsn+mpich": PASSES for rails in (1, 2)}
     for record in ran.records:
-        assert (record.scheduler, record.nodes) == ("slurm-nodb", ("vn1", "vn2"))
-        assert (record.job_id or "").isdigit()
-        assert record.command[:2] == ("srun", "--mpi=pmi2")
+        assert (record.where.scheduler, record.where.nodes) == ("slurm-nodb", ("vn1", "vn2"))
+        assert (record.where.job_id or "").isdigit()
+        assert record.how.command[:2] == ("srun", "--mpi=pmi2")
     assert "4 of 4 nodes can run a job" in ran.lines
     bed = site.bed()
     assert not bed.is_up()
@@ -128,8 +128,8 @@ def test_every_library_starts_by_srun_and_by_its_own_mpirun(
     site, _ = with_slurm
     ran = site.run(*SYSTEM, "-n", check, "-p", stack, "-S", f"use_launcher={launcher}")
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
-    assert {record.rails for record in ran.records} == {1, 2}
-    assert {record.command[0] for record in ran.records} == {launcher}
+    assert {record.test.rails for record in ran.records} == {1, 2}
+    assert {record.how.command[0] for record in ran.records} == {launcher}
 
 
 @full
@@ -150,9 +150,9 @@ def test_a_check_of_all_nodes_says_how_many_of_how_many(with_slurm: tuple[Virtua
     site, bed = with_slurm
     scontrol(bed, "update", "NodeName=vn3", "State=DRAIN", "Reason=bad cable")
     ran = site.run(*SYSTEM, "--extended", "-n", "AllPairs%rails=1", "-p", "mpich")
-    assert ran.record.nodes == ("vn1", "vn2", "vn4")
+    assert ran.record.where.nodes == ("vn1", "vn2", "vn4")
     remark = "3 of 4 nodes were tested, 1 not tested: vn3 is drained (bad cable)"
-    assert ran.record.verdict.text.endswith(remark)
+    assert ran.record.found.verdict.text.endswith(remark)
 
 
 @full
@@ -161,8 +161,8 @@ def test_too_few_nodes_are_not_tested_and_no_failure(with_slurm: tuple[VirtualSi
     for node in ("vn2", "vn3", "vn4"):
         scontrol(bed, "update", f"NodeName={node}", "State=DRAIN", "Reason=moved")
     ran = site.run(*ONE_CELL)
-    assert (ran.code, ran.record.state) == (0, "not-tested")
-    assert ran.record.verdict.text == (
+    assert (ran.code, ran.record.found.state) == (0, "not-tested")
+    assert ran.record.found.verdict.text == (
         "not tested: it needs 2 nodes and 1 can run a job: vn2 is drained (moved); vn3 is drained (moved); "
         "vn4 is drained (moved)"
     )
@@ -181,7 +181,7 @@ def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(with_slur
     ran = during(site, bed, kill, *ONE_CELL)
     keep(bed, "node", ran)
     assert failed(ran.record) == ("fail", 1, "node")
-    assert "was ended because a node died: vn2 is " in ran.record.verdict.text
+    assert "was ended because a node died: vn2 is " in ran.record.found.verdict.text
     assert suspects(ran.record) == {("node", "vn2", None)}
     assert ran.elapsed_s < 120 + 4 * SLURMD_TIMEOUT_S
 
@@ -195,8 +195,8 @@ def test_a_job_over_its_limit_says_so(with_slurm: tuple[VirtualSite, Testbed]) -
     ran = site.run(*ONE_CELL)
     keep(bed, "time", ran)
     assert failed(ran.record)[:2] == ("fail", 1)
-    assert ran.record.verdict.text.startswith("the job was ended at its time limit of 60 s (bound from the check")
-    assert "was killed at its time limit of 00:01:00 on vn[1-2]" in ran.record.verdict.text
+    assert ran.record.found.verdict.text.startswith("the job was ended at its time limit of 60 s (bound from the check")
+    assert "was killed at its time limit of 00:01:00 on vn[1-2]" in ran.record.found.verdict.text
 
 
 @full
@@ -206,7 +206,7 @@ def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(with_slurm: tuple
     ran = during(site, bed, lambda job: client(bed, "scancel", job), *ONE_CELL)
     keep(bed, "cancelled", ran)
     assert failed(ran.record) == ("fail", 1, "scheduler")
-    assert "was cancelled on vn[1-2]" in ran.record.verdict.text
+    assert "was cancelled on vn[1-2]" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
 
@@ -218,7 +218,7 @@ def test_a_job_that_is_preempted_says_so(with_slurm: tuple[VirtualSite, Testbed]
     ran = during(site, bed, lambda job: client(bed, "sbatch", *urgent), *ONE_CELL)
     keep(bed, "preempted", ran)
     assert failed(ran.record) == ("fail", 1, "scheduler")
-    assert "was preempted by another job on vn[1-2]" in ran.record.verdict.text
+    assert "was preempted by another job on vn[1-2]" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
 
@@ -235,9 +235,9 @@ def test_a_job_that_is_requeued_is_ended_and_not_judged_as_one_run(with_slurm: t
     ran = during(site, bed, requeue, *ONE_CELL)
     keep(bed, "requeued", ran)
     assert failed(ran.record) == ("fail", 1, "scheduler")
-    assert "was requeued once: what it left may be of two runs" in ran.record.verdict.text
+    assert "was requeued once: what it left may be of two runs" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
-    assert "JobState=CANCELLED" in scontrol(bed, "-o", "show", "job", ran.record.job_id or "")
+    assert "JobState=CANCELLED" in scontrol(bed, "-o", "show", "job", ran.record.where.job_id or "")
 
 
 @full
@@ -250,7 +250,7 @@ def test_a_job_over_its_memory_says_so(with_slurm: tuple[VirtualSite, Testbed]) 
     ran = site.run(*ONE_CELL)
     assert failed(ran.record) == ("fail", 1, "set-up")
     said = r"was killed for memory: it used more than it was given on .*exceeded memory limit \(\d+ > 20971520\)"
-    assert re.search(said, ran.record.verdict.text)
+    assert re.search(said, ran.record.found.verdict.text)
     assert suspects(ran.record) == set()
 
 
@@ -259,7 +259,7 @@ def test_a_restart_of_the_controller_disturbs_no_job(with_slurm: tuple[VirtualSi
     site, bed = with_slurm
     ran = during(site, bed, lambda job: restart_controller(bed), *ONE_CELL)
     keep(bed, "none", ran)
-    assert failed(ran.record) == PASSES, ran.record.verdict.text
+    assert failed(ran.record) == PASSES, ran.record.found.verdict.text
 
 
 @full
@@ -283,10 +283,10 @@ def test_steps_of_one_allocation_are_the_same_tests_with_the_same_verdicts(
     together = site.run(*options, "--one-allocation")
     assert outcomes(together.records) == outcomes(apart.records)
     assert set(outcomes(together.records).values()) == {PASSES}
-    assert [record.hash for record in together.records] == [record.hash for record in apart.records]
-    assert {record.scheduler for record in together.records} == {"local"}
-    assert {record.nodes for record in together.records} == {("vn1", "vn2")}
-    assert {record.command[:3] for record in together.records} == {("timeout", "-k", "5")}
+    assert [record.test.hash for record in together.records] == [record.test.hash for record in apart.records]
+    assert {record.where.scheduler for record in together.records} == {"local"}
+    assert {record.where.nodes for record in together.records} == {("vn1", "vn2")}
+    assert {record.how.command[:3] for record in together.records} == {("timeout", "-k", "5")}
     assert "2 jobs, at most 8 node-minutes: steps of one allocation" in together.lines
 
 
@@ -295,9 +295,9 @@ def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(with_slurm: tuple[V
     site, bed = with_slurm
     bed.degrade("vn2", "hsn0", "slow", 60)
     ran = site.run(*ONE_CELL)
-    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.verdict.text
+    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
     assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
-    assert "; hsn0 of vn2 is slow with every partner: at best " in ran.record.verdict.text
+    assert "; hsn0 of vn2 is slow with every partner: at best " in ran.record.found.verdict.text
     jobs = scontrol(bed, "-o", "show", "job")
     (probes,) = [line for line in jobs.splitlines() if "JobName=probes-vn1-vn2 " in line]
     # The pair, and two nodes that Slurm chose; it ends as soon as the slow one is known.
@@ -322,7 +322,7 @@ def test_a_rail_that_is_slow_in_the_other_direction_alone_fails_and_is_named(
     site, bed = with_slurm
     assert bed.exec("vn2", ["tc", *reshape(rail, 50).split()]).returncode == 0
     ran = site.run(*SYSTEM, *cell)
-    text = ran.record.verdict.text
+    text = ran.record.found.verdict.text
     # The stream itself goes from vn1 to vn2, and its figure meets its reference.
     assert failed(ran.record) == ("fail", 4, "fabric"), text
     assert f"{rail} carries " in text and " MB/s from vn2 to vn1, and back " in text
@@ -341,10 +341,10 @@ def test_in_an_allocation_of_two_nodes_the_slow_rail_is_named_and_neither_node(
     site, bed = with_slurm
     bed.degrade("vn2", "hsn0", "slow", 60)
     ran = site.run(*ONE_CELL, "--one-allocation")
-    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.verdict.text
+    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
     assert suspects(ran.record) == set()
-    assert "; hsn0 is slow between vn1 and vn2: at best " in ran.record.verdict.text
-    assert "too few partners were measured to blame anybody" in ran.record.verdict.text
+    assert "; hsn0 is slow between vn1 and vn2: at best " in ran.record.found.verdict.text
+    assert "too few partners were measured to blame anybody" in ran.record.found.verdict.text
 
 
 @full

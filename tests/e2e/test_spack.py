@@ -71,11 +71,11 @@ def run(site: MadeSite, *options: str) -> "tuple[subprocess.CompletedProcess[str
     )
     folders = sorted((site.home / ".railyard/runs").glob("*"))
     records = read_records(folders[-1] / FILE_NAME).records if folders else ()
-    return done, {record.case: record for record in records}
+    return done, {record.test.case: record for record in records}
 
 
 def states(records: dict[str, Record]) -> list[str]:
-    return [record.state for record in records.values()]
+    return [record.found.state for record in records.values()]
 
 
 @pytest.mark.full
@@ -85,10 +85,10 @@ def test_several_checks_build_once_and_a_second_run_calls_no_spack(site: MadeSit
     assert done.returncode == 0
     assert site.commands == ["--version", *COLD, *COLD]
     for record in records.values():
-        spack = record.environment["spack"]
+        spack = record.how.environment["spack"]
         assert isinstance(spack, dict)
-        assert spack["mpi"] == f"{'openmpi@4.1.4' if record.stack == 'openmpi' else 'mpich@5.0.2'} in " + str(
-            site.home / "mpi" / record.stack
+        assert spack["mpi"] == f"{'openmpi@4.1.4' if record.test.stack == 'openmpi' else 'mpich@5.0.2'} in " + str(
+            site.home / "mpi" / record.test.stack
         )
     site.forget_calls()
     (site.bin / "spack").unlink()
@@ -125,9 +125,9 @@ def test_a_failed_build_fails_every_test_that_needs_it_and_no_other(site: MadeSi
     assert f"warning: mpich: {conflict(site)}; 3 tests of this run will fail because of it" in done.stdout.splitlines()
     # It was tried once, not once per fabric and test.
     assert len([call for call in site.calls if "concretize" in call["words"]]) == 2
-    of = {record.stack: record for record in records.values()}
-    assert len(records) == 6 and of["openmpi"].state in ("pass", "report-only")
-    assert of["mpich"].verdict.text == f"not run, since what it depends on failed: {conflict(site)}"
+    of = {record.test.stack: record for record in records.values()}
+    assert len(records) == 6 and of["openmpi"].found.state in ("pass", "report-only")
+    assert of["mpich"].found.verdict.text == f"not run, since what it depends on failed: {conflict(site)}"
 
 
 @pytest.mark.full
@@ -176,7 +176,7 @@ def test_a_build_that_fails_on_a_compute_node_says_why(site: MadeSite) -> None:
     done, records = run(site, "-p", "mpich")
     assert (done.returncode, states(records)) == (2, ["fail"] * 3), done.stdout + done.stderr
     for record in records.values():
-        assert record.verdict.text == f"not run, since what it depends on failed: {conflict(site)}"
+        assert record.found.verdict.text == f"not run, since what it depends on failed: {conflict(site)}"
 
 
 def test_a_spack_that_is_too_old_for_compute_nodes_is_said_before_a_job_is_sent(site: MadeSite) -> None:
@@ -209,11 +209,11 @@ def test_a_node_that_cannot_run_the_target_fails_before_the_benchmark(site: Made
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, states(records)) == (1, ["fail"] * 3), done.stdout + done.stderr
     assert all(
-        record.verdict.text.startswith(
+        record.found.verdict.text.startswith(
             f'the job exited 66, expected 0, "railyard: error: the benchmarks are built for {beyond[0]}, and the '
         )
         for record in records.values()
-    ), [record.verdict.text for record in records.values()]
+    ), [record.found.verdict.text for record in records.values()]
 
 
 @pytest.mark.full
@@ -224,7 +224,7 @@ def test_another_mpi_in_the_jobs_own_environment_is_seen(site: MadeSite) -> None
     said.write_text(said.read_text(encoding="utf-8").replace(f"{site.home}/mpi/openmpi", "/usr"), encoding="utf-8")
     done, records = run(site, "-p", "openmpi")
     assert (done.returncode, states(records)) == (1, ["fail"] * 3)
-    assert {record.verdict.text for record in records.values()} == {
+    assert {record.found.verdict.text for record in records.values()} == {
         f"imb/PingPong is linked to /usr/lib/libmpi.so.40, expected libmpi.so.40 of {site.home}/mpi/openmpi"
     }
 

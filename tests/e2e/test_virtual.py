@@ -68,7 +68,7 @@ def test_reframe_by_hand_reaches_the_same_verdicts(site: VirtualSite) -> None:
 
 def test_two_ranks_on_one_host_are_a_sound_run(site: VirtualSite) -> None:
     ran = site.run("--system", "local", "-p", "mpich", "-n", "ImbPingPong|ImbBiband")
-    assert [(record.state, record.verdict.rule) for record in ran.records] == [("not-tested", None)] * 2
+    assert [(record.found.state, record.found.verdict.rule) for record in ran.records] == [("not-tested", None)] * 2
     assert "the run is sound" in ran.out
 
 
@@ -80,7 +80,7 @@ def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) 
     names = "(ImbUniband|NetpipeStream)%rails=2|TcpStream%rails=2%streams=1"
     ran = site.run("--system", "virtual:hsn", "-p", "mpich|openmpi|intelmpi|tcp", "-n", names, "-P", "policy=default")
     assert (ran.code, ran.err) == (0, "")
-    assert {(record.check, record.stack) for record in ran.records} == {
+    assert {(record.test.check, record.test.stack) for record in ran.records} == {
         (check, stack) for check, stacks in cells.items() for stack in stacks
     }
     assert {failed(record) for record in ran.records} == {("pass", None, None)}
@@ -88,8 +88,8 @@ def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) 
     (peak,) = (
         figure.value
         for record in ran.records
-        for figure in record.figures
-        if (record.stack, figure.name) == ("mpich", "peak")
+        for figure in record.found.figures
+        if (record.test.stack, figure.name) == ("mpich", "peak")
     )
     assert 1.8 < peak / 14.46 < 2.1
     assert ran.lines[0] == (
@@ -137,8 +137,8 @@ def test_an_interrupt_takes_everything_down_and_keeps_what_finished(
     assert len(records) == 4
     # Any verdict will do: this test does not care if a busy host missed a bound.
     assert records[0] == finished
-    assert not re.match("aborted: |was promised", finished.verdict.text)
-    stopped = [record.verdict.text for record in records[1:] if record.state == "fail"]
+    assert not re.match("aborted: |was promised", finished.found.verdict.text)
+    stopped = [record.found.verdict.text for record in records[1:] if record.found.state == "fail"]
     assert stopped
     assert all(re.match("aborted: |was promised and did not run: ", sentence) for sentence in stopped)
     (folder,) = site.run_folders()
@@ -177,7 +177,7 @@ def test_the_second_of_two_clones_waits_and_says_so(new_site: Callable[[], Virtu
     ) in ended[1][0].splitlines()
     assert "waiting: " not in ended[0][0].partition("virtual cluster up")[2]
     for site in (first, second):
-        assert {record.state for record in site.records()} == {"pass"}
+        assert {record.found.state for record in site.records()} == {"pass"}
         assert nothing_is_left(site)
 
 

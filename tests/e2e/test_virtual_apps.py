@@ -21,22 +21,29 @@ def built() -> None:
 def test_all_kernels_run_on_one_rail_and_on_two(stack: str, cluster: None, machine: None, built: None) -> None:
     ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", stack, "-n", "Npb%")
     assert ran.code == 0, ran.said
-    assert {(record.benchmark, record.rails) for record in ran.records} == {
+    assert {(record.test.benchmark, record.test.rails) for record in ran.records} == {
         (f"npb/{kernel.upper()}/{problem}", rails) for kernel in KERNELS for problem in "SW" for rails in (1, 2)
     }
     for record in ran.records:
-        assert record.state == "report-only", record.verdict.text
-        assert {figure.name for figure in record.figures} == {"op_rate", "runtime"}
-        assert record.verdict.rules[0].sentence.endswith("validated by the benchmark itself")
-        too_little = record.benchmark.startswith("npb/EP/") or record.benchmark in ("npb/IS/S", "npb/LU/S", "npb/MG/S")
+        assert record.found.state == "report-only", record.found.verdict.text
+        assert {figure.name for figure in record.found.figures} == {"op_rate", "runtime"}
+        assert record.found.verdict.rules[0].sentence.endswith("validated by the benchmark itself")
+        too_little = record.test.benchmark.startswith("npb/EP/") or record.test.benchmark in (
+            "npb/IS/S",
+            "npb/LU/S",
+            "npb/MG/S",
+        )
         if too_little:
             continue
-        assert record.path_proof is not None
+        assert record.how.path_proof is not None
         # Messages that a stack does not split go over one of two rails, and the record says so.
-        idled = record.rails == 2 and " idled on all of vn1, vn2, vn3 and vn4: " in record.verdict.rules[3].sentence
-        assert record.path_proof.state == ("not-judged" if idled else "proven"), record.case
-    both = {record.benchmark for record in ran.records if record.rails == 2 and record.path_proof is not None
-            and record.path_proof.state == "proven"}  # fmt: skip
+        idled = (
+            record.test.rails == 2
+            and " idled on all of vn1, vn2, vn3 and vn4: " in record.found.verdict.rules[3].sentence
+        )
+        assert record.how.path_proof.state == ("not-judged" if idled else "proven"), record.test.case
+    both = {record.test.benchmark for record in ran.records if record.test.rails == 2
+            and record.how.path_proof is not None and record.how.path_proof.state == "proven"}  # fmt: skip
     # Open MPI splits from 256 KiB on, and a message of FT of class W has twice that; MPICH over UCX splits from 1 MiB
     # on.
     assert ("npb/FT/W" in both) is (stack == "openmpi")
@@ -46,12 +53,12 @@ def test_all_kernels_run_on_one_rail_and_on_two(stack: str, cluster: None, machi
 def test_hpl_runs_on_all_nodes_and_on_each_alone(stack: str, cluster: None, machine: None, built: None) -> None:
     ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", stack, "-t", "hpl")
     assert ran.code == 0, ran.said
-    assert {(record.benchmark, record.rails, record.state) for record in ran.records} == {
+    assert {(record.test.benchmark, record.test.rails, record.found.state) for record in ran.records} == {
         ("hpl/hpl", 1, "report-only"),
         ("hpl/hpl", 2, "report-only"),
         ("hpl/every-node", 1, "report-only"),
     }
-    assert any("on a grid of 2x2, NB 192" in record.verdict.text for record in ran.records)
+    assert any("on a grid of 2x2, NB 192" in record.found.verdict.text for record in ran.records)
 
 
 def test_a_sweep_over_nodes_is_put_together(cluster: None, machine: None, built: None) -> None:

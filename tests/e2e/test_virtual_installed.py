@@ -49,9 +49,9 @@ def measured(site: VirtualSite, mode: str) -> Ran:
 def test_an_installed_application_is_measured_and_its_path_proven(site: VirtualSite, machine: None) -> None:
     ran = measured(site, "whole")
     assert ran.code == 0, ran.said
-    assert (ran.record.benchmark, ran.record.state) == ("installed/solver", "report-only")
-    assert [(figure.name, figure.value, figure.unit) for figure in ran.record.figures] == [("runtime", 1.25, "s")]
-    assert ran.record.path_proof is not None and ran.record.path_proof.state == "proven"
+    assert (ran.record.test.benchmark, ran.record.found.state) == ("installed/solver", "report-only")
+    assert [(figure.name, figure.value, figure.unit) for figure in ran.record.found.figures] == [("runtime", 1.25, "s")]
+    assert ran.record.how.path_proof is not None and ran.record.how.path_proof.state == "proven"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_a_run_that_came_to_nothing_fails_in_a_sentence(
     ran = measured(site, mode)
     assert ran.code == 1, ran.said
     assert failed(ran.record)[:2] == ("fail", 1)
-    assert sentence in ran.record.verdict.text
+    assert sentence in ran.record.found.verdict.text
 
 
 # Without MPI: the first node's process starts one on each other node through the agent, and gets answers over sockets.
@@ -140,16 +140,16 @@ def test_an_application_without_mpi_starts_its_own_processes_on_2_and_4_nodes(si
     # Without a number of rails: it cannot run over two, so only one is selected.
     ran = exchanged(site, "whole", "InstalledScaling")
     assert ran.code == 0, ran.said
-    found = {record.benchmark: record for record in ran.records}
+    found = {record.test.benchmark: record for record in ran.records}
     assert sorted(found) == [f"installed/solver/{nodes}-nodes" for nodes in (1, 2, 4)]
     for nodes in (1, 2, 4):
         record = found[f"installed/solver/{nodes}-nodes"]
-        assert record.state == "report-only", record.verdict.text
-        assert record.output is not None
-        output = (site.run_folders()[-1] / record.output).read_text(encoding="utf-8")
+        assert record.found.state == "report-only", record.found.verdict.text
+        assert record.made.output is not None
+        output = (site.run_folders()[-1] / record.made.output).read_text(encoding="utf-8")
         assert f"{8 * (nodes - 1)} MiB of {nodes - 1} nodes for {2 * nodes} ranks\n" in output
-        assert record.path_proof is not None and record.path_proof.state == "proven"
-        assert [node.node for node in record.path_proof.nodes] == [f"vn{number}" for number in range(1, nodes + 1)]
+        assert record.how.path_proof is not None and record.how.path_proof.state == "proven"
+        assert [node.node for node in record.how.path_proof.nodes] == [f"vn{number}" for number in range(1, nodes + 1)]
 
 
 @pytest.mark.parametrize(
@@ -165,4 +165,4 @@ def test_an_application_without_mpi_fails_by_its_path_and_by_its_end(
     ran = exchanged(site, mode, "Installed%.*rails=1")
     assert ran.code == 1, ran.said
     assert failed(ran.record)[:2] == ("fail", rule)
-    assert sentence in ran.record.verdict.text
+    assert sentence in ran.record.found.verdict.text

@@ -34,19 +34,19 @@ def built() -> None:
 def test_osu_of_two_stacks_passes_on_both_fabrics_with_its_proof(cluster: None, machine: None, built: None) -> None:
     ran = VirtualSite(CLONE).run("--system", "virtual", "--spack", "-n", EVERYDAY)
     assert ran.code == 0, ran.said
-    assert {(record.stack, record.fabric, record.rails) for record in ran.records} == {
+    assert {(record.test.stack, record.where.fabric, record.test.rails) for record in ran.records} == {
         (stack, fabric, rails)
         for stack in ("openmpi", "mpich")
         for fabric, rails in (("hsn", 1), ("hsn", 2), ("eth", 1))
     }
     assert len(ran.records) == 24
     for record in ran.records:
-        assert record.state == "pass", record.verdict.text
-        assert record.path_proof is not None and record.path_proof.state == "proven"
-        assert record.verdict.rules[0].sentence.endswith("validated by the benchmark itself")
-        spack = record.environment["spack"]
+        assert record.found.state == "pass", record.found.verdict.text
+        assert record.how.path_proof is not None and record.how.path_proof.state == "proven"
+        assert record.found.verdict.rules[0].sentence.endswith("validated by the benchmark itself")
+        spack = record.how.environment["spack"]
         assert isinstance(spack, dict)
-        assert spack["mpi"].startswith(f"{record.stack}@")
+        assert spack["mpi"].startswith(f"{record.test.stack}@")
         assert any(spec.startswith("osu-micro-benchmarks@7.4 ") for spec in spack["specs"])
 
 
@@ -55,7 +55,7 @@ def test_the_extended_checks_pass(stack: str, rails: int, cluster: None, machine
     names = f"{EXTENDED}.*%rails={rails}"
     ran = VirtualSite(CLONE).run("--system", "virtual:hsn", "--spack", "-p", stack, "-n", names)
     assert ran.code == 0, ran.said
-    states = {record.benchmark: record.state for record in ran.records}
+    states = {record.test.benchmark: record.found.state for record in ran.records}
     reported = {"osu/osu_init", "osu/osu_barrier"}
     assert len(states) == 14
     assert {key for key, state in states.items() if state == "report-only"} == reported

@@ -31,12 +31,12 @@ def test_streams_pass_over_one_rail_two_rails_and_the_management_network(site: V
         for streams in (1, 4)
     }
     for record in ran.records:
-        (figure,) = record.figures
+        (figure,) = record.found.figures
         # Of 15 MB/s per rail, 95.6 % is payload; the reference has already tested how much less a busy host may give.
-        rate = {"hsn": 14.3 * record.rails, "eth": 9.56}[record.fabric]
-        assert 0.85 * rate < figure.value < 1.01 * rate, record.case
-        (proof,) = (rule for rule in record.verdict.rules if rule.rule == 4)
-        assert proof.state == "pass", record.case
+        rate = {"hsn": 14.3 * record.test.rails, "eth": 9.56}[record.where.fabric]
+        assert 0.85 * rate < figure.value < 1.01 * rate, record.test.case
+        (proof,) = (rule for rule in record.found.verdict.rules if rule.rule == 4)
+        assert proof.state == "pass", record.test.case
 
 
 def test_netpipe_and_libfabric_pass_over_every_network(site: VirtualSite) -> None:
@@ -57,7 +57,7 @@ def test_a_slow_rail_is_named_with_its_node(site: VirtualSite) -> None:
     assert (one.code, failed(one.record)) == (0, PASSES)
     assert (two.code, failed(two.record)) == (1, ("fail", 5, "fabric"))
     assert suspects(two.record) == {("rail", "vn2", "hsn1")}
-    assert "hsn1 of vn2 is slow with every partner" in two.record.verdict.text
+    assert "hsn1 of vn2 is slow with every partner" in two.record.found.verdict.text
 
 
 def test_a_stream_over_another_network_fails_by_its_path(site: VirtualSite) -> None:
@@ -67,7 +67,7 @@ def test_a_stream_over_another_network_fails_by_its_path(site: VirtualSite) -> N
     site.edit("systems/virtual.yaml", 'iperf3: "{prefix}/bin/iperf3"', 'iperf3: "{home}/iperf3-astray"')
     ran = site.run("--system", "virtual:hsn", "-n", "TcpStream%rails=1%streams=1")
     assert (ran.code, failed(ran.record)) == (1, ("fail", 4, "set-up"))
-    assert "went over eth0 of vn1, which is not an intended rail" in ran.record.verdict.text
+    assert "went over eth0 of vn1, which is not an intended rail" in ran.record.found.verdict.text
 
 
 def test_a_pulled_cable_is_named(site: VirtualSite) -> None:

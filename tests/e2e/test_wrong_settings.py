@@ -18,7 +18,7 @@ def test_a_variable_that_keeps_messages_whole_leaves_a_rail_idle(rehearsed_site:
     rehearsed_site.edit(FILE, "  openmpi:\n", '  openmpi:\n    env: {UCX_RNDV_THRESH: "inf"}\n')
     ran, (record,) = rehearse(rehearsed_site, *BANDWIDTH, "-P", "rails=2")
     assert ran.code == 1
-    assert record.verdict.rule == 4 and said in record.verdict.text
+    assert record.found.verdict.rule == 4 and said in record.found.verdict.text
     assert {kind for kind, _, _ in suspects(record)} == {"stack"}
 
 
@@ -27,7 +27,7 @@ def test_an_option_that_sbatch_does_not_know_is_quoted(rehearsed_site: VirtualSi
     rehearsed_site.edit(FILE, "launcher: srun\n", "launcher: srun\naccess: [--cpu-bind=none]\n")
     ran, (record,) = rehearse(rehearsed_site, *BANDWIDTH, "-P", "rails=1")
     assert ran.code == 2  # no test could begin
-    assert record.verdict.rule == 1 and f"{said} '--cpu-bind=none'" in record.verdict.text
+    assert record.found.verdict.rule == 1 and f"{said} '--cpu-bind=none'" in record.found.verdict.text
     assert suspects(record) == set()
 
 
@@ -35,9 +35,9 @@ def test_an_option_that_sbatch_does_not_know_is_quoted(rehearsed_site: VirtualSi
 def test_too_few_repetitions_measure_the_start_of_the_processors(rehearsed_site: VirtualSite, said: str) -> None:
     latency = ("--system", "ndr", "--nodes", "2", "-n", "OsuLatency", "-p", "openmpi", "-P", "rails=1")
     ran, (record,) = rehearse(rehearsed_site, *latency, "-S", "repetitions=2")
-    assert ran.code == 1 and said in record.verdict.text
+    assert ran.code == 1 and said in record.found.verdict.text
     ran, (record,) = rehearse(rehearsed_site, *latency)
-    assert ran.code == 0 and record.state == "pass"
+    assert ran.code == 0 and record.found.state == "pass"
 
 
 @pytest.mark.fault("scheduler", "jobs that do not ask for whole nodes", "gives parts of nodes: other jobs can share")
@@ -45,4 +45,4 @@ def test_jobs_without_whole_nodes_are_warned_of(rehearsed_site: VirtualSite, sai
     rehearsed_site.edit(FILE, "  exclusive: true\n", "")
     ran, (record,) = rehearse(rehearsed_site, *BANDWIDTH, "-P", "rails=1")
     assert said in ran.out and "write jobs: {exclusive: true}" in ran.out
-    assert record.state == "pass"  # no other job was there
+    assert record.found.state == "pass"  # no other job was there

@@ -136,18 +136,18 @@ def _lost(home: Path, printed: str, code: int | None) -> Iterator[str]:
     read = read_records(folder) if there else None
     records = () if read is None else read.records
     reported = len(_ENDED.findall(printed))
-    if len({record.case for record in records}) < reported:
+    if len({record.test.case for record in records}) < reported:
         yield f"{reported} tests were reported, {len(records)} have a record"
     was_killed = code == -signal.SIGKILL
     if was_killed and promised.state != "killed":
         yield f"the front was killed, and its run is called {promised.state}"
-    if not was_killed and {record.case for record in records} != set(promised.tests):
+    if not was_killed and {record.test.case for record in records} != set(promised.tests):
         yield f"{len(promised.tests)} tests were promised, {len(records)} have a record"
     if not was_killed and code not in (0, 1):
         yield f"the front exited {code}: {printed[-300:]!r}"
     for record in records:
-        if record.verdict.suspects or _BLAMED.search(record.verdict.sentence):
-            yield f"a healthy part is named: {record.verdict.sentence}"
+        if record.found.verdict.suspects or _BLAMED.search(record.found.verdict.sentence):
+            yield f"a healthy part is named: {record.found.verdict.sentence}"
 
 
 def _said(home: Path) -> str:
@@ -156,5 +156,5 @@ def _said(home: Path) -> str:
     if folder is None:
         return ""
     records = read_records(folder).records if (folder / FILE_NAME).exists() else ()
-    short = why_short(folder, len({record.case for record in records}))
-    return "\n".join((*(record.verdict.sentence for record in records if record.fails), *filter(None, (short,))))
+    short = why_short(folder, len({record.test.case for record in records}))
+    return "\n".join((*(record.found.verdict.sentence for record in records if record.fails), *filter(None, (short,))))

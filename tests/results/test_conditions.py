@@ -55,14 +55,14 @@ def test_terminal_page_and_markdown_say_it_once(records: list[Record]) -> None:
     assert (told.count(SENTENCE), told.count("PASS: ")) == (1, 1)
     assert html_report(records).count(SENTENCE) == 1
     assert markdown(records).count(SENTENCE) == 1
-    nothing = [replace(record, conditions=(ALIKE,)) for record in records]
+    nothing = [record.with_fields(conditions=(ALIKE,)) for record in records]
     assert HEADING not in text_report(nothing)
     assert HEADING not in html_report(nothing)
 
 
 def side(run: str, **changes: object) -> Record:
     figures = (Figure("peak", 100.0, "MB/s", 4 << 20),)
-    return replace(made_record(run=run, figures=figures, path_proof=PATH), **changes)  # type: ignore[arg-type]
+    return made_record(run=run, figures=figures, path_proof=PATH).with_fields(**changes)
 
 
 def nodes(**facts: str) -> tuple[NodeGroup, ...]:

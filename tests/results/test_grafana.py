@@ -38,7 +38,7 @@ def exported() -> dict[str, set[str]]:
     from prometheus_client.parser import text_string_to_metric_families
 
     record = made_record(figures=(Figure("peak", 47.8, "MB/s"),))
-    seen = SeenTest("r1", record.case, record.time)
+    seen = SeenTest("r1", record.test.case, record.made.time)
     part = SickPart("virtual", "rail", "hsn1", "slow", "slow", "named", "sick", seen, seen, "vn2", ("vn2",), "hsn1")
     text = prometheus.text_of(prometheus.registry_of([record], NOW, [part]))
     return {

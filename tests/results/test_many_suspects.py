@@ -17,7 +17,7 @@ def failed() -> Record:
     """Return a failure over 1,000 nodes, each of which is a suspect."""
     record = made_record(state="fail", nodes=NODES)
     suspects = tuple(Suspect("rail", "slow", node, "hsn0") for node in NODES)
-    return replace(record, verdict=replace(record.verdict, rule=5, class_="fabric", suspects=suspects))
+    return record.with_fields(verdict=replace(record.found.verdict, rule=5, class_="fabric", suspects=suspects))
 
 
 def test_junit_names_some_suspects_and_says_how_many_more() -> None:
@@ -41,9 +41,9 @@ def test_the_page_names_some_suspects_and_does_not_list_the_nodes() -> None:
 
 def test_a_test_in_full_sums_what_is_long() -> None:
     alike = NodesAlike(NODES, ("a",), (True,), (tuple(range(1000)),), ((None, *range(999)),), (2_000_000,) * 1000)
-    lines = detail_lines(replace(failed(), path_proof=PathProofRecord("proven", "all", 1, alike=(alike,))).to_json())
-    assert "  nodes: 1000 nodes (n[0001-1000])" in lines
-    assert "      tx_bytes 1: 1000 values, 0 to 999 (--json prints them)" in lines
-    assert "      rx_bytes 1: 1000 values, 0 to 998, 1 none (--json prints them)" in lines
-    assert "    suspects: 936 more (--json prints them)" in lines
+    lines = detail_lines(failed().with_fields(path_proof=PathProofRecord("proven", "all", 1, alike=(alike,))).to_json())
+    assert "    nodes: 1000 nodes (n[0001-1000])" in lines
+    assert "        tx_bytes 1: 1000 values, 0 to 999 (--json prints them)" in lines
+    assert "        rx_bytes 1: 1000 values, 0 to 998, 1 none (--json prints them)" in lines
+    assert "      suspects: 936 more (--json prints them)" in lines
     assert len(lines) < 500

@@ -32,7 +32,7 @@ LABELS = {
     "rails": "1",
     "policy": "",
     "benchmark": "imb/Uniband",
-    "case": MADE.case,
+    "case": MADE.test.case,
 }
 
 needs_library = pytest.mark.skipif(
@@ -73,8 +73,8 @@ def test_figures_states_and_times_are_samples() -> None:
 def test_sick_parts_are_samples_and_those_that_passed_since_are_not() -> None:
     def part(kind: Kind, *nodes: str, **more: Any) -> SickPart:
         first, last = (
-            SeenTest("r1", MADE.case, "1970-01-01T00:00:01Z"),
-            SeenTest("r2", MADE.case, "1970-01-01T00:00:02Z"),
+            SeenTest("r1", MADE.test.case, "1970-01-01T00:00:01Z"),
+            SeenTest("r2", MADE.test.case, "1970-01-01T00:00:02Z"),
         )
         return SickPart("virtual", kind, "x", "slow", "slow", "likely", "sick", first, last, nodes=nodes, **more)
 
@@ -105,9 +105,9 @@ def test_sick_parts_are_samples_and_those_that_passed_since_are_not() -> None:
 
 
 def test_the_newest_result_of_each_test_counts_and_no_replay() -> None:
-    failed = replace(MADE, run="r2", time="2026-11-22T06:00:00Z", state="fail")
-    retried = replace(MADE, run="r2", time="2026-11-22T06:10:00Z")
-    played = replace(MADE, run="r3", time="2026-11-23T06:00:00Z", replayed="replayed: recorded, not measured")
+    failed = MADE.with_fields(run="r2", time="2026-11-22T06:00:00Z", state="fail")
+    retried = MADE.with_fields(run="r2", time="2026-11-22T06:10:00Z")
+    played = MADE.with_fields(run="r3", time="2026-11-23T06:00:00Z", replayed="replayed: recorded, not measured")
     assert prometheus.newest([MADE, failed, retried, played], NOW) == (failed,)
 
 
@@ -147,7 +147,7 @@ def test_without_the_library_the_sentence_names_the_extra(monkeypatch: pytest.Mo
 def site(folder: Path, monkeypatch: pytest.MonkeyPatch, *records: Record) -> Path:
     (folder / "systems").mkdir()
     for record in records:
-        append_record(folder / ".railyard" / "runs" / record.run / FILE_NAME, record)
+        append_record(folder / ".railyard" / "runs" / record.made.run / FILE_NAME, record)
     monkeypatch.setenv("RAILYARD_HOME", str(folder))
     return folder
 

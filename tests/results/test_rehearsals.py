@@ -35,7 +35,7 @@ def test_a_record_keeps_it_and_one_of_before_has_none(tmp_path: Path) -> None:
     append_record(tmp_path / FILE_NAME, REHEARSED)
     assert read_records(tmp_path).records == (REHEARSED,)
     values = MADE.to_json()
-    del values["rehearsal"]
+    del values["made"]["rehearsal"]
     assert Record.from_json(values) == MADE
 
 
@@ -47,7 +47,7 @@ def test_every_page_says_what_it_is() -> None:
     assert f'<p class="rehearsal" role="note">{sentence}</p>' in html_report([REHEARSED])
     assert "> This is a rehearsal with stand-ins" in markdown([REHEARSED])
     suite = ElementTree.fromstring(junit([REHEARSED])).find("testsuite")
-    assert suite is not None and suite.get("name") == f"rehearsal of virtual {MADE.run}"
+    assert suite is not None and suite.get("name") == f"rehearsal of virtual {MADE.made.run}"
     kept = suite.find("testcase/properties/property[@name='rehearsal']")
     assert kept is not None and kept.get("value") == WORDS
     (row,) = csv.DictReader(io.StringIO(csv_text([REHEARSED])))
@@ -95,7 +95,7 @@ def test_it_is_not_merged_into_stored_runs(tmp_path: Path) -> None:
     append_record(other / "r2" / FILE_NAME, made_record(run="r2"))
     with pytest.raises(RailyardError, match="found a rehearsal, expected a measurement; that line is left out"):
         merge(home, other)
-    assert not (home / ".railyard/runs" / MADE.run).exists()
+    assert not (home / ".railyard/runs" / MADE.made.run).exists()
 
 
 def test_it_is_not_compared(

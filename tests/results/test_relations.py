@@ -1,6 +1,5 @@
 """Relations between the curves of a run: each form kept and broken, and the sentence if a side is missing."""
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -317,7 +316,7 @@ def test_figures_of_applications_are_compared_without_a_message_size(
     tmp_path: Path, form: str, times: tuple[float, float], state: str, sentence: str
 ) -> None:
     runs = [
-        dataclasses.replace(record(fabric, {}), benchmark="wrf/wrf/conus12km-v3/4-nodes",
+        record(fabric, {}).with_fields(benchmark="wrf/wrf/conus12km-v3/4-nodes",
                             curves=(CurveRecord("runtime", "s", (0,), (time,)),))
         for fabric, time in zip(("edr", "fdr"), times, strict=True)
     ]  # fmt: skip
@@ -327,7 +326,7 @@ def test_figures_of_applications_are_compared_without_a_message_size(
 
 def test_the_spread_of_a_figure_has_no_message_size(tmp_path: Path) -> None:
     runs = [
-        dataclasses.replace(record("edr", {}), benchmark="wrf/wrf/conus12km-v3/4-nodes",
+        record("edr", {}).with_fields(benchmark="wrf/wrf/conus12km-v3/4-nodes",
                             curves=(CurveRecord("runtime", "s", (0,), (time,)),))
         for time in (1279, 1319, 1299)
     ]  # fmt: skip
@@ -366,9 +365,9 @@ def test_rails_policy_and_system_tell_sides_apart(tmp_path: Path) -> None:
         "not-judged",
         "not judged: side osu/osu_bw over 2 rails of edr with hpcx, round-robin is missing",
     )
-    turned = dataclasses.replace(striped, policy="round-robin")
+    turned = striped.with_fields(policy="round-robin")
     assert one(tmp_path, relation, [single, turned])[0] == "pass"
-    elsewhere = dataclasses.replace(turned, system="other")
+    elsewhere = turned.with_fields(system="other")
     assert one(tmp_path, relation, [single, elsewhere])[0] == "not-judged"
 
 

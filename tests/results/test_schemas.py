@@ -12,8 +12,9 @@ from click.testing import CliRunner
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.commands.schema import command
-from railyard.results.record.form import Record, VerdictRecord
+from railyard.results.record.form import PART_OF
 from railyard.results.schemas import NAMES, schema, schema_file, schema_text
+from tests.made.records import made_record
 
 ROOT = Path(__file__).parents[2]
 
@@ -99,26 +100,27 @@ def test_the_command_writes_the_schema(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_stored_result_holds_to_its_schema_and_another_does_not() -> None:
-    names = dict.fromkeys(("run", "time", "case", "check", "system", "fabric", "stack", "benchmark"), "x")
-    line = Record(**names, rails=1, state="pass", verdict=VerdictRecord("holds")).to_json()  # type: ignore[arg-type]
+    line = made_record().to_json()
     assert valid("results", line)
     assert valid("results", {**line, "from_a_newer_one": 1})
-    changes: list[dict[str, Any]] = [
-        {"format": 2},
-        {"state": "passed"},
-        {"rails": "1"},
-        {"verdict": {"rule": 1}},
-        {"variables": {"A": 1}},
-        {"curves": [{"metric": "latency"}]},
-        {"hardware": [{"nodes": "vn1"}]},
+    changes: list[tuple[str, dict[str, Any]]] = [
+        ("found", {"state": "passed"}),
+        ("test", {"rails": "1"}),
+        ("found", {"verdict": {"rule": 1}}),
+        ("how", {"variables": {"A": 1}}),
+        ("found", {"curves": [{"metric": "latency"}]}),
+        ("where", {"hardware": [{"nodes": "vn1"}]}),
     ]
-    for change in changes:
-        assert not valid("results", {**line, **change}), change
-    assert not valid("results", {key: value for key, value in line.items() if key != "verdict"})
+    for part, change in changes:
+        assert not valid("results", {**line, part: {**line[part], **change}}), change
+    assert not valid("results", {**line, "format": 1})
+    for part in ("test", "where", "found", "made"):
+        assert not valid("results", {key: value for key, value in line.items() if key != part})
 
 
 def test_the_schema_of_results_has_every_key_of_a_record() -> None:
-    from dataclasses import fields
-
-    named = [field.name for field in fields(Record) if field.name != "extra"]
-    assert list(schema("results")["properties"]) == ["format", *named]
+    made, parts = schema("results"), {"test", "where", "how", "found", "made"}
+    assert list(made["properties"]) == ["format", "test", "where", "how", "found", "made"]
+    of_part = {name: made["$defs"][f"{name.title()}Part"]["properties"] for name in parts}
+    assert {key: part for part, keys in of_part.items() for key in keys} == PART_OF
+    assert max(map(len, of_part.values())) < 10

@@ -1,6 +1,5 @@
 """Sweeps from stored records, as text and in the command's output."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -9,12 +8,13 @@ from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import CurveRecord, Record, VerdictRecord
 from railyard.results.sweeps import sweeps, text
+from tests.made.records import made_record
 
 
 def record(nodes: int, rate: float | None, *, rails: int = 1, kernel: str = "FT", run: str = "r1") -> Record:
     """One point; a rate of None means a failed run."""
     curve = () if rate is None else (CurveRecord("op_rate", "Mop/s", (0,), (rate,)),)
-    return Record(
+    return made_record(
         run=run,
         time="2026-11-21T06:00:12Z",
         case=f"NpbScaling %kernel={kernel} %nodes={nodes} %rails={rails} @virtual:hsn+openmpi",
@@ -56,7 +56,7 @@ def test_a_point_that_failed_is_named_and_is_no_value() -> None:
 
 
 def test_other_records_and_a_lone_point_are_no_sweep() -> None:
-    whole = dataclasses.replace(record(4, 800.0), benchmark="npb/FT/W")
+    whole = record(4, 800.0).with_fields(benchmark="npb/FT/W")
     assert sweeps([whole, record(2, 600.0)]) == {}
     assert sweeps([]) == {}
 
@@ -91,15 +91,14 @@ def test_a_run_without_a_sweep_is_one_sentence_and_2(tmp_path: Path, capsys: pyt
 
 
 def test_hpl_grows_with_its_nodes_so_that_no_serial_fraction_is_said() -> None:
-    points = [dataclasses.replace(record(n, rate), benchmark=f"hpl/hpl/{n}-nodes") for n, rate in ((1, 8.0), (4, 28.0))]
+    points = [record(n, rate).with_fields(benchmark=f"hpl/hpl/{n}-nodes") for n, rate in ((1, 8.0), (4, 28.0))]
     (made,) = sweeps(points).values()
     assert (made.kind, made.sentence) == ("weak", "87.5 % of linear on 4 nodes")
 
 
 def test_milcs_rate_is_a_nodes_and_its_sweep_is_of_all_of_them() -> None:
     points = [
-        dataclasses.replace(
-            record(nodes, None),
+        record(nodes, None).with_fields(
             benchmark=f"milc/asqtad/L4/{nodes}-nodes",
             state="report-only" if rate else "fail",
             curves=(CurveRecord("node_performance", "Mflop/s", (0,), (rate,)),) if rate else (),

@@ -116,7 +116,7 @@ def test_a_failure_names_what_may_have_cost_and_nothing_else(assessed: Assess, v
 def test_the_record_keeps_them(assessed: Assess, paper: Site) -> None:
     found = assessed(site=paper, facts=(node("vn1", turbo="off"),))
     record = record_of(found, run="r", time="t", elapsed_s=1.0, environment={}, command=(), output=None)
-    assert ConditionRecord("turbo", "enabled", ("paper",), {"off": ("vn1",)}) in record.conditions
+    assert ConditionRecord("turbo", "enabled", ("paper",), {"off": ("vn1",)}) in record.found.conditions
     assert record.to_json()["conditions"][0] == {
         "name": "turbo",
         "stated": "enabled",
@@ -136,8 +136,8 @@ def stored(assessed: Assess, virtual: Site, tmp_path: Path, monkeypatch: pytest.
     def store(run: str, *nodes: NodeFacts) -> None:
         found = assessed(site=site, facts=nodes, hops=1)
         told = record_of(found, run=run, time="t", elapsed_s=1.0, environment={}, command=(), output=None)
-        record = replace(told, time="2026-11-23T06:00:00Z", hardware=group_nodes(nodes))
-        assert (record.state, record.no_measurement) == ("pass", None), record.verdict.text
+        record = told.with_fields(time="2026-11-23T06:00:00Z", hardware=group_nodes(nodes))
+        assert (record.found.state, record.no_measurement) == ("pass", None), record.found.verdict.text
         append_record(tmp_path / ".railyard" / "runs" / run / FILE_NAME, record)
 
     return store

@@ -216,12 +216,12 @@ def test_columns_give_each_node_what_a_record_of_few_nodes_has(site: Site) -> No
     found = judged(site, replace(evidence, counters=moved({6: (0.4, 0.3, 0.2, 0.1)})))
     shown = [NodeTraffic(node, rails, 3_100_000) for node, rails in (found.path.nodes or {}).items()]
     assert len(shown) == 48
-    few = record_of(found, **STAMP, command=()).path_proof
+    few = record_of(found, **STAMP, command=()).how.path_proof
     assert few is not None and few.alike == ()
     assert list(few.each_node()) == shown
     nodes = {f"{copy}{one.node}": one.rails for copy in "ab" for one in shown}
     twice = replace(found.path, nodes=nodes)
-    many = record_of(replace(found, path=twice), **STAMP, command=()).path_proof
+    many = record_of(replace(found, path=twice), **STAMP, command=()).how.path_proof
     assert many is not None and many.nodes == ()
     assert [node.rails for node in many.each_node()] == 2 * [node.rails for node in shown]
     assert many.intended_devices() == few.intended_devices() == set(SMALL.devices)
@@ -235,7 +235,7 @@ def test_nodes_with_other_devices_are_columns_of_their_own(site: Site) -> None:
         for place, text in enumerate(evidence.counters)
     )
     found = judged(made_site(site.home / "other", shape), replace(evidence, counters=texts), shape)
-    proof = record_of(found, **STAMP, command=()).path_proof
+    proof = record_of(found, **STAMP, command=()).how.path_proof
     assert proof is not None
     assert [len(group.nodes) for group in proof.alike] == [69, 1]
     assert proof.alike[1].nodes == ("n0006",)
@@ -254,8 +254,7 @@ def test_a_record_of_512_nodes_has_at_most_so_many_bytes_a_node(tmp_path: Path, 
     pairs = pairs_of(found, stated_leaves(site.system.fabrics["ndr"].leaf_switches))
     assert pairs is not None
     assert (pairs.file is None) == (kind == "all pairs")
-    record = replace(
-        record_of(found, **STAMP, command=()), pairs=pairs.record, hardware=group_nodes(evidence.facts)
+    record = record_of(found, **STAMP, command=()).with_fields(pairs=pairs.record, hardware=group_nodes(evidence.facts)
     )  # fmt: skip
     if pairs.file is not None:
         write(tmp_path, pairs.file)

@@ -1,6 +1,5 @@
 """What of a system's pairs was measured over some days."""
 
-from dataclasses import replace
 from pathlib import Path
 
 from railyard.results.record import pair_rows
@@ -47,7 +46,7 @@ def test_the_rows_of_a_sample_lie_beside_its_record_and_a_cut_file_is_one_senten
     pair_rows.write(tmp_path / "r1", file)
     summary = PairsSummary(("all",), (0,) * 4, False, ((9.0,),), ((9.0,),), (9.0,) * 4, (9.0,) * 4, (1,) * 4)
     pairs = PairsRecord(NODES[:4], 4194304, rows=file.told, summary=summary, sample=PairsSample("nightly", ()))
-    record = replace(made_record(), run="r1", pairs=pairs)
+    record = made_record().with_fields(run="r1", pairs=pairs)
     nights, problems = nights_of([record], tmp_path)
     # A pair without a result is none that was covered.
     assert (nights[0].pairs, nights[0].kind, problems) == (frozenset({(0, 1), (1, 2)}), "nightly", ())
@@ -59,7 +58,7 @@ def test_the_rows_of_a_sample_lie_beside_its_record_and_a_cut_file_is_one_senten
 
 def test_all_pairs_are_read_from_their_matrix_and_a_rehearsal_covers_nothing() -> None:
     values = ((None, 9.0, None), (9.0, None, 9.0), (None, 9.0, None))
-    record = replace(made_record(), pairs=PairsRecord(NODES[:3], 4194304, values))
+    record = made_record().with_fields(pairs=PairsRecord(NODES[:3], 4194304, values))
     assert [night.pairs for night in nights_of([record], Path())[0]] == [frozenset({(0, 1), (1, 2)})]
     assert nights_of([record], Path())[0][0].kind == "all pairs"
-    assert nights_of([replace(record, rehearsal="stand-ins ran")], Path()) == ((), ())
+    assert nights_of([record.with_fields(rehearsal="stand-ins ran")], Path()) == ((), ())

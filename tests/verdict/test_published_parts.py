@@ -65,7 +65,7 @@ def bytes_of(size: int | str) -> int:
 
 def unmarked(record: Record) -> Iterator[tuple[str, int, float]]:
     """Yield metric, size and value of all figures that the record shows as its source's."""
-    for curve in record.curves:
+    for curve in record.found.curves:
         shown = zip(curve.sizes, curve.values, strict=True)
         yield from ((curve.metric, size, value) for size, value in shown if size not in curve.computed)
 
@@ -84,7 +84,7 @@ def test_every_figure_of_a_replay_that_is_not_marked_is_in_an_entry(system: str,
             assert any(
                 at in (None, size) and low * (1 - ROUNDED) <= value <= high * (1 + ROUNDED) for at, low, high in held
             ), f"{words_of(one.test)}: {metric} {value} at {size} B is in no entry"
-        for figure in record.figures:
+        for figure in record.found.figures:
             if figure.computed:
                 continue
             assert any(
@@ -104,18 +104,20 @@ def shown(system: str, fabric: str, stack: str, check: str, asked: dict[str, Nee
 
 def test_between_its_points_a_curve_was_computed(asked: dict[str, Need]) -> None:
     record = shown("dell-c6320", "edr", "hpcx", "OsuBandwidth", asked)
-    (curve,) = record.curves
+    (curve,) = record.found.curves
     assert set(curve.sizes) - set(curve.computed) == {4 << 20}
-    assert [(figure.name, figure.computed) for figure in record.figures] == [("peak", False), ("n_half", True)]
-    assert (record.figures[0].value, record.figures[0].size) == (12400, 4 << 20), "the curve is level from 1 MiB on"
+    assert [(figure.name, figure.computed) for figure in record.found.figures] == [("peak", False), ("n_half", True)]
+    assert (record.found.figures[0].value, record.found.figures[0].size) == (12400, 4 << 20), (
+        "the curve is level from 1 MiB on"
+    )
 
 
 def test_a_latency_that_no_source_printed_is_left_out(asked: dict[str, Need]) -> None:
     for fabric, peak_mb_s in (("sci", 117.96), ("tengige", 484.97)):
         record = shown("survey-2004", fabric, "tcp", "NetpipeTcpPingPong", asked)
-        assert [(figure.name, figure.computed) for figure in record.figures] == [("peak", False)]
-        assert record.figures[0].value == pytest.approx(peak_mb_s, rel=ROUNDED)
-        assert {curve.metric: (curve.sizes, curve.computed) for curve in record.curves} == {
+        assert [(figure.name, figure.computed) for figure in record.found.figures] == [("peak", False)]
+        assert record.found.figures[0].value == pytest.approx(peak_mb_s, rel=ROUNDED)
+        assert {curve.metric: (curve.sizes, curve.computed) for curve in record.found.curves} == {
             "bandwidth": ((4 << 20,), ()),
             "latency": ((4 << 20,), (4 << 20,)),
         }
@@ -123,7 +125,7 @@ def test_a_latency_that_no_source_printed_is_left_out(asked: dict[str, Need]) ->
 
 def test_both_ends_of_a_range_and_all_between_are_the_sources(asked: dict[str, Need]) -> None:
     record = shown("survey-2004", "myrinet", "mpich", "NetpipePingPong", asked)
-    latency = next(curve for curve in record.curves if curve.metric == "latency")
+    latency = next(curve for curve in record.found.curves if curve.metric == "latency")
     assert {1, 8} <= set(latency.sizes) - set(latency.computed) <= {1, 2, 3, 4, 6, 8}
     entries = site_at(ROOT, "survey-2004").references.entries
     test = TestId("myrinet", "mpich", 1, "netpipe/pingpong", policy="single")

@@ -35,26 +35,39 @@ def recorded(found: Assessment) -> Record:
 
 def test_a_record_says_what_ran_where_and_how_it_ended(assessed: Assess) -> None:
     record = recorded(assessed(rails=2))
-    assert (record.case, record.hash, record.check) == (
+    assert (record.test.case, record.test.hash, record.test.check) == (
         "ImbUniband %rails=2 @virtual:hsn+mpich",
         "1a2b3c4d",
         "ImbUniband",
     )
-    assert (record.system, record.fabric, record.stack, record.rails) == ("virtual", "hsn", "mpich", 2)
-    assert (record.benchmark, record.policy, record.nodes) == ("imb/Uniband", "striping", ("vn1", "vn2"))
-    assert (record.state, record.references) == ("pass", ("two-rails-striped",))
-    assert (record.run, record.time, record.elapsed_s) == ("20261121T060000Z-ab12", "2026-11-21T06:00:12Z", 5.1)
-    assert (record.command, record.output) == (("mpirun", "-n", "2", "IMB-MPI1"), "outputs/x.out")
-    assert record.environment == {"reframe": "4.10.4", "mpi": "MPICH 5.0.2"}
+    assert (record.where.system, record.where.fabric, record.test.stack, record.test.rails) == (
+        "virtual",
+        "hsn",
+        "mpich",
+        2,
+    )
+    assert (record.test.benchmark, record.test.policy, record.where.nodes) == (
+        "imb/Uniband",
+        "striping",
+        ("vn1", "vn2"),
+    )
+    assert (record.found.state, record.found.references) == ("pass", ("two-rails-striped",))
+    assert (record.made.run, record.made.time, record.made.elapsed_s) == (
+        "20261121T060000Z-ab12",
+        "2026-11-21T06:00:12Z",
+        5.1,
+    )
+    assert (record.how.command, record.made.output) == (("mpirun", "-n", "2", "IMB-MPI1"), "outputs/x.out")
+    assert record.how.environment == {"reframe": "4.10.4", "mpi": "MPICH 5.0.2"}
 
 
 def test_a_record_has_the_version_that_the_benchmark_prints_and_none_where_it_prints_none(assessed: Assess) -> None:
-    assert recorded(assessed()).benchmark_version == "2021.11"
-    assert recorded(assessed(output="")).benchmark_version is None
+    assert recorded(assessed()).test.benchmark_version == "2021.11"
+    assert recorded(assessed(output="")).test.benchmark_version is None
 
 
 def test_curves_have_limit_bands_and_ratios_as_judged_and_unrounded(assessed: Assess) -> None:
-    bandwidth, rate = recorded(assessed(rates={262144: 47.8, M: 48.0, 4 * M: 47.47})).curves
+    bandwidth, rate = recorded(assessed(rates={262144: 47.8, M: 48.0, 4 * M: 47.47})).found.curves
     assert (bandwidth.metric, bandwidth.unit, bandwidth.directions) == ("bandwidth", "MB/s", 1)
     assert (bandwidth.sizes, bandwidth.values) == ((262144, M, 4 * M), (47.8, 48.0, 47.47))
     assert bandwidth.limit is not None
@@ -76,26 +89,28 @@ def test_a_floor_that_the_best_size_must_hold_stands_at_that_size_alone(assessed
     found = assessed(rates={262144: 47.8, M: 47.2, 4 * M: 47.6})
     first, *others = found.inputs.metrics
     best = replace(first, bands=tuple(replace(cast(Band, band), best_of_sizes=True) for band in first.bands))
-    (band,) = recorded(replace(found, inputs=replace(found.inputs, metrics=(best, *others)))).curves[0].bands
+    (band,) = recorded(replace(found, inputs=replace(found.inputs, metrics=(best, *others)))).found.curves[0].bands
     assert band.sizes == (262144, M, 4 * M)
     assert band.low == (None, None, 47.0)
 
 
 def test_both_directions_are_said(assessed: Assess) -> None:
-    curve = recorded(assessed(rails=2, benchmark="imb/Biband")).curves[0]
+    curve = recorded(assessed(rails=2, benchmark="imb/Biband")).found.curves[0]
     assert curve.limit is not None
     assert curve.directions == 2
     assert curve.limit.value == pytest.approx(4 * 50 * 1460 / 1514)
 
 
 def test_figures_are_the_key_figures_with_their_sizes(assessed: Assess) -> None:
-    figures = [(f.name, f.value, f.unit, f.size) for f in recorded(assessed(rates={M: 47.5, 4 * M: 47.6})).figures]
+    figures = [
+        (f.name, f.value, f.unit, f.size) for f in recorded(assessed(rates={M: 47.5, 4 * M: 47.6})).found.figures
+    ]
     assert figures[0] == ("peak", 47.6, "MB/s", 4 * M)
     assert [name for name, *_ in figures] == ["peak", "n_half", "message_rate"]
 
 
 def test_the_path_proof_has_every_device_of_every_node(assessed: Assess) -> None:
-    proof = recorded(assessed(rails=2)).path_proof
+    proof = recorded(assessed(rails=2)).how.path_proof
     assert proof is not None
     assert (proof.state, proof.expected_bytes) == ("proven", 2 * 2 * 16 * sum(4**n for n in range(12)))
     assert [node.node for node in proof.nodes] == ["vn1", "vn2"]
@@ -114,13 +129,13 @@ def test_the_path_proof_has_the_clock_at_the_end_of_the_run(
 ) -> None:
     first = counters_text("vn1", {"hsn0": (190.0, 2.0)}).replace("end 0", "after - clock_khz 2400000\nend 0")
     second = counters_text("vn2", {"hsn0": (2.0, 190.0)})
-    proof = recorded(assessed(counters=(first, second))).path_proof
+    proof = recorded(assessed(counters=(first, second))).how.path_proof
     assert proof is not None
     assert [(each.node, each.clock_khz) for each in proof.nodes] == [("vn1", 2400000), ("vn2", None)]
 
 
 def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess) -> None:
-    verdict = recorded(assessed(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).verdict
+    verdict = recorded(assessed(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).found.verdict
     assert verdict.sentence == (
         "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % "
         "of what the rail should carry, idle-share)"
@@ -164,17 +179,17 @@ def test_a_record_is_the_same_after_it_was_stored(assessed: Assess, tmp_path: Pa
 
 def test_a_run_without_a_table_has_no_curves_and_no_figures(assessed: Assess) -> None:
     record = recorded(assessed(output="", counters=()))
-    assert (record.curves, record.figures, record.state) == ((), (), "fail")
-    assert record.path_proof is not None and record.path_proof.nodes == ()
+    assert (record.found.curves, record.found.figures, record.found.state) == ((), (), "fail")
+    assert record.how.path_proof is not None and record.how.path_proof.nodes == ()
 
 
 def test_a_record_of_a_single_host_is_not_tested_and_keeps_its_curves(assessed: Assess) -> None:
     local = site_at(ROOT, "local")
     record = recorded(assessed("loopback", site=local, rates={M: 9000.0, 4 * M: 11_000.0}, counters=()))
-    assert (record.state, record.system, record.verdict.rule) == ("not-tested", "local", None)
-    assert record.curves[0].values == (9000.0, 11_000.0)
-    assert record.path_proof is not None
-    assert record.path_proof.sentence == "path not judged: the rails of loopback have no counters"
+    assert (record.found.state, record.where.system, record.found.verdict.rule) == ("not-tested", "local", None)
+    assert record.found.curves[0].values == (9000.0, 11_000.0)
+    assert record.how.path_proof is not None
+    assert record.how.path_proof.sentence == "path not judged: the rails of loopback have no counters"
 
 
 def test_a_case_that_the_site_switched_off_is_not_tested_with_its_reason(tmp_path: Path) -> None:
@@ -184,9 +199,14 @@ def test_a_case_that_the_site_switched_off_is_not_tested_with_its_reason(tmp_pat
         run=str(STAMP["run"]),
         time=str(STAMP["time"]),
     )
-    assert (record.case, record.hash) == ("ImbUniband %rails=2 @virtual:hsn+mpich", "1a2b3c4d")
-    assert (record.state, record.verdict.text) == ("not-tested", "not tested: hsn1 is on order")
-    assert (record.system, record.rails, record.curves, record.path_proof) == ("virtual", 2, (), None)
+    assert (record.test.case, record.test.hash) == ("ImbUniband %rails=2 @virtual:hsn+mpich", "1a2b3c4d")
+    assert (record.found.state, record.found.verdict.text) == ("not-tested", "not tested: hsn1 is on order")
+    assert (record.where.system, record.test.rails, record.found.curves, record.how.path_proof) == (
+        "virtual",
+        2,
+        (),
+        None,
+    )
     append_record(tmp_path / FILE_NAME, record)
     assert read_records(tmp_path / FILE_NAME).records == (record,)
 

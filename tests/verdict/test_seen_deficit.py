@@ -73,8 +73,8 @@ def test_what_is_not_bounded_or_is_at_fault_has_none() -> None:
 def test_the_record_and_the_terminal_say_it(assessed: Callable[..., Assessment], said: str) -> None:
     found = record_of(assessed(rates={M: 47.8 * 0.99, 4 * M: 47.8 * 0.99}), run="r", time="t", elapsed_s=None,
                    environment={}, command=(), output=None)  # fmt: skip
-    assert found.state == "pass"
-    deficit = found.curves[0].deficit
+    assert found.found.state == "pass"
+    deficit = found.found.curves[0].deficit
     assert deficit is not None
     assert (deficit.size, deficit.repeats) == (M, 1)
     assert any(said in line and line.startswith("  bandwidth") for line in detail_lines(found.to_json()))

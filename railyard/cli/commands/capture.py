@@ -85,11 +85,11 @@ def command(**options: Any) -> int:
     records = _records(home, wanted, given.runs, given.without)
 
     def hops(record: "Record") -> int | None:
-        fabric, policy = system.fabrics.get(record.fabric), record.policy or ""
-        if fabric is None or not fabric.has(record.rails, policy):  # the plan says why
+        fabric, policy = system.fabrics.get(record.where.fabric), record.test.policy or ""
+        if fabric is None or not fabric.has(record.test.rails, policy):  # the plan says why
             return 0
-        rails = fabric.used_rails(record.rails, policy)
-        return hops_of_run(home, system, record.fabric, record.nodes, rails)
+        rails = fabric.used_rails(record.test.rails, policy)
+        return hops_of_run(home, system, record.where.fabric, record.where.nodes, rails)
 
     asked = CaptureRequest(quick=given.quick, replace=given.replace, hops=hops if given.by_hops else None)
     made = plan(system, path, references, records, asked)
@@ -137,7 +137,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     found = query.records(home, replace(wanted, run=named or None))
     for sentence in found.problems:
         say(f"left out: {sentence}", err=True)
-    kept = tuple(record for record in found.records if record.run not in excluded)
+    kept = tuple(record for record in found.records if record.made.run not in excluded)
     if kept:
         return kept
     known = {name for summary in query.runs(home) for name in summary.systems}

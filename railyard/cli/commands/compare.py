@@ -105,20 +105,20 @@ def _records(side: "Selector") -> "tuple[Record, ...]":
     found = finals_of_runs(
         side.runs, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)
     )
-    rehearsed = next((record for record in found if record.rehearsal is not None), None)
+    rehearsed = next((record for record in found if record.made.rehearsal is not None), None)
     if rehearsed is not None:
         raise RailyardError(
-            f'"{side.text}": found {rehearsed.run}, a rehearsal, in which nothing was measured, expected runs that '
-            f"measured; name others"
+            f'"{side.text}": found {rehearsed.made.run}, a rehearsal, in which nothing was measured, expected runs '
+            f"that measured; name others"
         )
     return found
 
 
 def _side_words(side: "Selector", records: "tuple[Record, ...]") -> str:
     """Return a side in words: how many runs, which tests, and what was played instead of measured."""
-    runs = sorted({record.run for record in records})
+    runs = sorted({record.made.run for record in records})
     told = f"run {runs[0]}" if len(runs) == 1 else f"{len(runs)} runs, {runs[0]} to {runs[-1]}"
-    systems = ", ".join(sorted({record.system for record in records}))
+    systems = ", ".join(sorted({record.where.system for record in records}))
     conditions = "".join(f", {key}={value}" for key, value in side.where)
-    played = sorted({record.replayed for record in records if record.replayed is not None})
+    played = sorted({record.made.replayed for record in records if record.made.replayed is not None})
     return f"{told}, {systems}{conditions}{''.join(f'; {words}' for words in played)}"

@@ -151,14 +151,18 @@ def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | Non
 
     now = datetime.now(timezone.utc)
     one = None if run is None else query.load(home, run)
-    systems = system if one is None else tuple(sorted({record.system for record in one.records}))
+    systems = system if one is None else tuple(sorted({record.where.system for record in one.records}))
     if one is not None and system:
         raise click.UsageError("--system: found it with a run, expected one of the two")
     stored = query.records(home, query.RecordFilter(system=systems or None))
     for problem in (*stored.problems, *(() if one is None else one.problems)):
         say(f"railyard: {problem}", err=True)
-    there = {(record.run, record.case, record.time) for record in stored.records}
-    more = () if one is None else tuple(each for each in one.records if (each.run, each.case, each.time) not in there)
+    there = {(record.made.run, record.test.case, record.made.time) for record in stored.records}
+    more = (
+        ()
+        if one is None
+        else tuple(each for each in one.records if (each.made.run, each.test.case, each.made.time) not in there)
+    )
     records: Sequence[Record] = (*stored.records, *more)
     measured = [each for each in (records if one is None else one.records) if each.no_measurement is None]
     if not measured:

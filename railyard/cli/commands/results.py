@@ -117,9 +117,9 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
 
     found = query.load(find_home(), run)
     _say_problems(found.problems)
-    records = [record for record in found.records if pattern is None or pattern in record.case]
+    records = [record for record in found.records if pattern is None or pattern in record.test.case]
     if not records:
-        known = did_you_mean(pattern or "", (record.case for record in found.records))
+        known = did_you_mean(pattern or "", (record.test.case for record in found.records))
         raise RailyardError(f'{found.run}: found no test "{pattern or ""}", expected a part of a test\'s name; {known}')
     values = _values(records, scrub)
     if as_json:

@@ -172,8 +172,8 @@ def store(site: Site, run: KeptRun, made: Assessment, left: Evidence, words: Seq
             scheduler=site.system.scheduler, job_id=left.job_id, started=began,
         )  # fmt: skip
         rehearsed = rehearsal.current()
-        record = replace(
-            record, pairs=None if pairs is None else pairs.record,
+        record = record.with_fields(
+            pairs=None if pairs is None else pairs.record,
             rehearsal=None if rehearsed is None else rehearsed.remark, **said,
         )  # fmt: skip
         append_record(folder / FILE_NAME, record)

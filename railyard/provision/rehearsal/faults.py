@@ -206,8 +206,8 @@ def summary(rehearsal: Rehearsal, system: System, records: Sequence[Record]) -> 
 def names(fault: Fault, record: Record) -> bool:
     """Return whether a failed test names what was planted: node and rail, leaf switch or the other transport."""
     if fault.kind == "fallback":
-        return any(rule.rule == _PATH and rule.state == "fail" for rule in record.verdict.rules)
-    verdict = record.verdict
+        return any(rule.rule == _PATH and rule.state == "fail" for rule in record.found.verdict.rules)
+    verdict = record.found.verdict
     if fault.kind == "leaf" and any(suspect.kind == "switch" for suspect in verdict.suspects):
         return True
     # A sentence about a curve names all nodes and rails of its run. A remark names where a process was. Both blame
@@ -237,7 +237,7 @@ def _find_unused(fault: Fault, system: System, records: Sequence[Record]) -> str
     None if one did, or for any other fault.
     """
     # A test that ended early may not have said on which nodes it ran.
-    there = [one for one in records if fault.node == EVERY_NODE or not one.nodes or fault.node in one.nodes]
+    there = [one for one in records if fault.node == EVERY_NODE or not one.where.nodes or fault.node in one.where.nodes]
     if not there and records:
         return f"no chosen test ran on {fault.node}: choose one of all nodes, such as -n AllPairs, or fewer --nodes"
     if not fault.device or any(_uses(record, system, fault.device) for record in there):
@@ -248,11 +248,11 @@ def _find_unused(fault: Fault, system: System, records: Sequence[Record]) -> str
 
 def _uses(record: Record, system: System, device: str) -> bool:
     """Return whether a test was to use a rail, by its name in launches."""
-    fabric = system.fabrics.get(record.fabric)
-    policy = record.policy or ""
-    if fabric is None or not fabric.has(record.rails, policy):
+    fabric = system.fabrics.get(record.where.fabric)
+    policy = record.test.policy or ""
+    if fabric is None or not fabric.has(record.test.rails, policy):
         return False
-    return device in {rail.name for rail in fabric.used_rails(record.rails, policy)}
+    return device in {rail.name for rail in fabric.used_rails(record.test.rails, policy)}
 
 
 def _ways(device: str, system: System) -> Iterator[str]:

@@ -141,7 +141,11 @@ def summary(rehearsal: Rehearsal, records: Sequence[Record]) -> Iterator[str]:
     """Yield how many outputs were genuine, then each test whose output the model made, with the reason."""
     if not rehearsal.recording:
         return
-    told = [(record.case, record.rehearsed_output) for record in records if record.rehearsed_output is not None]
+    told = [
+        (record.test.case, record.made.rehearsed_output)
+        for record in records
+        if record.made.rehearsed_output is not None
+    ]
     made = [f"{case}: {output}" for case, output in told if not output.startswith(_GENUINE)]
     played = len(told) - len(made)
     yield f"genuine outputs of {name_of(Path(rehearsal.recording))}: in {played} of {count_of(len(records), 'test')}"

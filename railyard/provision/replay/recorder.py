@@ -41,26 +41,26 @@ def recorded_outputs(
     Raises InputError if the folder has no records, and RailyardError if none of them can be recorded or a scrubbed
     output no longer says what the run measured.
     """
-    records = {record.case: record for record in read_records(run).records}
+    records = {record.test.case: record for record in read_records(run).records}
     made: list[tuple[Recording, str]] = []
     left: list[str] = []
     kept_texts: dict[str, str] = {}
     for record in records.values():
         why = _why_not(record, run)
         if why is not None:
-            left.append(f"{record.case}: {why}")
+            left.append(f"{record.test.case}: {why}")
             continue
-        said = partial(scrub_text, hosts=(*record.nodes, *hosts), users=users)
-        raw = (run / str(record.output)).read_text(encoding="utf-8", errors="replace")
-        text, kept = said(raw), _read_kept(run / str(record.output), record, said)
+        said = partial(scrub_text, hosts=(*record.where.nodes, *hosts), users=users)
+        raw = (run / str(record.made.output)).read_text(encoding="utf-8", errors="replace")
+        text, kept = said(raw), _read_kept(run / str(record.made.output), record, said)
         _refuse_changed(record, parsers, raw, text)
-        one = recording_of(_test(record), text, "recorded", MADE_BY, f"run {record.run}", kept)
+        one = recording_of(_test(record), text, "recorded", MADE_BY, f"run {record.made.run}", kept)
         made.append((one, text))
         if one.kept is not None and kept is not None:
             kept_texts[one.kept.file] = kept
     if not made:
         raise RailyardError("\n".join((f"{run}: found no output that can be recorded, expected at least one", *left)))
-    return RecordedRun(next(iter(records.values())).system, tuple(made), tuple(left), kept_texts)
+    return RecordedRun(next(iter(records.values())).where.system, tuple(made), tuple(left), kept_texts)
 
 
 def _read_kept(output: Path, record: Record, said: Callable[[str], str]) -> str | None:
@@ -72,43 +72,45 @@ def _read_kept(output: Path, record: Record, said: Callable[[str], str]) -> str 
     if not file.is_file():
         return None
     kept = read(file.read_text(encoding="utf-8", errors="replace"), str(file))
-    return replace(kept, hardware=record.hardware).to_text(said)
+    return replace(kept, hardware=record.where.hardware).to_text(said)
 
 
 def _why_not(record: Record, run: Path) -> str | None:
-    if record.rehearsal is not None:
+    if record.made.rehearsal is not None:
         return "found a rehearsed test, whose output a stand-in made, expected a measured one"
-    if record.replayed is not None:
-        return f"found a replayed test ({record.replayed}), expected a measured one"
-    if record.state == "not-tested":
+    if record.made.replayed is not None:
+        return f"found a replayed test ({record.made.replayed}), expected a measured one"
+    if record.found.state == "not-tested":
         return "it did not run"
-    if record.benchmark in BENCHMARKS and BENCHMARKS[record.benchmark].every_node:
+    if record.test.benchmark in BENCHMARKS and BENCHMARKS[record.test.benchmark].every_node:
         return "its output names nodes, and recordings hide these names"
-    if installed_name(record.benchmark) is not None:
+    if installed_name(record.test.benchmark) is not None:
         return "the site's own patterns read it, and its output may belong to the vendor"
-    if not record.curves or record.output is None or not (run / record.output).is_file():
+    if not record.found.curves or record.made.output is None or not (run / record.made.output).is_file():
         return "it left no output with a curve"
     return None
 
 
 def _test(record: Record) -> TestId:
-    return TestId(record.fabric, record.stack, record.rails, record.benchmark, check_of(record.case))
+    return TestId(
+        record.where.fabric, record.test.stack, record.test.rails, record.test.benchmark, check_of(record.test.case)
+    )
 
 
 def _refuse_changed(record: Record, parsers: Mapping[str, Callable[[str], Parsed]], raw: str, text: str) -> None:
     """Raise RailyardError if the parser reads other tables from the scrubbed text."""
-    parse = parsers.get(record.benchmark.partition("/")[0])
+    parse = parsers.get(record.test.benchmark.partition("/")[0])
     if parse is None:
-        raise RailyardError(f"{record.case}: found no parser of {record.benchmark}, expected one of its tool")
+        raise RailyardError(f"{record.test.case}: found no parser of {record.test.benchmark}, expected one of its tool")
     try:
         before, after = ([(t.benchmark, t.columns, t.rows, t.complete) for t in parse(one).tables]
                          for one in (raw, text))  # fmt: skip
     except ParseError as error:
         raise RailyardError(
-            f"{record.case}: its output cannot be read ({error}), expected the one that was judged"
+            f"{record.test.case}: its output cannot be read ({error}), expected the one that was judged"
         ) from error
     if before != after:
         raise RailyardError(
-            f"{record.case}: found other tables in its output without names of hosts and users, expected the same; "
-            "a name of a host or user is a number or a benchmark's word"
+            f"{record.test.case}: found other tables in its output without names of hosts and users, expected the "
+            "same; a name of a host or user is a number or a benchmark's word"
         )

@@ -99,7 +99,7 @@ def _source(group: Group, remarks: Sequence[str]) -> list[str]:
         "firmware": _common(_device_fact(record, "firmware") for record in records),
         "driver": _common(_driver(record) for record in records),
         "mpi": _common(_environment(record, "mpi") for record in records),
-        "benchmark_version": _common(record.benchmark_version for record in records),
+        "benchmark_version": _common(record.test.benchmark_version for record in records),
     }
     lock = _common(_spack(record, "lock_sha256") for record in records)
     conditions = {
@@ -109,12 +109,12 @@ def _source(group: Group, remarks: Sequence[str]) -> list[str]:
         **({"lock-sha256": lock} if lock else {}),
     }
     # Not `proven`: if the rails have no counters, nobody saw which way the bytes went.
-    if any(record.path_proof is not None and record.path_proof.state != "proven" for record in records):
+    if any(record.how.path_proof is not None and record.how.path_proof.state != "proven" for record in records):
         conditions["path"] = "not judged"
     lines = [f"document: median of {count} runs, by railyard capture", f"date: {days[-1]}"]
     lines += [f"{name}: {_text(text)}" for name, text in told.items() if text]
     lines += ["conditions:", *(f"  {name}: {_text(text)}" for name, text in conditions.items())]
-    lines += ["runs:", *(f"  - {run}" for run in dict.fromkeys(_word(record.run) for record in records))]
+    lines += ["runs:", *(f"  - {run}" for run in dict.fromkeys(_word(record.made.run) for record in records))]
     if remarks:
         lines.append(f"note: {_text('; '.join(remarks))}")
     return lines
@@ -122,7 +122,7 @@ def _source(group: Group, remarks: Sequence[str]) -> list[str]:
 
 def _outlier_remarks(group: Group, found: Spread) -> list[str]:
     return [
-        f"kept though far off: run {group.records[one.repeat].run}, "
+        f"kept though far off: run {group.records[one.repeat].made.run}, "
         f"{100 * one.share:+.1f} % at {message_size(one.size)}"
         for one in found.outliers
     ]
@@ -169,27 +169,29 @@ def _conditions(records: Sequence[Record]) -> dict[str, list[str]]:
 
 
 def _fact(record: Record, name: str) -> str | None:
-    return " | ".join(dict.fromkeys(group.facts[name] for group in record.hardware if name in group.facts)) or None
+    return (
+        " | ".join(dict.fromkeys(group.facts[name] for group in record.where.hardware if name in group.facts)) or None
+    )
 
 
 def _device_fact(record: Record, name: str) -> str | None:
-    found = (said[name] for group in record.hardware for said in group.devices.values() if name in said)
+    found = (said[name] for group in record.where.hardware for said in group.devices.values() if name in said)
     return " | ".join(dict.fromkeys(found)) or None
 
 
 def _driver(record: Record) -> str | None:
-    devices: Iterable[Mapping[str, str]] = (said for group in record.hardware for said in group.devices.values())
+    devices: Iterable[Mapping[str, str]] = (said for group in record.where.hardware for said in group.devices.values())
     found = (" ".join((said["driver"], said.get("driver_version", ""))).strip() for said in devices if "driver" in said)
     return " | ".join(dict.fromkeys(found)) or None
 
 
 def _environment(record: Record, name: str) -> str | None:
-    value = record.environment.get(name)
+    value = record.how.environment.get(name)
     return " ".join(value.split()) if isinstance(value, str) else None
 
 
 def _spack(record: Record, name: str) -> str | None:
-    spack = record.environment.get("spack")
+    spack = record.how.environment.get("spack")
     value = spack.get(name) if isinstance(spack, Mapping) else None
     return value if isinstance(value, str) else None
 

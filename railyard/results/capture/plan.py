@@ -151,7 +151,7 @@ def _not_of(group: Group, system: System) -> str | None:
 
 def _metrics(group: Group) -> tuple[str, ...]:
     """Return the metrics that are captured; a message rate is left out if there is a bandwidth, which says the same."""
-    names = dict.fromkeys(curve.metric for record in group.records for curve in record.curves)
+    names = dict.fromkeys(curve.metric for record in group.records for curve in record.found.curves)
     if "bandwidth" in names:
         names.pop("message_rate", None)
     return tuple(name for name in names if name in UNITS)
@@ -165,7 +165,9 @@ def _capture_metric(
     columns = {size: [curve.values[curve.sizes.index(size)] for curve in curves] for size in sizes}
     found = spread(columns, group.jobs, metric)
     if not found.curve:
-        far = ", ".join(f"{group.records[one.repeat].run} ({100 * one.share:+.1f} %)" for one in found.outliers[:3])
+        far = ", ".join(
+            f"{group.records[one.repeat].made.run} ({100 * one.share:+.1f} %)" for one in found.outliers[:3]
+        )
         hint = f"; far off: {far}; leave such a run out with --without RUN" if far else ""
         raise _Refusal(f"found repeats that spread too far at every size, expected a size at which they agree{hint}")
     _check_place(group, metric, references, asked)
@@ -178,15 +180,16 @@ def _curves(group: Group, metric: str) -> tuple[CurveRecord, ...]:
     """Return the metric's curve of each record, all in one unit."""
     found: list[CurveRecord] = []
     for record in group.records:
-        curve = next((one for one in record.curves if one.metric == metric), None)
+        curve = next((one for one in record.found.curves if one.metric == metric), None)
         if curve is None:
             raise _Refusal(
-                f"found no {metric} in run {record.run}, expected it in all runs; leave this run out with --without RUN"
+                f"found no {metric} in run {record.made.run}, expected it in all runs; leave this run out with "
+                "--without RUN"
             )
         try:
             found.append(in_unit(curve, UNITS[metric]))
         except RailyardError as error:
-            raise _Refusal(f"run {record.run}: {error}") from error
+            raise _Refusal(f"run {record.made.run}: {error}") from error
     directions = {curve.directions for curve in found}
     if len(directions) != 1:
         raise _Refusal("found runs that sum one direction and runs that sum both, expected one kind; leave some out")
@@ -196,7 +199,7 @@ def _curves(group: Group, metric: str) -> tuple[CurveRecord, ...]:
 def _sizes(group: Group, metric: str, curves: Sequence[CurveRecord]) -> tuple[int, ...]:
     """Return the sizes that every repeat has; of a ping-pong, small ones for its time and large ones for its rate."""
     common = set(curves[0].sizes).intersection(*(curve.sizes for curve in curves))
-    both = {curve.metric for curve in group.records[0].curves} >= {"bandwidth", "latency"}
+    both = {curve.metric for curve in group.records[0].found.curves} >= {"bandwidth", "latency"}
     if both:
         common = {size for size in common if (size <= LATENCY_UP_TO_BYTES) == (metric == "latency")}
     if not common:

@@ -45,7 +45,7 @@ class Group:
     @property
     def pairs(self) -> tuple[tuple[str, ...], ...]:
         """The sets of nodes on which it ran."""
-        return tuple(dict.fromkeys(tuple(sorted(record.nodes)) for record in self.records))
+        return tuple(dict.fromkeys(tuple(sorted(record.where.nodes)) for record in self.records))
 
     @property
     def jobs(self) -> tuple[str, ...]:
@@ -55,13 +55,13 @@ class Group:
     @property
     def days(self) -> tuple[str, ...]:
         """The days on which it ran."""
-        return tuple(sorted({record.time[:10] for record in self.records}))
+        return tuple(sorted({record.made.time[:10] for record in self.records}))
 
 
 def job_of(record: Record) -> str:
     """Return what identifies a job: two tests in one allocation share whatever was wrong with it."""
-    own = record.job_id if record.scheduler not in (None, "local") else None
-    return f"{record.run} {own}" if own else record.run
+    own = record.where.job_id if record.where.scheduler not in (None, "local") else None
+    return f"{record.made.run} {own}" if own else record.made.run
 
 
 def choose_records(
@@ -80,7 +80,13 @@ def choose_records(
         if hops is not None and why is None and distance is None:
             why = _UNKNOWN_HOPS
         if why is None:
-            test = (record.fabric, record.stack, record.rails, record.policy or "any", record.benchmark)
+            test = (
+                record.where.fabric,
+                record.test.stack,
+                record.test.rails,
+                record.test.policy or "any",
+                record.test.benchmark,
+            )
             served.setdefault((test, distance), []).append(record)
         else:
             left.setdefault(why, []).append(record)
@@ -90,21 +96,21 @@ def choose_records(
 
 def why_not(record: Record, *, replace: bool) -> str | None:
     """Return why other runs must not be compared with this record; None if they may be."""
-    if record.rehearsal is not None:
+    if record.made.rehearsal is not None:
         return "it is from a rehearsal: stand-ins ran, nothing was measured"
-    if record.replayed is not None:
+    if record.made.replayed is not None:
         return "a recording was played, nothing was measured"
-    if record.state in ("not-tested", "xfail", "disturbed"):
-        return f"its state is {record.state}"
+    if record.found.state in ("not-tested", "xfail", "disturbed"):
+        return f"its state is {record.found.state}"
     path = _why_not_its_path(record)
     if path is not None:
         return path
-    if not record.curves:
+    if not record.found.curves:
         return "it has no curve"
-    if record.state == "fail" and record.verdict.rule != 5:
-        return f"it failed rule {record.verdict.rule}"
-    if record.state == "fail":
-        broken = [band for curve in record.curves for band in _find_broken(curve)]
+    if record.found.state == "fail" and record.found.verdict.rule != 5:
+        return f"it failed rule {record.found.verdict.rule}"
+    if record.found.state == "fail":
+        broken = [band for curve in record.found.curves for band in _find_broken(curve)]
         if any(kind != "baseline" for kind in broken):
             return "it failed a reference that is not a baseline"
         if broken and not replace:
@@ -113,15 +119,15 @@ def why_not(record: Record, *, replace: bool) -> str | None:
 
 
 def _why_not_its_path(record: Record) -> str | None:
-    proof = record.path_proof
+    proof = record.how.path_proof
     # If rule 4 did not judge the path (EP moves too little), the figure may be used all the same. The entry says so.
-    unjudged = any(rule.rule == _PATH and rule.state == "not-judged" for rule in record.verdict.rules)
+    unjudged = any(rule.rule == _PATH and rule.state == "not-judged" for rule in record.found.verdict.rules)
     if proof is not None and proof.state == "failed":
         return "its path proof failed"
     if proof is None or (proof.state == "not-proven" and not unjudged):
         return "its path was not proven"
     if proof.state == "not-judged" and (rails := idle(record)):
-        return f"{listing(rails)} idled on every node, so it is not a reference for {record.rails} rails"
+        return f"{listing(rails)} idled on every node, so it is not a reference for {record.test.rails} rails"
     return None
 
 
@@ -138,7 +144,7 @@ def _find_broken(curve: CurveRecord) -> Iterator[str]:
 
 def _left_out(why: str, records: Sequence[Record]) -> str:
     tests = count_of(len(records), "test")
-    runs = list(dict.fromkeys(record.run for record in records))
+    runs = list(dict.fromkeys(record.made.run for record in records))
     return f"{tests} of {', '.join(runs[:3])}{' …' if len(runs) > 3 else ''}: {why}"
 
 

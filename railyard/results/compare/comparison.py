@@ -150,7 +150,7 @@ def _test(matched: MatchedTest, noise: float | None) -> ComparedTest:
     alike = _same_sizes(matched, refused)
     figures = _figures(matched, noise, alike, refused)
     curves = []
-    for metric in dict.fromkeys(curve.metric for record in matched.a for curve in record.curves):
+    for metric in dict.fromkeys(curve.metric for record in matched.a for curve in record.found.curves):
         result = _curve(matched, metric, refused)
         curves += [result] if result else []
     idle = [said for side in (("A", matched.a), ("B", matched.b)) if (said := idle_rails.remark(*side)) is not None]
@@ -162,7 +162,7 @@ def _test(matched: MatchedTest, noise: float | None) -> ComparedTest:
 
 def _same_sizes(matched: MatchedTest, refused: list[str]) -> bool:
     """Return whether all repeats have curves over the same sizes; else their peaks do not mean the same."""
-    a, b = ({curve.sizes for record in side for curve in record.curves} for side in (matched.a, matched.b))
+    a, b = ({curve.sizes for record in side for curve in record.found.curves} for side in (matched.a, matched.b))
     if a == b and all(_sizes_of(record) == _sizes_of(matched.a[0]) for record in (*matched.a, *matched.b)):
         return True
     refused.append(
@@ -173,7 +173,7 @@ def _same_sizes(matched: MatchedTest, refused: list[str]) -> bool:
 
 
 def _sizes_of(record: Record) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return tuple((curve.metric, curve.sizes) for curve in record.curves)
+    return tuple((curve.metric, curve.sizes) for curve in record.found.curves)
 
 
 def _ranges(sizes: set[tuple[int, ...]]) -> str:
@@ -183,7 +183,7 @@ def _ranges(sizes: set[tuple[int, ...]]) -> str:
 
 def _figures(matched: MatchedTest, noise: float | None, alike: bool, refused: list[str]) -> list[FigureResult]:
     found = []
-    for name in dict.fromkeys(figure.name for record in matched.a for figure in record.figures):
+    for name in dict.fromkeys(figure.name for record in matched.a for figure in record.found.figures):
         a, b = _figures_of_name(matched.a, name), _figures_of_name(matched.b, name)
         if not b or not alike:
             continue
@@ -201,7 +201,7 @@ def _figures(matched: MatchedTest, noise: float | None, alike: bool, refused: li
 
 
 def _figures_of_name(records: Sequence[Record], name: str) -> list[Figure]:
-    return [figure for record in records for figure in record.figures if figure.name == name]
+    return [figure for record in records for figure in record.found.figures if figure.name == name]
 
 
 def _median(figures: Sequence[Figure]) -> float:
@@ -238,7 +238,7 @@ def _form(units: Sequence[str], ways: Sequence[int]) -> str:
 
 
 def _curves(records: Sequence[Record], metric: str) -> list[CurveRecord]:
-    return [curve for record in records for curve in record.curves if curve.metric == metric and curve.sizes]
+    return [curve for record in records for curve in record.found.curves if curve.metric == metric and curve.sizes]
 
 
 def _values_at(curve: CurveRecord, sizes: Sequence[int]) -> list[float]:
@@ -272,7 +272,7 @@ def _stretch_words(of: Stretch) -> str:
 
 def find_differences(a: Sequence[Record], b: Sequence[Record]) -> tuple[Difference, ...]:
     """Return the conditions that are known on both sides and not alike, if a side is a replay; else ()."""
-    if not any(record.replayed is not None for record in (*a, *b)):
+    if not any(record.made.replayed is not None for record in (*a, *b)):
         return ()
     ours, theirs = _values(a), _values(b)
     return tuple(
@@ -297,8 +297,8 @@ def _values(records: Iterable[Record]) -> dict[str, list[str]]:
     """Return the known values of each condition: stated by a replay's sources, or shown by a measurement's nodes."""
     found: dict[str, dict[str, None]] = {}
     for record in records:
-        if record.replayed is not None:
-            for each in record.conditions:
+        if record.made.replayed is not None:
+            for each in record.found.conditions:
                 found.setdefault(each.name.replace("_", "-"), {})[format_condition(each.name, each.stated)] = None
             continue
         for seen in seen_nodes(record):

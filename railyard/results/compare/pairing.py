@@ -75,7 +75,7 @@ def pair(a: Sequence[Record], b: Sequence[Record]) -> Pairing:
             _refuse_several(side, groups[key], differing)
     return Pairing(
         matched=tuple(
-            MatchedTest(_name(key), groups_a[key][0].benchmark, _repeats(groups_a[key]), _repeats(groups_b[key]))
+            MatchedTest(_name(key), groups_a[key][0].test.benchmark, _repeats(groups_a[key]), _repeats(groups_b[key]))
             for key in both
         ),
         contrasts=tuple(
@@ -94,11 +94,13 @@ def _usable(records: Sequence[Record]) -> tuple[Record, ...]:
 
 def why_left_out(record: Record) -> str | None:
     """Return why a record gives no figures to compare, None if it does."""
-    if record.state in ("not-tested", "disturbed"):
-        return record.state.replace("-", " ")
-    if record.state == "fail" and (record.verdict.rule or 0) < _LAST_RULE:
-        return f"failed rule {record.verdict.rule}" if record.verdict.rule else "failed before its first rule"
-    if not record.figures and not record.curves:
+    if record.found.state in ("not-tested", "disturbed"):
+        return record.found.state.replace("-", " ")
+    if record.found.state == "fail" and (record.found.verdict.rule or 0) < _LAST_RULE:
+        return (
+            f"failed rule {record.found.verdict.rule}" if record.found.verdict.rule else "failed before its first rule"
+        )
+    if not record.found.figures and not record.found.curves:
         return "without figures"
     return None
 
@@ -110,24 +112,24 @@ def _left_out(side: str, records: Sequence[Record], usable: Sequence[Record]) ->
     for record in records:
         reason = why_left_out(record)
         if reason is not None:
-            why.setdefault(reason, []).append(record.case)
+            why.setdefault(reason, []).append(record.test.case)
     return tuple(
         f"side {side}: {len(cases)} left out, {reason}: {listing(sorted(set(cases)))}" for reason, cases in why.items()
     )
 
 
 def _values(records: Sequence[Record], name: str) -> set[str]:
-    return {str(getattr(record, name)) for record in records}
+    return {str(record.value(name)) for record in records}
 
 
 def _group_records(records: Sequence[Record], differing: Sequence[str]) -> dict[Key, list[Record]]:
     """Return records by benchmark, check with its other parameters, nodes, and what is the same on both sides."""
     groups: dict[Key, list[Record]] = {}
     for record in records:
-        kept = [(name, str(getattr(record, name))) for name in DIMENSIONS if name not in differing]
+        kept = [(name, str(record.value(name))) for name in DIMENSIONS if name not in differing]
         words = tuple(f"{name} {value}" if name == "rails" else value for name, value in kept if value != "None")
-        check = without_repeat(plain_check(record.case)) or record.check
-        groups.setdefault((record.benchmark, check, f"{len(record.nodes)} nodes", *words), []).append(record)
+        check = without_repeat(plain_check(record.test.case)) or record.test.check
+        groups.setdefault((record.test.benchmark, check, f"{len(record.where.nodes)} nodes", *words), []).append(record)
     return groups
 
 
@@ -146,7 +148,7 @@ def _repeats(records: Sequence[Record]) -> tuple[Record, ...]:
 
 def _output_of(record: Record) -> str:
     """Return what identifies a played output; all outputs of unknown recordings count as one."""
-    recording = record.environment.get("recording")
+    recording = record.how.environment.get("recording")
     return str(recording.get("sha256", "")) if isinstance(recording, Mapping) else ""
 
 
@@ -156,8 +158,8 @@ def _refuse_several(side: str, records: Sequence[Record], differing: Sequence[st
         values = sorted(_values(records, name))
         if len(values) > 1:
             raise RailyardError(
-                f"side {side}: found {name} {listing(values)} for {records[0].benchmark}, expected one {name}, since "
-                f"the sides differ in it; name one, such as :{name}={values[0]}"
+                f"side {side}: found {name} {listing(values)} for {records[0].test.benchmark}, expected one {name}, "
+                f"since the sides differ in it; name one, such as :{name}={values[0]}"
             )
 
 
@@ -222,5 +224,5 @@ def _split_conditions(text: str) -> tuple[str, str, str]:
 
 
 def _value(record: Record, key: str) -> str:
-    value = getattr(record, key)
+    value = record.value(key)
     return "" if value is None else str(value)

@@ -206,7 +206,7 @@ def finding(of: Shift, unit: str, better: Better | None = None, noise: float | N
     return Finding("cannot-tell", f"cannot tell: {_too_few(of)}", percent)
 
 
-def kind_of(value: float, better: Better | None) -> Kind:
+def kind_of(value: float, better: Better | None) -> Literal["better", "worse", "different"]:
     """Return whether a shift is better or worse; "different" if nobody says which values are better."""
     if better is None:
         return "different"

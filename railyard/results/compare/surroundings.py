@@ -63,7 +63,7 @@ def not_the_fabric_alone(a: Sequence[Record], b: Sequence[Record]) -> str | None
     hosts = [one for one in differences(a, b) if one.name in {f"host {name}" for name in HOST_FACTS}]
     if hosts:
         return f"not attributable to the fabric alone: {'; '.join(one.words for one in hosts)}"
-    systems = sorted({record.system for record in (*a, *b)})
+    systems = sorted({record.where.system for record in (*a, *b)})
     known = all("host processor" in _properties(side) for side in (a, b))
     if len(systems) > 1 and not known:
         return (
@@ -96,16 +96,21 @@ def _properties(records: Iterable[Record]) -> dict[str, frozenset[str]]:
 
 def _of(record: Record) -> Iterator[tuple[str, str]]:
     """Yield each property of a record with its value; a name may occur several times."""
-    yield from _flat(record.environment)
-    for name, value in {**settings(record.command), **record.variables}.items():
+    yield from _flat(record.how.environment)
+    for name, value in {**settings(record.how.command), **record.how.variables}.items():
         yield f"setting {name}", value
-    for library in record.linked:
+    for library in record.how.linked:
         yield "linked library", library
-    if record.benchmark_version:
-        yield f"version of {record.benchmark.partition('/')[0]}", record.benchmark_version
-    if record.nodes:
-        yield "nodes", listing(record.nodes) if len(record.nodes) <= MOST_IN_WORDS else fold_names(sorted(record.nodes))
-    for group in record.hardware:
+    if record.test.benchmark_version:
+        yield f"version of {record.test.benchmark.partition('/')[0]}", record.test.benchmark_version
+    if record.where.nodes:
+        yield (
+            "nodes",
+            listing(record.where.nodes)
+            if len(record.where.nodes) <= MOST_IN_WORDS
+            else fold_names(sorted(record.where.nodes)),
+        )
+    for group in record.where.hardware:
         yield from _of_group(group)
 
 

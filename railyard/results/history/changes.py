@@ -174,7 +174,7 @@ def nodes_told(before: Sequence[Point], after: Sequence[Point]) -> NodesTold:
 
 
 def _nodes(point: Point) -> tuple[str, ...]:
-    return tuple(sorted(point.record.nodes))
+    return tuple(sorted(point.record.where.nodes))
 
 
 def _describe_shift(of: Shift, unit: str, kind: Kind) -> str:
@@ -191,11 +191,11 @@ def _describe_shift(of: Shift, unit: str, kind: Kind) -> str:
 
 
 def _time_words(before: Point, after: Point) -> str:
-    return f"between {_minute(before)} ({before.record.run}) and {_minute(after)} ({after.record.run})"
+    return f"between {_minute(before)} ({before.record.made.run}) and {_minute(after)} ({after.record.made.run})"
 
 
 def _minute(point: Point) -> str:
-    return point.record.time[:16].replace("T", " ")
+    return point.record.made.time[:16].replace("T", " ")
 
 
 def _find_changed_properties(before: Sequence[Point], after: Sequence[Point]) -> tuple[str, ...]:
@@ -236,7 +236,7 @@ def _shares(records: Sequence[Record]) -> dict[_Rail, list[float]]:
     """Return the share of its node's bytes that each intended rail carried in each run, in per cent."""
     found: dict[_Rail, list[float]] = {}
     for record in records:
-        for node in record.path_proof.each_node() if record.path_proof is not None else ():
+        for node in record.how.path_proof.each_node() if record.how.path_proof is not None else ():
             for rail in node.rails:
                 if rail.meant and rail.share is not None:
                     found.setdefault((node.node, rail.device), []).append(100 * rail.share)
@@ -271,7 +271,7 @@ def _changed_suspects(before: Sequence[Record], after: Sequence[Record]) -> Iter
 def _suspects(records: Sequence[Record]) -> Counter[_Rail]:
     """Return how many runs named each rail; each run counts at most once."""
     named = [
-        {(one.node, one.rail) for one in record.verdict.suspects if one.node is not None and one.rail is not None}
+        {(one.node, one.rail) for one in record.found.verdict.suspects if one.node is not None and one.rail is not None}
         for record in records
     ]
     return Counter((str(node), str(rail)) for one in named for node, rail in one)

@@ -52,10 +52,12 @@ class Series:
     def name(self) -> str:
         """Return the test in words: benchmark, and the rest of its name (``ImbUniband, hsn, mpich, 1 rail``)."""
         last = self.points[-1].record
-        rails = count_of(last.rails, "rail")
-        policy = [last.policy] if last.policy not in (None, SINGLE) else []
+        rails = count_of(last.test.rails, "rail")
+        policy = [last.test.policy] if last.test.policy not in (None, SINGLE) else []
         own = plain_check(self.case).split()[1:]
-        return f"{self.benchmark} ({', '.join([self.system, last.fabric, last.stack, rails, *policy, *own])})"
+        return (
+            f"{self.benchmark} ({', '.join([self.system, last.where.fabric, last.test.stack, rails, *policy, *own])})"
+        )
 
 
 def series_of(records: Sequence[Record]) -> tuple[Series, ...]:
@@ -68,10 +70,10 @@ def series_of(records: Sequence[Record]) -> tuple[Series, ...]:
     """
     tests: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        tests.setdefault((record.system, without_repeat(record.case)), []).append(record)
+        tests.setdefault((record.where.system, without_repeat(record.test.case)), []).append(record)
     found: list[Series] = []
     for found_records in tests.values():
-        found += _of_test(sorted(found_records, key=lambda one: (one.time, one.run)))
+        found += _of_test(sorted(found_records, key=lambda one: (one.made.time, one.made.run)))
     return tuple(found)
 
 
@@ -85,7 +87,7 @@ def _of_test(records: Sequence[Record]) -> Iterator[Series]:
     left_out = Counter(reason for reason in reasons if reason is not None)
     left_out["measured over other message sizes"] += len(kept) - len(alike)
     remarks = tuple(f"{count_of(count, 'run')} left out: {reason}" for reason, count in left_out.items() if count)
-    for name in dict.fromkeys(figure.name for record in reversed(alike) for figure in record.figures):
+    for name in dict.fromkeys(figure.name for record in reversed(alike) for figure in record.found.figures):
         yield _of_figure(name, alike, remarks)
 
 
@@ -115,9 +117,9 @@ def _of_figure(name: str, records: Sequence[Record], remarks: tuple[str, ...]) -
     kept, repeated = _once_a_run(points)
     if repeated:
         said.append(f"{count_of(repeated, 'run')} with repeats (--repeat): the middle value of each counts")
-    gaps = _gaps([point.record.time[:10] for point in kept])
-    case = without_repeat(last.case)
-    return Series(last.system, case, last.benchmark, name, newest.unit, kept, (*remarks, *said, *gaps))
+    gaps = _gaps([point.record.made.time[:10] for point in kept])
+    case = without_repeat(last.test.case)
+    return Series(last.where.system, case, last.test.benchmark, name, newest.unit, kept, (*remarks, *said, *gaps))
 
 
 def _once_a_run(points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:
@@ -128,11 +130,11 @@ def _once_a_run(points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:
     """
     runs: dict[str, list[Point]] = {}
     for point in points:
-        runs.setdefault(point.record.run, []).append(point)
+        runs.setdefault(point.record.made.run, []).append(point)
     kept: list[Point] = []
     repeated = 0
     for of_run in runs.values():
-        if len({point.record.case for point in of_run}) == 1:  # a run may have a failure and its retry
+        if len({point.record.test.case for point in of_run}) == 1:  # a run may have a failure and its retry
             kept += of_run
             continue
         kept.append(sorted(of_run, key=lambda point: point.value)[(len(of_run) - 1) // 2])
@@ -141,17 +143,17 @@ def _once_a_run(points: Sequence[Point]) -> tuple[tuple[Point, ...], int]:
 
 
 def _why_not(record: Record) -> str | None:
-    if record.no_measurement is not None and record.state != "not-tested":
+    if record.no_measurement is not None and record.found.state != "not-tested":
         return f"{how_made(record)}, so nothing was measured"
     return why_left_out(record)
 
 
 def _sizes(record: Record) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    return tuple(sorted((curve.metric, curve.sizes) for curve in record.curves))
+    return tuple(sorted((curve.metric, curve.sizes) for curve in record.found.curves))
 
 
 def _figure_of_name(record: Record, name: str) -> list[Figure]:
-    return [figure for figure in record.figures if figure.name == name][:1]
+    return [figure for figure in record.found.figures if figure.name == name][:1]
 
 
 def _gaps(days: Sequence[str]) -> Iterator[str]:
@@ -175,7 +177,7 @@ def _day(text: str) -> date | None:
 
 def nodes_of(points: Sequence[Point]) -> frozenset[tuple[str, ...]]:
     """Return the sets of nodes on which these runs were, each sorted; () for a run whose nodes are not recorded."""
-    return frozenset(tuple(sorted(point.record.nodes)) for point in points)
+    return frozenset(tuple(sorted(point.record.where.nodes)) for point in points)
 
 
 def node_words(sets: frozenset[tuple[str, ...]], most: int = 3) -> str:

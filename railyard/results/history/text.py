@@ -61,7 +61,7 @@ def over_time(found: Sequence[JudgedSeries]) -> tuple[OverTime, ...]:
             heading=f"{one.series.name}: {one.series.figure}",
             figure=one.series.figure,
             unit=one.series.unit,
-            values=tuple((point.value, point.record.state == "fail") for point in one.series.points),
+            values=tuple((point.value, point.record.found.state == "fail") for point in one.series.points),
             marks=tuple(change.index for change in one.changes),
             changes=tuple((change.kind, change.sentence) for change in one.changes),
             remarks=one.series.remarks,
@@ -98,8 +98,8 @@ def _json(one: JudgedSeries) -> dict[str, Any]:
 def _run_json(point: Point) -> dict[str, Any]:
     record = point.record
     # Otherwise a year of runs over thousands of nodes has 50 MB of names.
-    nodes = list(record.nodes) if len(record.nodes) <= MOST_IN_WORDS else [ranges(record.nodes)]
-    return {"run": record.run, "time": record.time, "value": point.value, "nodes": nodes}
+    nodes = list(record.where.nodes) if len(record.where.nodes) <= MOST_IN_WORDS else [ranges(record.where.nodes)]
+    return {"run": record.made.run, "time": record.made.time, "value": point.value, "nodes": nodes}
 
 
 def _change_json(change: Change) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _change_json(change: Change) -> dict[str, Any]:
         **{"index": change.index, "kind": change.kind, "percent": change.percent, "p": change.p},
         **{"before": change.shift.base, "shift": change.shift.value},
         **{"low": change.shift.low, "high": change.shift.high},
-        "between": [change.before.record.run, change.after.record.run],
+        "between": [change.before.record.made.run, change.after.record.made.run],
         "nodes": {"kind": change.nodes.kind, "sentence": change.nodes.sentence},
         "rails": list(change.rails),
         "together": list(change.together),

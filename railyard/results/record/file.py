@@ -13,6 +13,7 @@ from railyard.base.json_codec import FormError
 from railyard.results.record import pair_rows
 from railyard.results.record.form import (
     FORMAT,
+    OLDEST_FORMAT,
     Record,
 )
 from railyard.results.record.masking import masked_json
@@ -50,7 +51,7 @@ def append_record(path: Path, record: Record) -> None:
             _sync_folder(path.parent)
     except OSError as error:
         raise SetupError(
-            f"{path}: the record of {record.case} could not be written ({error.strerror}); "
+            f"{path}: the record of {record.test.case} could not be written ({error.strerror}); "
             "free some space or choose another folder, then run the test again"
         ) from error
 
@@ -84,14 +85,14 @@ def read_records(path: Path) -> Records:
         records.append(record)
         if (lost := why_rows_lost(path.parent, record)) is not None:
             problems.append(f"{path}:{line.number}: {lost}")
-    if path.name == FILE_NAME and (short := why_short(path.parent, len({record.case for record in records}))):
+    if path.name == FILE_NAME and (short := why_short(path.parent, len({record.test.case for record in records}))):
         problems.append(short)
     return Records(tuple(records), tuple(problems))
 
 
 def why_rows_lost(folder: Path, record: Record) -> str | None:
     """Return why the rows of pairs that a record names are missing or changed; None if they are as written."""
-    rows = None if record.pairs is None else record.pairs.rows
+    rows = None if record.found.pairs is None else record.found.pairs.rows
     return None if rows is None else pair_rows.why_not(folder, rows)
 
 
@@ -164,11 +165,12 @@ def content_of(path: Path) -> bytes:
 def _check_format(number: object) -> None:
     if not isinstance(number, int) or isinstance(number, bool):
         raise LineError(f"found format {number!r}, expected a whole number; that record is not used")
-    if number < FORMAT:
-        raise LineError(f"format {number} is too old, this Railyard reads format {FORMAT}; run the test again")
-    if number > FORMAT:
+    if number < OLDEST_FORMAT or number > FORMAT:
+        why, action = (
+            ("old", "run the test again") if number < FORMAT else ("new", "read it with the Railyard that wrote it")
+        )
         raise LineError(
-            f"format {number} is too new, this Railyard reads format {FORMAT}; read it with the Railyard that wrote it"
+            f"format {number} is too {why}, this Railyard reads formats {OLDEST_FORMAT} to {FORMAT}; {action}"
         )
 
 

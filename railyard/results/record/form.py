@@ -1,4 +1,4 @@
-"""The dataclasses of one stored result, format 1: the content of a line of records.jsonl."""
+"""The dataclasses of one stored result, format 2: the content of a line of records.jsonl."""
 
 # History of the format (a change that an older reader would misread raises the number; a new key does not):
 #   1  the first: verdict with its five rules, figures, curves with limit and bands, path proof, environment, command.
@@ -8,11 +8,12 @@
 #      pairs.summary (then pairs.values is empty, so that an older reader refuses the record), pairs.sample, a suspect's
 #      part, nodes, confidence, brief and evidence, and its kinds gpu, leaf and up-link, verdict.headline,
 #      verdict.measured.
+#   2  the same fields with the same names, in five parts: test, where, how, found, made. Format 1 had all at the top.
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import pairwise
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.wording import message_size, percent
@@ -20,7 +21,7 @@ from railyard.benchmarks.curve import Figure
 from railyard.results.record.pairs import PairsRecord
 from railyard.site.test_id import TestId
 
-FORMAT = 1
+OLDEST_FORMAT, FORMAT = 1, 2
 
 State = Literal["pass", "fail", "disturbed", "report-only", "xfail", "not-tested"]
 STATES: tuple[State, ...] = get_args(State)
@@ -338,56 +339,106 @@ class AttemptRecord:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """One test: what ran where, its state and verdict, and the evidence. ``output`` is relative to the run folder.
+class TestPart:
+    """What was run: ``case`` and ``hash`` are ReFrame's, ``check`` is the test's class with its own parameters.
 
-    ``replayed`` and ``rehearsal`` are None for a measurement; else they say what was played in its place, or that
-    stand-ins ran and what was planted. If a rehearsal was given recordings, ``rehearsed_output`` says whether this
-    output is one of them, or why the model made it. ``started`` and ``time`` are the clock before the launch and when
-    the record was written; ``elapsed_s`` is not the difference of the two, since a clock may be set back. ``linked`` is
-    what the loader said about the benchmark, ``variables`` are those on an allow-list. ``attempts`` are the disturbed
-    measurements before this one, the oldest first. ``starved`` is the share of this one's time, 0 to 1, in which the
-    run's own processes waited for a processor. ``conditions`` are those that the sources of its references state.
+    ``benchmark`` is ``tool/test``, ``policy`` how the stack spread messages over the rails; None: one rail or unknown.
+    """
+
+    __test__: ClassVar[bool] = False  # pytest takes a class with such a name for tests
+
+    case: str
+    check: str
+    benchmark: str
+    stack: str
+    rails: int
+    policy: str | None = None
+    hash: str = ""
+    benchmark_version: str | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class WherePart:
+    """Where it ran: a fabric of a system, its nodes and what they are, and the scheduler's job."""
+
+    system: str
+    fabric: str
+    nodes: tuple[str, ...] = ()
+    hardware: tuple[NodeGroup, ...] = ()
+    scheduler: str | None = None
+    job_id: str | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class HowPart:
+    """How it ran, and what shows this.
+
+    ``linked`` is what the loader said about the benchmark, ``variables`` are those on an allow-list. ``environment``
+    has versions and the Spack build. ``attempts`` are the disturbed measurements before this one, the oldest first.
+    ``starved`` is the share of this one's time, 0 to 1, in which the run's own processes waited for a processor.
+    """
+
+    command: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, object] = field(default_factory=dict)
+    linked: tuple[str, ...] = ()
+    path_proof: PathProofRecord | None = None
+    attempts: tuple[AttemptRecord, ...] = ()
+    starved: float | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPart:
+    """What was found, and the references that it was compared with.
+
+    ``conditions`` are those that the sources of these references state.
+    """
+
+    state: State
+    verdict: VerdictRecord
+    figures: tuple[Figure, ...] = ()
+    curves: tuple[CurveRecord, ...] = ()
+    pairs: PairsRecord | None = None
+    references: tuple[str, ...] = ()
+    conditions: tuple[ConditionRecord, ...] = ()
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MadePart:
+    """When the record was made, in which run, and from what. ``output`` is relative to the run folder.
+
+    ``started`` and ``time`` are the clock before the launch and when the record was written; ``elapsed_s`` is not the
+    difference of the two, since a clock may be set back. ``replayed`` and ``rehearsal`` are None for a measurement;
+    else they say what was played in its place, or that stand-ins ran and what was planted. If a rehearsal was given
+    recordings, ``rehearsed_output`` says whether this output is one of them, or why the model made it.
     """
 
     run: str
     time: str
-    case: str
-    check: str
-    system: str
-    fabric: str
-    stack: str
-    rails: int
-    benchmark: str
-    state: State
-    verdict: VerdictRecord
-    hash: str = ""
-    policy: str | None = None
-    elapsed_s: float | None = None
-    nodes: tuple[str, ...] = ()
-    figures: tuple[Figure, ...] = ()
-    curves: tuple[CurveRecord, ...] = ()
-    path_proof: PathProofRecord | None = None
-    references: tuple[str, ...] = ()
-    environment: Mapping[str, object] = field(default_factory=dict)
-    command: tuple[str, ...] = ()
-    output: str | None = None
-    replayed: str | None = None
-    reframe: Mapping[str, object] = field(default_factory=dict)
     started: str | None = None
-    scheduler: str | None = None
-    job_id: str | None = None
-    linked: tuple[str, ...] = ()
-    variables: Mapping[str, str] = field(default_factory=dict)
-    benchmark_version: str | None = None
-    hardware: tuple[NodeGroup, ...] = ()
-    pairs: PairsRecord | None = None
-    attempts: tuple[AttemptRecord, ...] = ()
-    starved: float | None = None
+    elapsed_s: float | None = None
+    output: str | None = None
+    reframe: Mapping[str, object] = field(default_factory=dict)
+    replayed: str | None = None
     rehearsal: str | None = None
     rehearsed_output: str | None = None
-    conditions: tuple[ConditionRecord, ...] = ()
     extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """One test: what was run, where and how, what was found, and how the record was made."""
+
+    test: TestPart
+    where: WherePart
+    how: HowPart = field(default_factory=HowPart)
+    found: FoundPart
+    made: MadePart
+    extra: Extra = field(default_factory=dict)
 
     @classmethod
     def of(cls, test: TestId, state: State, verdict: VerdictRecord, *, run: str, time: str) -> "Record":
@@ -396,30 +447,31 @@ class Record:
         ``test`` has a name, since ``case`` is the name in ReFrame's listing.
         """
         return cls(
-            run=run,
-            time=time,
-            case=str(test),
-            hash=test.hash,
-            check=test.check,
-            system=test.system,
-            fabric=test.fabric,
-            stack=test.stack,
-            rails=test.rails,
-            benchmark=test.benchmark,
-            state=state,
-            verdict=verdict,
-            policy=test.policy or None,
+            test=TestPart(
+                *(str(test), test.check, test.benchmark, test.stack, test.rails), test.policy or None, test.hash
+            ),
+            where=WherePart(test.system, test.fabric),
+            found=FoundPart(state, verdict),
+            made=MadePart(run, time),
         )
 
     @property
     def no_measurement(self) -> str | None:
         """What was played or rehearsed in place of a measurement, in words; None for a measurement."""
-        return self.rehearsal or self.replayed
+        return self.made.rehearsal or self.made.replayed
 
     @property
     def fails(self) -> bool:
         """Whether its state makes its run exit 1."""
-        return self.state in FAILING
+        return self.found.state in FAILING
+
+    def value(self, name: str) -> Any:
+        """Return the field with this name, in whichever part it is. Raises KeyError for another name."""
+        return getattr(getattr(self, PART_OF[name]), name)
+
+    def with_fields(self, **values: Any) -> "Record":
+        """Return the record with these fields changed, in whichever part each is. Raises KeyError for another name."""
+        return replace(self, **{part: replace(getattr(self, part), **own) for part, own in in_parts(values).items()})
 
     def to_json(self) -> dict[str, Any]:
         """Return the record as JSON values, ``format`` first. Raises FormError for NaN and infinity."""
@@ -428,10 +480,49 @@ class Record:
 
     @classmethod
     def from_json(cls, data: object) -> "Record":
-        """Return the record in a parsed line of this format. Raises FormError naming the field."""
-        if isinstance(data, dict):
-            data = {key: value for key, value in data.items() if key != "format"}
-        return decode(cls, data)
+        """Return the record in a parsed line of this format or an older one. Raises FormError naming the field."""
+        if not isinstance(data, dict):
+            return decode(cls, data)
+        values = {key: value for key, value in in_todays_format(data).items() if key != "format"}
+        try:
+            return decode(cls, values)
+        except FormError as error:
+            if data.get("format") == FORMAT:
+                raise
+            raise FormError(error.field.partition(".")[2], error.found, error.expected) from None
+
+
+#: The part of a record in which each field is. No two parts have a field of the same name.
+PART_OF: Mapping[str, str] = {
+    each.name: part.name
+    for part in fields(Record)
+    if is_dataclass(part.type)
+    for each in fields(part.type)
+    if each.name != "extra"
+}
+
+
+def in_parts(values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the values of fields by the part in which they are, for every part. Raises KeyError for another name."""
+    parts: dict[str, dict[str, Any]] = {part: {} for part in PART_OF.values()}
+    for name, value in values.items():
+        parts[PART_OF[name]][name] = value
+    return parts
+
+
+def in_todays_format(line: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a line's JSON with its fields in parts. In format 1 they are all at the top; another line stays."""
+    if line.get("format") != 1:
+        return line
+    known = {key: value for key, value in line.items() if key in PART_OF}
+    unknown = {key: value for key, value in line.items() if key not in PART_OF}
+    return unknown | {"format": FORMAT} | in_parts(known)
+
+
+def stored_value(line: object, name: str) -> Any:
+    """Return a field of a line's JSON in any format that has it; None if there is none, or no such line."""
+    part = in_todays_format(line).get(PART_OF[name]) if isinstance(line, dict) else None
+    return part.get(name) if isinstance(part, dict) else None
 
 
 def _check_sizes(sizes: tuple[int, ...], columns: Mapping[str, tuple[float | None, ...]]) -> None:

@@ -111,11 +111,9 @@ def masked_record(record: Record) -> Record:
 def masked_json(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a record's JSON values as they may be stored: all texts masked, only variables on the allow-list."""
     found: dict[str, Any] = _mask_value(values)
-    command, variables = values.get("command"), values.get("variables")
-    if isinstance(command, list):
-        found["command"] = list(masked_words([str(word) for word in command]))
-    if isinstance(variables, Mapping):
-        found["variables"] = {name: mask_text(str(value)) for name, value in variables.items() if name in ALLOWED}
+    how = values["how"]
+    found["how"]["command"] = list(masked_words(how["command"]))
+    found["how"]["variables"] = {name: mask_text(value) for name, value in how["variables"].items() if name in ALLOWED}
     return found
 
 

@@ -56,7 +56,7 @@ def causes(records: Sequence[Record]) -> tuple[Cause, ...]:
     for index, record in enumerate(records):
         if record.fails:
             groups.setdefault(_key(record), []).append(index)
-    disturbed_last = sorted(groups.values(), key=lambda own: (records[own[0]].state == "disturbed", -len(own)))
+    disturbed_last = sorted(groups.values(), key=lambda own: (records[own[0]].found.state == "disturbed", -len(own)))
     return tuple(_cause(number, own, records) for number, own in enumerate(disturbed_last, start=1))
 
 
@@ -65,7 +65,7 @@ def blame_lines(failed: Sequence[Record]) -> list[str]:
 
     ``blamed: rail hsn1 of vn2 (3 tests) and node vn4 (1 test)``
     """
-    named = Counter(part for record in failed for part in {suspect_part(one) for one in record.verdict.suspects})
+    named = Counter(part for record in failed for part in {suspect_part(one) for one in record.found.verdict.suspects})
     if not named:
         return ["blamed: nobody; the sentences above say what failed"] if failed else []
     most = [f"{part} ({count_of(count, 'test')})" for part, count in named.most_common(_MOST_BLAMED)]
@@ -79,46 +79,48 @@ def commands(record: Record) -> tuple[str, ...]:
     After a replay, no command looks at nodes. After a rehearsal, they are what you would type on the real cluster.
     """
     found = _commands(record)
-    return found[:1] if record.rehearsal is not None else found
+    return found[:1] if record.made.rehearsal is not None else found
 
 
 def _commands(record: Record) -> tuple[str, ...]:
-    of = f"--system {shlex.quote(one_line(record.system))}"
+    of = f"--system {shlex.quote(one_line(record.where.system))}"
     again = f"railyard run {of} --failed"
-    if record.replayed is not None:
+    if record.made.replayed is not None:
         return (f"railyard references {of}",)
-    if record.state == "disturbed":
+    if record.found.state == "disturbed":
         return (again,)
-    kinds = {suspect.kind for suspect in record.verdict.suspects}
+    kinds = {suspect.kind for suspect in record.found.verdict.suspects}
     if kinds - {"stack"}:
         return (f"railyard doctor {of} --nodes", again)
-    if kinds or record.verdict.class_ == "set-up":
+    if kinds or record.found.verdict.class_ == "set-up":
         return (f"railyard run {of} --failed --dry-run", again)
-    if record.verdict.class_ == "scheduler":
+    if record.found.verdict.class_ == "scheduler":
         return (f"railyard doctor {of} --job", again)
-    if record.verdict.class_ == "reference":
+    if record.found.verdict.class_ == "reference":
         return (f"railyard lint {of}", again)
     return (f"railyard doctor {of} --nodes", again)
 
 
 def _key(record: Record) -> tuple[object, ...]:
-    suspects = tuple(sorted({(one.kind, one.node or "", one.rail or "") for one in record.verdict.suspects}))
+    suspects = tuple(sorted({(one.kind, one.node or "", one.rail or "") for one in record.found.verdict.suspects}))
     if suspects:
-        return record.system, record.state, suspects
-    verdict = record.verdict
+        return record.where.system, record.found.state, suspects
+    verdict = record.found.verdict
     said = _FIGURE.sub("#", verdict.sentence)
-    return record.system, record.state, record.fabric, verdict.rule, verdict.class_, said
+    return record.where.system, record.found.state, record.where.fabric, verdict.rule, verdict.class_, said
 
 
 def _cause(number: int, own: Sequence[int], records: Sequence[Record]) -> Cause:
     first = records[own[0]]
-    return Cause(f"cause-{number}", _heading(first), first.state, first.verdict.suspects, tuple(own), commands(first))
+    return Cause(
+        f"cause-{number}", _heading(first), first.found.state, first.found.verdict.suspects, tuple(own), commands(first)
+    )
 
 
 def _heading(record: Record) -> str:
-    names = list(dict.fromkeys(suspect_name(one) for one in record.verdict.suspects))
+    names = list(dict.fromkeys(suspect_name(one) for one in record.found.verdict.suspects))
     if not names:
-        kind = "disturbed" if record.state == "disturbed" else record.verdict.class_
+        kind = "disturbed" if record.found.state == "disturbed" else record.found.verdict.class_
         return _UNNAMED[kind]
     told = places(names, _MOST_NAMES)
     return told[:1].upper() + told[1:]

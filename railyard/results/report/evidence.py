@@ -29,8 +29,8 @@ def bases(records: Iterable[Record]) -> tuple[Basis, ...]:
     """Return each reference and each limit of the records' curves once, references first, by name."""
     used: dict[tuple[str, str, str], int] = {}
     for record in records:
-        mine = {(band.id, band.kind, band.source) for curve in record.curves for band in curve.bands}
-        mine |= {(curve.limit.terms, "limit", curve.limit.source) for curve in record.curves if curve.limit}
+        mine = {(band.id, band.kind, band.source) for curve in record.found.curves for band in curve.bands}
+        mine |= {(curve.limit.terms, "limit", curve.limit.source) for curve in record.found.curves if curve.limit}
         for key in mine:
             used[key] = used.get(key, 0) + 1
     ordered = sorted(used.items(), key=lambda item: (item[0][1] == "limit", item[0]))
@@ -48,7 +48,7 @@ class UntestedCount:
 def count_untested(records: Iterable[Record], cells: Sequence[Cell]) -> UntestedCount:
     """Return how many tests did not run, and how many cells of the matrix have a reason not to."""
     return UntestedCount(
-        sum(record.state == "not-tested" for record in records), sum(bool(cell.reason) for cell in cells)
+        sum(record.found.state == "not-tested" for record in records), sum(bool(cell.reason) for cell in cells)
     )
 
 
@@ -60,9 +60,12 @@ def holes(cells: Sequence[Cell]) -> tuple[tuple[str, tuple[str, ...]], ...]:
 def not_run(records: Iterable[Record]) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return the tests that did not run, by the sentence that says why, in the form of ``holes``; all by name."""
     found = (
-        (record.verdict.text, TestId(record.fabric, record.stack, record.rails, record.benchmark))
+        (
+            record.found.verdict.text,
+            TestId(record.where.fabric, record.test.stack, record.test.rails, record.test.benchmark),
+        )
         for record in records
-        if record.state == "not-tested"
+        if record.found.state == "not-tested"
     )
     return _by_reason(found, named=None)
 
@@ -88,17 +91,17 @@ def hosts(records: Iterable[Record]) -> tuple[NodeGroup, ...]:
     """Return the groups of nodes that records describe, each once."""
     found: dict[str, NodeGroup] = {}
     for record in records:
-        for group in record.hardware:
+        for group in record.where.hardware:
             found.setdefault(repr((group.nodes, sorted(group.facts.items()), sorted(group.devices))), group)
     return tuple(found.values())
 
 
 def facts(records: Sequence[Record]) -> tuple[tuple[str, str], ...]:
     """Return the known names and values: Nodes, Date, Run, Tests took."""
-    nodes = tuple(dict.fromkeys(node for record in records for node in record.nodes))
-    times = sorted(record.time for record in records if record.time)
-    runs = list(dict.fromkeys(record.run for record in records))
-    took_s = sum(record.elapsed_s or 0.0 for record in records)
+    nodes = tuple(dict.fromkeys(node for record in records for node in record.where.nodes))
+    times = sorted(record.made.time for record in records if record.made.time)
+    runs = list(dict.fromkeys(record.made.run for record in records))
+    took_s = sum(record.made.elapsed_s or 0.0 for record in records)
     found = [("Nodes", _nodes(nodes, records))]
     if times:
         found.append(("Date", _span(shown_time(times[0]), shown_time(times[-1]))))
@@ -125,7 +128,7 @@ def shown_time(time: str) -> str:
 
 def _nodes(nodes: Sequence[str], records: Sequence[Record]) -> str:
     if not nodes:
-        return "none: nothing was measured" if any(record.replayed is not None for record in records) else ""
+        return "none: nothing was measured" if any(record.made.replayed is not None for record in records) else ""
     if len(nodes) <= _MOST_NAMES:
         return one_line(f"{count_of(len(nodes), 'node')}: {listing(nodes)}")
     return node_names(nodes)

@@ -49,16 +49,16 @@ def fabric_numbers(records: Sequence[Record]) -> tuple[FabricNumber, ...]:
     """
     places: dict[tuple[str, str], list[tuple[int, Record]]] = {}
     for index, record in enumerate(records):
-        places.setdefault((record.system, record.fabric), []).append((index, record))
+        places.setdefault((record.where.system, record.where.fabric), []).append((index, record))
     several = len({system for system, _ in places}) > 1
     return tuple(_number(f"{system}: {fabric}" if several else fabric, own) for (system, fabric), own in places.items())
 
 
 def _number(name: str, own: Sequence[tuple[int, Record]]) -> FabricNumber:
-    states = [record.state for _, record in own]
+    states = [record.found.state for _, record in own]
     counts = tuple((state, f"{states.count(state)} {STATE_WORDS[state]}") for state in STATE_WORDS if state in states)
     ordered = tuple(sorted(counts, key=lambda each: WORST_FIRST.index(each[0])))
-    ran = [(index, record) for index, record in own if record.state != "not-tested"]
+    ran = [(index, record) for index, record in own if record.found.state != "not-tested"]
     chosen = _choose([each for index, record in ran for each in _bandwidths(index, record)])
     if chosen is not None:
         value, unit = _format_value(chosen.figure.value, chosen.curve.unit)
@@ -78,17 +78,17 @@ def _number(name: str, own: Sequence[tuple[int, Record]]) -> FabricNumber:
 
 def _bandwidths(index: int, record: Record) -> Iterable[_Candidate]:
     """Yield a record's bandwidths that can represent a fabric: its key figures that have a curve."""
-    for curve in record.curves:
+    for curve in record.found.curves:
         if curve.metric == "bandwidth" and curve.unit == _MB_S:
-            figure = next((one for one in record.figures if one.unit == curve.unit), None)
+            figure = next((one for one in record.found.figures if one.unit == curve.unit), None)
             if figure is not None:
                 yield _Candidate(index, record, curve, figure)
 
 
 def _choose(found: Sequence[_Candidate]) -> _Candidate | None:
     one_way = [each for each in found if each.curve.directions == 1] or found
-    most = max((each.record.rails for each in one_way), default=0)
-    widest = [each for each in one_way if each.record.rails == most]
+    most = max((each.record.test.rails for each in one_way), default=0)
+    widest = [each for each in one_way if each.record.test.rails == most]
     failed = [each for each in widest if each.record.fails]
     if failed:
         return min(failed, key=lambda each: each.figure.value)
@@ -123,6 +123,6 @@ def _test(chosen: _Candidate) -> str:
 
 
 def _place(record: Record) -> str:
-    rails = "1 rail" if record.rails == 1 else f"{record.rails} rails"
+    rails = "1 rail" if record.test.rails == 1 else f"{record.test.rails} rails"
     made = "" if record.no_measurement is None else f", {how_made(record)}"
-    return f"{record.benchmark}, {rails}, {record.stack}{made}"
+    return f"{record.test.benchmark}, {rails}, {record.test.stack}{made}"

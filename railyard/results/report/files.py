@@ -103,7 +103,7 @@ def read_many(paths: Sequence[Path]) -> Results:
         for path, results in zip(paths, every, strict=True)
         if not results.records
     ]
-    newest = {results.records[-1].system: results for results in every if results.records}
+    newest = {results.records[-1].where.system: results for results in every if results.records}
     return Results(
         tuple(record for results in every for record in results.records),
         tuple(dict.fromkeys((*(problem for results in every for problem in results.problems), *empty))),
@@ -123,14 +123,18 @@ def _order_records(records: Sequence[Record], cells: Sequence[Cell]) -> tuple[Re
         return tuple(records)
 
     def place(record: Record) -> tuple[int, int, int]:
-        return fabrics.get(record.fabric, len(fabrics)), stacks.get(record.stack, len(stacks)), record.rails
+        return (
+            fabrics.get(record.where.fabric, len(fabrics)),
+            stacks.get(record.test.stack, len(stacks)),
+            record.test.rails,
+        )
 
     return tuple(sorted(records, key=place))
 
 
 def _of_system(results: Results) -> tuple[Cell, ...]:
     """Return the cells of one run with its system's name."""
-    system = results.records[-1].system if results.records else ""
+    system = results.records[-1].where.system if results.records else ""
     return tuple(replace(cell, test=replace(cell.test, system=system)) for cell in results.cells)
 
 
@@ -249,10 +253,10 @@ def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, Earlie
     What cannot be read is ignored: it is not part of this run.
     """
     wanted = {
-        (record.system, record.case, curve.metric): curve
+        (record.where.system, record.test.case, curve.metric): curve
         for record in records
         if record.no_measurement is None
-        for curve in record.curves
+        for curve in record.found.curves
     }
     found: dict[Key, list[tuple[float, ...]]] = {}
     runs = [run for run in sorted(folder.resolve().parent.glob("*")) if run.name < folder.resolve().name]
@@ -269,8 +273,8 @@ def earlier_medians(folder: Path, records: Sequence[Record]) -> dict[Key, Earlie
 def _healthy(run: Path, wanted: Mapping[Key, CurveRecord]) -> Iterator[tuple[Key, CurveRecord]]:
     """Yield the curves of the wanted tests that passed in a stored run."""
     for record in load(run, str(run)).records:
-        if record.no_measurement is None and record.state in ("pass", "report-only"):
-            for curve in record.curves:
-                key = (record.system, record.case, curve.metric)
+        if record.no_measurement is None and record.found.state in ("pass", "report-only"):
+            for curve in record.found.curves:
+                key = (record.where.system, record.test.case, curve.metric)
                 if key in wanted:
                     yield key, curve

@@ -157,8 +157,8 @@ def html_report(
     """
     kept = histories(records) if are_repeats(records) else ()
     shown = [history.newest for history in kept] if kept else list(records)
-    ran = [record for record in shown if record.state != "not-tested"]
-    common = _common([record.environment for record in ran])
+    ran = [record for record in shown if record.found.state != "not-tested"]
+    common = _common([record.how.environment for record in ran])
     grids = Grids()
     full = len(shown) <= _MOST_IN_FULL
     policies = names_policies(shown)
@@ -170,11 +170,11 @@ def html_report(
         tests = [_over_time(test, history, grids) for test, history in zip(tests, kept, strict=True)]
     tables = matrices(shown, cells)
     unrun = [cell for _, table in tables for cell in table.unrun]
-    replayed = sum(record.replayed is not None for record in ran)
+    replayed = sum(record.made.replayed is not None for record in ran)
     page: str = _template().render(
         style=Markup("".join(packaged_text(f"results/report/{name}.css") for name in ("report", "leaf_map"))),
-        systems=list(dict.fromkeys(record.system for record in records)),
-        runs=list(dict.fromkeys(record.run for record in records)),
+        systems=list(dict.fromkeys(record.where.system for record in records)),
+        runs=list(dict.fromkeys(record.made.run for record in records)),
         facts=facts(records),
         rehearsals=rehearsals(shown),
         replays=_replays(ran),
@@ -191,7 +191,7 @@ def html_report(
         price_dates=", ".join(sorted({cost.date for cost in costs})),
         counts=[(STATE_WORDS[state], state, count) for state, count in counts(shown).items()],
         tests=tests,
-        ran=[test for test in tests if test.record.state != "not-tested"],
+        ran=[test for test in tests if test.record.found.state != "not-tested"],
         untested=count_untested(shown, cells),
         rest=_rest(shown),
         matrices=tables,
@@ -261,7 +261,7 @@ def _by_source(found: Iterable[Basis]) -> list[tuple[str, list[Basis]]]:
 
 def _replays(ran: Sequence[Record]) -> str:
     """Return a sentence on what was played instead of measurements; empty if nothing was."""
-    told = not_measured([replace(record, rehearsal=None) for record in ran])
+    told = not_measured([record.with_fields(rehearsal=None) for record in ran])
     return "; ".join(told) + "." if told else ""
 
 
@@ -275,11 +275,11 @@ def _test(
     full: bool,
 ) -> _Test:
     curves = []
-    for curve in record.curves:
-        before = earlier.get((record.system, record.case, curve.metric))
+    for curve in record.found.curves:
+        before = earlier.get((record.where.system, record.test.case, curve.metric))
         before = before if before and len(before.values) == len(curve.sizes) else None
         several = len(curve.sizes) > 1
-        drawing = svg(curve, record.benchmark, _peak_size(curve, record), before, grids) if several else Markup("")
+        drawing = svg(curve, record.test.benchmark, _peak_size(curve, record), before, grids) if several else Markup("")
         curves.append(_Curve(curve, drawing, tuple(_band_words(band, curve) for band in curve.bands), before))
     return _Test(
         anchor=f"test-{index + 1}",
@@ -288,13 +288,13 @@ def _test(
         curves=tuple(curves),
         figures=tuple(
             (_FIGURES.get(figure.name, figure.name.replace("_", " ")), _figure_words(figure))
-            for figure in record.figures
+            for figure in record.found.figures
         ),
-        environment={key: value for key, value in record.environment.items() if key not in common},
-        command=shlex.join(map(one_line, record.command)),
+        environment={key: value for key, value in record.how.environment.items() if key not in common},
+        command=shlex.join(map(one_line, record.how.command)),
         split=_split(record),
-        full=full or record.state not in ("pass", "report-only"),
-        moved=node_table(record.path_proof),
+        full=full or record.found.state not in ("pass", "report-only"),
+        moved=node_table(record.how.path_proof),
     )
 
 
@@ -316,7 +316,7 @@ def _heatmaps(tests: Sequence[_Test]) -> list[tuple[_Test, Heatmap | None, Marku
     """Return the tests of pairs of nodes: each with its map of nodes, or, for many nodes, its map of leaves."""
     found: list[tuple[_Test, Heatmap | None, Markup | None]] = []
     for test in tests:
-        pairs = test.record.pairs
+        pairs = test.record.found.pairs
         if pairs is None:
             continue
         by_leaf = is_drawn_by_leaf(pairs)
@@ -341,7 +341,7 @@ def _split(record: Record) -> tuple[Markup, str] | None:
 
 def _peak_size(curve: CurveRecord, record: Record) -> int | None:
     """Return the size of the key figure for a bandwidth; in a ping-pong it is not that of the largest value."""
-    sizes = [figure.size for figure in record.figures if figure.name == "peak" and figure.unit == curve.unit]
+    sizes = [figure.size for figure in record.found.figures if figure.name == "peak" and figure.unit == curve.unit]
     return sizes[0] if sizes else None
 
 
@@ -384,7 +384,7 @@ def _rest(records: Sequence[Record]) -> list[tuple[str, list[tuple[str, list[tup
     places = {id(record): index for index, record in enumerate(records, start=1)}
     found = []
     for state in ("report-only", "xfail"):
-        groups = by_reason(record for record in records if record.state == state)
+        groups = by_reason(record for record in records if record.found.state == state)
         if groups:
             some = [(reason, [(places[id(one)], one) for one in group]) for reason, group in groups.items()]
             found.append((state, some))

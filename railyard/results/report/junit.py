@@ -36,8 +36,8 @@ def junit(
     have a suite of their own; those that could not be judged are skipped.
     """
     root = ElementTree.Element("testsuites", name="railyard")
-    for run in dict.fromkeys(record.run for record in records):
-        _suite(root, [record for record in records if record.run == run])
+    for run in dict.fromkeys(record.made.run for record in records):
+        _suite(root, [record for record in records if record.made.run == run])
     if relations:
         _relations(root, relations)
     if problems or unrun:
@@ -71,11 +71,11 @@ def _suite(root: ElementTree.Element, records: Sequence[Record]) -> None:
     skipped = of["report-only"] + of["xfail"] + of["not-tested"]
     first = records[0]
     failures = of["fail"] + of["disturbed"] - errors
-    rehearsed = "rehearsal of " if first.rehearsal else ""
-    totals = _totals(f"{rehearsed}{first.system} {first.run}", len(records), failures, errors, skipped)
+    rehearsed = "rehearsal of " if first.made.rehearsal else ""
+    totals = _totals(f"{rehearsed}{first.where.system} {first.made.run}", len(records), failures, errors, skipped)
     suite = ElementTree.SubElement(root, "testsuite", totals)
-    suite.set("timestamp", one_line(min(record.time for record in records)).removesuffix("Z"))
-    suite.set("time", f"{sum(record.elapsed_s or 0.0 for record in records):.3f}")
+    suite.set("timestamp", one_line(min(record.made.time for record in records)).removesuffix("Z"))
+    suite.set("time", f"{sum(record.made.elapsed_s or 0.0 for record in records):.3f}")
     for record in records:
         _case(suite, record)
 
@@ -84,18 +84,20 @@ def _case(suite: ElementTree.Element, record: Record) -> None:
     case = ElementTree.SubElement(
         suite,
         "testcase",
-        classname=one_line(f"{record.system}.{record.fabric}.{record.stack}"),
-        name=one_line(record.case),
-        time=f"{record.elapsed_s or 0.0:.3f}",
+        classname=one_line(f"{record.where.system}.{record.where.fabric}.{record.test.stack}"),
+        name=one_line(record.test.case),
+        time=f"{record.made.elapsed_s or 0.0:.3f}",
     )
     properties = ElementTree.SubElement(case, "properties")
     for name, value in _properties(record).items():
         ElementTree.SubElement(properties, "property", name=one_line(name), value=one_line(value))
     if record.fails:
-        kind = record.verdict.class_ or f"rule {record.verdict.rule}"
-        _outcome(case, "error" if _is_error(record) else "failure", headline(record.verdict), kind, _evidence(record))
-    elif record.state != "pass":
-        message = f"{STATE_WORDS[record.state]}: {record.verdict.text}"
+        kind = record.found.verdict.class_ or f"rule {record.found.verdict.rule}"
+        _outcome(
+            case, "error" if _is_error(record) else "failure", headline(record.found.verdict), kind, _evidence(record)
+        )
+    elif record.found.state != "pass":
+        message = f"{STATE_WORDS[record.found.state]}: {record.found.verdict.text}"
         _outcome(case, "skipped", message)
 
 
@@ -103,16 +105,18 @@ def _properties(record: Record) -> dict[str, str]:
     """Return what readers of the XML can filter by: the dimensions, the state and the figures of the verdict table."""
     cells = row(record)
     figure = key_figure(record)
-    found = {} if record.replayed is None else {"replayed": record.replayed}
-    found |= {} if record.rehearsal is None else {"rehearsal": record.rehearsal}
-    found |= {} if record.rehearsed_output is None else {"rehearsed_output": record.rehearsed_output}
+    found = {} if record.made.replayed is None else {"replayed": record.made.replayed}
+    found |= {} if record.made.rehearsal is None else {"rehearsal": record.made.rehearsal}
+    found |= {} if record.made.rehearsed_output is None else {"rehearsed_output": record.made.rehearsed_output}
     found |= {
-        "state": record.state,
-        "fabric": record.fabric,
-        "stack": record.stack,
-        "rails": str(record.rails),
-        "benchmark": record.benchmark,
-        "nodes": fold_names(record.nodes) if len(record.nodes) > MOST_IN_WORDS else " ".join(record.nodes),
+        "state": record.found.state,
+        "fabric": record.where.fabric,
+        "stack": record.test.stack,
+        "rails": str(record.test.rails),
+        "benchmark": record.test.benchmark,
+        "nodes": fold_names(record.where.nodes)
+        if len(record.where.nodes) > MOST_IN_WORDS
+        else " ".join(record.where.nodes),
     }
     if figure:
         found[figure.name] = f"{cells.peak} {cells.unit}"
@@ -122,7 +126,7 @@ def _properties(record: Record) -> dict[str, str]:
 
 def _evidence(record: Record) -> str:
     """Return the lines under a failure: headline, whole sentence, the suspects, and what to look at next."""
-    verdict = record.verdict
+    verdict = record.found.verdict
     lines = [
         headline(verdict),
         verdict.text,
@@ -142,7 +146,11 @@ def _outcome(case: ElementTree.Element, tag: str, message: str, kind: str | None
 
 
 def _is_error(record: Record) -> bool:
-    return record.state == "fail" and record.verdict.rule in (None, 1) and record.verdict.class_ in _ERROR_CLASSES
+    return (
+        record.found.state == "fail"
+        and record.found.verdict.rule in (None, 1)
+        and record.found.verdict.class_ in _ERROR_CLASSES
+    )
 
 
 def _totals(name: str, tests: int, failures: int = 0, errors: int = 0, skipped: int = 0) -> dict[str, str]:

@@ -79,7 +79,7 @@ def leaf_map(record: Record, prefix: str) -> Markup | None:
 
     The addresses of its groups begin with ``prefix``, so that a page may have several maps.
     """
-    pairs = record.pairs
+    pairs = record.found.pairs
     if pairs is None:
         return None
     of = pairs.summary or summary(pairs.nodes, rows_of_matrix(pairs.values), pairs.leaves)
@@ -102,7 +102,7 @@ def leaf_map(record: Record, prefix: str) -> Markup | None:
         worst_nodes=_slower_than_their_leaf(seen, nodes, groups),
         worst_pairs=_slower_than_their_nodes(seen, nodes),
         suspects=_suspects(record, seen),
-        more_suspects=max(0, len(record.verdict.suspects) - _MOST_SUSPECTS),
+        more_suspects=max(0, len(record.found.verdict.suspects) - _MOST_SUSPECTS),
         members=_members(seen, groups, nodes),
         nodes=len(pairs.nodes),
         measured=sum(count > 0 for count in of.node_pairs),
@@ -194,7 +194,7 @@ def _suspects(record: Record, seen: _DrawnMap) -> list[tuple[str, str | None]]:
 
     at = {label(name): seen.address(group) for name, group in zip(seen.pairs.nodes, seen.of.group_of, strict=True)}
     found = []
-    for one in record.verdict.suspects[:_MOST_SUSPECTS]:
+    for one in record.found.verdict.suspects[:_MOST_SUSPECTS]:
         names = [one.node or "", *(one.node or "").split("-")]
         found.append((suspect_words(one), next((at[label(name)] for name in names if label(name) in at), None)))
     return found

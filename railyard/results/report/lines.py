@@ -64,17 +64,19 @@ def signatures(records: Sequence[Record]) -> tuple[Chart, ...]:
     Source: Q. O. Snell, A. R. Mikler and J. L. Gustafson, "NetPIPE: A Network Protocol Independent Performance
     Evaluator" (1996).
     """
-    of_signature = [one for one in records if one.benchmark in BENCHMARKS and BENCHMARKS[one.benchmark].signature]
-    lines = [_signature(one) for one in of_signature if one.state != "not-tested"]
+    of_signature = [
+        one for one in records if one.test.benchmark in BENCHMARKS and BENCHMARKS[one.test.benchmark].signature
+    ]
+    lines = [_signature(one) for one in of_signature if one.found.state != "not-tested"]
     there = [line for line in lines if line is not None][:MOST_LINES]
     if not there:
         return ()
-    made = any(curve.computed for one in of_signature for curve in one.curves)
+    made = any(curve.computed for one in of_signature for curve in one.found.curves)
     mark = COMPUTED_MARK if made else ""
     told = "; ".join(
         f"{one.name} from {number(one.at[0])}{mark} us to {number(max(one.values))}{mark} MB/s" for one in there
     )
-    heading = of_signature[0].benchmark
+    heading = of_signature[0].test.benchmark
     title = f"Network signature of {heading}: {told}"
     drawn = lines_svg(there, "bandwidth, MB/s", "time of a message, us", title, base=10)
     words = "Bandwidth over the time that a message takes: a line begins at the latency and ends at the peak."
@@ -88,10 +90,10 @@ def scalings(records: Sequence[Record]) -> tuple[Chart, ...]:
     groups: dict[tuple[str, str], dict[str, dict[int, float]]] = {}
     for record in records:
         figure = key_figure(record)
-        if figure is None or record.state == "not-tested" or not record.nodes:
+        if figure is None or record.found.state == "not-tested" or not record.where.nodes:
             continue
-        lines = groups.setdefault((record.benchmark, f"{figure.name}, {figure.unit}"), {})
-        lines.setdefault(_place(record), {})[len(record.nodes)] = figure.value
+        lines = groups.setdefault((record.test.benchmark, f"{figure.name}, {figure.unit}"), {})
+        lines.setdefault(_place(record), {})[len(record.where.nodes)] = figure.value
     charts = []
     for (benchmark, name), found in groups.items():
         lines = {place: points for place, points in found.items() if len(points) > 1}
@@ -118,7 +120,7 @@ def _scaling(benchmark: str, name: str, found: dict[str, dict[int, float]]) -> C
 
 
 def _signature(record: Record) -> Line | None:
-    curve = next((one for one in record.curves if one.metric == "bandwidth"), None)
+    curve = next((one for one in record.found.curves if one.metric == "bandwidth"), None)
     if curve is None:
         return None
     points = [(at / value, value) for at, value in zip(curve.sizes, curve.values, strict=True) if at > 0 and value > 0]
@@ -129,8 +131,8 @@ def _signature(record: Record) -> Line | None:
 
 
 def _place(record: Record) -> str:
-    rails = "1 rail" if record.rails == 1 else f"{record.rails} rails"
-    return one_line(f"{record.fabric}, {rails}, {record.stack}")
+    rails = "1 rail" if record.test.rails == 1 else f"{record.test.rails} rails"
+    return one_line(f"{record.where.fabric}, {rails}, {record.test.stack}")
 
 
 def sweep_charts(records: Sequence[Record]) -> tuple[Chart, ...]:

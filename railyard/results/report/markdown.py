@@ -43,7 +43,9 @@ def markdown(
     tables = matrices(records, cells)
     unrun = [cell for _, table in tables for cell in table.unrun]
     verdict = judge_overall(records, problems, len(unrun), relations)
-    lines = [f"# {verdict.word}: {_text(', '.join(dict.fromkeys(record.system for record in records)) or 'no system')}"]
+    lines = [
+        f"# {verdict.word}: {_text(', '.join(dict.fromkeys(record.where.system for record in records)) or 'no system')}"
+    ]
     lines += ["", f"{_text(verdict.sentence)} {count_line(records)}."]
     lines += [f"\n> {_text(sentence)}" for sentence in rehearsals(records)]
     lost = [*problems, *map(cell_words, unrun)]
@@ -68,10 +70,10 @@ def _section(heading: str, lines: Iterable[str]) -> list[str]:
 
 def _failures(records: Sequence[Record], state: State) -> Iterator[str]:
     for record in records:
-        if record.state == state:
-            verdict = record.verdict
+        if record.found.state == state:
+            verdict = record.found.verdict
             first = headline(verdict)
-            yield f"- **{_text(record.case)}**: {_text(first)}"
+            yield f"- **{_text(record.test.case)}**: {_text(first)}"
             if found := describe_finding(first, verdict.sentence, verdict.measured):
                 yield f"  - {_text(found)}"
             suspects = verdict.suspects
@@ -94,8 +96,8 @@ def _matrix(table: Matrix) -> Sequence[str]:
 
 
 def _untested_lines(records: Sequence[Record], cells: Sequence[Cell]) -> Iterator[str]:
-    for reason, some in by_reason(record for record in records if record.state == "not-tested").items():
-        yield f"- {_text(reason)}: {_text(', '.join(record.case for record in some))}"
+    for reason, some in by_reason(record for record in records if record.found.state == "not-tested").items():
+        yield f"- {_text(reason)}: {_text(', '.join(record.test.case for record in some))}"
     for reason, places in holes(cells):
         yield f"- {_text(reason)}: {_text('; '.join(places))}"
 

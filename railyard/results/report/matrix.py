@@ -164,9 +164,9 @@ def matrix(records: Sequence[Record], cells: Sequence[Cell] = (), places: Sequen
         replace(cell.test.place, check=cell.test.check): cell.test.benchmark for cell in cells if cell.test.check
     }
     for index, record in enumerate(records):
-        place = TestId(record.fabric, record.stack, record.rails)
-        measured = measured_by.get(replace(place, check=plain_check(record.case)), record.benchmark)
-        test = replace(place, benchmark=measured, policy=named_policy(record.case) or "")
+        place = TestId(record.where.fabric, record.test.stack, record.test.rails)
+        measured = measured_by.get(replace(place, check=plain_check(record.test.case)), record.test.benchmark)
+        test = replace(place, benchmark=measured, policy=named_policy(record.test.case) or "")
         found = _entry_of(record, _label(test), index if places is None else places[index])
         entries.setdefault(test, []).append(found)
     unrun = []
@@ -180,13 +180,13 @@ def matrix(records: Sequence[Record], cells: Sequence[Cell] = (), places: Sequen
 
 def matrices(records: Sequence[Record], cells: Sequence[Cell] = ()) -> list[tuple[str, Matrix]]:
     """Return the matrix of each system with its name; the name is empty if there is only one."""
-    systems = list(dict.fromkeys(record.system for record in records))
+    systems = list(dict.fromkeys(record.where.system for record in records))
     if len(systems) < 2:
         return [("", matrix(records, cells))]
     found = []
     for system in systems:
         own = [cell for cell in cells if cell.test.system in ("", system)]
-        places = [index for index, record in enumerate(records) if record.system == system]
+        places = [index for index, record in enumerate(records) if record.where.system == system]
         found.append((system, matrix([records[index] for index in places], own, places)))
     return found
 
@@ -196,8 +196,8 @@ def _label(test: TestId) -> str:
 
 
 def _entry_of(record: Record, benchmark: str, index: int) -> Entry:
-    reason = record.verdict.text if record.state == "not-tested" else None
-    return Entry(benchmark, record.state, _WORDS[record.state], index, reason)
+    reason = record.found.verdict.text if record.found.state == "not-tested" else None
+    return Entry(benchmark, record.found.state, _WORDS[record.found.state], index, reason)
 
 
 def _table(entries: dict[TestId, list[Entry]], unrun: tuple[Cell, ...]) -> Matrix:

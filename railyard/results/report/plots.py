@@ -33,10 +33,10 @@ def write_plots(records: Sequence[Record], folder: Path, kind: str) -> tuple[Pat
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        several = len({record.run for record in records}) > 1
+        several = len({record.made.run for record in records}) > 1
         for record in records:
-            if record.curves and record.curves[0].sizes:
-                name = f"{record.run} {record.case}" if several else record.case
+            if record.found.curves and record.found.curves[0].sizes:
+                name = f"{record.made.run} {record.test.case}" if several else record.test.case
                 path = folder / f"{_NOT_IN_A_FILE_NAME.sub('_', name).strip('_')}.{kind}"
                 _plot(pyplot, record, path)
                 written.append(path)
@@ -62,7 +62,7 @@ def pyplot_for(option: str, instead: str) -> Any:
 
 
 def _plot(pyplot: Any, record: Record, path: Path) -> None:
-    curve = record.curves[0]
+    curve = record.found.curves[0]
     figure, axes = pyplot.subplots(figsize=_SIZE, layout="constrained")
     try:
         for band in curve.bands:
@@ -77,8 +77,10 @@ def _plot(pyplot: Any, record: Record, path: Path) -> None:
         axes.tick_params(axis="y", labelsize=6)
         axes.set_xlabel("message size", fontsize=7)
         axes.set_ylabel(_plain(f"{curve.metric}, {curve.unit}"), fontsize=7)
-        rails = "1 rail" if record.rails == 1 else f"{record.rails} rails"
-        axes.set_title(_plain(f"{record.benchmark}, {record.fabric}, {rails}, {record.stack}"), fontsize=7)
+        rails = "1 rail" if record.test.rails == 1 else f"{record.test.rails} rails"
+        axes.set_title(
+            _plain(f"{record.test.benchmark}, {record.where.fabric}, {rails}, {record.test.stack}"), fontsize=7
+        )
         axes.legend(fontsize=6)
         figure.savefig(path, dpi=_DOTS_PER_INCH, metadata={})
     finally:

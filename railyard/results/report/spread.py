@@ -151,35 +151,38 @@ class History:
     def newest(self) -> Record:
         """Return the newest record; if the newest run has a failure, that one: a pass on a retry does not hide it."""
         last = self.records[-1]
-        return next((one for one in self.records if one.run == last.run and one.fails), last)
+        return next((one for one in self.records if one.made.run == last.made.run and one.fails), last)
 
     @property
     def failed_records(self) -> tuple[Record, ...]:
         """Return the records that failed, without the newest."""
-        return tuple(record for record in self.records if record.state == "fail" and record is not self.newest)
+        return tuple(record for record in self.records if record.found.state == "fail" and record is not self.newest)
 
 
 def histories(records: Sequence[Record]) -> tuple[History, ...]:
     """Return one history per test (system and case), in the order in which the tests first came."""
     found: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        found.setdefault((record.system, record.case), []).append(record)
+        found.setdefault((record.where.system, record.test.case), []).append(record)
     return tuple(History(tuple(sorted(each, key=_begin_and_end))) for each in found.values())
 
 
 def are_repeats(records: Sequence[Record]) -> bool:
     """Return whether several runs repeat tests in these records, so that a page shows them by test."""
     runs: dict[tuple[str, str], str] = {}
-    return any(runs.setdefault((record.system, record.case), record.run) != record.run for record in records)
+    return any(
+        runs.setdefault((record.where.system, record.test.case), record.made.run) != record.made.run
+        for record in records
+    )
 
 
 def drawings(history: History, grids: Grids) -> tuple[Markup, ...]:
     """Return the drawings of a history: the spread of each metric's curves, and the key figure from run to run."""
     newest = history.newest
     made = []
-    for metric in (curve.metric for curve in newest.curves):
-        curves = [curve for record in history.records for curve in record.curves if curve.metric == metric]
-        made.append(spread_svg(curves, newest.benchmark, grids))
+    for metric in (curve.metric for curve in newest.found.curves):
+        curves = [curve for record in history.records for curve in record.found.curves if curve.metric == metric]
+        made.append(spread_svg(curves, newest.test.benchmark, grids))
     figure = key_figure(newest)
     if figure is not None:
         values = [(value, record.fails) for record in history.records for value in _value(record, figure)]
@@ -188,8 +191,8 @@ def drawings(history: History, grids: Grids) -> tuple[Markup, ...]:
 
 
 def _value(record: Record, figure: Figure) -> list[float]:
-    return [one.value for one in record.figures if (one.name, one.unit) == (figure.name, figure.unit)][:1]
+    return [one.value for one in record.found.figures if (one.name, one.unit) == (figure.name, figure.unit)][:1]
 
 
 def _begin_and_end(record: Record) -> tuple[str, str]:
-    return record.time, record.run
+    return record.made.time, record.made.run

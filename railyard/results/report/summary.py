@@ -58,7 +58,7 @@ class OverallVerdict:
 
 def counts(records: Iterable[Record]) -> dict[State, int]:
     """Return how many tests are in each state; all states are there."""
-    seen = Counter(record.state for record in records)
+    seen = Counter(record.found.state for record in records)
     return {state: seen[state] for state in STATE_WORDS}
 
 
@@ -68,7 +68,7 @@ def count_line(records: Sequence[Record]) -> str:
     The parts add up. If tests were measured again, their number follows: ``; 2 measured again``.
     """
     parts = ", ".join(f"{count} {STATE_WORDS[state]}" for state, count in counts(records).items())
-    again = sum(bool(record.attempts) for record in records)
+    again = sum(bool(record.how.attempts) for record in records)
     return f"{count_of(len(records), 'test')}: {parts}" + (f"; {again} measured again" if again else "")
 
 
@@ -112,7 +112,7 @@ def _make_overall(word: str, told: Sequence[str], records: Sequence[Record]) -> 
 
 def names_policies(records: Iterable[Record]) -> bool:
     """Return whether a test names a rail policy: then every test over several rails shows its own."""
-    return any(named_policy(record.case) for record in records)
+    return any(named_policy(record.test.case) for record in records)
 
 
 def row(record: Record, policies: bool = False) -> Row:
@@ -122,28 +122,30 @@ def row(record: Record, policies: bool = False) -> Row:
     """
     figure = key_figure(record)
     return Row(
-        fabric=record.fabric,
-        stack=record.stack,
+        fabric=record.where.fabric,
+        stack=record.test.stack,
         rails=_rails(record, policies),
-        benchmark=record.benchmark,
+        benchmark=record.test.benchmark,
         peak=figure_number(figure),
         unit=figure.unit if figure else "",
-        percent_of_reference=percent(_first(record.curves, "percent_of_reference")),
-        percent_of_limit=percent(_first(record.curves, "percent_of_limit")),
+        percent_of_reference=percent(_first(record.found.curves, "percent_of_reference")),
+        percent_of_limit=percent(_first(record.found.curves, "percent_of_limit")),
         split=split(record),
         verdict=state_words(record),
-        state=record.state,
+        state=record.found.state,
     )
 
 
 def _rails(record: Record, policies: bool) -> str:
-    policy = record.policy or named_policy(record.case)
-    return f"{record.rails}, {policy}" if policies and policy not in (None, SINGLE) else str(record.rails)
+    policy = record.test.policy or named_policy(record.test.case)
+    return f"{record.test.rails}, {policy}" if policies and policy not in (None, SINGLE) else str(record.test.rails)
 
 
 def key_figure(record: Record) -> Figure | None:
     """Return the figure named ``peak``, else the first one, else None."""
-    return next((figure for figure in record.figures if figure.name == "peak"), next(iter(record.figures), None))
+    return next(
+        (figure for figure in record.found.figures if figure.name == "peak"), next(iter(record.found.figures), None)
+    )
 
 
 def split(record: Record) -> str:
@@ -157,7 +159,7 @@ def split(record: Record) -> str:
 
 def most_uneven(record: Record) -> NodeTraffic | None:
     """Return the node whose traffic was split most unevenly over its rails, None if nothing was read."""
-    nodes = record.path_proof.each_node() if record.path_proof else ()
+    nodes = record.how.path_proof.each_node() if record.how.path_proof else ()
     readable = [node for node in nodes if any(rail.share is not None for rail in node.rails)]
     return max(readable, key=unevenness, default=None)
 
@@ -166,7 +168,7 @@ def by_reason(records: Iterable[Record]) -> Mapping[str, list[Record]]:
     """Return records grouped by the sentence of their verdict, in order of first appearance."""
     groups: dict[str, list[Record]] = {}
     for record in records:
-        groups.setdefault(record.verdict.text, []).append(record)
+        groups.setdefault(record.found.verdict.text, []).append(record)
     return groups
 
 
@@ -251,22 +253,24 @@ def _good_news(of: Mapping[State, int]) -> list[str]:
 
 def _measured_again(records: Sequence[Record]) -> list[str]:
     """Return how many tests were measured again because they had been disturbed; nothing if none was."""
-    again = sum(bool(record.attempts) for record in records)
+    again = sum(bool(record.how.attempts) for record in records)
     return [f"{count_of(again, 'test')} {'was' if again == 1 else 'were'} measured again"] if again else []
 
 
 def not_measured(records: Sequence[Record]) -> list[str]:
     """Return what was played or rehearsed instead of a measurement, in words; nothing for a run that measured."""
-    played = [record for record in records if record.replayed is not None and record.state != "not-tested"]
-    told = [f"{count_of(count, 'test')} {words}" for words, count in Counter(one.replayed for one in played).items()]
-    if any(figure.computed for record in played for figure in record.figures):
+    played = [record for record in records if record.made.replayed is not None and record.found.state != "not-tested"]
+    told = [
+        f"{count_of(count, 'test')} {words}" for words, count in Counter(one.made.replayed for one in played).items()
+    ]
+    if any(figure.computed for record in played for figure in record.found.figures):
         told.append(COMPUTED_WORDS)
     return [*told, "this is a rehearsal: nothing was measured"] if rehearsals(records) else told
 
 
 def rehearsals(records: Iterable[Record]) -> tuple[str, ...]:
     """Return a sentence for each rehearsal in the records, with what was planted; none for measurements."""
-    return tuple(f"This is {words}." for words in dict.fromkeys(record.rehearsal for record in records) if words)
+    return tuple(f"This is {words}." for words in dict.fromkeys(record.made.rehearsal for record in records) if words)
 
 
 def _sentence(parts: Sequence[str]) -> str:

@@ -73,14 +73,16 @@ def text_report(
     """
     parts = [_fold(one_line(sentence), width, "") for sentence in rehearsals(records)]
     # A row of dashes for each test that did not run would hide the others, so these tests are below, by reason.
-    ran = [record for record in records if record.state != "not-tested"]
+    ran = [record for record in records if record.found.state != "not-tested"]
     parts += [verdict_table(ran, width=width, colour=colour)] if ran else []
     failed = format_failures(records, width=width)
     parts += [failed, "railyard report --why says by which rule, reference and bound."] if failed else []
     for state, heading in _REST:
-        some = [record for record in records if record.state == state]
+        some = [record for record in records if record.found.state == state]
         parts += [_reasons(heading, some, width)] if some else []
-    repeated = [(record.case, [one.rule for one in record.attempts]) for record in records if record.attempts]
+    repeated = [
+        (record.test.case, [one.rule for one in record.how.attempts]) for record in records if record.how.attempts
+    ]
     again = [f"{case}: {earlier_attempts(rules)}" for case, rules in repeated]
     if again:
         parts.append("\n".join(["Measured again", *(_fold(one_line(line), width, "  ", "    ") for line in again)]))
@@ -94,7 +96,7 @@ def text_report(
         parts.append("\n".join(["Problems of the run", *(_fold(line, width, "  ", "    ") for line in lost)]))
     verdict = judge_overall(records, problems, len(unrun), relations)
     # A rehearsal says it after what was planted.
-    who = [] if rehearsals(records) else blame_lines([record for record in records if record.state == "fail"])
+    who = [] if rehearsals(records) else blame_lines([record for record in records if record.found.state == "fail"])
     last = (*who, f"{verdict.word}: {verdict.sentence}", count_line(records))
     parts.append("\n".join(_fold(line, width, "", "  ") for line in last))
     return "\n\n".join(parts) + "\n"
@@ -107,13 +109,13 @@ def verdict_table(records: Sequence[Record], *, width: int = 100, colour: bool =
     """
     policies = names_policies(records)
     rows = [_cells(record, policies) for record in records]
-    styles = [_SGR[record.state] if colour else None for record in records]
+    styles = [_SGR[record.found.state] if colour else None for record in records]
     return "\n".join(table(_HEADS, rows, width, right=_RIGHT, words=_WORDS, optional=_PERCENTAGES, styles=styles))
 
 
 def format_failures(records: Sequence[Record], *, width: int = 100, why: bool = False) -> str:
     """Return all tests that failed, then all that were disturbed (``failures``); empty if there are none."""
-    found = [(heading, [record for record in records if record.state == state]) for state, heading in _FAILING]
+    found = [(heading, [record for record in records if record.found.state == state]) for state, heading in _FAILING]
     return "\n\n".join(failures(some, heading, width=width, why=why) for heading, some in found if some)
 
 
@@ -124,14 +126,14 @@ def failures(records: Sequence[Record], heading: str = "Failures", *, width: int
     """
     lines = [heading]
     for number, record in enumerate(records, start=1):
-        lines.append(_fold(f"{number}. {one_line(record.case)}", width, "", "   "))
+        lines.append(_fold(f"{number}. {one_line(record.test.case)}", width, "", "   "))
         lines += [_fold(line, width, "   ", "     ") for line in _failure(record, why)]
     return "\n".join(lines)
 
 
 def _failure(record: Record, why: bool) -> list[str]:
     """Return the lines about one failure, its headline first."""
-    verdict = record.verdict
+    verdict = record.found.verdict
     first = headline(verdict)
     lines = [first, *filter(None, [describe_finding(first, verdict.sentence, verdict.measured)])]
     lines += [line for one in verdict.suspects for line in _suspect(one, first)]
@@ -159,9 +161,9 @@ def _suspect(suspect: Suspect, first: str) -> list[str]:
 
 def _rule(record: Record) -> str:
     """Return the rule that does not hold by number and name, and the class of the fault."""
-    name = next((rule.name for rule in record.verdict.rules if rule.rule == record.verdict.rule), None)
-    rule = f"rule {record.verdict.rule}" if record.verdict.rule else "no rule was reached"
-    fault = record.verdict.class_ if record.state == "fail" else None
+    name = next((rule.name for rule in record.found.verdict.rules if rule.rule == record.found.verdict.rule), None)
+    rule = f"rule {record.found.verdict.rule}" if record.found.verdict.rule else "no rule was reached"
+    fault = record.found.verdict.class_ if record.found.state == "fail" else None
     return one_line(", ".join(filter(None, (rule, name, fault and f"{fault} fault"))))
 
 
@@ -185,8 +187,8 @@ def _reasons(heading: str, records: Sequence[Record], width: int) -> str:
 def _which(some: Sequence[Record]) -> str:
     """Return the names of a few tests; of many tests, their number and their first benchmarks."""
     if len(some) <= _MOST_NAMED:
-        return ", ".join(one_line(record.case) for record in some)
-    names = [*dict.fromkeys(one_line(record.benchmark) for record in some)]
+        return ", ".join(one_line(record.test.case) for record in some)
+    names = [*dict.fromkeys(one_line(record.test.benchmark) for record in some)]
     more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
     return f"{count_of(len(some), 'test')} of {', '.join(names[:_MOST_NAMED])}{more}"
 

@@ -46,15 +46,17 @@ def bytes_moved(count: int | None) -> str:
 
 def state_words(record: Record) -> str:
     """Return the state in words, a failure with its rule: ``fail (rule 5)``; it says if nothing was measured."""
-    words = STATE_WORDS[record.state]
-    if record.state == "fail" and record.verdict.rule:
-        words = f"{words} (rule {record.verdict.rule})"
-    return words if record.no_measurement is None or record.state == "not-tested" else f"{words}, {how_made(record)}"
+    words = STATE_WORDS[record.found.state]
+    if record.found.state == "fail" and record.found.verdict.rule:
+        words = f"{words} (rule {record.found.verdict.rule})"
+    return (
+        words if record.no_measurement is None or record.found.state == "not-tested" else f"{words}, {how_made(record)}"
+    )
 
 
 def how_made(record: Record) -> str:
     """Return ``rehearsed`` or ``replayed`` for a record that is not a measurement."""
-    return "replayed" if record.rehearsal is None else "rehearsed"
+    return "replayed" if record.made.rehearsal is None else "rehearsed"
 
 
 def rule_words(rule: RuleRecord) -> str:

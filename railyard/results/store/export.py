@@ -29,9 +29,9 @@ def files_of(runs: Path, records: Iterable[Record]) -> dict[str, bytes]:
     """
     found: dict[str, bytes] = {}
     for record in records:
-        rows = None if record.pairs is None else record.pairs.rows
+        rows = None if record.found.pairs is None else record.found.pairs.rows
         if rows is not None:
-            found[rows.file] = pair_rows.content_of(runs / record.run, rows)
+            found[rows.file] = pair_rows.content_of(runs / record.made.run, rows)
     return found
 
 

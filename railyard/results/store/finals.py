@@ -13,7 +13,9 @@ def final(records: Sequence[Record]) -> tuple[Record, ...]:
 
     Records that failed or were disturbed stay beside a later pass of the same case: a pass on a retry hides nothing.
     """
-    return tuple(records[index] for index in final_of([(one.run, one.case, one.state) for one in records]))
+    return tuple(
+        records[index] for index in final_of([(one.made.run, one.test.case, one.found.state) for one in records])
+    )
 
 
 def final_of(records: Sequence[tuple[str, str, str]]) -> tuple[int, ...]:

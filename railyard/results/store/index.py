@@ -22,7 +22,7 @@ from railyard.results.store.finals import final_of
 
 INDEX_FILE = "index.sqlite"
 #: Raise this with any change of the tables below.
-VERSION = 3
+VERSION = 4
 #: In place of size, time and inode of a file that could not be read.
 _UNREAD = (-1, -1, -1)
 
@@ -160,7 +160,7 @@ def _add(index: sqlite3.Connection, path: Path, status: tuple[int, int, int]) ->
         if (lost := why_rows_lost(path.parent, record)) is not None:
             index.execute("INSERT INTO problems VALUES (?, ?, ?)", (file, line.number, lost))
         rows.append([file, line.offset, len(line.content), 0, *_row(record)])
-    for place in final_of([(one.run, one.case, one.state) for one in records]):
+    for place in final_of([(one.made.run, one.test.case, one.found.state) for one in records]):
         rows[place][3] = 1
     marks = ", ".join("?" * (4 + len(COLUMNS)))
     names = ", ".join(f'"{name}"' for name in ("file", "begins", "bytes", "final", *COLUMNS))
@@ -168,30 +168,30 @@ def _add(index: sqlite3.Connection, path: Path, status: tuple[int, int, int]) ->
 
 
 def _row(record: Record) -> tuple[object, ...]:
-    figures = {figure.name: figure.value for figure in reversed(record.figures) if not figure.computed}
+    figures = {figure.name: figure.value for figure in reversed(record.found.figures) if not figure.computed}
     return (
-        record.run,
-        record.time,
-        record.started,
-        record.case,
-        record.check,
-        record.system,
-        record.fabric,
-        record.stack,
-        record.rails,
-        record.policy,
-        record.benchmark,
-        record.state,
-        record.verdict.rule,
-        record.verdict.class_,
-        record.verdict.text,
-        None if record.path_proof is None else record.path_proof.state,
+        record.made.run,
+        record.made.time,
+        record.made.started,
+        record.test.case,
+        record.test.check,
+        record.where.system,
+        record.where.fabric,
+        record.test.stack,
+        record.test.rails,
+        record.test.policy,
+        record.test.benchmark,
+        record.found.state,
+        record.found.verdict.rule,
+        record.found.verdict.class_,
+        record.found.verdict.text,
+        None if record.how.path_proof is None else record.how.path_proof.state,
         int(record.no_measurement is not None),
-        record.elapsed_s,
-        len(record.attempts),
-        record.starved,
-        ",".join(record.nodes),
-        record.job_id,
+        record.made.elapsed_s,
+        len(record.how.attempts),
+        record.how.starved,
+        ",".join(record.where.nodes),
+        record.where.job_id,
         *(figures.get(name) for name in _FIGURES),
     )
 

@@ -13,6 +13,7 @@ from railyard.base.errors import InputError, RailyardError, SetupError
 from railyard.base.json_codec import FormError, decode
 from railyard.base.paths import runs_folder
 from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
+from railyard.results.record.form import stored_value
 from railyard.results.record.pair_rows import is_file_name, put, stored_bytes
 from railyard.results.record.pairs import PairRows
 from railyard.results.record.run_promise import ENDED_FILE_NAME
@@ -91,7 +92,7 @@ def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:
     problems: list[str] = []
     grouped: dict[str, list[bytes]] = {}
     for where, content, data in _lines(file):
-        run = data.get("run") if isinstance(data, dict) and "format" in data else None
+        run = stored_value(data, "run")
         if data is None:
             problems.append(f"{where}: found no JSON, expected a record; that line is left out")
         elif not isinstance(run, str) or not _RUN.fullmatch(run):
@@ -102,7 +103,7 @@ def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:
                 f"{where}: found a record that names {rows.file[:60]!r}, expected a file beside it (pairs-….tsv.gz); "
                 "that line is left out, and nothing was read"
             )
-        elif data.get("rehearsal"):
+        elif stored_value(data, "rehearsal"):
             problems.append(f"{where}: found a rehearsal, expected a measurement; that line is left out")
         else:
             grouped.setdefault(run, []).append(content)
@@ -121,7 +122,7 @@ def _lines(file: Path) -> Iterator[tuple[str, bytes, Any]]:
         listed = data.get("records") if isinstance(data, dict) else None
         if not isinstance(listed, list):
             raise InputError(
-                str(file), "something else", '{"format": 1, "records": […]}', action="name an exported file"
+                str(file), "something else", '{"format": …, "records": […]}', action="name an exported file"
             )
         for place, item in enumerate(listed):
             text = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
@@ -169,7 +170,7 @@ def _canonical_text(line: bytes) -> str:
 def _moment(line: bytes) -> tuple[str, str] | None:
     """Return the case and the time of a record, which identify it; None if a line does not have them."""
     data = _json(line)
-    case, time = (data.get(name) if isinstance(data, dict) else None for name in ("case", "time"))
+    case, time = stored_value(data, "case"), stored_value(data, "time")
     return (case, time) if isinstance(case, str) and isinstance(time, str) else None
 
 
@@ -194,8 +195,7 @@ def _bring_rows(source: _Source, lines: Iterable[bytes], folder: Path) -> tuple[
 
 def _rows_of(line: bytes) -> PairRows | None:
     """Return which file of rows a record names; None if it names none, or if its form is unknown here."""
-    data = _json(line)
-    pairs = data.get("pairs") if isinstance(data, dict) else None
+    pairs = stored_value(_json(line), "pairs")
     rows = pairs.get("rows") if isinstance(pairs, dict) else None
     try:
         return None if rows is None else decode(PairRows, rows)

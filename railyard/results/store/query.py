@@ -12,7 +12,7 @@ from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.paths import runs_folder, state_folder
 from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, LineError, json_of, read_records, record_of
-from railyard.results.record.form import STATES, Record
+from railyard.results.record.form import STATES, Record, in_todays_format
 from railyard.results.record.pair_rows import why_unlike
 from railyard.results.record.run_promise import PROMISED_FILE_NAME, RunPromise, read_promised
 from railyard.results.store.export import exported_files
@@ -171,7 +171,7 @@ def whole_records(home: Path, slim: Sequence[Record]) -> tuple[Record, ...]:
         "SELECT files.place, begins, bytes FROM tests JOIN files ON files.id = tests.file "
         "WHERE final AND run = ? AND test = ? AND time = ?"
     )
-    places = [index.execute(question, (one.run, one.case, one.time)).fetchone() for one in slim]
+    places = [index.execute(question, (one.made.run, one.test.case, one.made.time)).fetchone() for one in slim]
     index.close()
     return tuple(one if place is None else _read([place])[0] for one, place in zip(slim, places, strict=True))
 
@@ -213,7 +213,7 @@ def load(home: Path, name: str) -> Run:
     read = read_records(found[0])
     finals = final(read.records)
     folder = found[0] if found[0].is_dir() else found[0].parent
-    return Run(finals[0].run if finals else folder.name, folder, finals, read.problems)
+    return Run(finals[0].made.run if finals else folder.name, folder, finals, read.problems)
 
 
 def _read_export(path: Path) -> Run:
@@ -222,7 +222,7 @@ def _read_export(path: Path) -> Run:
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(str(path), f"no readable JSON ({error})", "records as exported") from error
     if not isinstance(data, dict) or not isinstance(data.get("records"), list):
-        raise InputError(str(path), "something else", '{"format": 1, "records": […]}', action="name an exported file")
+        raise InputError(str(path), "something else", '{"format": …, "records": […]}', action="name an exported file")
     kept: list[Record] = []
     problems: list[str] = []
     files = exported_files(data)
@@ -232,10 +232,10 @@ def _read_export(path: Path) -> Run:
         except LineError as error:
             problems.append(f"{path}: records[{place}]: {error}")
             continue
-        rows = None if kept[-1].pairs is None else kept[-1].pairs.rows
+        rows = None if kept[-1].found.pairs is None else kept[-1].found.pairs.rows
         if rows is not None and (why := why_unlike(files.get(rows.file), rows, str(path))) is not None:
             problems.append(f"{path}: records[{place}]: {why}")
-    return Run(kept[0].run if kept else path.stem, path.parent, final(kept), tuple(problems))
+    return Run(kept[0].made.run if kept else path.stem, path.parent, final(kept), tuple(problems))
 
 
 def _index(home: Path) -> sqlite3.Connection:
@@ -329,8 +329,10 @@ def _read_one(content: bytes, path: str, slim: bool) -> Record:
     try:
         data = json_of(content)
         if slim and isinstance(data, dict):
-            data.pop("pairs", None)
-            if isinstance(proof := data.get("path_proof"), dict):
+            data = in_todays_format(data)
+            found, how = (part if isinstance(part := data.get(name), dict) else {} for name in ("found", "how"))
+            found.pop("pairs", None)
+            if isinstance(proof := how.get("path_proof"), dict):
                 proof.pop("alike", None)
         return record_of(data)
     except ValueError as error:  # also a LineError

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from railyard.results.record.form import Record
+from railyard.results.record.form import PART_OF, Record
 
 #: Keys whose value names a test, a metric or a unit. They never name a host, and a user called mpich must not change
 #: them.
@@ -33,6 +33,8 @@ _KEPT = frozenset(
 )
 #: Keys under which four numbers with points are a version, not an address.
 _VERSIONED = frozenset(("environment", "facts", "devices", "benchmark_version", "linked", "conditions"))
+#: Keys that stay as they are, also if a host is called test.
+_PARTS = frozenset(PART_OF.values())
 _HOME = re.compile(r"/(?:home|users?|Users|u)/(?:[a-z]/)?(?P<name>[A-Za-z_][\w.-]*)")
 _SHORTEST_NAME = 2
 # /opt/mpi/lib/libmpi.so, with at least two parts: "MB/s" and "/dev" identify nobody
@@ -71,7 +73,9 @@ class _Scrubber:
 
     def mapping(self, values: Mapping[str, Any], *, versioned: bool) -> dict[str, Any]:
         return {
-            self.text(key, True): value if key in _KEPT else self.value(value, versioned or key in _VERSIONED)
+            key if key in _PARTS else self.text(key, True): value
+            if key in _KEPT
+            else self.value(value, versioned or key in _VERSIONED)
             for key, value in values.items()
         }
 
@@ -96,16 +100,16 @@ class _Scrubber:
 
 
 def _hosts_of(record: Record) -> Iterable[str]:
-    yield from record.nodes
-    for traffic in record.path_proof.each_node() if record.path_proof else ():
+    yield from record.where.nodes
+    for traffic in record.how.path_proof.each_node() if record.how.path_proof else ():
         yield traffic.node
-    for group in record.hardware:
+    for group in record.where.hardware:
         yield from group.nodes
-    if record.pairs is not None:
-        yield from record.pairs.nodes
-        for absent in record.pairs.sample.not_measured if record.pairs.sample is not None else ():
+    if record.found.pairs is not None:
+        yield from record.found.pairs.nodes
+        for absent in record.found.pairs.sample.not_measured if record.found.pairs.sample is not None else ():
             yield from absent.nodes
-    for suspect in record.verdict.suspects:
+    for suspect in record.found.verdict.suspects:
         yield from suspect.nodes
         if suspect.kind == "node" and suspect.node:
             yield suspect.node

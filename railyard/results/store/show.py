@@ -6,7 +6,7 @@ from typing import Any
 from railyard.base.clean_text import one_line
 from railyard.base.hostlist import list_nodes
 from railyard.base.wording import count_of, message_size, number
-from railyard.results.record.form import STATES, DeficitRecord, Record
+from railyard.results.record.form import PART_OF, STATES, DeficitRecord, Record
 from railyard.results.report.summary import key_figure
 from railyard.results.report.text import COMPUTED_WORDS, figure_number
 from railyard.results.store.query import RunSummary
@@ -18,6 +18,7 @@ _HOW: Mapping[str, str] = {
 }
 
 
+_PARTS = frozenset(PART_OF.values())
 _COMPUTED = "computed, not published"
 #: If a list has more parts than this, the text has the first ones, or a summary.
 _MOST = 64
@@ -44,11 +45,11 @@ def test_lines(records: Sequence[Record]) -> list[str]:
     """
     heads = [
         (
-            record.state,
-            record.fabric,
-            record.stack,
-            count_of(record.rails, "rail"),
-            record.benchmark,
+            record.found.state,
+            record.where.fabric,
+            record.test.stack,
+            count_of(record.test.rails, "rail"),
+            record.test.benchmark,
             "" if (figure := key_figure(record)) is None else f"{figure_number(figure)} {figure.unit}",
         )
         for record in records
@@ -56,7 +57,7 @@ def test_lines(records: Sequence[Record]) -> list[str]:
     widths = [max(len(head[column]) for head in heads) for column in range(6)]
     lines = [
         "  ".join(f"{cell:<{width}}" for cell, width in zip(head, widths, strict=True))
-        + f"  {one_line(record.verdict.text)}"
+        + f"  {one_line(record.found.verdict.text)}"
         for head, record in zip(heads, records, strict=True)
     ]
     is_marked = any(figure.computed for record in records if (figure := key_figure(record)) is not None)
@@ -65,11 +66,13 @@ def test_lines(records: Sequence[Record]) -> list[str]:
 
 def detail_lines(values: Mapping[str, Any]) -> list[str]:
     """Return everything stored about one test, one line per value; curves have one line per size."""
-    lines = [str(values["case"])]
+    lines = [str(values["test"]["case"])]
     for key, value in values.items():
-        if key not in ("case", "curves"):
-            lines += _detail(key, value, 1)
-    for curve in values.get("curves", ()):
+        shown = (
+            {name: item for name, item in value.items() if name not in ("case", "curves")} if key in _PARTS else value
+        )
+        lines += _detail(key, shown, 1)
+    for curve in values["found"]["curves"]:
         deficit = curve.get("deficit")
         said = (
             "" if deficit is None else f": {DeficitRecord(deficit['share'], deficit['size'], deficit['repeats']).words}"

@@ -52,23 +52,29 @@ def verify(folder: Path, systems: Collection[str], now: datetime) -> StoreCheck:
 
 
 def _of_another_run(records: Sequence[Record], name: str) -> Iterator[str]:
-    for run in dict.fromkeys(record.run for record in records):
+    for run in dict.fromkeys(record.made.run for record in records):
         if run != name:
             yield f"found records of run {run}, expected only those of {name}; was a folder renamed, or a file copied?"
 
 
 def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
-    missing = [record for record in records if record.output is not None and not (folder / record.output).is_file()]
+    missing = [
+        record for record in records if record.made.output is not None and not (folder / record.made.output).is_file()
+    ]
     if missing:
         yield (
             f"{count_of(len(missing), 'output')} that records name "
-            f"{'is' if len(missing) == 1 else 'are'} not there (the first: {missing[0].output}); the figures are"
+            f"{'is' if len(missing) == 1 else 'are'} not there (the first: {missing[0].made.output}); the figures are"
         )
 
 
 def _of_no_record(records: Sequence[Record], folder: Path) -> Iterator[str]:
     """Yield sentences on rows of pairs that no record names: their writer was stopped before its record."""
-    named = {record.pairs.rows.file for record in records if record.pairs is not None and record.pairs.rows is not None}
+    named = {
+        record.found.pairs.rows.file
+        for record in records
+        if record.found.pairs is not None and record.found.pairs.rows is not None
+    }
     for path in sorted(folder.glob(PATTERN)):
         if path.name not in named:
             yield f"no record names {path.name}: the test that wrote it was stopped before its record; remove the file"
@@ -79,7 +85,7 @@ def _units(records: Sequence[Record], name: str) -> Iterator[Finding]:
     odd = dict.fromkeys(
         (curve.metric, curve.unit)
         for record in records
-        for curve in record.curves
+        for curve in record.found.curves
         if curve.metric in DECLARED and curve.unit != DECLARED[curve.metric]
     )
     for metric, unit in odd:
@@ -91,11 +97,12 @@ def _units(records: Sequence[Record], name: str) -> Iterator[Finding]:
 
 def _clock(records: Sequence[Record]) -> Iterator[str]:
     for before, after in pairwise(records):
-        back = _seconds(before.time, after.time)
+        back = _seconds(before.made.time, after.made.time)
         if back is not None and back < 0:
             yield (
-                f"the clock went back by {-back:.0f} s between {before.case} ({before.time}) and {after.case} "
-                f"({after.time}); the order in the file counts, and elapsed times do not come from this clock"
+                f"the clock went back by {-back:.0f} s between {before.test.case} ({before.made.time}) and "
+                f"{after.test.case} ({after.made.time}); the order in the file counts, and elapsed times do "
+                "not come from this clock"
             )
 
 
@@ -104,23 +111,24 @@ def _of_the_future(records: Sequence[Record], now: datetime) -> Iterator[str]:
     if late:
         first = late[0]
         yield (
-            f"{count_of(len(late), 'record')} from the future (the first: {first.case}, {first.time}): a clock was "
-            "wrong; until then it stays the newest in all lists by time"
+            f"{count_of(len(late), 'record')} from the future (the first: {first.test.case}, {first.made.time}): a "
+            "clock was wrong; until then it stays the newest in all lists by time"
         )
 
 
 def _of_another_form(records: Sequence[Record]) -> Iterator[str]:
-    odd = [record for record in records if _UTC.fullmatch(record.time) is None]
+    odd = [record for record in records if _UTC.fullmatch(record.made.time) is None]
     if odd:
         yield (
-            f'{count_of(len(odd), "record")} with a time in another form (the first: {odd[0].case}, "{odd[0].time}"), '
-            f"expected UTC such as 2026-11-21T06:00:12Z: runs are sorted, and chosen by day, by that text"
+            f"{count_of(len(odd), 'record')} with a time in another form (the first: {odd[0].test.case}, "
+            f'"{odd[0].made.time}"), expected UTC such as 2026-11-21T06:00:12Z: runs are sorted, and chosen by day, '
+            "by that text"
         )
 
 
 def is_of_the_future(record: Record, now: datetime) -> bool:
     """Return whether a record is dated more than a day after ``now``; False where its time cannot be read."""
-    after = _seconds(now.isoformat(), record.time)
+    after = _seconds(now.isoformat(), record.made.time)
     return after is not None and after > timedelta(days=1).total_seconds()
 
 
@@ -136,7 +144,7 @@ def _plain(time: str) -> str:
 
 
 def _find_renamed(records: Sequence[Record], systems: Collection[str]) -> Iterator[str]:
-    for system in dict.fromkeys(record.system for record in records):
+    for system in dict.fromkeys(record.where.system for record in records):
         if system not in systems:
             yield (
                 f'its system "{system}" has no file in systems/ ({did_you_mean(system, systems)}); if it was '

@@ -113,8 +113,8 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         record = self._record(output)
         with as_reframe_error():
             store(self.site, record)
-        if record.state == "fail":
-            raise SanityError(record.verdict.text)
+        if record.found.state == "fail":
+            raise SanityError(record.found.verdict.text)
 
     @sanity_function
     def is_as_the_file_says(self) -> bool:
@@ -159,8 +159,8 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
             hash=self.hashcode,
         )
         said = VerdictRecord(say(self._expected, found), suspects=suspects, **verdict)
-        return replace(
-            Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=current_time()),
+        record = Record.of(test, "fail" if fails else "pass", said, run=run_folder.run_id(), time=current_time())
+        return record.with_fields(
             nodes=self._nodes,
             elapsed_s=round((ended - self._started_at).total_seconds(), 2),
             environment=provenance(self.site, test.stack),

@@ -1,6 +1,5 @@
 """What every check keeps from a run: its output, and its record in the folder of the run."""
 
-from dataclasses import replace
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
@@ -32,14 +31,14 @@ def current_time() -> str:
 def store(site: Site, record: Record) -> None:
     """Append a record to those of this run; in a rehearsal it says so. Raises RailyardError if it cannot."""
     rehearsed = rehearsal.current()
-    record = record if rehearsed is None else replace(record, rehearsal=rehearsed.remark)
+    record = record if rehearsed is None else record.with_fields(rehearsal=rehearsed.remark)
     append_record(run_folder.run_folder(site.home) / FILE_NAME, record)
 
 
 def store_untested(site: Site, test: TestId, runner: "Runner", reason: str) -> None:
     """Store that a test did not run, and why."""
     record = untested_record(test, reason, run=run_folder.run_id(), time=current_time())
-    store(site, replace(record, environment=runner.environment(None), replayed=runner.replayed))
+    store(site, record.with_fields(environment=runner.environment(None), replayed=runner.replayed))
 
 
 def store_run(
@@ -73,10 +72,12 @@ def store_run(
         command=words,
         output=output,
     )
-    record = replace(
-        record, pairs=None if pairs is None else pairs.record, rehearsed_output=recorded_run.describe_stage(left.stage)
+    record = record.with_fields(
+        pairs=None if pairs is None else pairs.record,
+        rehearsed_output=recorded_run.describe_stage(left.stage),
+        **runner.circumstances(made.evidence, case.launch, made.started),
     )
-    store(case.site, replace(record, **runner.circumstances(made.evidence, case.launch, made.started)))
+    store(case.site, record)
 
 
 def _leaves(case: Case) -> Leaves:

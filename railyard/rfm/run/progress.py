@@ -65,15 +65,15 @@ class Progress:
     def _newest(self, case: str) -> Record | None:
         if not self._records.exists():
             return None
-        found = [record for record in read_records(self._records).records if record.case == case]
+        found = [record for record in read_records(self._records).records if record.test.case == case]
         return found[-1] if found else None
 
 
 def _row(record: Record) -> str:
     """Return a test's state, place, benchmark and key figure, in the numbers and words of the verdict table."""
-    policy = named_policy(record.case)
-    rails = f"{count_of(record.rails, 'rail'):<7}{f', {policy}' if policy else ''}"
+    policy = named_policy(record.test.case)
+    rails = f"{count_of(record.test.rails, 'rail'):<7}{f', {policy}' if policy else ''}"
     figure = key_figure(record)
     value = "" if figure is None else f"{figure_number(figure)} {figure.unit}"
     state = f"{state_words(record):<{10 if record.no_measurement is None else 14}}"
-    return f"{state} {record.fabric:<5} {record.stack:<8} {rails} {record.benchmark:<22} {value}"
+    return f"{state} {record.where.fabric:<5} {record.test.stack:<8} {rails} {record.test.benchmark:<22} {value}"

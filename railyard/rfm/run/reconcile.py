@@ -33,8 +33,8 @@ def settle(
     not a test: its failure is the reason of the tests that depend on it.
     """
     written = tuple(records)
-    last: dict[str, Record] = {record.case: record for record in written}
-    failed = {record.case for record in written if record.fails}
+    last: dict[str, Record] = {record.test.case: record for record in written}
+    failed = {record.test.case for record in written if record.fails}
     broken = {_place(each.case): each for each in ran if each.case.is_fixture and each.result != "pass"}
     tests = [_with_reason_of(broken.get(_place(each.case)), each) for each in ran if not each.case.is_fixture]
     results: Mapping[str, RanCase] = {str(case.case): case for case in tests}
@@ -49,14 +49,14 @@ def none_began(final: Sequence[Record], ran: Sequence[RanCase], written: Sequenc
 
     ``final`` are the settled records, ``written`` those that checks wrote themselves. False if nothing should run.
     """
-    recorded = {record.case for record in written}
+    recorded = {record.test.case for record in written}
     unbegun = {
         str(one.case)
         for one in ran
         if one.result == "fail_deps" or (one.result == "fail" and one.phase in BEFORE_A_JOB)
     } - recorded
-    wanted = [record for record in final if record.state != "not-tested"]
-    return bool(wanted) and all(record.case in unbegun for record in wanted)
+    wanted = [record for record in final if record.found.state != "not-tested"]
+    return bool(wanted) and all(record.test.case in unbegun for record in wanted)
 
 
 def _place(case: TestId) -> tuple[str, str, str]:
@@ -79,10 +79,10 @@ def _settle(case: TestId, record: Record | None, result: RanCase | None, lost: s
         return _of_reframe(case, result, run, time)
     if record.fails:
         return record
-    if result.result not in _AGREES[record.state]:
+    if result.result not in _AGREES[record.found.state]:
         state: State = "xfail" if result.result == "xfail" else "fail"
         return _overrule(record, state, _sentence(result))
-    if record.state in ("pass", "report-only") and result.failed_before:
+    if record.found.state in ("pass", "report-only") and result.failed_before:
         return _overrule(record, "fail", _only_on_a_retry(result))
     return record
 
@@ -126,16 +126,16 @@ def _only_on_a_retry(result: RanCase) -> str:
 
 def _beside_a_failure(record: Record) -> Record:
     """Return the record of a case with an earlier, failed record, as if two runs wrote to one folder."""
-    if record.state not in ("pass", "report-only"):
+    if record.found.state not in ("pass", "report-only"):
         return record
     return _overrule(record, "fail", "passed, and another record of it in this run failed: it ran more than once")
 
 
 def _overrule(record: Record, state: State, sentence: str) -> Record:
     fails = state == "fail"
-    own = replace(record.verdict, sentence=sentence, remarks=())
+    own = replace(record.found.verdict, sentence=sentence, remarks=())
     verdict = replace(own, rule=1 if fails else None, class_="set-up" if fails else None)
-    return replace(record, state=state, verdict=verdict)
+    return record.with_fields(state=state, verdict=verdict)
 
 
 def _without_record(case: TestId, state: State, sentence: str, class_: FaultClass, run: str, time: str) -> Record:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -199,9 +199,9 @@ def run(
     seen = recorded.records if recorded else ()
     final = settle(promise.cases, ran, seen, run=run_id, time=_current_time(), stopped=output.what_stopped(text))
     if promise.replayed is not None:
-        final = tuple(replace(one, replayed=one.replayed or promise.replayed) for one in final)
+        final = tuple(one.with_fields(replayed=one.made.replayed or promise.replayed) for one in final)
     if promise.rehearsal is not None:
-        final = tuple(replace(one, rehearsal=promise.rehearsal) for one in final)
+        final = tuple(one.with_fields(rehearsal=promise.rehearsal) for one in final)
     final = tuple(masked_record(one) for one in final)
     for record in final:
         if record not in seen:

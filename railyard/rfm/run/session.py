@@ -373,8 +373,8 @@ def _by_cell(records: tuple[Record, ...], system: System) -> tuple[Record, ...]:
     fabrics, stacks = list(system.fabrics), list(system.stacks)
 
     def place(record: Record) -> tuple[int, int, int, str]:
-        fabric = fabrics.index(record.fabric) if record.fabric in fabrics else len(fabrics)
-        stack = stacks.index(record.stack) if record.stack in stacks else len(stacks)
-        return fabric, stack, record.rails, named_policy(record.case) or ""
+        fabric = fabrics.index(record.where.fabric) if record.where.fabric in fabrics else len(fabrics)
+        stack = stacks.index(record.test.stack) if record.test.stack in stacks else len(stacks)
+        return fabric, stack, record.test.rails, named_policy(record.test.case) or ""
 
     return tuple(sorted(records, key=place))

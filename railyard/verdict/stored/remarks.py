@@ -19,7 +19,7 @@ from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
-from railyard.verdict.stored.gpus_of_one_node import without_nvlink
+from railyard.verdict.stored.gpus_of_one_node import as_board_of_four, without_nvlink
 from railyard.verdict.stored.late_and_lost import late_remarks
 from railyard.verdict.stored.one_rail import idle_rails
 from railyard.verdict.stored.rails_share import rails_remark
@@ -52,6 +52,7 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     yield from _old_card(table, target)
     yield from _slot_bounds(of)
     yield from without_nvlink(judged, of)
+    yield from as_board_of_four(judged, of)
     yield from late_remarks(judged, table, benchmark)
     yield from idle_rails(judged, of)
     for metric in judged:

@@ -14,7 +14,17 @@ from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed
 from railyard.provision.replay.form import WORDS, Recording
 from railyard.provision.replay.index import content_of, folder_of, read_index
-from railyard.results.record.form import CurveRecord, Record, RuleRecord, State, VerdictRecord
+from railyard.results.record.form import (
+    CurveRecord,
+    FoundPart,
+    MadePart,
+    Record,
+    RuleRecord,
+    State,
+    TestPart,
+    VerdictRecord,
+    WherePart,
+)
 from railyard.site.matrix import Need, asked_for
 from railyard.site.site import Site
 from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
@@ -73,20 +83,11 @@ def _as_record(one: Recording, target: Target, found: Judgement) -> Record:
         CurveRecord(each.curve.metric, each.curve.unit, each.curve.sizes, each.curve.values, each.directions)
         for each in found.curves
     )
+    verdict = VerdictRecord(found.sentence, None if failure is None else failure.rule, rules=rules)
+    references = tuple(dict.fromkeys(entry for each in found.curves for entry in each.references))
     return Record(
-        run="",
-        time="",
-        case=one.check,
-        check=one.check,
-        system=target.system,
-        fabric=one.fabric,
-        stack=one.stack,
-        rails=one.rails,
-        benchmark=one.benchmark,
-        state=state,
-        verdict=VerdictRecord(found.sentence, None if failure is None else failure.rule, rules=rules),
-        policy=target.policy,
-        curves=curves,
-        references=tuple(dict.fromkeys(entry for each in found.curves for entry in each.references)),
-        replayed=WORDS[one.origin],
+        test=TestPart(one.check, one.check, one.benchmark, one.stack, one.rails, target.policy),
+        where=WherePart(target.system, one.fabric),
+        found=FoundPart(state, verdict, curves=curves, references=references),
+        made=MadePart("", "", replayed=WORDS[one.origin]),
     )

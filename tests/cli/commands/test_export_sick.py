@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ RUN = "20261121T060000Z-ab12"
 
 
 def hdr(record: Record) -> Record:
-    return replace(record, system="hdr", fabric="hdr")
+    return record.with_fields(system="hdr", fabric="hdr")
 
 
 @pytest.fixture
@@ -38,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def keep(home: Path, record: Record) -> None:
-    append_record(home / ".railyard/runs" / record.run / FILE_NAME, record)
+    append_record(home / ".railyard/runs" / record.made.run / FILE_NAME, record)
 
 
 @pytest.fixture

@@ -12,9 +12,10 @@ from railyard.parsers import netpipe, osu
 from railyard.provision.replay.form import file_of
 from railyard.provision.replay.index import folder_of, kept_of, match_index, read_index
 from railyard.results.record.file import append_record
-from railyard.results.record.form import CurveRecord, NodeGroup, Record, VerdictRecord
+from railyard.results.record.form import CurveRecord, NodeGroup, VerdictRecord
 from railyard.results.record.kept_test import DeviceMoved, KeptTest, NicOfRank, NodeMoved
 from railyard.site.test_id import TestId
+from tests.made.records import made_record
 
 ROOT = Path(__file__).resolve().parents[3]
 RUN = "20261121T060000Z-1a2b"
@@ -25,7 +26,7 @@ OUTPUT = """cn07: Warning: /home/alice/mca.conf is not readable
 4194304             12401.50
 """
 CURVE = CurveRecord("bandwidth", "MB/s", (1, 4194304), (5.01, 12401.5))
-RECORD = Record(
+RECORD = made_record(
     run=RUN,
     time="2026-11-21T06:00:00Z",
     case="OsuBandwidth %rails=1 @dell-c6320:edr+hpcx",
@@ -55,7 +56,9 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (run / "reframe-report.json").write_text("{}", encoding="utf-8")
     (run / "outputs/bw.out").write_text(OUTPUT, encoding="utf-8")
     append_record(run / "records.jsonl", RECORD)
-    off = replace(RECORD, case="OsuLatency %rails=1 @dell-c6320:edr+hpcx", state="not-tested", curves=(), output=None)
+    off = RECORD.with_fields(
+        case="OsuLatency %rails=1 @dell-c6320:edr+hpcx", state="not-tested", curves=(), output=None
+    )
     append_record(run / "records.jsonl", off)
     return tmp_path
 
@@ -101,7 +104,7 @@ def test_what_the_counters_moved_is_recorded_beside_the_output_without_names(
     run = site / ".railyard/runs" / RUN
     (run / "outputs/bw.json").write_text(KEPT.to_text(), encoding="utf-8")
     facts = NodeGroup(("cn07", "cn08"), {"kernel": "6.1", "cpu": "EPYC"})
-    append_record(run / "records.jsonl", replace(RECORD, hardware=(facts,)))
+    append_record(run / "records.jsonl", RECORD.with_fields(hardware=(facts,)))
     assert main(["record"]) == 0
     assert "OsuBandwidth.out: osu/osu_bw, recorded, with its counters" in capsys.readouterr().out
     folder = folder_of(site, "dell-c6320")
@@ -162,13 +165,13 @@ def refused(site: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 def test_what_was_itself_replayed_is_not_recorded(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = "replayed: computed from published values, not measured"
-    append_record(site / ".railyard/runs" / RUN / "records.jsonl", replace(RECORD, replayed=words))
+    append_record(site / ".railyard/runs" / RUN / "records.jsonl", RECORD.with_fields(replayed=words))
     assert (
         refused(site, capsys)
         .splitlines()[0]
         .endswith(f"{RUN}: found no output that can be recorded, expected at least one")
     )
-    append_record(site / ".railyard/runs" / RUN / "records.jsonl", replace(RECORD, replayed=words))
+    append_record(site / ".railyard/runs" / RUN / "records.jsonl", RECORD.with_fields(replayed=words))
     assert f"found a replayed test ({words}), expected a measured one" in refused(site, capsys)
 
 
@@ -226,7 +229,7 @@ def test_rows_on_the_error_output_are_recorded_too(tmp_path: Path, monkeypatch: 
 def test_what_no_recording_can_tell_is_left_out(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A node's own output is about names and would lose them; an installed application's is not ours to keep."""
     for check, benchmark in (("HplEveryNode", "hpl/every-node"), ("Installed", "installed/fluent")):
-        other = replace(RECORD, case=f"{check} %rails=1 @dell-c6320:edr+hpcx", benchmark=benchmark)
+        other = RECORD.with_fields(case=f"{check} %rails=1 @dell-c6320:edr+hpcx", benchmark=benchmark)
         append_record(site / ".railyard/runs" / RUN / "records.jsonl", other)
     assert main(["record"]) == 0
     left = [line for line in capsys.readouterr().out.splitlines() if line.startswith("left out: ")]

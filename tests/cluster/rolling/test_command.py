@@ -45,7 +45,7 @@ def test_a_run_in_groups_says_how_it_goes_and_who_is_slow(
     assert said.out.startswith("fail: n07 alone gives ")
     assert "look at cable, port and switch port of node n07" in said.out
     stored = read_records(home / ".railyard/runs" / run_id(said.err))
-    assert [(one.node, one.confidence) for one in stored.records[0].verdict.suspects] == [("n07", "shown")]
+    assert [(one.node, one.confidence) for one in stored.records[0].found.verdict.suspects] == [("n07", "shown")]
     # The store, the report and the list of the sick have it like any other.
     assert main(["results", "verify", run_id(said.err)]) == 0
     capsys.readouterr()

@@ -78,19 +78,19 @@ def test_a_slow_node_is_measured_again_and_named_and_the_run_is_stored_as_any_ot
     record = there.record()
     # n03 was busy: its group, the second one, began later.
     assert there.said[:2] == ["1 of 2 groups measured, 1 wait (Resources)", "2 of 2 groups measured"]
-    assert [(one.kind, one.node) for one in record.verdict.suspects] == [("node", "n07")]
-    assert (record.state, record.verdict.rule, record.verdict.class_) == ("fail", 5, "fabric")
-    assert record.verdict.sentence.startswith("n07 alone gives ")
-    assert record.verdict.remarks[1].startswith("judged by its references alone: report-only")
-    assert (record.check, record.benchmark, record.case) == (
+    assert [(one.kind, one.node) for one in record.found.verdict.suspects] == [("node", "n07")]
+    assert (record.found.state, record.found.verdict.rule, record.found.verdict.class_) == ("fail", 5, "fabric")
+    assert record.found.verdict.sentence.startswith("n07 alone gives ")
+    assert record.found.verdict.remarks[1].startswith("judged by its references alone: report-only")
+    assert (record.test.check, record.test.benchmark, record.test.case) == (
         "SampledPairs", "pairs/pairs", "SampledPairs %rails=2 @made:eth+openmpi",
     )  # fmt: skip
-    assert record.path_proof is not None
-    assert (record.path_proof.state, len(record.nodes)) == ("proven", 16)
+    assert record.how.path_proof is not None
+    assert (record.how.path_proof.state, len(record.where.nodes)) == ("proven", 16)
     folder = there.site.home / ".railyard/runs" / RUN
     stored = read_records(folder)
     assert (stored.problems, len(stored.records)) == ((), 1)
-    pairs = stored.records[0].pairs
+    pairs = stored.records[0].found.pairs
     assert pairs is not None and pairs.sample is not None and pairs.rows is not None
     covered = {one.of: (one.used, one.all) for one in pairs.sample.covered}
     # Two groups of eight nodes: 28 pairs each, of 120; four leaves meet in six pairs.
@@ -100,7 +100,7 @@ def test_a_slow_node_is_measured_again_and_named_and_the_run_is_stored_as_any_ot
     assert len([row for row in rows if row.step == 0]) == 56
     # What was kept is the text of one run, as the program prints it.
     assert (
-        (folder / str(record.output))
+        (folder / str(record.made.output))
         .read_text(encoding="utf-8")
         .startswith("# railyard-pairs 1 sample: 16 ranks, 14 r")
     )
@@ -109,8 +109,8 @@ def test_a_slow_node_is_measured_again_and_named_and_the_run_is_stored_as_any_ot
 def test_a_run_is_not_stored_twice(bed: Callable[..., Bed]) -> None:
     made, seen = bed().measured()
     record, _ = made.store_record(seen, ())
-    assert record.state == "report-only"
-    assert "nobody that was measured is named as slow" in record.verdict.text
+    assert record.found.state == "report-only"
+    assert "nobody that was measured is named as slow" in record.found.verdict.text
     with pytest.raises(SetupError, match="found a record of this run, expected none: it was collected before"):
         made.store_record(seen, ())
 
@@ -120,11 +120,11 @@ def test_a_node_that_is_drained_while_its_group_waits_is_taken_out_and_said(bed:
     record = there.record()
     (said,) = (line for line in there.said if "goes on without" in line)
     assert said.endswith(" goes on without n05: n05 is drained (bad cable)")
-    assert "15 of 16 nodes were measured, not n05 (drained (bad cable))" in record.verdict.remarks
-    assert record.pairs is not None and record.pairs.sample is not None
-    (lost,) = record.pairs.sample.not_measured
+    assert "15 of 16 nodes were measured, not n05 (drained (bad cable))" in record.found.verdict.remarks
+    assert record.found.pairs is not None and record.found.pairs.sample is not None
+    (lost,) = record.found.pairs.sample.not_measured
     assert (lost.nodes, lost.reason) == (("n05",), "drained (bad cable)")
-    assert (record.state, len(record.nodes)) == ("report-only", 15)
+    assert (record.found.state, len(record.where.nodes)) == ("report-only", 15)
     assert read(runs_in(there.site.home) / RUN).left_out == {"n05": "drained (bad cable)"}
 
 
@@ -156,12 +156,12 @@ def test_a_group_that_breaks_fails_the_run_and_its_values_do_not_count(
     there = bed(dead={"n06": how})
     record = there.record()
     broken = next(job for job in there.jobs if "n06" in job["nodes"])
-    assert (record.state, record.verdict.rule, record.verdict.class_) == ("fail", 1, "set-up")
+    assert (record.found.state, record.found.verdict.rule, record.found.verdict.class_) == ("fail", 1, "set-up")
     assert (
-        record.verdict.sentence == f"group {broken['task']} ({', '.join(broken['nodes'][:-1])} and "
+        record.found.verdict.sentence == f"group {broken['task']} ({', '.join(broken['nodes'][:-1])} and "
         f"{broken['nodes'][-1]}): {words}"
     )
-    assert set(record.nodes) == set(NODES) - set(broken["nodes"])
+    assert set(record.where.nodes) == set(NODES) - set(broken["nodes"])
 
 
 def test_a_node_that_dies_takes_its_group_along_and_the_scheduler_says_so(bed: Callable[..., Bed]) -> None:
@@ -174,8 +174,11 @@ def test_a_node_that_dies_takes_its_group_along_and_the_scheduler_says_so(bed: C
         "does not say which"
     )
     record, _ = made.store_record(seen, ())
-    assert record.state == "report-only"
-    assert f"12 of 16 nodes were measured, not {', '.join(lost.nodes[:3])} and {lost.nodes[3]} (" in record.verdict.text
+    assert record.found.state == "report-only"
+    assert (
+        f"12 of 16 nodes were measured, not {', '.join(lost.nodes[:3])} and {lost.nodes[3]} ("
+        in record.found.verdict.text
+    )
 
 
 def test_where_half_of_the_nodes_are_gone_nothing_is_said_of_the_system(bed: Callable[..., Bed]) -> None:
@@ -183,15 +186,15 @@ def test_where_half_of_the_nodes_are_gone_nothing_is_said_of_the_system(bed: Cal
     made, run = there.submitted(group=4)
     there.plant(dead={group.nodes[0]: "lost" for group in run.steps[0].groups[1:]})
     record, _ = made.store_record(made.follow_run(run), ())
-    assert record.nodes == run.steps[0].groups[0].nodes
-    assert (record.state, record.verdict.rule, record.verdict.class_) == ("fail", 1, "scheduler")
-    assert record.verdict.sentence == "4 of 16 nodes gave a result: that says nothing about the others"
+    assert record.where.nodes == run.steps[0].groups[0].nodes
+    assert (record.found.state, record.found.verdict.rule, record.found.verdict.class_) == ("fail", 1, "scheduler")
+    assert record.found.verdict.sentence == "4 of 16 nodes gave a result: that says nothing about the others"
 
 
 def test_where_no_group_is_measured_the_first_reason_is_said(bed: Callable[..., Bed]) -> None:
     record = bed(dead=dict.fromkeys(NODES, "exit")).record()
-    assert (record.state, record.verdict.rule, record.nodes) == ("fail", 1, ())
-    assert record.verdict.sentence.endswith(
+    assert (record.found.state, record.found.verdict.rule, record.where.nodes) == ("fail", 1, ())
+    assert record.found.verdict.sentence.endswith(
         "it ended with exit code 13: MPI_ABORT was invoked on rank 2; 1 group more failed"
     )
 

@@ -22,7 +22,7 @@ def passed(system: str = "ndr", nodes: tuple[str, ...] = ("n1", "n9"), rails: in
 
 def failed(sentence: str, *suspects: Suspect, rule: int = 5) -> Record:
     rules = (RuleRecord(rule, "", "fail"),)
-    return replace(passed(), state="fail", verdict=VerdictRecord(sentence, rule, rules=rules, suspects=suspects))
+    return passed().with_fields(state="fail", verdict=VerdictRecord(sentence, rule, rules=rules, suspects=suspects))
 
 
 def lines(*records: Record, faults: tuple[Fault, ...] = (SLOW,), system: str = "ndr") -> list[str]:
@@ -52,7 +52,7 @@ def test_the_nodes_and_rails_of_a_slow_run_are_not_blamed_by_that() -> None:
 def test_a_remark_blames_nobody() -> None:
     beside = "the first process of n9 was bound to processors 0-1, far from mlx5_1:1"
     record = failed("too slow", rule=4)
-    assert not names(SLOW, replace(record, verdict=replace(record.verdict, remarks=(beside,))))
+    assert not names(SLOW, record.with_fields(verdict=replace(record.found.verdict, remarks=(beside,))))
 
 
 def test_a_fault_that_nobody_names_or_that_fails_nothing_is_said_loudly() -> None:
@@ -77,7 +77,7 @@ def test_a_fault_where_no_test_was_is_said_with_what_to_choose() -> None:
     assert lines(passed("fat", ("gpu1", "gpu3"), 8), faults=(fourth,), system="fat") == [
         f"{said}ran on gpu2: choose one of all nodes, such as -n AllPairs, or fewer --nodes"
     ]
-    (line, *_) = lines(replace(failed("cut"), system="fat", nodes=(), rails=8), faults=(fourth,), system="fat")
+    (line, *_) = lines(failed("cut").with_fields(system="fat", nodes=(), rails=8), faults=(fourth,), system="fat")
     assert line.endswith("NOT NAMED by any of 1 failed test"), "nobody knows where it ran"
     every = replace(fourth, node="*")
     (line,) = lines(passed("fat", both), faults=(every,), system="fat")

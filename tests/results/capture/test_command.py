@@ -24,7 +24,7 @@ def home(site: Path, made_runs: tuple[Record, ...], monkeypatch: pytest.MonkeyPa
     """The synthetic site with six good runs in its store."""
     monkeypatch.setenv(HOME_VARIABLE, str(site))
     for record in made_runs:
-        append_record(site / ".railyard" / "runs" / record.run / FILE_NAME, record)
+        append_record(site / ".railyard" / "runs" / record.made.run / FILE_NAME, record)
     return site
 
 
@@ -79,8 +79,8 @@ def test_no_run_is_replaced_or_refused_without_a_word(home: Path, capsys: pytest
 def test_a_run_that_failed_its_path_proof_is_left_out_by_name(
     home: Path, made_runs: tuple[Record, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bad = replace(made_runs[0], run="20261109T000000Z-bad0", path_proof=PathProofRecord("failed", "over eth0"))
-    append_record(home / ".railyard" / "runs" / bad.run / FILE_NAME, bad)
+    bad = made_runs[0].with_fields(run="20261109T000000Z-bad0", path_proof=PathProofRecord("failed", "over eth0"))
+    append_record(home / ".railyard" / "runs" / bad.made.run / FILE_NAME, bad)
     assert main(["capture", "--system", "site"]) == 0
     out, err = capsys.readouterr()
     assert err == "left out: 1 test of 20261109T000000Z-bad0: its path proof failed\n"
@@ -134,7 +134,7 @@ def test_a_system_that_was_renamed_is_found_by_its_old_name(
 ) -> None:
     monkeypatch.setenv(HOME_VARIABLE, str(site))
     for record in made_runs:
-        append_record(site / ".railyard" / "runs" / record.run / FILE_NAME, replace(record, system="old"))
+        append_record(site / ".railyard" / "runs" / record.made.run / FILE_NAME, record.with_fields(system="old"))
     assert main(["capture", "--system", "site", "--stored-as", "old"]) == 0
     assert f"+  - id: {ID}\n" in capsys.readouterr().out
 
@@ -152,9 +152,9 @@ def test_a_report_only_system_is_told_what_to_change(home: Path, capsys: pytest.
 def test_by_hops_there_is_an_entry_for_each_distance_that_is_known(
     home: Path, system: System, made_runs: tuple[Record, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    again = [replace(one, run=one.run.replace("-aa", "-bb")) for one in made_runs]
+    again = [one.with_fields(run=one.made.run.replace("-aa", "-bb")) for one in made_runs]
     for record in again:
-        append_record(home / ".railyard" / "runs" / record.run / FILE_NAME, record)
+        append_record(home / ".railyard" / "runs" / record.made.run / FILE_NAME, record)
     # n1 to n4 on one leaf, n6 on another and n5 nowhere: two of three pairs are one switch apart.
     places = {"mlx5_0": {**{f"n{number}": "LeafA" for number in range(1, 5)}, "n6": "LeafB"}}
     keep(home, StoredDistances(FORMAT, "site", "edr", places, {"LeafA": {"LeafA": 1, "LeafB": 3}}))
@@ -182,8 +182,10 @@ def slow_home(site: Path, made_runs: tuple[Record, ...], monkeypatch: pytest.Mon
     """The synthetic site with six runs at 40 % of its link's rate."""
     monkeypatch.setenv(HOME_VARIABLE, str(site))
     for record in made_runs:
-        slow = tuple(replace(curve, values=tuple(0.4 * value for value in curve.values)) for curve in record.curves)
-        append_record(site / ".railyard" / "runs" / record.run / FILE_NAME, replace(record, curves=slow))
+        slow = tuple(
+            replace(curve, values=tuple(0.4 * value for value in curve.values)) for curve in record.found.curves
+        )
+        append_record(site / ".railyard" / "runs" / record.made.run / FILE_NAME, record.with_fields(curves=slow))
     return site
 
 
@@ -207,8 +209,8 @@ def test_what_is_far_below_its_link_is_left_out_before_anything_is_written(
     assert table.read_text(encoding="utf-8") == before
     # Another test's good runs are still captured.
     for record in made_runs:
-        other = replace(record, run=record.run.replace("-aa", "-bb"), benchmark="imb/Uniband")
-        append_record(slow_home / ".railyard" / "runs" / other.run / FILE_NAME, other)
+        other = record.with_fields(run=record.made.run.replace("-aa", "-bb"), benchmark="imb/Uniband")
+        append_record(slow_home / ".railyard" / "runs" / other.made.run / FILE_NAME, other)
     assert main(["capture", "--system", "site", "--write"]) == 0
     assert capsys.readouterr().err.startswith(WEAK)
     assert table.read_text(encoding="utf-8").count("kind: baseline") == 1

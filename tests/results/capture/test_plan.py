@@ -99,7 +99,9 @@ def test_an_entry_that_is_there_is_replaced_only_where_it_is_asked(
         "use --replace to put the new one in its place",
     )
     faster = tuple(
-        replace(record, curves=tuple(replace(c, values=tuple(v / 1.01 for v in c.values)) for c in record.curves))
+        record.with_fields(
+            curves=tuple(replace(c, values=tuple(v / 1.01 for v in c.values)) for c in record.found.curves)
+        )
         for record in made_runs
     )
     replaced = planned(site, system, faster, replace=True)
@@ -136,14 +138,16 @@ def test_a_baseline_of_another_name_or_for_more_is_left_to_a_person(
 
 
 def test_a_quick_capture_is_marked(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
-    one_pair = tuple(replace(record, nodes=("n1", "n2")) for record in made_runs)
+    one_pair = tuple(record.with_fields(nodes=("n1", "n2")) for record in made_runs)
     assert planned(site, system, one_pair).entries == ()
     (entry,) = planned(site, system, one_pair, quick=True).entries
     assert "        capture: quick\n" in entry.text
 
 
 def test_an_outlier_is_kept_and_named(site: Path, system: System, made_run: Run) -> None:
-    slow = replace(made_run(5), curves=tuple(replace(c, values=(5.0, 11000.0, 11840.0)) for c in made_run(5).curves))
+    slow = made_run(5).with_fields(
+        curves=tuple(replace(c, values=(5.0, 11000.0, 11840.0)) for c in made_run(5).found.curves)
+    )
     (entry,) = planned(site, system, (*(made_run(n) for n in range(5)), slow)).entries
     assert entry.remarks == ("kept though far off: run 20261103T050000Z-aa05, -2.1 % at 4 MiB",)
     assert 'note: "kept though far off: run 20261103T050000Z-aa05, -2.1 % at 4 MiB"' in entry.text
@@ -154,7 +158,7 @@ def test_sizes_that_are_not_asserted_are_named_as_ranges(
 ) -> None:
     sizes = (1, 2, 4, 8, 65536, 4194304)
     wild = tuple(
-        replace(r, curves=(CurveRecord("bandwidth", "MB/s", sizes, (1 + n, 2 + n, 3 + n, 4 + n, 5 + n, 12000.0)),))
+        r.with_fields(curves=(CurveRecord("bandwidth", "MB/s", sizes, (1 + n, 2 + n, 3 + n, 4 + n, 5 + n, 12000.0)),))
         for n, r in enumerate(made_runs)
     )
     (entry,) = planned(site, system, wild).entries
@@ -164,7 +168,9 @@ def test_sizes_that_are_not_asserted_are_named_as_ranges(
 def test_repeats_that_do_not_agree_are_refused_with_the_run_to_look_at(
     site: Path, system: System, made_run: Run
 ) -> None:
-    broken = replace(made_run(5), curves=tuple(replace(c, values=(2.0, 5000.0, 6000.0)) for c in made_run(5).curves))
+    broken = made_run(5).with_fields(
+        curves=tuple(replace(c, values=(2.0, 5000.0, 6000.0)) for c in made_run(5).found.curves)
+    )
     made = planned(site, system, (*(made_run(n) for n in range(5)), broken))
     assert made.refused == (
         "osu/osu_bw over edr with hpcx, 1 rail, single, bandwidth: found repeats that spread too far at every size, "
@@ -177,7 +183,8 @@ def test_a_median_above_the_limit_is_written_as_the_limit(
     site: Path, system: System, made_runs: tuple[Record, ...]
 ) -> None:
     fast = tuple(
-        replace(r, curves=tuple(replace(c, values=(5.0, 11000.0, 12430.0)) for c in r.curves)) for r in made_runs
+        r.with_fields(curves=tuple(replace(c, values=(5.0, 11000.0, 12430.0)) for c in r.found.curves))
+        for r in made_runs
     )
     made = planned(site, system, fast)
     assert made.entries[0].remarks == ("12430 at 4 MiB is above the physical limit, so the limit is written",)
@@ -188,7 +195,9 @@ def test_a_median_above_the_limit_is_written_as_the_limit(
 def test_other_units_are_converted_or_refused_by_run(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
     def in_unit(unit: str, factor: float) -> tuple[Record, ...]:
         return tuple(
-            replace(r, curves=(CurveRecord("bandwidth", unit, SIZES, tuple(v / factor for v in r.curves[0].values)),))
+            r.with_fields(
+                curves=(CurveRecord("bandwidth", unit, SIZES, tuple(v / factor for v in r.found.curves[0].values)),)
+            )
             for r in made_runs
         )  # fmt: skip
 
@@ -201,7 +210,7 @@ def test_other_units_are_converted_or_refused_by_run(site: Path, system: System,
 
 
 def test_sizes_that_some_runs_lack_are_not_asserted(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
-    short = replace(made_runs[0], curves=(CurveRecord("bandwidth", "MB/s", (1, 4194304), (5.0, 12100.0)),))
+    short = made_runs[0].with_fields(curves=(CurveRecord("bandwidth", "MB/s", (1, 4194304), (5.0, 12100.0)),))
     (entry,) = planned(site, system, (short, *made_runs[1:])).entries
     assert "      1: 5.0" in entry.text and "64K" not in entry.text
 
@@ -210,8 +219,7 @@ def test_of_a_ping_pong_small_sizes_are_held_by_time_and_large_ones_by_rate(
     site: Path, system: System, made_runs: tuple[Record, ...]
 ) -> None:
     both = tuple(
-        replace(
-            r,
+        r.with_fields(
             benchmark="imb/PingPong",
             curves=(
                 CurveRecord("bandwidth", "MB/s", (8, 8192, 4194304), (4.0, 3000.0, 12000.0)),
@@ -226,7 +234,7 @@ def test_of_a_ping_pong_small_sizes_are_held_by_time_and_large_ones_by_rate(
 
 
 def test_a_fabric_that_was_renamed_is_a_sentence(site: Path, system: System, made_runs: tuple[Record, ...]) -> None:
-    made = planned(site, system, tuple(replace(record, fabric="fdr") for record in made_runs))
+    made = planned(site, system, tuple(record.with_fields(fabric="fdr") for record in made_runs))
     assert made.refused == (
         'osu/osu_bw over fdr with hpcx, 1 rail, single: found the fabric "fdr", expected one of systems/site.yaml',
     )
@@ -246,10 +254,10 @@ def test_an_entry_goes_before_what_follows_the_entries(
 def test_a_condition_in_which_the_runs_were_not_alike_has_all_its_values(
     site: Path, system: System, made_runs: tuple[Record, ...]
 ) -> None:
-    (group,) = made_runs[0].hardware
+    (group,) = made_runs[0].where.hardware
     facts = {**group.facts, "turbo": "on", "c_states": "POLL C1 C6", "memory": "263921504 kB"}
-    alike = [replace(one, hardware=(replace(group, facts=facts),)) for one in made_runs]
-    odd = replace(alike[0], hardware=(replace(group, facts={**facts, "turbo": "off"}),))
+    alike = [one.with_fields(hardware=(replace(group, facts=facts),)) for one in made_runs]
+    odd = alike[0].with_fields(hardware=(replace(group, facts={**facts, "turbo": "off"}),))
     found = planned(site, system, (odd, *alike[1:]))
     write(found)
     (made,) = [entry for entry in load_references(found.path, system).entries if entry.kind == "baseline"]

@@ -104,13 +104,13 @@ def test_enough_is_five_runs_three_pairs_and_two_jobs(made_runs: tuple[Record, .
     assert (too_few(group, quick=False), is_quick(group)) == (None, False)
     four = replace(group, records=group.records[:4])
     assert too_few(four, quick=True) == "found 4 runs, expected 5 or more; run it again"
-    one_pair = replace(group, records=tuple(replace(record, nodes=("n1", "n2")) for record in group.records))
+    one_pair = replace(group, records=tuple(record.with_fields(nodes=("n1", "n2")) for record in group.records))
     assert too_few(one_pair, quick=False) == (
         "found 1 set of nodes in 6 jobs, expected 3 and 2; repeat on other nodes, or use --quick, which marks the "
         "entry as quick"
     )
     assert (too_few(one_pair, quick=True), is_quick(one_pair)) == (None, True)
-    one_job = replace(group, records=tuple(replace(record, run="r1", job_id="7") for record in group.records))
+    one_job = replace(group, records=tuple(record.with_fields(run="r1", job_id="7") for record in group.records))
     assert too_few(one_job, quick=False) == (
         "found 3 sets of nodes in 1 job, expected 3 and 2; repeat on other nodes, or use --quick, which marks the "
         "entry as quick"

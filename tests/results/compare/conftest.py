@@ -1,6 +1,5 @@
 """Synthetic records: repeats of one test with known noise and planted changes."""
 
-import dataclasses
 import random
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -45,7 +44,7 @@ def record(
         figures=(Figure("peak", curve.values[-1], "MB/s", SIZES[-1]),),
         curves=(curve,),
     )
-    return dataclasses.replace(base, **fields)
+    return base.with_fields(**fields)
 
 
 @pytest.fixture

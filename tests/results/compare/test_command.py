@@ -1,6 +1,5 @@
 """`railyard compare` from end to end: runs in folders, its text and JSON, its exit codes, and what it refuses."""
 
-import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,7 @@ def site(tmp_path: Path, repeats: Repeats, monkeypatch: pytest.MonkeyPatch) -> P
     (tmp_path / "systems").mkdir()
     for name, slower in (("good", None), ("slow", 65536)):
         for record in repeats(name, 5, slower_from=slower, environment={"kernel": name}):
-            append_record(tmp_path / ".railyard" / "runs" / record.run / "records.jsonl", record)
+            append_record(tmp_path / ".railyard" / "runs" / record.made.run / "records.jsonl", record)
     monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "100")
     return tmp_path
@@ -79,7 +78,7 @@ def test_exit_codes_of_the_gate(site: Path) -> None:
 
 def test_a_side_without_runs_has_those_of_the_other(site: Path, repeats: Repeats) -> None:
     for record in repeats("good", 5, rails=2, policy="striping", peak=200.0):
-        append_record(site / ".railyard" / "runs" / record.run / "records.jsonl", record)
+        append_record(site / ".railyard" / "runs" / record.made.run / "records.jsonl", record)
     text = run("good*:rails=1", ":rails=2")
     assert "A: 5 runs, good0 to good4, virtual, rails=1\n" in text
     assert "B: 5 runs, good0 to good4, virtual, rails=2\n" in text
@@ -129,7 +128,7 @@ def test_a_mistake_is_a_sentence_and_exits_2(
 
 
 def test_unlike_things_exit_2(site: Path, made: Callable[..., Record], capsys: pytest.CaptureFixture[str]) -> None:
-    other = dataclasses.replace(made("other"), benchmark="osu/osu_bw")
+    other = made("other").with_fields(benchmark="osu/osu_bw")
     append_record(site / ".railyard" / "runs" / "other" / "records.jsonl", other)
     assert main(["compare", "good0", "other"]) == 2
     assert "A has imb/Uniband, B has osu/osu_bw: found no benchmark that both have" in capsys.readouterr().err

@@ -52,9 +52,9 @@ def moved(*shares: float) -> PathProofRecord:
 
 
 def test_a_rail_that_idled_on_every_node_is_named(repeats: Repeats) -> None:
-    a = [dataclasses.replace(one, path_proof=moved(1.0)) for one in repeats("a", 3)]
-    b = [dataclasses.replace(one, path_proof=moved(0.999, 0.001)) for one in repeats("b", 3)]
-    used = dataclasses.replace(b[0], path_proof=moved(0.5, 0.5))
+    a = [one.with_fields(path_proof=moved(1.0)) for one in repeats("a", 3)]
+    b = [one.with_fields(path_proof=moved(0.999, 0.001)) for one in repeats("b", 3)]
+    used = b[0].with_fields(path_proof=moved(0.5, 0.5))
     (test,) = compare(a, b).tests
     assert test.idle == ("on B hsn1 idled in 3 of 3 runs, on every node: their figures are those of the other rails",)
     (test,) = compare([used, *b[1:]], [used] * 3).tests
@@ -78,7 +78,7 @@ def test_the_repeats_of_one_run_are_repeats_of_one_test(repeats: Repeats) -> Non
     """ReFrame numbers them (--repeat): their names differ, but the test is the same."""
     a, b = (
         [
-            dataclasses.replace(one, case=one.case.replace(" @", f" %.repeat_no={number} @"))
+            one.with_fields(case=one.test.case.replace(" @", f" %.repeat_no={number} @"))
             for number, one in enumerate(repeats(side, 4))
         ]
         for side in ("a", "b")
@@ -96,8 +96,8 @@ def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_pl
         made = figure([value * each for each in factors], benchmark="hpl/hpl", fabric=fabric, system="dell")
         words = "computed from a model"
         return [
-            dataclasses.replace(
-                one, replayed=words, environment={"recording": {"sha256": f"{fabric} {one.figures[0].value}"}}
+            one.with_fields(
+                replayed=words, environment={"recording": {"sha256": f"{fabric} {one.found.figures[0].value}"}}
             )
             for one in made
         ]
@@ -111,10 +111,9 @@ def test_outputs_that_differ_are_repeats_when_they_are_played_and_one_that_is_pl
 
 def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:
     b = [
-        dataclasses.replace(
-            one,
+        one.with_fields(
             figures=(Figure("peak", 95.0, "MiB/s", 4194304),),
-            curves=(dataclasses.replace(one.curves[0], unit="MiB/s"),),
+            curves=(dataclasses.replace(one.found.curves[0], unit="MiB/s"),),
         )
         for one in repeats("b", 4)
     ]
@@ -129,10 +128,8 @@ def test_another_unit_is_refused_by_name(repeats: Repeats) -> None:
 
 def test_other_sizes_compare_the_common_ones_alone(repeats: Repeats) -> None:
     def cut(record: Record) -> Record:
-        curve = record.curves[0]
-        return dataclasses.replace(
-            record, curves=(dataclasses.replace(curve, sizes=curve.sizes[:9], values=curve.values[:9]),)
-        )
+        curve = record.found.curves[0]
+        return record.with_fields(curves=(dataclasses.replace(curve, sizes=curve.sizes[:9], values=curve.values[:9]),))
 
     (test,) = compare(repeats("a", 5), [cut(one) for one in repeats("b", 5, slower_from=4096)]).tests
     assert test.refused == (
@@ -145,14 +142,14 @@ def test_other_sizes_compare_the_common_ones_alone(repeats: Repeats) -> None:
 
 def test_sizes_without_one_in_common_are_refused(repeats: Repeats) -> None:
     odd = CurveRecord("bandwidth", "MB/s", (3, 5), (1.0, 2.0))
-    b = [dataclasses.replace(one, figures=(), curves=(odd,)) for one in repeats("b", 4)]
+    b = [one.with_fields(figures=(), curves=(odd,)) for one in repeats("b", 4)]
     with pytest.raises(RailyardError, match=r"the curves of bandwidth have no message size in common$"):
         compare(repeats("a", 4), b)
 
 
 def test_both_directions_are_not_compared_with_one(repeats: Repeats) -> None:
     both = [
-        dataclasses.replace(one, curves=(dataclasses.replace(one.curves[0], directions=2),)) for one in repeats("b", 4)
+        one.with_fields(curves=(dataclasses.replace(one.found.curves[0], directions=2),)) for one in repeats("b", 4)
     ]
     (test,) = compare(repeats("a", 4), both).tests
     assert test.refused == ("the curve of bandwidth is in MB/s of one direction on A, MB/s of both directions on B",)

@@ -1,6 +1,5 @@
 """Which tests are compared: alike in everything else, or refused by name."""
 
-import dataclasses
 from collections.abc import Callable
 
 import pytest
@@ -76,9 +75,9 @@ def test_several_stacks_against_one_other_are_refused(repeats: Repeats) -> None:
 
 def test_what_was_not_measured_over_its_path_is_left_out_and_said(repeats: Repeats) -> None:
     good = repeats("a", 3)
-    lost = dataclasses.replace(good[0], state="fail", verdict=VerdictRecord("idle rail", 4))
-    slow = dataclasses.replace(good[1], state="fail", verdict=VerdictRecord("slow", 5))
-    starved = dataclasses.replace(good[1], state="disturbed", verdict=VerdictRecord("slow", 5))
+    lost = good[0].with_fields(state="fail", verdict=VerdictRecord("idle rail", 4))
+    slow = good[1].with_fields(state="fail", verdict=VerdictRecord("slow", 5))
+    starved = good[1].with_fields(state="disturbed", verdict=VerdictRecord("slow", 5))
     found = pair([lost, slow, good[2], starved], repeats("b", 1))
     assert found.matched[0].a == (slow, good[2])
     assert found.left_out == (
@@ -88,7 +87,7 @@ def test_what_was_not_measured_over_its_path_is_left_out_and_said(repeats: Repea
 
 
 def test_a_side_of_which_nothing_was_measured_is_refused(repeats: Repeats) -> None:
-    none = [dataclasses.replace(record, state="not-tested") for record in repeats("b", 2)]
+    none = [record.with_fields(state="not-tested") for record in repeats("b", 2)]
     with pytest.raises(RailyardError) as caught:
         pair(repeats("a", 1), none)
     assert str(caught.value) == (

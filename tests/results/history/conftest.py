@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -38,7 +37,7 @@ def record_of(day: int, value: float, unit: str = "MB/s", name: str = "peak", **
         "figures": (Figure(name, value, unit, 4194304),),
         "curves": (CurveRecord("bandwidth", "MB/s", (65536, 4194304), (16.9, value)),),
     }
-    return replace(MADE, **(given | fields))
+    return MADE.with_fields(**(given | fields))
 
 
 @pytest.fixture
@@ -79,7 +78,7 @@ def stored(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Callable[[Sequence
     def store(records: Sequence[Record]) -> Any:
         (tmp_path / "systems").mkdir(exist_ok=True)
         for record in records:
-            append_record(tmp_path / ".railyard" / "runs" / record.run / FILE_NAME, record)
+            append_record(tmp_path / ".railyard" / "runs" / record.made.run / FILE_NAME, record)
         monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
         monkeypatch.setenv("COLUMNS", "120")
         return tmp_path

@@ -29,8 +29,8 @@ def test_a_fall_is_told_with_its_size_its_time_and_the_firmware(row: Row, histor
     (change,) = found.changes
     assert (change.index, change.kind, change.nodes.kind) == (25, "worse", "same")
     assert change.percent == pytest.approx(-4.0, abs=0.3)
-    assert change.before.record.time == "2026-01-25T06:00:12Z"
-    assert change.after.record.time == "2026-01-26T06:00:12Z"
+    assert change.before.record.made.time == "2026-01-25T06:00:12Z"
+    assert change.after.record.made.time == "2026-01-26T06:00:12Z"
     assert change.sentence.startswith(f"fell by {-(change.percent or 0):.1f} % (")
     assert (
         "; between 2026-01-25 06:00 (20260125T060000Z-ab12) and 2026-01-26 06:00 (20260126T060000Z-ab12); "
@@ -48,8 +48,8 @@ def test_firmware_is_named_before_the_kernel(row: Row, history: Made, card: Card
 
 
 def _scaled(record: Record, factor: float) -> Record:
-    (figure,) = record.figures
-    return replace(record, figures=(replace(figure, value=figure.value * factor),))
+    (figure,) = record.found.figures
+    return record.with_fields(figures=(replace(figure, value=figure.value * factor),))
 
 
 def test_nothing_that_is_recorded_may_have_changed(row: Row, history: Made) -> None:
@@ -64,7 +64,7 @@ def test_nothing_that_is_recorded_may_have_changed(row: Row, history: Made) -> N
 )
 def test_which_way_is_good_depends_on_the_figure(row: Row, history: Made, name: str, unit: str, kind: str) -> None:
     records = tuple(
-        replace(one, figures=tuple(replace(figure, name=name, unit=unit) for figure in one.figures))
+        one.with_fields(figures=tuple(replace(figure, name=name, unit=unit) for figure in one.found.figures))
         for one in history(row(25) + row(6, 53.0, seed=2))
     )
     (change,) = judged(records).changes

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,8 +29,7 @@ def site(row: Row, history: Made, stored: Stored) -> Path:
 
 
 def _latency(record: Record, value: float) -> Record:
-    return replace(
-        record,
+    return record.with_fields(
         case="ImbPingPong %rails=1 @virtual:hsn+mpich",
         check="ImbPingPong",
         benchmark="imb/PingPong",

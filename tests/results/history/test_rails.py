@@ -1,7 +1,6 @@
 """To which rail of which node a change belongs: from the path, from the shares, and from the suspects."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
 from railyard.results.history.changes import judge, rail_words
 from railyard.results.history.series import series_of
@@ -29,7 +28,7 @@ def proof(shares: Mapping[str, Mapping[str, float]]) -> PathProofRecord:
 
 
 def runs(*shares: Mapping[str, Mapping[str, float]]) -> list[Record]:
-    return [replace(MADE, path_proof=proof(one)) for one in shares]
+    return [MADE.with_fields(path_proof=proof(one)) for one in shares]
 
 
 EVEN = {"vn1": {"hsn0": 0.5, "hsn1": 0.5}, "vn2": {"hsn0": 0.5, "hsn1": 0.5}}
@@ -64,7 +63,7 @@ def test_a_rail_that_was_found_slow_alone_is_named() -> None:
     slow = VerdictRecord("so", rule=5, suspects=(
         Suspect("rail", "alone it is slow", "vn2", "hsn1"), Suspect("node", "both its rails", "vn1"),
     ))  # fmt: skip
-    before, after = runs(EVEN, EVEN), [replace(one, verdict=slow) for one in runs(EVEN, EVEN, EVEN)]
+    before, after = runs(EVEN, EVEN), [one.with_fields(verdict=slow) for one in runs(EVEN, EVEN, EVEN)]
     named = "hsn1 of vn2 was a suspect in 3 of 3 runs after, "
     assert rail_words(before, after)[1:] == (f"{named}none before",)
     assert rail_words([before[0], after[0]], after)[1:] == (f"{named}1 of 2 before",)

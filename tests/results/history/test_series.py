@@ -1,7 +1,6 @@
 """Records as series: what counts, what is left out with its reason, units, and gaps."""
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -44,7 +43,7 @@ def test_the_repeats_of_a_run_are_one_value_of_its_test(day: Day) -> None:
         (CASE, "imb/Uniband (virtual, hsn, mpich, 1 rail)", (47.8, 30.0, 47.9))
     ]
     assert found[0].remarks == ("1 run with repeats (--repeat): the middle value of each counts",)
-    assert found[0].points[1].record.case.endswith("%.repeat_no=0 @virtual:hsn+mpich")
+    assert found[0].points[1].record.test.case.endswith("%.repeat_no=0 @virtual:hsn+mpich")
 
 
 def test_a_failure_beside_its_retry_stays(day: Day) -> None:
@@ -98,7 +97,7 @@ def test_a_gap_is_said_where_it_is_long_for_this_history(day: Day) -> None:
     assert found.remarks == ("no run from 2026-01-05 to 2026-01-21, 16 days: a change in this time has no exact date",)
     (weekly,) = series_of([day(7 * each, 47.8 + each / 100) for each in range(5)])
     assert weekly.remarks == ()
-    (odd,) = series_of([replace(day(1, 47.8), time="once"), day(2, 47.9)])
+    (odd,) = series_of([day(1, 47.8).with_fields(time="once"), day(2, 47.9)])
     assert odd.remarks == ()
 
 

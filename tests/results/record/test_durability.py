@@ -19,7 +19,6 @@ from tests.waiting import PATIENCE_S
 # Writes records for ever, and prints the name of each on its own line when append_record has returned.
 WRITER = """
 import json, sys
-from dataclasses import replace
 from pathlib import Path
 from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
@@ -27,7 +26,7 @@ path, name = Path(sys.argv[1]), sys.argv[2]
 record = Record.from_json(json.loads(Path(sys.argv[3]).read_text()))
 number = 0
 while True:
-    append_record(path, replace(record, case=f"{name}-{number}"))
+    append_record(path, record.with_fields(case=f"{name}-{number}"))
     sys.stdout.write(f"{name}-{number}\\n")
     sys.stdout.flush()
     number += 1
@@ -56,7 +55,7 @@ def killed_at_random(path: Path, example: Path, kills: int, seed: int) -> tuple[
             # The last word may be cut by the kill: then nothing was reported of it.
             reported += [line for line in rest.split("\n")[:-1] if line]
     read = read_records(path)
-    return reported, [record.case for record in read.records], len(read.problems)
+    return reported, [record.test.case for record in read.records], len(read.problems)
 
 
 def check(tmp_path: Path, kills: int) -> None:
@@ -98,7 +97,7 @@ def test_a_disk_that_is_full_in_mid_write_is_a_sentence_and_leaves_no_half_line(
     assert read_records(path).records == (made_record(),)
     assert read_records(path).problems == ()
     append_record(path, made_record(case="third"))
-    assert [record.case for record in read_records(path).records] == [made_record().case, "third"]
+    assert [record.test.case for record in read_records(path).records] == [made_record().test.case, "third"]
 
 
 def test_a_really_full_disk_is_the_same(tmp_path: Path) -> None:

@@ -1,11 +1,11 @@
 """A record stays the same in its file: only whole lines, four sentences for what cannot be read, nothing infinite."""
 
-import dataclasses
 import fcntl
 import json
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,109 +29,122 @@ from railyard.results.record.form import (
     Suspect,
     VerdictRecord,
 )
+from tests.made.records import made_record
 
-# The example of format 1: every key that there is.
-LINE = {
-    "format": 1,
-    "run": "20261121T060000Z-ab12",
-    "time": "2026-11-21T06:00:12Z",
-    "case": "ImbPingPong %rails=1 @virtual:hsn+mpich",
-    "check": "ImbPingPong",
-    "system": "virtual",
-    "fabric": "hsn",
-    "stack": "mpich",
-    "rails": 1,
-    "benchmark": "imb/PingPong",
-    "state": "fail",
-    "verdict": {
-        "sentence": "too slow",
-        "rule": 5,
-        "class": "fabric",
-        "rules": [{"rule": 5, "name": "reference", "state": "fail", "sentence": "too slow"}],
-        "suspects": [
-            {"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}
-            | {"part": None, "nodes": [], "confidence": None, "brief": "is slow"}
-            | {
-                "evidence": [
-                    {"nodes": ["vn1", "vn2"], "rail": "hsn1", "value": 5.16, "unit": "MB/s", "is_control": True}
-                ]
-            }
-        ],
-        "next": "the cable",
-        "remarks": ["nobody else was slow"],
-        "headline": "Rail hsn1 of vn2 is slow",
-        "measured": "4 of 47 MB/s",
+# The same record in format 1, in which all fields were at the top.
+OLD = json.loads((Path(__file__).parent / "format_1.jsonl").read_text(encoding="utf-8"))
+# The example of format 2: every key that there is.
+LINE: dict[str, Any] = {
+    "format": 2,
+    "test": {
+        "case": "ImbPingPong %rails=1 @virtual:hsn+mpich",
+        "check": "ImbPingPong",
+        "benchmark": "imb/PingPong",
+        "stack": "mpich",
+        "rails": 1,
+        "policy": "single",
+        "hash": "1a2b3c4d",
+        "benchmark_version": "2021.11",
     },
-    "hash": "1a2b3c4d",
-    "policy": "single",
-    "elapsed_s": 5.1,
-    "nodes": ["vn1", "vn2"],
-    "figures": [{"name": "peak", "value": 47.8, "unit": "MB/s", "size": 4194304, "computed": False}],
-    "curves": [
-        {
-            "metric": "bandwidth",
-            "unit": "MB/s",
-            "sizes": [1, 4194304],
-            "values": [0.04, 47.8],
-            "directions": 1,
-            "limit": {"value": 48.6, "terms": "1 x 400 Mbit/s", "source": "HTB class", "from_bytes": 0},
-            "bands": [
+    "where": {
+        "system": "virtual",
+        "fabric": "hsn",
+        "nodes": ["vn1", "vn2"],
+        "hardware": [
+            {"nodes": ["vn1", "vn2"], "facts": {"smt": "on"}, "devices": {"hsn0": {"driver": "veth"}}, "varied": {}}
+        ],
+        "scheduler": "slurm",
+        "job_id": "4711",
+    },
+    "how": {
+        "command": ["mpirun", "-np", "2"],
+        "variables": {"UCX_TLS": "tcp,self"},
+        "environment": {"reframe": "4.10.4", "mpi": None},
+        "linked": ["libmpi.so.12 => /opt/mpich/lib/libmpi.so.12"],
+        "path_proof": {
+            "state": "proven",
+            "sentence": "all on hsn0",
+            "expected_bytes": 1234,
+            "nodes": [
                 {
-                    "id": "hsn-uni-1",
-                    "kind": "class",
-                    "source": "systems/virtual.yaml",
-                    "sizes": [1, 4194304],
-                    "low": [None, 47.0],
-                    "high": [None, None],
+                    "node": "vn1",
+                    "rails": [{"device": "hsn0", "meant": True, "tx_bytes": 1, "rx_bytes": None, "share": 1.0}],
+                    "clock_khz": 2100000,
                 }
             ],
-            "percent_of_reference": 101.7,
-            "percent_of_reference_size": 4194304,
-            "percent_of_limit": 98.4,
-            "deficit": None,
-            "computed": [],
-        }
-    ],
-    "path_proof": {
-        "state": "proven",
-        "sentence": "all on hsn0",
-        "expected_bytes": 1234,
-        "nodes": [
+            "alike": [],
+        },
+        "attempts": [
+            {"sentence": "far too slow", "rule": 5, "elapsed_s": 4.2, "starved": 0.3, "time": "2026-11-21T05:59:50Z"}
+        ],
+        "starved": 0.01,
+    },
+    "found": {
+        "state": "fail",
+        "verdict": {
+            "sentence": "too slow",
+            "rule": 5,
+            "class": "fabric",
+            "rules": [{"rule": 5, "name": "reference", "state": "fail", "sentence": "too slow"}],
+            "suspects": [
+                {"kind": "rail", "reason": "slow", "node": "vn2", "rail": "hsn1"}
+                | {"part": None, "nodes": [], "confidence": None, "brief": "is slow"}
+                | {
+                    "evidence": [
+                        {"nodes": ["vn1", "vn2"], "rail": "hsn1", "value": 5.16, "unit": "MB/s", "is_control": True}
+                    ]
+                }
+            ],
+            "next": "the cable",
+            "remarks": ["nobody else was slow"],
+            "headline": "Rail hsn1 of vn2 is slow",
+            "measured": "4 of 47 MB/s",
+        },
+        "figures": [{"name": "peak", "value": 47.8, "unit": "MB/s", "size": 4194304, "computed": False}],
+        "curves": [
             {
-                "node": "vn1",
-                "rails": [{"device": "hsn0", "meant": True, "tx_bytes": 1, "rx_bytes": None, "share": 1.0}],
-                "clock_khz": 2100000,
+                "metric": "bandwidth",
+                "unit": "MB/s",
+                "sizes": [1, 4194304],
+                "values": [0.04, 47.8],
+                "directions": 1,
+                "limit": {"value": 48.6, "terms": "1 x 400 Mbit/s", "source": "HTB class", "from_bytes": 0},
+                "bands": [
+                    {
+                        "id": "hsn-uni-1",
+                        "kind": "class",
+                        "source": "systems/virtual.yaml",
+                        "sizes": [1, 4194304],
+                        "low": [None, 47.0],
+                        "high": [None, None],
+                    }
+                ],
+                "percent_of_reference": 101.7,
+                "percent_of_reference_size": 4194304,
+                "percent_of_limit": 98.4,
+                "deficit": None,
+                "computed": [],
             }
         ],
-        "alike": [],
+        "pairs": None,
+        "references": ["hsn-uni-1"],
+        "conditions": [
+            {"name": "turbo", "stated": "enabled", "references": ["edr-bandwidth"], "unlike": {"off": ["vn2"]}},
+        ],
     },
-    "references": ["hsn-uni-1"],
-    "environment": {"reframe": "4.10.4", "mpi": None},
-    "command": ["mpirun", "-np", "2"],
-    "output": "outputs/pingpong.out",
-    "replayed": None,
-    "reframe": {"result": "pass"},
-    "started": "2026-11-21T06:00:06Z",
-    "scheduler": "slurm",
-    "job_id": "4711",
-    "linked": ["libmpi.so.12 => /opt/mpich/lib/libmpi.so.12"],
-    "variables": {"UCX_TLS": "tcp,self"},
-    "benchmark_version": "2021.11",
-    "hardware": [
-        {"nodes": ["vn1", "vn2"], "facts": {"smt": "on"}, "devices": {"hsn0": {"driver": "veth"}}, "varied": {}}
-    ],
-    "pairs": None,
-    "attempts": [
-        {"sentence": "far too slow", "rule": 5, "elapsed_s": 4.2, "starved": 0.3, "time": "2026-11-21T05:59:50Z"}
-    ],
-    "starved": 0.01,
-    "rehearsal": None,
-    "rehearsed_output": None,
-    "conditions": [
-        {"name": "turbo", "stated": "enabled", "references": ["edr-bandwidth"], "unlike": {"off": ["vn2"]}},
-    ],
+    "made": {
+        "run": "20261121T060000Z-ab12",
+        "time": "2026-11-21T06:00:12Z",
+        "started": "2026-11-21T06:00:06Z",
+        "elapsed_s": 5.1,
+        "output": "outputs/pingpong.out",
+        "reframe": {"result": "pass"},
+        "replayed": None,
+        "rehearsal": None,
+        "rehearsed_output": None,
+    },
 }
-RECORD = Record(
+RECORD = made_record(
     run="20261121T060000Z-ab12",
     time="2026-11-21T06:00:12Z",
     case="ImbPingPong %rails=1 @virtual:hsn+mpich",
@@ -202,54 +215,79 @@ RECORD = Record(
 )
 
 
+def changed(part: str, **values: object) -> dict[str, object]:
+    """Return the example with these values in one part."""
+    return {**LINE, part: {**LINE[part], **values}}
+
+
+def without(part: str, key: str) -> dict[str, object]:
+    """Return the example without one key of a part."""
+    return {**LINE, part: {name: value for name, value in LINE[part].items() if name != key}}
+
+
 def write(path: Path, *lines: object) -> Path:
     path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
     return path
 
 
-def test_the_json_of_format_1_is_exactly_this() -> None:
+def test_the_json_of_format_2_is_exactly_this() -> None:
     assert RECORD.to_json() == LINE
     assert Record.from_json(LINE) == RECORD
+
+
+def test_a_line_of_format_1_is_the_same_record_and_is_written_in_format_2(tmp_path: Path) -> None:
+    assert read_records(write(tmp_path / "records.jsonl", OLD, LINE)).records == (RECORD, RECORD)
+    (record,) = read_records(write(tmp_path / "records.jsonl", {**OLD, "energy_j": 3.5})).records
+    assert record.to_json() == {**LINE, "energy_j": 3.5}
+
+
+def test_a_field_is_found_by_its_name_and_another_name_is_refused() -> None:
+    assert [RECORD.value(name) for name in ("case", "system", "starved", "state", "run")] == [
+        LINE["test"]["case"], "virtual", 0.01, "fail", LINE["made"]["run"]
+    ]  # fmt: skip
+    with pytest.raises(KeyError):
+        RECORD.with_fields(stat="pass")
 
 
 def test_a_record_that_is_appended_is_read_back_equal_and_folders_are_made(tmp_path: Path) -> None:
     path = tmp_path / "runs" / "one" / "records.jsonl"
     append_record(path, RECORD)
-    append_record(path, dataclasses.replace(RECORD, state="pass"))
+    append_record(path, RECORD.with_fields(state="pass"))
     read = read_records(path.parent)
-    assert read.records == (RECORD, dataclasses.replace(RECORD, state="pass"))
+    assert read.records == (RECORD, RECORD.with_fields(state="pass"))
     assert read.problems == ()
     assert path.read_bytes().count(b"\n") == 2
 
 
 def test_a_record_that_is_older_than_remarks_and_attempts_shows_its_sentence_as_it_is(tmp_path: Path) -> None:
-    line = json.loads(json.dumps(LINE))
+    line = json.loads(json.dumps(OLD))
     del line["verdict"]["remarks"], line["attempts"], line["starved"]
     line["verdict"]["sentence"] = "too slow; nobody else was slow"
     (record,) = read_records(write(tmp_path / "records.jsonl", line)).records
-    assert (record.verdict.remarks, record.verdict.text) == ((), "too slow; nobody else was slow")
-    assert (record.attempts, record.starved) == ((), None)
-    assert RECORD.verdict.text == "too slow; nobody else was slow"
+    assert (record.found.verdict.remarks, record.found.verdict.text) == ((), "too slow; nobody else was slow")
+    assert (record.how.attempts, record.how.starved) == ((), None)
+    assert RECORD.found.verdict.text == "too slow; nobody else was slow"
 
 
 def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
     line = json.loads(json.dumps(LINE))
     line["energy_j"] = 3.5
-    line["verdict"]["suspects"][0]["slot"] = "2-1"
-    line["curves"][0]["bands"][0]["owner"] = {"site": "a"}
+    line["where"]["rack"] = 7
+    line["found"]["verdict"]["suspects"][0]["slot"] = "2-1"
+    line["found"]["curves"][0]["bands"][0]["owner"] = {"site": "a"}
     path = write(tmp_path / "records.jsonl", line)
     (record,) = read_records(path).records
-    assert record.extra == {"energy_j": 3.5}
+    assert (record.extra, record.where.extra) == ({"energy_j": 3.5}, {"rack": 7})
     assert record.to_json() == line
 
 
 @pytest.mark.parametrize(
     ("line", "sentence"),
     [
-        ({**LINE, "format": 0}, "format 0 is too old, this Railyard reads format 1; run the test again"),
+        ({**LINE, "format": 0}, "format 0 is too old, this Railyard reads formats 1 to 2; run the test again"),
         (
-            {**LINE, "format": 2},
-            "format 2 is too new, this Railyard reads format 1; read it with the Railyard that wrote it",
+            {**LINE, "format": 3},
+            "format 3 is too new, this Railyard reads formats 1 to 2; read it with the Railyard that wrote it",
         ),
         (
             {"run": "x"},
@@ -259,21 +297,32 @@ def test_unknown_keys_are_kept_at_every_depth(tmp_path: Path) -> None:
         ({**LINE, "format": "1"}, "found format '1', expected a whole number; that record is not used"),
         ({**LINE, "format": True}, "found format True, expected a whole number; that record is not used"),
         (
-            {**LINE, "state": "passed"},
+            changed("found", state="passed"),
+            "found.state: found 'passed', expected one of pass, fail, disturbed, report-only, xfail, not-tested; "
+            "that record is not used",
+        ),
+        (without("made", "run"), "made.run: found nothing, expected this key; that record is not used"),
+        ({**LINE, "where": []}, "where: found [], expected an object {…}; that record is not used"),
+        (
+            {key: value for key, value in LINE.items() if key != "where"},
+            "where: found nothing, expected this key; that record is not used",
+        ),
+        (
+            {**OLD, "state": "passed"},
             "state: found 'passed', expected one of pass, fail, disturbed, report-only, xfail, not-tested; "
             "that record is not used",
         ),
         (
-            {key: value for key, value in LINE.items() if key != "verdict"},
+            {key: value for key, value in OLD.items() if key != "verdict"},
             "verdict: found nothing, expected this key; that record is not used",
         ),
         (
-            {**LINE, "curves": [{"metric": "latency", "unit": "us", "sizes": [1, 2], "values": [1.0]}]},
+            {**OLD, "curves": [{"metric": "latency", "unit": "us", "sizes": [1, 2], "values": [1.0]}]},
             "curves[0].values: found 1 values, expected 2, one per size; that record is not used",
         ),
         (
-            {**LINE, "curves": [{"metric": "latency", "unit": "us", "sizes": [2, 2], "values": [1.0, 1.0]}]},
-            "curves[0].sizes[1]: found 2 after 2, expected rising sizes; that record is not used",
+            changed("found", curves=[{"metric": "latency", "unit": "us", "sizes": [2, 2], "values": [1.0, 1.0]}]),
+            "found.curves[0].sizes[1]: found 2 after 2, expected rising sizes; that record is not used",
         ),
     ],
 )
@@ -329,8 +378,8 @@ def test_nan_is_not_written_and_leaves_no_line(tmp_path: Path) -> None:
     path = tmp_path / "records.jsonl"
     figure = Figure("peak", float("nan"), "MB/s")
     with pytest.raises(FormError) as caught:
-        append_record(path, dataclasses.replace(RECORD, figures=(figure,)))
-    assert str(caught.value) == "figures[0].value: found nan, expected a finite number"
+        append_record(path, RECORD.with_fields(figures=(figure,)))
+    assert str(caught.value) == "found.figures[0].value: found nan, expected a finite number"
     assert not path.exists()
 
 
@@ -359,7 +408,7 @@ def test_many_writers_at_once_leave_whole_lines(tmp_path: Path) -> None:
 
     def write_some(name: str) -> None:
         for number in range(10):
-            append_record(path, dataclasses.replace(RECORD, case=f"{name}-{number}"))
+            append_record(path, RECORD.with_fields(case=f"{name}-{number}"))
 
     writers = [threading.Thread(target=write_some, args=(name,)) for name in "abcd"]
     for writer in writers:
@@ -368,7 +417,9 @@ def test_many_writers_at_once_leave_whole_lines(tmp_path: Path) -> None:
         writer.join()
     read = read_records(path)
     assert read.problems == ()
-    assert {record.case for record in read.records} == {f"{name}-{number}" for name in "abcd" for number in range(10)}
+    assert {record.test.case for record in read.records} == {
+        f"{name}-{number}" for name in "abcd" for number in range(10)
+    }
 
 
 def test_a_writer_waits_for_one_that_is_at_it(tmp_path: Path) -> None:
@@ -386,14 +437,14 @@ def test_a_writer_waits_for_one_that_is_at_it(tmp_path: Path) -> None:
 
 def test_a_record_without_the_later_keys_is_read(tmp_path: Path) -> None:
     later = ("started", "scheduler", "job_id", "linked", "variables", "benchmark_version", "hardware", "pairs")
-    path = write(tmp_path / "records.jsonl", {key: value for key, value in LINE.items() if key not in later})
+    path = write(tmp_path / "records.jsonl", {key: value for key, value in OLD.items() if key not in later})
     (record,) = read_records(path).records
-    assert (record.started, record.linked, record.variables, record.hardware) == (None, (), {}, ())
+    assert (record.made.started, record.how.linked, record.how.variables, record.where.hardware) == (None, (), {}, ())
 
 
 def test_a_reader_waits_for_a_line_that_is_being_written(tmp_path: Path) -> None:
     path = write(tmp_path / "records.jsonl", LINE)
-    whole = json.dumps({**LINE, "case": "second"}).encode() + b"\n"
+    whole = json.dumps(changed("test", case="second")).encode() + b"\n"
     writer = os.open(path, os.O_WRONLY | os.O_APPEND)
     fcntl.flock(writer, fcntl.LOCK_EX)
     os.write(writer, whole[:50])

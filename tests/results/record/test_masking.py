@@ -139,6 +139,6 @@ def test_the_planted_secrets_are_in_no_file(tmp_path: Path, monkeypatch: pytest.
     assert [secret for secret in SECRETS if secret in text] == []
     assert kept is not None and "# OSU MPI Latency Test" in text
     (read,) = read_records(tmp_path / "run").records
-    assert read.variables == {"UCX_TLS": "tcp", "FI_PROVIDER_PATH": "https://***@mirror.example/lib"}
-    assert read.hardware[0].facts == {"kernel": "6.1", "kernel_options": "pci=realloc"}
+    assert read.how.variables == {"UCX_TLS": "tcp", "FI_PROVIDER_PATH": "https://***@mirror.example/lib"}
+    assert read.where.hardware[0].facts == {"kernel": "6.1", "kernel_options": "pci=realloc"}
     assert masked_record(read) == read

@@ -23,6 +23,7 @@ from railyard.results.record.form import (
 )
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
+from tests.made.records import made_record
 
 RULES = ("complete", "parsed", "possible", "path proof", "reference")
 SIZES = tuple(4**n for n in range(12))
@@ -59,7 +60,7 @@ def record_of(cell: Cell, jitter: float = 0.0) -> Record:
     nodes = ("vn1", "vn2", "vn3", "vn4") if "Allreduce" in cell.test.benchmark else ("vn1", "vn2")
     collective = "Allreduce" in cell.test.benchmark
     curve = latency_curve() if collective else bandwidth_curve(cell, jitter)
-    return Record(
+    return made_record(
         run="20261121T060000Z-ab12",
         time="2026-11-21T06:00:12Z",
         elapsed_s=5.1,
@@ -196,25 +197,25 @@ def proof_of(cell: Cell, nodes: tuple[str, ...]) -> PathProofRecord:
 
 def failed(record: Record, rule: int, kind: FaultClass, sentence: str, suspect: Suspect, look: str) -> Record:
     verdict = VerdictRecord(sentence, rule, kind, rules(sentence, rule), (suspect,), look)
-    return dataclasses.replace(record, state="fail", verdict=verdict)
+    return record.with_fields(state="fail", verdict=verdict)
 
 
 def slow_rail(record: Record) -> Record:
     """Rail hsn1 of vn2 runs at 10 %: the dual-rail plateau falls."""
-    curve = record.curves[0]
+    curve = record.found.curves[0]
     values = tuple(min(value, 76.5 + index * 0.01) for index, value in enumerate(curve.values))
     low = curve.bands[0].low[-1] or 1.0
     percent = round(100 * values[-1] / low, 1)
     slow = dataclasses.replace(
         curve, values=values, percent_of_reference=percent, percent_of_limit=round(100 * values[-1] / 97.1, 1)
     )
-    figures = (Figure("peak", values[-1], "MB/s", SIZES[-1]), *record.figures[1:])
+    figures = (Figure("peak", values[-1], "MB/s", SIZES[-1]), *record.found.figures[1:])
     sentence = (
         f"bandwidth at 4 MiB is {values[-1]:.1f} MB/s, below {low} MB/s, the floor of reference hsn-2 "
         "(94 % of the shaped rate of hsn, systems/virtual.yaml): 81 % of what it should be."
     )
     suspect = Suspect("rail", "it moved 4.9 MB/s while hsn0 moved 47.8 MB/s", "vn2", "hsn1")
-    changed = dataclasses.replace(record, curves=(slow,), figures=figures)
+    changed = record.with_fields(curves=(slow,), figures=figures)
     return failed(
         changed, 5, "fabric", sentence, suspect, "the rate of hsn1 on vn2: railyard testbed status, ethtool hsn1"
     )
@@ -239,15 +240,14 @@ def idle_rail(record: Record) -> Record:
     )
     proof = PathProofRecord("failed", sentence, 168_000_000, nodes)
     suspect = Suspect("stack", "it was told two devices and opened one")
-    changed = dataclasses.replace(record, path_proof=proof)
+    changed = record.with_fields(path_proof=proof)
     return failed(
         changed, 4, "set-up", sentence, suspect, "UCX_NET_DEVICES and UCX_MAX_RNDV_RAILS in the job's environment"
     )
 
 
 def not_tested(record: Record, sentence: str) -> Record:
-    return dataclasses.replace(
-        record,
+    return record.with_fields(
         state="not-tested",
         verdict=VerdictRecord(sentence),
         figures=(),
@@ -263,11 +263,11 @@ def not_tested(record: Record, sentence: str) -> Record:
 def build_failed(record: Record) -> Record:
     sentence = "vn3 did not answer within 20 s, so nothing was started on it."
     suspect = Suspect("node", "no answer on eth0", "vn3")
-    bare = dataclasses.replace(record, figures=(), curves=(), path_proof=None)
+    bare = record.with_fields(figures=(), curves=(), path_proof=None)
     verdict = VerdictRecord(
         sentence, 1, "scheduler", rules(sentence, 1, (2, 3, 4, 5)), (suspect,), "railyard testbed status"
     )
-    return dataclasses.replace(bare, state="fail", verdict=verdict)
+    return bare.with_fields(state="fail", verdict=verdict)
 
 
 def healthy() -> list[Record]:
@@ -280,7 +280,7 @@ def with_faults() -> list[Record]:
     """The same run with a slow rail, an idle rail, a missing node, an expected failure, and an untested cell."""
     records = []
     for record in healthy():
-        place = (record.fabric, record.stack, record.rails, record.benchmark)
+        place = (record.where.fabric, record.test.stack, record.test.rails, record.test.benchmark)
         if place == ("hsn", "mpich", 2, "imb/Uniband"):
             record = slow_rail(record)
         elif place == ("hsn", "openmpi", 2, "netpipe/stream"):
@@ -293,7 +293,7 @@ def with_faults() -> list[Record]:
             sentence = (
                 "Open MPI 4.1 shows no gain in both directions with one TCP link a pair; expected until 2027-03-01."
             )
-            record = dataclasses.replace(record, state="xfail", verdict=VerdictRecord(sentence, 5, "set-up"))
+            record = record.with_fields(state="xfail", verdict=VerdictRecord(sentence, 5, "set-up"))
         records.append(record)
     return records
 
@@ -315,12 +315,14 @@ def disturbed_run() -> list[Record]:
     """A healthy run, except its first test, which stayed disturbed, and its second, which was measured again."""
     first, second, *rest = healthy()
     remark = "disturbed: its processes waited for a processor 12 % of the time (bound 2 %, starved-share)"
-    verdict = VerdictRecord("bandwidth is low", 5, "disturbed", first.verdict.rules, (), "what else runs", (remark,))
+    verdict = VerdictRecord(
+        "bandwidth is low", 5, "disturbed", first.found.verdict.rules, (), "what else runs", (remark,)
+    )
     earlier = AttemptRecord(f"bandwidth is lower; {remark}", 5, 4.2, 0.12, "2026-11-21T05:59:50Z")
-    again = dataclasses.replace(second.verdict, remarks=("measured again: 1 earlier measurement was disturbed",))
+    again = dataclasses.replace(second.found.verdict, remarks=("measured again: 1 earlier measurement was disturbed",))
     return [
-        dataclasses.replace(first, state="disturbed", verdict=verdict, starved=0.12),
-        dataclasses.replace(second, verdict=again, attempts=(earlier,), starved=0.004),
+        first.with_fields(state="disturbed", verdict=verdict, starved=0.12),
+        second.with_fields(verdict=again, attempts=(earlier,), starved=0.004),
         *rest,
     ]
 
@@ -342,8 +344,7 @@ def hostile() -> Record:
     limit = LimitRecord(50.0, evil, evil)
     band = BandRecord(evil, evil, evil, (1, 4), (None, 1.0), (None, None))
     traffic = PathProofRecord("failed", evil, 1, (NodeTraffic(evil, (RailTraffic(evil, True, 1, 1, 1.0),)),))
-    return dataclasses.replace(
-        record,
+    return record.with_fields(
         run=evil,
         case=evil,
         check=evil,

@@ -51,11 +51,10 @@ def played(*, peak_is_computed: bool = False, fabric: str = "sci", stack: str = 
     )
 
 
-MEASURED = replace(
-    played(),
+MEASURED = played().with_fields(
     replayed=None,
-    figures=tuple(replace(one, computed=False) for one in played().figures),
-    curves=tuple(replace(one, computed=()) for one in played().curves),
+    figures=tuple(replace(one, computed=False) for one in played().found.figures),
+    curves=tuple(replace(one, computed=()) for one in played().found.curves),
 )
 
 
@@ -105,8 +104,8 @@ def test_each_number_of_the_csv_says_whether_it_was_computed() -> None:
 
 def test_the_record_and_its_lines_say_which_values_were_computed() -> None:
     values = played().to_json()
-    assert [figure["computed"] for figure in values["figures"]] == [False, True]
-    assert [curve["computed"] for curve in values["curves"]] == [[1, 1 << 20], list(SIZES)]
+    assert [figure["computed"] for figure in values["found"]["figures"]] == [False, True]
+    assert [curve["computed"] for curve in values["found"]["curves"]] == [[1, 1 << 20], list(SIZES)]
     told = detail_lines(values)
     assert [line.strip() for line in told if "computed, not published" in line] == [
         "1 B      0.0500  (computed, not published)",
@@ -139,10 +138,10 @@ def test_a_comparison_says_on_which_side_a_figure_was_computed() -> None:
 def test_a_relation_between_computed_curves_says_so() -> None:
     references = site_at(ROOT, "survey-2004").references
     both = [played(fabric="quadrics", stack="mpich"), played(fabric="myrinet", stack="mpich")]
-    both[0] = replace(both[0], curves=(replace(both[0].curves[1], values=(2.0, 9000.0, 30000.0)),))
+    both[0] = both[0].with_fields(curves=(replace(both[0].found.curves[1], values=(2.0, 9000.0, 30000.0)),))
     made = {one.id: one.sentence for one in judge(references, both)}
     assert made["quadrics-quickest"].endswith(" (figures of a replay: computed, not published)")
-    measured = [replace(one, curves=tuple(replace(each, computed=()) for each in one.curves)) for one in both]
+    measured = [one.with_fields(curves=tuple(replace(each, computed=()) for each in one.found.curves)) for one in both]
     made = {one.id: one.sentence for one in judge(references, measured)}
     assert "computed" not in made["quadrics-quickest"]
 

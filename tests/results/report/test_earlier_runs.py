@@ -9,9 +9,9 @@ from railyard.results.report.files import MOST_RUNS, earlier_medians
 
 
 def scaled(record: Record, factor: float, **changes: object) -> Record:
-    curve = record.curves[0]
+    curve = record.found.curves[0]
     values = tuple(value * factor for value in curve.values)
-    return dataclasses.replace(record, curves=(dataclasses.replace(curve, values=values),), **changes)  # type: ignore[arg-type]
+    return record.with_fields(curves=(dataclasses.replace(curve, values=values),), **changes)
 
 
 def store(runs: Path, name: str, *records: Record) -> Path:
@@ -26,16 +26,16 @@ def test_the_median_of_the_runs_before(tmp_path: Path, healthy_run: list[Record]
         store(tmp_path, name, scaled(record, factor))
     folder = store(tmp_path, "4", record)
     (key,) = found = earlier_medians(folder, [record])
-    assert key == ("virtual", record.case, "bandwidth")
+    assert key == ("virtual", record.test.case, "bandwidth")
     assert found[key].runs == 3
-    assert found[key].values == tuple(value * 0.9 for value in record.curves[0].values)
+    assert found[key].values == tuple(value * 0.9 for value in record.found.curves[0].values)
 
 
 def test_what_failed_was_replayed_or_has_other_sizes_does_not_count(tmp_path: Path, healthy_run: list[Record]) -> None:
     record = healthy_run[0]
-    curve = record.curves[0]
-    cut = dataclasses.replace(
-        record, curves=(dataclasses.replace(curve, sizes=curve.sizes[:3], values=curve.values[:3], bands=()),)
+    curve = record.found.curves[0]
+    cut = record.with_fields(
+        curves=(dataclasses.replace(curve, sizes=curve.sizes[:3], values=curve.values[:3], bands=()),)
     )
     store(tmp_path, "1", scaled(record, 0.9, state="fail"), scaled(record, 0.9, replayed="played"))
     store(tmp_path, "2", cut, scaled(record, 0.9, system="other"), scaled(record, 0.9, case="other"))
@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_passed_over(tmp_path: Path, healthy_run: list[Re
 
 
 def test_a_replay_has_no_earlier_runs(tmp_path: Path, healthy_run: list[Record]) -> None:
-    record = dataclasses.replace(healthy_run[0], replayed="played")
+    record = healthy_run[0].with_fields(replayed="played")
     store(tmp_path, "1", healthy_run[0])
     assert earlier_medians(store(tmp_path, "2", record), [record]) == {}
 

@@ -63,7 +63,7 @@ def test_a_rehearsal_says_so_beside_its_number() -> None:
 
 def test_both_directions_are_told_only_where_nothing_was_measured_one_way() -> None:
     both = measured(24000.0)
-    both = dataclasses.replace(both, curves=(dataclasses.replace(both.curves[0], directions=2, limit=None),))
+    both = both.with_fields(curves=(dataclasses.replace(both.found.curves[0], directions=2, limit=None),))
     (found,) = fabric_numbers([both])
     assert (found.value, found.limit, found.test) == ("24.00", "", "both directions, osu/osu_bw, 1 rail, hpcx")
     assert fabric_numbers([both, measured(9000.0)])[0].value == "9.000"
@@ -71,8 +71,8 @@ def test_both_directions_are_told_only_where_nothing_was_measured_one_way() -> N
 
 def test_a_burst_above_the_limit_of_a_long_stream_has_its_per_cent_alone() -> None:
     record = measured(12600.0)
-    curve = dataclasses.replace(record.curves[0], percent_of_limit=85.8)
-    assert fabric_numbers([dataclasses.replace(record, curves=(curve,))])[0].limit == "85.8 % of the limit"
+    curve = dataclasses.replace(record.found.curves[0], percent_of_limit=85.8)
+    assert fabric_numbers([record.with_fields(curves=(curve,))])[0].limit == "85.8 % of the limit"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """A run's folder becomes reports, and nothing that failed or was lost is forgotten."""
 
-import dataclasses
 import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -54,8 +53,8 @@ def test_a_healthy_folder_passes_in_every_format(
     assert ElementTree.fromstring(run(folder, "--format", "junit", expected=0)).get("tests") == "29"
     answer = json.loads(run(folder, "--format", "json", expected=0))
     assert answer["counts"] == {"pass": 24, "fail": 0, "disturbed": 0, "report-only": 5, "xfail": 0, "not-tested": 0}
-    told = {record["case"]: record for record in answer["records"]}
-    assert told == {record.case: record.to_json() for record in healthy_run}
+    told = {record["test"]["case"]: record for record in answer["records"]}
+    assert told == {record.test.case: record.to_json() for record in healthy_run}
     assert len(answer["records"]) == len(healthy_run)
 
 
@@ -64,7 +63,7 @@ def test_the_format_follows_the_ending_of_the_output(tmp_path: Path, faulty_run:
     for name, start in (
         ("a.html", "<!DOCTYPE"),
         ("a.xml", "<?xml"),
-        ("a.json", '{\n "format": 1'),
+        ("a.json", '{\n "format": 2'),
         ("a.txt", "fabric"),
     ):
         assert (
@@ -105,16 +104,16 @@ def test_no_folder_is_a_sentence(tmp_path: Path) -> None:
 
 def test_the_last_record_of_a_case_stands_but_a_pass_hides_no_failure(healthy_run: list[Record]) -> None:
     good, other = healthy_run[:2]
-    bad = dataclasses.replace(good, state="fail")
-    later = dataclasses.replace(good, elapsed_s=9.0)
+    bad = good.with_fields(state="fail")
+    later = good.with_fields(elapsed_s=9.0)
     assert final([good, other, bad]) == (bad, other)
     assert final([good, later]) == (later,)
     assert final([bad, later]) == (bad, later)
     assert final([bad, bad]) == (bad,)
-    restless = dataclasses.replace(bad, state="disturbed")
+    restless = bad.with_fields(state="disturbed")
     assert final([restless, later]) == (restless, later)
     assert final([restless, bad]) == (bad,)
-    assert final([good, dataclasses.replace(good, run="another")]) == (good, dataclasses.replace(good, run="another"))
+    assert final([good, good.with_fields(run="another")]) == (good, good.with_fields(run="another"))
 
 
 def test_a_run_leaves_page_junit_and_its_problems_beside_the_records(
@@ -174,9 +173,9 @@ def test_colour_needs_a_terminal_that_can_and_no_no_color(
 def test_several_runs_are_one_report_of_the_newest_of_each_test(
     tmp_path: Path, healthy_run: list[Record], all_cells: list[Cell]
 ) -> None:
-    slow = dataclasses.replace(healthy_run[0], state="fail")
+    slow = healthy_run[0].with_fields(state="fail")
     folder_of(tmp_path / "1", [slow, *healthy_run[1:]], all_cells)
-    later = [dataclasses.replace(record, run="later", time="2027") for record in healthy_run]
+    later = [record.with_fields(run="later", time="2027") for record in healthy_run]
     folder_of(tmp_path / "2", later, all_cells)
     one, two = str(tmp_path / "1"), str(tmp_path / "2")
     assert "1 fail" in run(one, expected=1)
@@ -205,7 +204,7 @@ def test_runs_are_named_by_id_pattern_and_last(
     (tmp_path / "systems").mkdir()
     monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
     for name, record in zip(("20260101-a", "20260102-b"), healthy_run, strict=False):
-        folder_of(tmp_path / ".railyard" / "runs" / name, [dataclasses.replace(record, run=name)])
+        folder_of(tmp_path / ".railyard" / "runs" / name, [record.with_fields(run=name)])
     assert "1 test: 1 pass" in run(expected=0)
     assert "2 tests: 2 pass" in run("last2", expected=0)
     assert "2 tests: 2 pass" in run("2026*", expected=0)
@@ -227,9 +226,9 @@ def test_a_report_made_later_is_the_one_that_the_run_made(
     tmp_path: Path, faulty_run: list[Record], all_cells: list[Cell]
 ) -> None:
     # ReFrame runs a check over all stacks and fabrics before the next check; a report goes by fabric and stack
-    as_run = sorted(faulty_run, key=lambda record: record.benchmark)
+    as_run = sorted(faulty_run, key=lambda record: record.test.benchmark)
     folder = folder_of(tmp_path / "run", as_run, all_cells)
-    by_place = sorted(as_run, key=lambda record: (record.fabric != "hsn", record.stack, record.rails))
+    by_place = sorted(as_run, key=lambda record: (record.where.fabric != "hsn", record.test.stack, record.test.rails))
     text = write_reports(folder, by_place, ["a problem"])
     assert run(str(folder), "--format", "html", expected=1) == (folder / "report.html").read_text(encoding="utf-8")
     assert run(str(folder), "--format", "junit", expected=1) == (folder / "junit.xml").read_text(encoding="utf-8")

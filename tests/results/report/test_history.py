@@ -1,21 +1,19 @@
 """Records of many runs by test: the newest counts, and a failure in the newest run comes before a later pass."""
 
-import dataclasses
-
 from railyard.results.record.form import Record
 from railyard.results.report.evidence import bases
 from railyard.results.report.spread import are_repeats, histories
 
 
 def at(record: Record, run: str, time: str, **changes: object) -> Record:
-    return dataclasses.replace(record, run=run, time=time, **changes)  # type: ignore[arg-type]
+    return record.with_fields(run=run, time=time, **changes)
 
 
 def test_records_are_in_the_order_of_their_time_by_test(healthy_run: list[Record]) -> None:
     one, other = healthy_run[:2]
     found = histories([at(one, "b", "2"), at(other, "b", "2"), at(one, "a", "1"), at(one, "c", "3", system="else")])
-    assert [[record.run for record in each.records] for each in found] == [["a", "b"], ["b"], ["c"]]
-    assert found[0].newest.run == "b"
+    assert [[record.made.run for record in each.records] for each in found] == [["a", "b"], ["b"], ["c"]]
+    assert found[0].newest.made.run == "b"
 
 
 def test_a_pass_on_a_retry_hides_no_failure_of_the_newest_run(healthy_run: list[Record]) -> None:
@@ -29,15 +27,15 @@ def test_a_pass_on_a_retry_hides_no_failure_of_the_newest_run(healthy_run: list[
     (restless,) = histories([earlier, disturbed, passed])
     assert (restless.newest, restless.failed_records) == (disturbed, (earlier,))
     (later,) = histories([earlier, failed, passed, at(one, "c", "4")])
-    assert later.newest.run == "c"
+    assert later.newest.made.run == "c"
     assert later.failed_records == (earlier, failed)
 
 
 def test_repeats_are_those_of_other_runs(healthy_run: list[Record]) -> None:
     one = healthy_run[0]
     assert not are_repeats([one, one])
-    assert not are_repeats([one, dataclasses.replace(one, run="b", system="else")])
-    assert are_repeats([one, dataclasses.replace(one, run="b")])
+    assert not are_repeats([one, one.with_fields(run="b", system="else")])
+    assert are_repeats([one, one.with_fields(run="b")])
 
 
 def test_a_basis_counts_the_tests_that_rest_on_it(healthy_run: list[Record]) -> None:

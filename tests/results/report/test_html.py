@@ -77,8 +77,8 @@ def test_a_cell_in_which_tests_passed_is_green_whatever_else_was_not_tested(faul
 
 
 def test_a_test_shows_rules_figures_references_path_command_and_environment(faulty_run: list[Record]) -> None:
-    record = next(record for record in faulty_run if record.verdict.rule == 4)
-    other = dataclasses.replace(faulty_run[0], environment={"python": "3.12"})
+    record = next(record for record in faulty_run if record.found.verdict.rule == 4)
+    other = faulty_run[0].with_fields(environment={"python": "3.12"})
     text = Page(html_report([record, other])).text
     for words in (
         "4 path proof does not hold hsn1 of vn1 carried 0.0 of 168 MB",
@@ -96,7 +96,7 @@ def test_a_test_shows_rules_figures_references_path_command_and_environment(faul
 def test_what_all_environments_share_is_said_once(healthy_run: list[Record]) -> None:
     text = Page(html_report(healthy_run)).text
     assert text.count("6.18.5") == 1
-    assert text.count("Intel MPI 2021.18") == sum(record.stack == "intelmpi" for record in healthy_run)
+    assert text.count("Intel MPI 2021.18") == sum(record.test.stack == "intelmpi" for record in healthy_run)
 
 
 def test_problems_of_the_run_have_a_heading_only_where_there_are_any(healthy_run: list[Record]) -> None:
@@ -122,7 +122,9 @@ def test_it_can_be_read_without_seeing_it(faulty_run: list[Record]) -> None:
     assert next(page.having("html"))["lang"] == "en"
     assert all(attributes.get("scope") in ("col", "row") for attributes in page.having("th"))
     drawings = [one for one in page.having("svg") if one.get("aria-hidden") != "true"]
-    assert len([one for one in drawings if "class" not in one]) == 1 + sum(len(record.curves) for record in faulty_run)
+    assert len([one for one in drawings if "class" not in one]) == 1 + sum(
+        len(record.found.curves) for record in faulty_run
+    )
     assert all(one["role"] == "img" for one in drawings)
     # each drawing's title says what it shows; the last title is the page's own
     assert len(list(page.having("title"))) == len(drawings) + 1
@@ -164,7 +166,7 @@ def test_the_numbers_in_a_heat_map_have_that_contrast_on_each_colour() -> None:
 
 def test_texts_that_try_to_break_out_stay_text(hostile: Record) -> None:
     text = html_report(
-        [hostile, dataclasses.replace(hostile, state="pass", case="x"), dataclasses.replace(hostile, state="xfail")],
+        [hostile, hostile.with_fields(state="pass", case="x"), hostile.with_fields(state="xfail")],
         ["<script>\x1b[31mproblem"],
         [Cell(TestId("<u>", "<i>", 1, "<u>"), "<script>\x1b]0;x\x07")],
         [RelationRecord("r", "<i>", "order", "fail", "<u>", "<script>")],
@@ -210,11 +212,11 @@ def test_what_was_not_tested_is_one_folded_line(healthy_run: list[Record], all_c
 
 def test_the_median_of_earlier_runs_is_drawn_and_said(healthy_run: list[Record]) -> None:
     record = healthy_run[0]
-    key = (record.system, record.case, "bandwidth")
-    text = html_report([record], earlier={key: EarlierMedian(record.curves[0].values, 7)})
+    key = (record.where.system, record.test.case, "bandwidth")
+    text = html_report([record], earlier={key: EarlierMedian(record.found.curves[0].values, 7)})
     assert text.count('class="before"') == 1
     assert "Dotted: the median of 7 earlier runs." in Page(text).text
-    other = EarlierMedian(record.curves[0].values[:3], 7)
+    other = EarlierMedian(record.found.curves[0].values[:3], 7)
     assert 'class="before"' not in html_report([record], earlier={key: other})
 
 
@@ -230,10 +232,11 @@ def over_a_year(records: list[Record], runs: int) -> list[Record]:
     found = []
     for index in range(runs):
         for number, record in enumerate(records):
-            changed = dataclasses.replace(record, run=f"run{index:04}", time=f"2026-{index:04}")
+            changed = record.with_fields(run=f"run{index:04}", time=f"2026-{index:04}")
             if (index, number) == (2, 0):
-                changed = dataclasses.replace(
-                    changed, state="fail", verdict=dataclasses.replace(changed.verdict, sentence="It was slow.", rule=5)
+                changed = changed.with_fields(
+                    state="fail",
+                    verdict=dataclasses.replace(changed.found.verdict, sentence="It was slow.", rule=5),
                 )
             found.append(changed)
     return found
@@ -263,19 +266,17 @@ def test_a_page_of_many_runs_hardly_grows_with_them(healthy_run: list[Record]) -
 
 
 def test_a_page_of_many_tests_keeps_what_failed_in_full(faulty_run: list[Record]) -> None:
-    records = [
-        dataclasses.replace(record, case=f"{record.case} {index}") for index in range(8) for record in faulty_run
-    ]
+    records = [record.with_fields(case=f"{record.test.case} {index}") for index in range(8) for record in faulty_run]
     text = Page(html_report(records)).text
-    ran = sum(record.state != "not-tested" for record in records)
+    ran = sum(record.found.state != "not-tested" for record in records)
     assert f"This page shows {ran} tests, so those that passed are without their rules, path and command." in text
-    failed = sum(record.state == "fail" for record in records)
+    failed = sum(record.found.state == "fail" for record in records)
     assert text.count("The five rules") == failed
     assert len(html_report(records).encode()) < 5_000 * len(records)
 
 
 def test_two_systems_have_a_matrix_each(healthy_run: list[Record]) -> None:
-    other = [dataclasses.replace(record, system="other") for record in healthy_run[:3]]
+    other = [record.with_fields(system="other") for record in healthy_run[:3]]
     page = Page(html_report([*healthy_run[:3], *other]))
     labels = [one["aria-label"] for one in page.having("div") if "aria-label" in one]
     assert [one for one in labels if one and one.startswith("Matrix")] == [
@@ -290,7 +291,7 @@ def test_two_systems_have_a_matrix_each(healthy_run: list[Record]) -> None:
 def test_pairs_have_a_heat_map_with_the_worst_named(healthy_run: list[Record]) -> None:
     values = ((None, 52.0, 51.0), (52.0, None, 4.9), (51.0, 50.5, None))
     pairs = PairsRecord(("n1", "n2", "n3"), 4194304, values, expected=50.0)
-    record = dataclasses.replace(healthy_run[0], benchmark="pairs/pairs", pairs=pairs)
+    record = healthy_run[0].with_fields(benchmark="pairs/pairs", pairs=pairs)
     text = Page(html_report([record])).text
     assert (
         "Rows send, columns receive, 4 MiB messages; 100 % is 50.0 MB/s, the bound that a pair must reach. below 50 % "
@@ -300,31 +301,36 @@ def test_pairs_have_a_heat_map_with_the_worst_named(healthy_run: list[Record]) -
 
 def test_nodes_and_their_cards_are_listed_once(healthy_run: list[Record]) -> None:
     group = NodeGroup(("vn1", "vn2"), {"processor": "Xeon", "smt": "off"}, {"mlx5_0": {"firmware": "20.41"}})
-    records = [dataclasses.replace(record, hardware=(group,)) for record in healthy_run[:4]]
+    records = [record.with_fields(hardware=(group,)) for record in healthy_run[:4]]
     text = Page(html_report(records)).text
     assert text.count("vn1, vn2: Xeon processor Xeon smt off mlx5_0 firmware 20.41") == 1
 
 
 def test_a_node_whose_processor_has_no_name_is_listed_without_it(healthy_run: list[Record]) -> None:
     """The kernel gives Arm processors no model name."""
-    records = [dataclasses.replace(healthy_run[0], hardware=(NodeGroup(("vn1",), {"smt": "off"}, {}),))]
+    records = [healthy_run[0].with_fields(hardware=(NodeGroup(("vn1",), {"smt": "off"}, {}),))]
     assert "vn1 smt off" in Page(html_report(records)).text
 
 
 def test_a_cell_of_many_benchmarks_names_the_first_twelve_of_a_state(faulty_run: list[Record]) -> None:
-    one = next(record for record in faulty_run if record.state == "fail")
-    good = dataclasses.replace(faulty_run[0], fabric=one.fabric, rails=one.rails, stack=one.stack)
-    some = [dataclasses.replace(good, benchmark=f"osu/b{index}", case=f"b{index}") for index in range(14)]
-    cells = [Cell(TestId(one.fabric, one.stack, one.rails, f"perftest/p{index}"), "no verbs") for index in range(5)]
-    cells += [Cell(TestId(one.fabric, "tcp", one.rails, f"iperf3/{index}"), f"no {index}") for index in range(2)]
+    one = next(record for record in faulty_run if record.found.state == "fail")
+    good = faulty_run[0].with_fields(fabric=one.where.fabric, rails=one.test.rails, stack=one.test.stack)
+    some = [good.with_fields(benchmark=f"osu/b{index}", case=f"b{index}") for index in range(14)]
+    cells = [
+        Cell(TestId(one.where.fabric, one.test.stack, one.test.rails, f"perftest/p{index}"), "no verbs")
+        for index in range(5)
+    ]
+    cells += [
+        Cell(TestId(one.where.fabric, "tcp", one.test.rails, f"iperf3/{index}"), f"no {index}") for index in range(2)
+    ]
     text = Page(html_report([one, *some], cells=cells)).text
     names = " , ".join(f"osu/b{index}" for index in range(12))
-    assert f"1 fail {one.benchmark} 14 pass {names} , and 2 more 5 more cannot run here" in text
+    assert f"1 fail {one.test.benchmark} 14 pass {names} , and 2 more 5 more cannot run here" in text
     assert "Nothing runs on tcp, for several reasons" in text
 
 
 def test_failures_of_one_cause_are_one_card(healthy_run: list[Record]) -> None:
-    failed = [dataclasses.replace(record, state="fail") for record in healthy_run[:9]]
+    failed = [record.with_fields(state="fail") for record in healthy_run[:9]]
     page = Page(html_report(failed))
     cards = [one for one in page.having("div") if one.get("class") == "failure"]
     assert [one["id"] for one in cards] == ["cause-1", "cause-2"]  # what is the same sentence but for its figures

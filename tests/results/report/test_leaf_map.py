@@ -44,7 +44,7 @@ def sampled(nodes: int, leaf: int = 8, rounds: int = 8, slow: dict[int, float] |
 
 def record_of(pairs: PairsRecord, *suspects: Suspect) -> Record:
     record = made_record(benchmark="pairs/pairs", nodes=pairs.nodes, pairs=pairs)
-    return replace(record, verdict=replace(record.verdict, suspects=suspects))
+    return record.with_fields(verdict=replace(record.found.verdict, suspects=suspects))
 
 
 def drawn(pairs: PairsRecord, *suspects: Suspect) -> str:
@@ -140,7 +140,7 @@ def test_a_matrix_of_more_nodes_than_fields_is_drawn_by_leaf_and_one_of_fewer_by
     small = PairsRecord(names[:4], 8, tuple(row[:4] for row in values[:4]))
     assert (is_drawn_by_leaf(large), is_drawn_by_leaf(small)) == (True, False)
     assert "leaf12: 10 nodes, worst first" in drawn(large)
-    page = html_report([record_of(small), replace(record_of(large), case="b")])
+    page = html_report([record_of(small), record_of(large).with_fields(case="b")])
     assert page.count('class="leaf-map"') == 1
     assert "The slowest pairs" in page
 
@@ -167,7 +167,9 @@ def test_a_page_has_at_most_so_many_bytes_a_node(nodes: int) -> None:
     pairs = sampled(nodes, 32, slow={7: 0.5})
     count = len(pairs.nodes)
     columns = NodesAlike(pairs.nodes, ("a", "b"), (True, True), ((5,) * count,) * 2, ((5,) * count,) * 2)
-    page = html_report([replace(record_of(pairs), path_proof=PathProofRecord("proven", "all", 10, alike=(columns,)))])
+    page = html_report(
+        [record_of(pairs).with_fields(path_proof=PathProofRecord("proven", "all", 10, alike=(columns,)))]
+    )
     empty = html_report([made_record()])
     assert len(page) - len(empty) < 250 * nodes + 40_000
 

@@ -1,6 +1,5 @@
 """Several lines in a drawing: network signatures of NetPIPE, and scaling over nodes."""
 
-import dataclasses
 import xml.etree.ElementTree as ElementTree
 
 import pytest
@@ -19,9 +18,9 @@ def test_a_signature_is_bandwidth_over_the_time_of_a_message(healthy_run: list[R
 
 
 def test_its_title_says_latency_and_peak(healthy_run: list[Record]) -> None:
-    record = next(one for one in healthy_run if one.benchmark == "netpipe/pingpong")
+    record = next(one for one in healthy_run if one.test.benchmark == "netpipe/pingpong")
     curve = CurveRecord("bandwidth", "MB/s", (1, 1000, 1000000), (0.04, 20.0, 50.0))
-    (chart,) = signatures([dataclasses.replace(record, curves=(curve,))])
+    (chart,) = signatures([record.with_fields(curves=(curve,))])
     # 1 B at 0.04 MB/s takes 25 us
     assert "<title>Network signature of netpipe/pingpong: hsn, 1 rail, openmpi from 25.0 us to 50.0 MB/s</title>" in (
         chart.drawing
@@ -31,8 +30,7 @@ def test_its_title_says_latency_and_peak(healthy_run: list[Record]) -> None:
 def sweep(record: Record, *figures: tuple[int, float]) -> list[Record]:
     """One application on several numbers of nodes."""
     return [
-        dataclasses.replace(
-            record,
+        record.with_fields(
             benchmark="hpl/hpl",
             case=f"Hpl %nodes={count}",
             nodes=tuple(f"n{index}" for index in range(count)),

@@ -1,6 +1,5 @@
 """The matrix shows every promised cell: what it came to, or why it does not run."""
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -53,7 +52,7 @@ def test_a_promised_cell_without_a_record_is_unrun(healthy_run: list[Record], al
 
 
 def test_a_record_that_never_came_to_its_benchmark_is_known_by_its_check(healthy_run: list[Record]) -> None:
-    record = dataclasses.replace(healthy_run[0], benchmark="NetpipePingpong", state="fail")
+    record = healthy_run[0].with_fields(benchmark="NetpipePingpong", state="fail")
     table = matrix([record], [Cell(TestId("hsn", "openmpi", 1, "netpipe/pingpong", "NetpipePingpong"))])
     assert table.unrun == ()
     cell = table.rows[0].cells[0]
@@ -98,7 +97,11 @@ def test_a_broken_file_of_cells_is_a_sentence(tmp_path: Path, text: str, sentenc
 def test_a_stack_and_a_place_in_which_nothing_runs_are_lines_below_with_their_reasons(
     healthy_run: list[Record],
 ) -> None:
-    (record,) = [one for one in healthy_run if (one.fabric, one.stack, one.benchmark) == ("eth", "mpich", "imb/Biband")]
+    (record,) = [
+        one
+        for one in healthy_run
+        if (one.where.fabric, one.test.stack, one.test.benchmark) == ("eth", "mpich", "imb/Biband")
+    ]
     places = [("eth", "mpich", 2), ("eth", "tcp", 1), ("eth", "tcp", 2)]
     cells = [Cell(TestId(*place, benchmark), f"no {benchmark}") for place in places for benchmark in ("a", "b")]
     table = matrix([record], cells)

@@ -52,10 +52,10 @@ def replay(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def faulty(tmp_path: Path, faulty_run: list[Record], all_cells: list[Cell]) -> Path:
     """The page of a run with each kind of fault, one of which six tests name, and a test that was disturbed."""
-    slow = next(record for record in faulty_run if record.state == "fail" and record.verdict.rule == 5)
-    good = [record for record in faulty_run if record.state == "pass"][:6]
-    named = [dataclasses.replace(record, state="fail", verdict=slow.verdict) for record in good[:5]]
-    disturbed = dataclasses.replace(good[5], state="disturbed", verdict=dataclasses.replace(slow.verdict, suspects=()))
+    slow = next(record for record in faulty_run if record.found.state == "fail" and record.found.verdict.rule == 5)
+    good = [record for record in faulty_run if record.found.state == "pass"][:6]
+    named = [record.with_fields(state="fail", verdict=slow.found.verdict) for record in good[:5]]
+    disturbed = good[5].with_fields(state="disturbed", verdict=dataclasses.replace(slow.found.verdict, suspects=()))
     changed = {id(old): new for old, new in zip(good, [*named, disturbed], strict=True)}
     records = [changed.get(id(record), record) for record in faulty_run]
     return written(tmp_path, html_report(records, ["no space left on /scratch"], all_cells))

@@ -82,7 +82,7 @@ def test_a_replay_says_on_the_first_screen_that_nothing_was_measured() -> None:
 
 
 def test_a_rehearsal_says_what_to_type_on_the_real_cluster(faulty_run: list[Record]) -> None:
-    records = [dataclasses.replace(record, rehearsal="a rehearsal; planted: x") for record in faulty_run]
+    records = [record.with_fields(rehearsal="a rehearsal; planted: x") for record in faulty_run]
     page = html_report(records)
     (first,) = re.findall(r"<header>.*?</header>", page, re.DOTALL)
     assert "This is a rehearsal; planted: x." in Page(first).text
@@ -99,20 +99,20 @@ def test_failed_tests_are_in_full_before_the_cards_of_the_others(faulty_run: lis
 
 
 def test_what_a_verdict_says_of_its_suspect_is_not_said_again(faulty_run: list[Record]) -> None:
-    record = next(one for one in faulty_run if one.state == "fail" and one.verdict.rule == 5)
-    (suspect,) = record.verdict.suspects
+    record = next(one for one in faulty_run if one.found.state == "fail" and one.found.verdict.rule == 5)
+    (suspect,) = record.found.verdict.suspects
     assert html_report([record]).count(suspect.reason) == 2  # in the headlines of its cause and of the test
-    verdict = dataclasses.replace(record.verdict, remarks=(f"hsn1 of vn2: {suspect.reason}",))
-    text = Page(html_report([dataclasses.replace(record, verdict=verdict)])).text
+    verdict = dataclasses.replace(record.found.verdict, remarks=(f"hsn1 of vn2: {suspect.reason}",))
+    text = Page(html_report([record.with_fields(verdict=verdict)])).text
     assert text.count(suspect.reason) == 3 and "Suspect:" not in text
 
 
 def test_one_value_has_no_drawing_and_says_what_it_is_compared_with(healthy_run: list[Record]) -> None:
     record = healthy_run[0]
-    (curve,) = record.curves
+    (curve,) = record.found.curves
     band = dataclasses.replace(curve.bands[0], sizes=(0,), low=(40.0,), high=(None,))
     one = dataclasses.replace(curve, metric="runtime", unit="s", sizes=(0,), values=(47.0,), bands=(band,), limit=None)
-    page = html_report([dataclasses.replace(record, curves=(one,))])
+    page = html_report([record.with_fields(curves=(one,))])
     assert "runtime: one value, at least 40.0 s." in Page(page).text
     assert "<figure>" not in re.sub(r'<section aria-labelledby="signature".*?</section>', "", page, flags=re.DOTALL)
     assert 'class="cards plain"' in page and 'class="cards"' not in page

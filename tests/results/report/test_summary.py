@@ -1,7 +1,5 @@
 """The overall verdict is never a pass if something failed or was lost, or if nothing was judged."""
 
-import dataclasses
-
 import pytest
 
 from railyard.results.record.form import (
@@ -24,8 +22,8 @@ def test_all_states_are_counted_and_add_up(faulty_run: list[Record]) -> None:
 
 
 def test_tests_that_were_measured_again_are_counted_and_are_no_failure(healthy_run: list[Record]) -> None:
-    once = dataclasses.replace(healthy_run[0], attempts=(AttemptRecord("disturbed", 5),))
-    twice = dataclasses.replace(once, attempts=2 * once.attempts)
+    once = healthy_run[0].with_fields(attempts=(AttemptRecord("disturbed", 5),))
+    twice = once.with_fields(attempts=2 * once.how.attempts)
     found = judge_overall([once, twice, healthy_run[0]])
     assert (found.word, found.sentence) == (
         "PASS",
@@ -71,20 +69,20 @@ def test_tests_that_were_measured_again_are_counted_and_are_no_failure(healthy_r
 def test_the_overall_verdict(
     healthy_run: list[Record], states: list[State], problems: int, unrun: int, word: str, sentence: str
 ) -> None:
-    records = [dataclasses.replace(healthy_run[0], state=state) for state in states]
+    records = [healthy_run[0].with_fields(state=state) for state in states]
     found = judge_overall(records, ["a problem"] * problems, unrun)
     assert (found.word, found.sentence) == (word, sentence)
 
 
 def test_a_row_has_peak_unit_percentages_split_and_verdict(faulty_run: list[Record]) -> None:
-    slow = next(record for record in faulty_run if record.state == "fail" and record.verdict.rule == 5)
+    slow = next(record for record in faulty_run if record.found.state == "fail" and record.found.verdict.rule == 5)
     assert row(slow) == Row(
         "hsn", "mpich", "2", "imb/Uniband", "76.6", "MB/s", "81.5", "78.9", "50/50", "fail (rule 5)", "fail"
     )
 
 
 def test_a_row_of_a_test_that_measured_nothing_has_dashes(faulty_run: list[Record]) -> None:
-    bare = next(record for record in faulty_run if record.state == "not-tested")
+    bare = next(record for record in faulty_run if record.found.state == "not-tested")
     assert row(bare) == Row("eth", "intelmpi", "1", "imb/Biband", "–", "", "–", "–", "–", "not tested", "not-tested")
 
 
@@ -103,14 +101,14 @@ def test_the_split_shows_meant_rails_and_names_what_strayed(
 ) -> None:
     rails = tuple(RailTraffic(device, meant, 1, 1, share) for device, meant, share in shares)
     proof = PathProofRecord("failed", "", nodes=(NodeTraffic("vn1", rails),))
-    assert split(dataclasses.replace(healthy_run[0], path_proof=proof)) == shown
+    assert split(healthy_run[0].with_fields(path_proof=proof)) == shown
 
 
 def test_the_split_is_that_of_the_most_uneven_node(healthy_run: list[Record]) -> None:
     even = (RailTraffic("hsn0", True, 1, 1, 0.5), RailTraffic("hsn1", True, 1, 1, 0.5))
     uneven = (RailTraffic("hsn0", True, 1, 1, 0.9), RailTraffic("hsn1", True, 1, 1, 0.1))
     proof = PathProofRecord("failed", "", nodes=(NodeTraffic("vn1", even), NodeTraffic("vn2", uneven)))
-    assert split(dataclasses.replace(healthy_run[0], path_proof=proof)) == "90/10"
+    assert split(healthy_run[0].with_fields(path_proof=proof)) == "90/10"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from railyard.results.report.svg import describe, out_of_bounds, svg
 
 def curve(records: list[Record], benchmark: str) -> CurveRecord:
     """The first curve of a dual-rail mpich test."""
-    return next(r for r in records if (r.rails, r.stack, r.benchmark) == (2, "mpich", benchmark)).curves[0]
+    return next(
+        r for r in records if (r.test.rails, r.test.stack, r.test.benchmark) == (2, "mpich", benchmark)
+    ).found.curves[0]
 
 
 def attributes(drawing: str, name: str) -> list[dict[str, str]]:
@@ -22,8 +24,8 @@ def attributes(drawing: str, name: str) -> list[dict[str, str]]:
 
 def test_every_curve_of_a_run_is_well_formed_and_below_4_kb(faulty_run: list[Record]) -> None:
     for record in faulty_run:
-        for one in record.curves:
-            drawing = svg(one, record.benchmark)
+        for one in record.found.curves:
+            drawing = svg(one, record.test.benchmark)
             ElementTree.fromstring(drawing)
             assert len(drawing.encode()) < 2500
 

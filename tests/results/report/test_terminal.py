@@ -45,7 +45,7 @@ WHY = """
 def pair(records: list[Record]) -> list[Record]:
     """The dual-rail ping-pong that passes and the stream whose second rail was idle."""
     chosen = ("netpipe/pingpong", "netpipe/stream")
-    return [record for record in records if record.rails == 2 and record.benchmark in chosen]
+    return [record for record in records if record.test.rails == 2 and record.test.benchmark in chosen]
 
 
 def test_the_table_in_full(faulty_run: list[Record]) -> None:
@@ -66,22 +66,22 @@ def test_no_line_is_longer_than_the_terminal_and_every_figure_is_there(faulty_ru
 
 
 def test_failures_give_headline_measurement_and_next_step_and_the_rule_if_asked(faulty_run: list[Record]) -> None:
-    slow = [record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail"]
+    slow = [record for record in faulty_run if record.found.verdict.rule == 5 and record.found.state == "fail"]
     assert failures(slow, width=80) == FAILURES
     assert failures(slow, width=80, why=True) == FAILURES + WHY
 
 
 def test_what_was_measured_has_no_names_of_references_and_bounds_but_under_why(faulty_run: list[Record]) -> None:
-    slow = next(record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail")
+    slow = next(record for record in faulty_run if record.found.verdict.rule == 5 and record.found.state == "fail")
     suspect = Suspect("rail", "it was at best 5 MB/s (margin 4.2 %, probe-margin)", "vn2", "hsn1", brief="is slow")
     named = dataclasses.replace(
-        slow.verdict,
+        slow.found.verdict,
         sentence="bandwidth is below the bound of hsn-2",
         suspects=(suspect,),
         headline="Rail hsn1 of vn2 is slow",
         measured="bandwidth is 5 MB/s, bound 9",
     )
-    record = dataclasses.replace(slow, verdict=named)
+    record = slow.with_fields(verdict=named)
     assert failures([record], width=200).splitlines()[2:5] == [
         "   Rail hsn1 of vn2 is slow",
         "   measured: bandwidth is 5 MB/s, bound 9",
@@ -93,19 +93,17 @@ def test_what_was_measured_has_no_names_of_references_and_bounds_but_under_why(f
 
 
 def test_a_suspects_reason_is_not_said_again_after_the_headline_that_has_it(faulty_run: list[Record]) -> None:
-    slow = next(record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail")
+    slow = next(record for record in faulty_run if record.found.verdict.rule == 5 and record.found.state == "fail")
     suspect = Suspect("rail", "hsn1 of vn2 is slow\nwith every partner", "vn2", "hsn1", confidence="likely")
-    verdict = dataclasses.replace(slow.verdict, suspects=(suspect,), remarks=(suspect.reason,))
+    verdict = dataclasses.replace(slow.found.verdict, suspects=(suspect,), remarks=(suspect.reason,))
     (shown,) = [
-        line
-        for line in failures([dataclasses.replace(slow, verdict=verdict)], width=200).splitlines()
-        if "vn2 is" in line
+        line for line in failures([slow.with_fields(verdict=verdict)], width=200).splitlines() if "vn2 is" in line
     ]
     assert shown == "   Rail hsn1 of vn2 is slow with every partner"
 
 
 def test_what_was_measured_of_a_suspect_is_a_small_table_in_place_of_its_sentence(faulty_run: list[Record]) -> None:
-    slow = next(record for record in faulty_run if record.verdict.rule == 5 and record.state == "fail")
+    slow = next(record for record in faulty_run if record.found.verdict.rule == 5 and record.found.state == "fail")
     evidence = (
         Evidence(("vn1", "vn2"), "hsn1", 5.16, "MB/s"),
         Evidence(("vn2", "vn3"), "hsn1", None, "MB/s"),
@@ -114,9 +112,9 @@ def test_what_was_measured_of_a_suspect_is_a_small_table_in_place_of_its_sentenc
     suspect = Suspect("rail", "hsn1 of vn2 is slow with all", "vn2", "hsn1", brief="is slow", evidence=evidence)
     remarks = ("vn2 alone gives 5.16; hsn1 of vn2 is slow with all", "hsn1 of vn2 is slow with all", "rehearsed")
     verdict = dataclasses.replace(
-        slow.verdict, suspects=(suspect,), headline="Rail hsn1 of vn2 is slow", remarks=remarks
+        slow.found.verdict, suspects=(suspect,), headline="Rail hsn1 of vn2 is slow", remarks=remarks
     )
-    text = failures([dataclasses.replace(slow, verdict=verdict)], width=200)
+    text = failures([slow.with_fields(verdict=verdict)], width=200)
     assert (
         """
    evidence: hsn1 alone, the best value between two nodes

@@ -61,7 +61,9 @@ def test_csv_has_a_row_a_figure_and_a_point_of_a_curve(faulty_run: list[Record])
     text = csv_text(faulty_run)
     assert tuple(text.splitlines()[0].split(",")) == HEADS
     rows = list(csv.DictReader(io.StringIO(text)))
-    points = [len(record.figures) + sum(len(curve.sizes) for curve in record.curves) for record in faulty_run]
+    points = [
+        len(record.found.figures) + sum(len(curve.sizes) for curve in record.found.curves) for record in faulty_run
+    ]
     assert len(rows) == sum(count or 1 for count in points)
     slow = next(row for row in rows if (row["state"], row["name"], row["benchmark"]) == ("fail", "peak", "imb/Uniband"))
     assert (slow["benchmark"], slow["value"], slow["unit"], slow["size_bytes"]) == (
@@ -76,11 +78,8 @@ def test_csv_has_a_row_a_figure_and_a_point_of_a_curve(faulty_run: list[Record])
 
 
 def test_csv_has_no_formulas(hostile: Record) -> None:
-    import dataclasses
 
-    rows = list(
-        csv.reader(io.StringIO(csv_text([dataclasses.replace(hostile, benchmark="=HYPERLINK(1)", policy="-3")])))
-    )
+    rows = list(csv.reader(io.StringIO(csv_text([hostile.with_fields(benchmark="=HYPERLINK(1)", policy="-3")]))))
     assert rows[1][7] == "'=HYPERLINK(1)"
     assert rows[1][6] == "-3"
 
@@ -88,7 +87,7 @@ def test_csv_has_no_formulas(hostile: Record) -> None:
 @pytest.mark.parametrize(("kind", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
 def test_plots_are_one_picture_a_test(tmp_path: Path, faulty_run: list[Record], kind: str, start: bytes) -> None:
     pytest.importorskip("matplotlib")
-    some = [record for record in faulty_run if record.benchmark == "imb/Uniband"][:2]
+    some = [record for record in faulty_run if record.test.benchmark == "imb/Uniband"][:2]
     drawn = write_plots(some, tmp_path / "plots", kind)
     assert [path.name for path in drawn] == [
         f"ImbUniband_rails=1_virtual_hsn+mpich.{kind}",
@@ -101,8 +100,8 @@ def test_texts_with_dollars_are_drawn(tmp_path: Path, hostile: Record) -> None:
     import dataclasses
 
     pytest.importorskip("matplotlib")
-    curve = dataclasses.replace(hostile.curves[0], metric="$\\frac{1$", unit="MB/s")
-    (path,) = write_plots([dataclasses.replace(hostile, curves=(curve,), stack="a$b$")], tmp_path, "png")
+    curve = dataclasses.replace(hostile.found.curves[0], metric="$\\frac{1$", unit="MB/s")
+    (path,) = write_plots([hostile.with_fields(curves=(curve,), stack="a$b$")], tmp_path, "png")
     assert path.parent == tmp_path
 
 

@@ -35,15 +35,15 @@ def test_a_part_is_listed_once_with_the_newest_evidence_and_all_that_blames_it(f
         sentence="hsn1 is slow",
         confidence="named",
         state="sick",
-        first=SeenTest(older.run, older.case, "2026-11-20T06:00:12Z"),
-        last=SeenTest("20261122T060000Z-ab12", older.case, "2026-11-22T06:00:12Z"),
+        first=SeenTest(older.made.run, older.test.case, "2026-11-20T06:00:12Z"),
+        last=SeenTest("20261122T060000Z-ab12", older.test.case, "2026-11-22T06:00:12Z"),
         node="vn2",
         nodes=("vn2",),
         rail="hsn1",
         class_="fabric",
         look_at="the cable of hsn1",
         runs=("20261122T060000Z-ab12", "20261121T060000Z-ab12", "20261120T060000Z-ab12"),
-        tests=(older.case, other.case),
+        tests=(older.test.case, other.test.case),
     )
 
 
@@ -111,8 +111,8 @@ def test_a_part_that_the_same_test_passed_over_later_is_said_to_have_passed(fail
 
 
 def not_proven(record: Record) -> Record:
-    assert record.path_proof is not None
-    return replace(record, path_proof=replace(record.path_proof, state="not-proven"))
+    assert record.how.path_proof is not None
+    return record.with_fields(path_proof=replace(record.how.path_proof, state="not-proven"))
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_the_json_is_of_its_schema_and_is_read_back_equal(failure: Made, passed:
 
 def test_a_node_of_the_path_that_is_not_there_clears_nothing(failure: Made, passed: Made) -> None:
     well = passed(22)
-    assert well.path_proof is not None
-    one = PathProofRecord("proven", "x", 4, tuple(node for node in well.path_proof.nodes if node.node == "vn1"))
+    assert well.how.path_proof is not None
+    one = PathProofRecord("proven", "x", 4, tuple(node for node in well.how.path_proof.nodes if node.node == "vn1"))
     assert [type(node) for node in one.nodes] == [NodeTraffic]
-    assert [part.state for part in sick(failure(), replace(well, path_proof=one))] == ["sick"]
+    assert [part.state for part in sick(failure(), well.with_fields(path_proof=one))] == ["sick"]

@@ -1,7 +1,6 @@
 """A synthetic store: a site folder with runs of the system `virtual`, whose records differ as a test demands."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ MADE = made_record(
 @pytest.fixture
 def made() -> Callable[..., Record]:
     """Return a function that returns a healthy record with these fields changed."""
-    return lambda **changes: replace(MADE, **changes)
+    return MADE.with_fields
 
 
 @pytest.fixture
@@ -54,8 +53,8 @@ def stored(home: Path) -> Callable[..., Path]:
 
     def store(*records: Record) -> Path:
         for record in records:
-            append_record(home / ".railyard" / "runs" / record.run / FILE_NAME, record)
-        return home / ".railyard" / "runs" / records[-1].run
+            append_record(home / ".railyard" / "runs" / record.made.run / FILE_NAME, record)
+        return home / ".railyard" / "runs" / records[-1].made.run
 
     return store
 
@@ -63,6 +62,6 @@ def stored(home: Path) -> Callable[..., Path]:
 def days(count: int, **changes: Any) -> tuple[Record, ...]:
     """Return one record per day, each from its own run."""
     return tuple(
-        replace(MADE, **{"run": f"202611{day:02}T060000Z-ab{day:02}", "time": f"2026-11-{day:02}T06:00:12Z", **changes})
+        MADE.with_fields(run=f"202611{day:02}T060000Z-ab{day:02}", time=f"2026-11-{day:02}T06:00:12Z", **changes)
         for day in range(1, count + 1)
     )

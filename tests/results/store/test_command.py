@@ -75,7 +75,7 @@ def test_show_gives_all_of_one_test(stored: Stored, made: Made, capsys: Capsys) 
     assert main(["results", "show", "--test", "PingPong"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "ImbPingPong %rails=1 @virtual:hsn+mpich"
-    for line in ("  nodes: vn1 vn2", "  command: mpirun -n 2", "    kernel: 6.1", "         4 MiB       47.80"):
+    for line in ("    nodes: vn1 vn2", "    command: mpirun -n 2", "      kernel: 6.1", "         4 MiB       47.80"):
         assert line in lines
 
 
@@ -83,7 +83,7 @@ def test_an_export_is_what_was_stored(home: Path, stored: Stored, made: Made, ca
     stored(made(), made(case="b", figures=(), curves=(), state="not-tested"))
     assert main(["results", "export"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert (data["format"], data["records"][0]) == (1, made().to_json())
+    assert (data["format"], data["records"][0]) == (2, made().to_json())
     out = tmp_path / "out.csv"
     assert main(["results", "export", "-o", str(out)]) == 0
     assert capsys.readouterr().err == f"wrote {out}: 2 records\n"
@@ -164,11 +164,14 @@ def test_scrub_leaves_no_name_and_every_figure(
         assert [name for name in NAMES if name in out] == [], command
     assert main(["results", "export", "--scrub"]) == 0
     (given,) = json.loads(capsys.readouterr().out)["records"]
-    assert given["nodes"] == ["node1", "node2"]
-    assert given["verdict"]["sentence"] == "node2 is slow, node1-node2 too, so says user; node3: down"
-    assert given["command"] == ["/path/mpirun", "-host", "node1,node2", "0.0.0.0", "/path/osu_bw"]
-    assert (given["environment"]["ofed"], given["hardware"][0]["facts"]["bios_version"]) == ("5.8.1.1", "1.2.3.4")
-    (condition,) = given["conditions"]
+    assert given["where"]["nodes"] == ["node1", "node2"]
+    assert given["found"]["verdict"]["sentence"] == "node2 is slow, node1-node2 too, so says user; node3: down"
+    assert given["how"]["command"] == ["/path/mpirun", "-host", "node1,node2", "0.0.0.0", "/path/osu_bw"]
+    assert (given["how"]["environment"]["ofed"], given["where"]["hardware"][0]["facts"]["bios_version"]) == (
+        "5.8.1.1",
+        "1.2.3.4",
+    )
+    (condition,) = given["found"]["conditions"]
     assert (condition["stated"], condition["unlike"]) == ("enic 2.1.1.47", {"enic 2.1.1.48": ["node1", "node2"]})
-    assert given["curves"] == record.to_json()["curves"]
-    assert (given["case"], given["stack"]) == (record.case, record.stack)
+    assert given["found"]["curves"] == record.to_json()["found"]["curves"]
+    assert (given["test"]["case"], given["test"]["stack"]) == (record.test.case, record.test.stack)

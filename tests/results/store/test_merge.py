@@ -57,7 +57,7 @@ def test_lines_that_are_missing_come_and_those_of_a_newer_format_byte_for_byte(
 ) -> None:
     merge(home, other)
     file = other / ".railyard" / "runs" / "r2" / FILE_NAME
-    newer = b'{"format": 7, "run": "r2",   "odd":  [1]}\n'
+    newer = b'{"format": 7, "made": {"run": "r2"},   "odd":  [1]}\n'
     file.write_bytes(file.read_bytes() + newer)
     assert counts(home, other) == [("r1", 0, 2, 0), ("r2", 1, 1, 0)]
     here = home / ".railyard" / "runs" / "r2" / FILE_NAME
@@ -67,7 +67,7 @@ def test_lines_that_are_missing_come_and_those_of_a_newer_format_byte_for_byte(
 
 def test_a_cut_line_stays_behind_and_is_named(home: Path, other: Path) -> None:
     file = other / ".railyard" / "runs" / "r2" / FILE_NAME
-    file.write_bytes(file.read_bytes() + b'{"format": 1, "run": "r2", "ti')
+    file.write_bytes(file.read_bytes() + b'{"format": 2, "test": {"ca')
     (second,) = (one for one in merge(home, other) if one.run == "r2")
     assert second.problems == (f"{file}:2: found no JSON, expected a record; that line is left out",)
     assert read_records(home / ".railyard" / "runs" / "r2").problems == ()
@@ -83,7 +83,9 @@ def test_an_exported_file_is_taken(home: Path, tmp_path: Path, made: Made) -> No
 @pytest.mark.parametrize("run", ["../../evil", "/tmp/evil", ".hidden", "a/b", "", "a\nb", 7])
 def test_a_run_whose_name_is_a_way_out_stays_behind(home: Path, tmp_path: Path, made: Made, run: object) -> None:
     file = tmp_path / "given.jsonl"
-    file.write_text(json.dumps({**made().to_json(), "run": run}) + "\n", encoding="utf-8")
+    line = made().to_json()
+    line["made"]["run"] = run
+    file.write_text(json.dumps(line) + "\n", encoding="utf-8")
     with pytest.raises(RailyardError) as caught:
         merge(home, file)
     shown = "the run " + repr(str(run))

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -50,8 +49,8 @@ def test_a_run_with_its_rows_is_whole(home: Path, made: Made) -> None:
     assert read.problems == ()
     assert verify(folder, ("virtual",), NOW).findings == ()
     (record,) = read.records
-    assert record.pairs is not None and record.pairs.rows is not None
-    assert pair_rows.read(folder, record.pairs.rows) == ROWS
+    assert record.found.pairs is not None and record.found.pairs.rows is not None
+    assert pair_rows.read(folder, record.found.pairs.rows) == ROWS
     assert read_results(folder).is_pass
 
 
@@ -143,14 +142,14 @@ def test_a_scrubbed_record_and_its_rows_hold_no_name(home: Path, made: Made, mon
     ran = CliRunner().invoke(railyard_group, ["results", "show", "r1", "--json", "--scrub"])
     assert ran.exit_code == 0, ran.output
     (values,) = json.loads(ran.stdout)
-    assert values["pairs"]["nodes"] == ["node1", "node2", "node3", "node4"]
+    assert values["found"]["pairs"]["nodes"] == ["node1", "node2", "node3", "node4"]
     assert "vn1" not in ran.stdout
     (record,) = read_records(folder).records
-    assert values["pairs"]["rows"] == record.to_json()["pairs"]["rows"]
+    assert values["found"]["pairs"]["rows"] == record.to_json()["found"]["pairs"]["rows"]
 
 
 def test_two_tests_of_a_run_have_a_file_each(home: Path, made: Made) -> None:
     first = store(home, made)
-    second = store(home, lambda **words: replace(made(**words), case="b"), rows=ROWS[:1])
+    second = store(home, lambda **words: made(**words).with_fields(case="b"), rows=ROWS[:1])
     assert first.name != second.name
     assert read_records(first.parent).problems == ()

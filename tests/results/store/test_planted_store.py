@@ -3,7 +3,6 @@
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -120,7 +119,7 @@ def test_what_is_wrong_with_a_record_is_named_and_the_others_are_kept(
 @pytest.mark.fault("store", "a record removed after the run had ended", "so somebody removed the others")
 def test_a_run_that_ended_has_a_record_of_each_test(stored: Stored, made: Made, said: str) -> None:
     folder = stored(made(run="r1"))
-    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().case, "b")):
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().test.case, "b")):
         stored(made(run="r1", case="b"))
     assert read_records(folder).problems == ()
     lines = (folder / FILE_NAME).read_bytes().splitlines(keepends=True)
@@ -139,14 +138,14 @@ def test_a_run_without_locks_is_not_said_to_be_killed_for_sure(
 
     folder = stored(made(run="r1"))
     monkeypatch.setattr("fcntl.flock", no_locks)
-    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().case, "b")):
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().test.case, "b")):
         (problem,) = read_records(folder).problems
         assert said in problem
 
 
 def test_a_whole_run_that_is_merged_was_not_killed(home: Path, stored: Stored, made: Made, tmp_path: Path) -> None:
     folder = stored(made(run="r1"))
-    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().case,)):
+    with hold_promise(folder, "virtual", "2026-11-21T06:00:00Z", (made().test.case,)):
         pass
     other = tmp_path / "other"
     merge(other, folder)
@@ -172,7 +171,7 @@ def test_a_copied_run_is_counted_once(home: Path, stored: Stored, made: Made, sa
     assert query.records(home).problems == ()
     shutil.copytree(folder, folder.with_name("r1-copy"))
     asked = query.records(home)
-    assert [record.case for record in asked.records] == [made().case, "b"]
+    assert [record.test.case for record in asked.records] == [made().test.case, "b"]
     assert said in asked.problems[0]
 
 
@@ -193,11 +192,11 @@ def test_a_run_that_cannot_be_read_hides_no_other(
         patched.setattr(Path, "open", stale)
         for _ in range(2):  # the index does not count it as read
             asked = query.records(home)
-            assert [record.run for record in asked.records] == ["r1"]
+            assert [record.made.run for record in asked.records] == ["r1"]
             expected = f"{folder / FILE_NAME}: found no readable file (Stale file handle), expected records of a run; "
             assert asked.problems == (f"{expected}{said}",)
             assert [(one.run, one.problems) for one in query.runs(home)] == [("r1", ()), ("r2", asked.problems)]
-    assert [record.run for record in query.records(home).records] == ["r1", "r2"]
+    assert [record.made.run for record in query.records(home).records] == ["r1", "r2"]
     assert query.records(home).problems == ()
 
 
@@ -273,9 +272,9 @@ def test_what_is_no_measurement_is_no_reference(made: Made, change: dict[str, ob
 def test_runs_of_other_sizes_have_no_key_figure_in_common(said: str) -> None:
     def shorter(record: Record) -> Record:
         first = CurveRecord("bandwidth", "MB/s", (65536, 1048576), (16.9, 40.0))
-        return replace(record, curves=(first,))
+        return record.with_fields(curves=(first,))
 
-    runs = tuple(replace(one, curves=one.curves[:1]) for one in days(6))
+    runs = tuple(one.with_fields(curves=one.found.curves[:1]) for one in days(6))
     assert compare(runs, runs).tests[0].refused == ()
     with pytest.raises(RailyardError) as caught:
         compare(runs, [shorter(one) for one in runs])
@@ -286,5 +285,5 @@ def test_runs_of_other_sizes_have_no_key_figure_in_common(said: str) -> None:
 def test_a_gap_in_the_history_is_said(said: str) -> None:
     *before, last = days(5)
     assert not any("no run" in remark for one in series_of((*before, last)) for remark in one.remarks)
-    late = replace(last, time="2026-11-25T06:00:12Z")
+    late = last.with_fields(time="2026-11-25T06:00:12Z")
     assert any(said in remark for one in series_of((*before, late)) for remark in one.remarks)

@@ -57,11 +57,11 @@ def test_runs_come_with_their_times_systems_and_states(three: Path) -> None:
     ],
 )
 def test_what_is_asked_for_comes_the_oldest_first(three: Path, wanted: RecordFilter, runs: list[str]) -> None:
-    assert [record.run for record in query.records(three, wanted).records] == runs
+    assert [record.made.run for record in query.records(three, wanted).records] == runs
 
 
 def test_the_newest_records_alone(three: Path) -> None:
-    assert [record.run for record in query.records(three, newest=2).records] == ["r2", "r3"]
+    assert [record.made.run for record in query.records(three, newest=2).records] == ["r2", "r3"]
     assert query.records(three, newest=99).records == query.records(three).records
 
 
@@ -126,7 +126,7 @@ def test_only_the_last_record_of_a_case_counts_and_a_failure_before_a_pass(
     folder = stored(made(case="a", state="pass"), made(case="a", state="fail"), made(case="b", state="fail"))
     stored(made(case="b"))
     found = query.records(home).records
-    assert [(record.case, record.state) for record in found] == [("a", "fail"), ("b", "fail"), ("b", "pass")]
+    assert [(record.test.case, record.found.state) for record in found] == [("a", "fail"), ("b", "fail"), ("b", "pass")]
     assert query.load(home, str(folder)).records == found
 
 
@@ -138,10 +138,10 @@ def test_an_empty_store_has_no_runs_and_makes_no_files(home: Path) -> None:
 
 def test_a_line_that_cannot_be_read_is_named_and_the_rest_comes(three: Path, made: Made) -> None:
     path = three / ".railyard" / "runs" / "r3" / FILE_NAME
-    newer = {**made(case="n").to_json(), "format": 2}
+    newer = {**made(case="n").to_json(), "format": 3}
     path.write_bytes(path.read_bytes() + json.dumps(newer).encode() + b"\n" + b'{"format": 1, "ru')
     sentences = (
-        f"{path}:2: format 2 is too new, this Railyard reads format 1; read it with the Railyard that wrote it",
+        f"{path}:2: format 3 is too new, this Railyard reads formats 1 to 2; read it with the Railyard that wrote it",
         f"{path}:3: the last line is cut after 17 bytes, because its writer was stopped; that record is lost, "
         "the 1 before it are kept",
     )
@@ -167,14 +167,14 @@ def test_an_exported_file_is_loaded_and_another_json_refused(three: Path, tmp_pa
     loaded = query.load(three, str(file))
     assert loaded.records == (made(),)
     assert loaded.problems == (
-        f"{file}: records[1]: format 9 is too new, this Railyard reads format 1; read it with the "
+        f"{file}: records[1]: format 9 is too new, this Railyard reads formats 1 to 2; read it with the "
         "Railyard that wrote it",
     )
     file.write_text("[]", encoding="utf-8")
     with pytest.raises(InputError) as caught:
         query.load(three, str(file))
     assert str(caught.value) == (
-        f'{file}: found something else, expected {{"format": 1, "records": […]}}; name an exported file'
+        f'{file}: found something else, expected {{"format": …, "records": […]}}; name an exported file'
     )
 
 

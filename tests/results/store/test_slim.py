@@ -17,8 +17,8 @@ def test_slim_records_lack_pairs_and_columns_alone_and_whole_gives_them(home: Pa
     record = made(pairs=MATRIX, path_proof=PathProofRecord("proven", "all on hsn0", 10, alike=(COLUMNS,)))
     stored(record)
     (slim,) = query.records(home, slim=True).records
-    assert (slim.pairs, slim.path_proof) == (None, PathProofRecord("proven", "all on hsn0", 10))
-    assert slim.figures == record.figures
+    assert (slim.found.pairs, slim.how.path_proof) == (None, PathProofRecord("proven", "all on hsn0", 10))
+    assert slim.found.figures == record.found.figures
     assert query.whole_records(home, [slim]) == (record,)
     assert query.records(home).records == (record,)
 

@@ -71,7 +71,7 @@ def test_a_time_of_another_form_is_a_problem_and_no_traceback(stored: Stored, ma
     assert said(stored(made(time=time), made(case="b"))) == [
         (
             "problem",
-            f'1 record with a time in another form (the first: {made().case}, "{time}"), expected UTC such as '
+            f'1 record with a time in another form (the first: {made().test.case}, "{time}"), expected UTC such as '
             "2026-11-21T06:00:12Z: runs are sorted, and chosen by day, by that text",
         )
     ]

@@ -86,19 +86,19 @@ def test_a_record_stands_where_reframe_agrees(state: State, result: str) -> None
 )
 def test_what_reframe_failed_fails(state: State, result: RanCase, sentence: str) -> None:
     own = record(state=state)
-    verdict = replace(own.verdict, sentence=sentence, rule=1, class_="set-up")
-    assert final(result, own) == replace(own, state="fail", verdict=verdict)
+    verdict = replace(own.found.verdict, sentence=sentence, rule=1, class_="set-up")
+    assert final(result, own) == own.with_fields(state="fail", verdict=verdict)
 
 
 def test_a_pass_that_reframe_skipped_fails() -> None:
     found = final(ran("skip", None, "not here"), record())
-    assert (found.state, found.verdict.text) == ("fail", "skipped: not here")
+    assert (found.found.state, found.found.verdict.text) == ("fail", "skipped: not here")
 
 
 @pytest.mark.parametrize("state", ["pass", "report-only"])
 def test_an_expected_failure_is_no_pass(state: State) -> None:
     found = final(ran("xfail", None, "slow switch"), record(state=state))
-    assert (found.state, found.verdict.text, found.verdict.rule, found.verdict.class_) == (
+    assert (found.found.state, found.found.verdict.text, found.found.verdict.rule, found.found.verdict.class_) == (
         "xfail",
         "expected failure: slow switch",
         None,
@@ -109,7 +109,7 @@ def test_an_expected_failure_is_no_pass(state: State) -> None:
 @pytest.mark.parametrize("state", ["pass", "report-only"])
 def test_a_pass_on_a_retry_fails(state: State) -> None:
     found = final(ran(runs=3, failed_before=True), record(state=state))
-    assert (found.state, found.verdict.text) == (
+    assert (found.found.state, found.found.verdict.text) == (
         "fail",
         "passed only on a retry: run 3 of 3 passed, an earlier one failed",
     )
@@ -143,7 +143,7 @@ def test_several_runs_that_all_passed_pass() -> None:
 )
 def test_a_case_without_a_record(result: RanCase, state: State, sentence: str) -> None:
     verdict = VerdictRecord(sentence, rule=1, class_="set-up") if state == "fail" else VerdictRecord(sentence)
-    assert final(result, None) == Record(
+    assert final(result, None) == made_record(
         run=RUN, time=TIME, case="ImbUniband %rails=2 @virtual:hsn+mpich", hash="0a1b2c3d", check="ImbUniband",
         system="virtual", fabric="hsn", stack="mpich", rails=2, benchmark="ImbUniband", state=state, verdict=verdict,
     )  # fmt: skip
@@ -157,18 +157,18 @@ def test_what_sbatch_wrote_is_said() -> None:
         1,
     )
     found = final(ran("fail", "run", what(type(refused), refused, None)), None)
-    assert found.verdict.sentence == (
+    assert found.found.verdict.sentence == (
         "ReFrame failed it in stage run: spawned process error: command 'sbatch rfm_job.sh' failed with exit code 1: "
         "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified"
     )
     silent = SpawnedProcessError("sbatch rfm_job.sh", "", "", 1)
     found = final(ran("fail", "run", what(type(silent), silent, None)), None)
-    assert found.verdict.sentence.endswith("failed with exit code 1")
+    assert found.found.verdict.sentence.endswith("failed with exit code 1")
 
 
 def test_a_promised_case_that_did_not_run() -> None:
     found = final(None, None)
-    assert (found.state, found.verdict) == (
+    assert (found.found.state, found.found.verdict) == (
         "fail",
         VerdictRecord("was promised and did not run: ReFrame ended before it", rule=1, class_="scheduler"),
     )
@@ -245,18 +245,18 @@ def test_the_last_record_of_a_case_counts() -> None:
     ],
 )  # fmt: skip
 def test_no_test_passes_by_what_reframe_lets_pass(result: RanCase, records: list[Record], said: str) -> None:
-    assert settle([CASE], [ran()], [record()], run=RUN, time=TIME)[0].state == "pass"
+    assert settle([CASE], [ran()], [record()], run=RUN, time=TIME)[0].found.state == "pass"
     (found,) = settle([CASE], [result], records, run=RUN, time=TIME)
-    assert found.state == "fail"
-    assert said in found.verdict.sentence
-    assert found.verdict.suspects == ()
+    assert found.found.state == "fail"
+    assert said in found.found.verdict.sentence
+    assert found.found.verdict.suspects == ()
 
 
 def test_order_is_the_promised_one_and_what_was_not_promised_follows() -> None:
     other = of_name("Other", "22222222", "virtual", "hsn", "mpich")
     results = [RanCase(other, "fail", "compile", "no compiler", None, 1, False), ran()]
     found = settle([OTHER, CASE], results, [record()], run=RUN, time=TIME)
-    assert [(entry.case, entry.state, entry.rails) for entry in found] == [
+    assert [(entry.test.case, entry.found.state, entry.test.rails) for entry in found] == [
         ("ImbPingPong %rails=1 @virtual:eth+mpich", "fail", 1),
         ("ImbUniband %rails=2 @virtual:hsn+mpich", "pass", 2),
         ("Other @virtual:hsn+mpich", "fail", 0),
@@ -269,31 +269,31 @@ BUILD = of_name("SpackEnvironment ~virtual:hsn+mpich", "22222222", "virtual", "h
 def test_a_build_is_no_test_and_gives_those_that_need_it_its_reason() -> None:
     broken = RanCase(BUILD, "fail", "compile", "reframe error: no space left", None, 1, False)
     (found,) = settle([CASE], [broken, ran("fail_deps", None, "dependency failed")], [], run=RUN, time=TIME)
-    assert (found.case, found.state) == (str(CASE), "fail")
-    assert found.verdict.text == "not run, since what it depends on failed: no space left"
+    assert (found.test.case, found.found.state) == (str(CASE), "fail")
+    assert found.found.verdict.text == "not run, since what it depends on failed: no space left"
 
 
 def test_a_build_that_failed_for_another_stack_excuses_nobody() -> None:
     other = replace(BUILD, stack="openmpi")
     broken = RanCase(other, "fail", "compile", "no space left", None, 1, False)
     (found,) = settle([CASE], [broken, ran("skip", None, "not here")], [], run=RUN, time=TIME)
-    assert found.verdict.text == "skipped: not here"
+    assert found.found.verdict.text == "skipped: not here"
 
 
 def test_a_build_that_succeeded_is_not_shown() -> None:
     built = RanCase(BUILD, "pass", None, None, None, 1, False)
-    assert [one.case for one in settle([CASE], [built, ran()], [record()], run=RUN, time=TIME)] == [str(CASE)]
+    assert [one.test.case for one in settle([CASE], [built, ran()], [record()], run=RUN, time=TIME)] == [str(CASE)]
 
 
 def test_a_record_of_another_case_is_no_answer() -> None:
     (found,) = settle([CASE], [], [record(OTHER)], run=RUN, time=TIME)
-    assert (found.case, found.state) == (str(CASE), "fail")
+    assert (found.test.case, found.found.state) == (str(CASE), "fail")
 
 
 def test_rails_that_are_no_number_are_none() -> None:
     odd = of_name("Ring %rails=all %size=3", "33333333", "virtual", "hsn", "mpich")
     (found,) = settle([odd], [], [], run=RUN, time=TIME)
-    assert found.rails == 0
+    assert found.test.rails == 0
 
 
 OF_OTHER = RanCase(OTHER, "pass", None, None, None, 1, False)
@@ -322,4 +322,4 @@ def test_a_run_of_which_no_job_was_sent(results: list[RanCase], written: list[Re
 
 def test_a_case_that_reframe_did_not_reach_says_what_stopped_it() -> None:
     (lost,) = settle([CASE], [], [], run=RUN, time=TIME, stopped=STOPPED)
-    assert lost.verdict.text == f"was promised and did not run: ReFrame ended before it ({STOPPED})"
+    assert lost.found.verdict.text == f"was promised and did not run: ReFrame ended before it ({STOPPED})"

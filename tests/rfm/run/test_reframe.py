@@ -235,7 +235,7 @@ def test_a_promised_case_that_did_not_run_fails_and_is_recorded(fake: Any, tmp_p
 def test_every_record_of_a_rehearsal_says_so_whoever_wrote_it(fake: Any, tmp_path: Path) -> None:
     outcome, _ = fake("echo nothing to do; exit 0", rehearsal="a rehearsal")
     assert [one.rehearsal for one in outcome.records] == ["a rehearsal"]
-    assert [one.rehearsal for one in read_records(tmp_path / "run" / FILE_NAME).records] == ["a rehearsal"]
+    assert [one.made.rehearsal for one in read_records(tmp_path / "run" / FILE_NAME).records] == ["a rehearsal"]
 
 
 @pytest.mark.parametrize(("state", "code"), [("pass", 0), ("report-only", 0), ("disturbed", 1), ("fail", 1)])
