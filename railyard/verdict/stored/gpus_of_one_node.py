@@ -82,11 +82,11 @@ class _Between(NamedTuple):
 
 def _between_few(judged: Sequence[MetricInput], of: Run) -> _Between | None:
     """Return the slowest copy between GPUs if only their link is named, and so few were seen; else None."""
-    from railyard.site.gpu_shape import floor_within, least_between_gpus
-
     gpus, link = of.target.gpus, None if of.target.gpus is None else of.target.gpus.link
     if of.benchmark.within != "gpu-link" or not of.target.gpus_alone or gpus is None or link is None:
         return None
+    from railyard.site.gpu_shape import floor_within, least_between_gpus
+
     of_four, switched = least_between_gpus(gpus), gpus.model_copy(update={"per_node": _GPUS_BEHIND_SWITCHES})
     floor = floor_within(switched, "gpu-link")
     values = [value for metric in judged if metric.declared.name == BANDWIDTH for _, value in points(metric)]
