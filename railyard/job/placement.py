@@ -81,7 +81,7 @@ class ProcessPlacement:
 
     def why_not(self, facts: Sequence[NodeFacts], launch: Launch) -> str | None:
         """Return why the processes were not where they should be; None if they were, or nothing was asked."""
-        side = None if self.nic_ranks else self.side  # each rank says itself where it ran: railyard.job.rank_nics
+        side = None if self.nic_ranks else self.side  # each rank says itself where it ran (``RankNic``)
         elsewhere = None if side is None else why_elsewhere(facts, launch.nodes, side, launch.meant)
         if elsewhere is not None or self.threads == 1:
             return elsewhere

@@ -10,15 +10,8 @@ from railyard.base.wording import message_size
 
 #: If the ends of a range differ by more than this factor, they have different units, such as 0.6 us and 700 ns.
 MOST_APART = 10.0
-
-
 _SHOWN = 4
-
-
 _ENDS_SCHEMA = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 2, "maxItems": 2}
-
-
-"""Both ends of what a source prints as a range, the low one first."""
 
 
 class Range(Model):
@@ -91,6 +84,7 @@ def _ends(value: Any) -> Any:
     return (float(low), float(high))
 
 
+#: Both ends of what a source prints as a range, the low one first.
 Ends = Annotated[tuple[float, float], BeforeValidator(_ends), WithJsonSchema(_ENDS_SCHEMA)]
 
 
