@@ -51,15 +51,10 @@ _PATTERNS = {
     "rdma statistic": _LINK,
 }
 _SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
+#: In characters: no tool with one item per line prints a longer line. A longer one is foreign, and no pattern sees it.
 LONGEST = 2000
 _BEGIN = re.compile(r"\[\s*[{\]]|\{\s*[\"}]")
 _DECODER = json.JSONDecoder(parse_float=str, parse_constant=str, parse_int=str)
-
-
-"""In characters: no tool with one item per line prints a longer line. A longer one is foreign, and no pattern sees it.
-"""
-
-
 _LONGEST_SHOWN = 200  # characters of a row that is not read
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}[mK]")
 # Between words. Some tools print a tab there, and where a paste has one for each blank, their patterns expect blanks.

@@ -47,15 +47,13 @@ class Range(Model):
         return f" from {message_size(self.first)}" + ("" if self.last is None else f" to {message_size(self.last)}")
 
 
-"""A range with at least one stated end."""
-
-
 def _sizes(value: Any) -> Any:
     if value == {}:
         raise refuse("neither from nor to", "one of them, or both", "leave sizes out if it holds for all sizes")
     return value
 
 
+#: A range with at least one stated end.
 Sizes = Annotated[Range, BeforeValidator(_sizes)]
 
 
