@@ -48,10 +48,9 @@ from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots, between_few_gpus
-from railyard.verdict.stored.groups import counted_as, groups_of, longest_messages, pass_name
 from railyard.verdict.stored.late_and_lost import describe_loss, late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
-from railyard.verdict.stored.passes import Passes, judge_passes
+from railyard.verdict.stored.passes import Passes, counted_as, groups_of, judge_passes, longest_messages, pass_name
 from railyard.verdict.stored.rails_share import weak_collective
 from railyard.verdict.stored.remarks import (
     flow_limit,
