@@ -69,7 +69,7 @@ def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float
     return None
 
 
-class _Between(NamedTuple):
+class _CopyBounds(NamedTuple):
     """A copy between two of up to four GPUs, MB/s: its rate, that of the links which a board of four has between two,
     and the least of all links, behind a switch. ``said``: both in words.
     """
@@ -80,7 +80,7 @@ class _Between(NamedTuple):
     said: str
 
 
-def _between_few(judged: Sequence[MetricInput], of: Run) -> _Between | None:
+def _between_few(judged: Sequence[MetricInput], of: Run) -> _CopyBounds | None:
     """Return the slowest copy between GPUs if only their link is named, and so few were seen; else None."""
     gpus, link = of.target.gpus, None if of.target.gpus is None else of.target.gpus.link
     if of.benchmark.within != "gpu-link" or not of.target.gpus_alone or gpus is None or link is None:
@@ -97,7 +97,7 @@ def _between_few(judged: Sequence[MetricInput], of: Run) -> _Between | None:
         f"a board of four GPUs has {few} of {link.links} links between two ({number(of_four.value_mb_s)} MB/s), and "
         f"behind a switch a healthy copy has all of them (at least {number(floor.value_mb_s)} MB/s)"
     )
-    return _Between(min(values), of_four.value_mb_s, floor.value_mb_s, said)
+    return _CopyBounds(min(values), of_four.value_mb_s, floor.value_mb_s, said)
 
 
 def between_few_gpus(judged: Sequence[MetricInput], of: Run) -> str | None:
