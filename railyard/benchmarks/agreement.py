@@ -28,6 +28,8 @@ _RISING = (
     ("min_comm", "max_comm"),
     ("bandwidth", "bandwidth_peak"),
 )
+#: Of tables without message sizes: figures over all pairs.
+_RISING_OF_ALL = (("bandwidth_min", "bandwidth_avg", "bandwidth_max"), ("latency_min", "latency_avg", "latency_max"))
 #: The same for a message rate: IMB prints a whole number, perftest millions with six decimals, fabtests with two.
 _HALF_A_RATE = {"fabtests": 5000.0}
 _HALF_A_MESSAGE = 0.5
@@ -48,9 +50,11 @@ def contradiction(table: Table, key: str) -> str | None:
 
     If a table combines several rails, its times are the longest and its bandwidths are sums: they are not compared.
     """
-    if micro.find(key).rows != "sizes" or "size" not in table.columns or table.context.get("rails"):
+    if table.context.get("rails"):
         return None
-    disordered = next(_find_disorder(table), None)
+    if micro.find(key).rows != "sizes" or "size" not in table.columns:
+        return next(_find_disorder(table, _RISING_OF_ALL), None)
+    disordered = next(_find_disorder(table, _RISING), None)
     if disordered is not None or "bandwidth" not in table.columns:
         return disordered
     if table.units[table.columns.index("bandwidth")] != "MB/s":
@@ -58,21 +62,23 @@ def contradiction(table: Table, key: str) -> str | None:
     return next(_contradictions(table, key), None)
 
 
-def _find_disorder(table: Table) -> Iterator[str]:
+def _find_disorder(table: Table, rising: tuple[tuple[str, ...], ...]) -> Iterator[str]:
     """Yield a sentence for each row that was never measured, or whose mean is not between minimum and maximum."""
-    known = [tuple(name for name in names if name in table.columns) for names in _RISING]
+    known = [tuple(name for name in names if name in table.columns) for names in rising]
     ordered = [pair for names in known for pair in pairwise(names)]
-    if not ordered and "repetitions" not in table.columns:
+    if not ordered and (rising is _RISING_OF_ALL or "repetitions" not in table.columns):
         return  # most tables: a long output has thousands of them
     for row in table.rows:
         cells = dict(zip(table.columns, row, strict=True))
-        where = message_size(size) if isinstance(size := cells["size"], int) else "a size"
-        if cells.get("repetitions") == 0:
+        size = cells.get("size", "")
+        where = message_size(size) if isinstance(size, int) else "a size"
+        if size != "" and cells.get("repetitions") == 0:
             yield f"{where} was measured in 0 repetitions"
         for less, more in ordered:
             low, high = _positive(cells[less]), _positive(cells[more])
             if low is not None and high is not None and low > high * (1 + AGREEMENT_SHARE.value) + 2 * _HALF_A_DIGIT:
-                yield f"{less} {number(low)} at {where} is above {more} {number(high)}: they contradict each other"
+                at = "" if size == "" else f" at {where}"
+                yield f"{less} {number(low)}{at} is above {more} {number(high)}: they contradict each other"
 
 
 def _contradictions(table: Table, key: str) -> Iterator[str]:

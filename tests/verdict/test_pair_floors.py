@@ -87,3 +87,17 @@ def test_latencies_have_the_bound_of_the_link(times: tuple[float, float, float],
 def test_latencies_by_a_link_of_tcp_have_the_bound_of_tcp() -> None:
     assert judged(latencies(20.0, 30.0, 60.0), "eth-100").state == "pass"
     assert judged(latencies(50.0, 400.0, 900.0), "eth-100").state == "fail"
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        (report(0.99 * NDR, 0.9 * NDR, NDR), "bandwidth_min 97020 is above bandwidth_avg 88200"),
+        (report(0.9 * NDR, NDR, 0.95 * NDR), "bandwidth_avg 98000 is above bandwidth_max 93100"),
+        (latencies(1.6, 3.4, 2.2), "latency_avg 3.400 is above latency_max 2.200"),
+    ],
+)
+def test_a_mean_that_is_not_between_least_and_most_fails(text: str, wrong: str) -> None:
+    one = judged(text)
+    assert one.state == "fail"
+    assert f"{wrong}: they contradict each other" in one.sentence

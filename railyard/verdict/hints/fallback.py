@@ -512,6 +512,7 @@ def document() -> str:
     rows = ["| library | looked for | what it means | what to do | sure |", "| --- | --- | --- | --- | --- |"]
     for row in FALLBACKS:
         means = re.sub(r"\{(\w+)\}", lambda found: found[1].upper(), row.means)
-        sure = "yes" if row.is_sure else "unless figures show RDMA"
+        unsure = "unless figures show RDMA" + (", then *not judged*" if row.leaves_tcp else "")
+        sure = "yes" if row.is_sure else unsure
         rows.append(f"| {row.library} | `{row.words}` | {means} | {row.fix} | {sure} |")
     return "\n".join(rows) + "\n"

@@ -69,7 +69,7 @@ def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float
     return None
 
 
-class _CopyBounds(NamedTuple):
+class _FewGpus(NamedTuple):
     """A copy between two of up to four GPUs, MB/s: its rate, that of the links which a board of four has between two,
     and the least of all links, behind a switch. ``said``: both in words.
     """
@@ -80,7 +80,7 @@ class _CopyBounds(NamedTuple):
     said: str
 
 
-def _between_few(judged: Sequence[MetricInput], of: Run) -> _CopyBounds | None:
+def _few_gpus(judged: Sequence[MetricInput], of: Run) -> _FewGpus | None:
     """Return the slowest copy between GPUs if only their link is named, and so few were seen; else None."""
     gpus, link = of.target.gpus, None if of.target.gpus is None else of.target.gpus.link
     if of.benchmark.within != "gpu-link" or not of.target.gpus_alone or gpus is None or link is None:
@@ -97,14 +97,14 @@ def _between_few(judged: Sequence[MetricInput], of: Run) -> _CopyBounds | None:
         f"a board of four GPUs has {few} of {link.links} links between two ({number(of_four.value_mb_s)} MB/s), and "
         f"behind a switch a healthy copy has all of them (at least {number(floor.value_mb_s)} MB/s)"
     )
-    return _CopyBounds(min(values), of_four.value_mb_s, floor.value_mb_s, said)
+    return _FewGpus(min(values), of_four.value_mb_s, floor.value_mb_s, said)
 
 
 def between_few_gpus(judged: Sequence[MetricInput], of: Run) -> str | None:
     """Return that a copy between GPUs is "not judged: …": more than a board of four carries, and less than a healthy
     switch does; None for any other.
     """
-    found = _between_few(judged, of)
+    found = _few_gpus(judged, of)
     if found is None or not found.of_four < found.rate < found.least_of_all:
         return None
     return (
@@ -115,7 +115,7 @@ def between_few_gpus(judged: Sequence[MetricInput], of: Run) -> str | None:
 
 def as_board_of_four(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
     """Yield that a copy between GPUs holds only as one on a board of four."""
-    found = _between_few(judged, of)
+    found = _few_gpus(judged, of)
     if found is not None and found.rate <= found.of_four:
         yield f"it is judged as a board of four: {found.said}. If the node has a switch, links are missing. {_SAY_GPUS}"
 
