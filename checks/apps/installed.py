@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import reframe as rfm
 from reframe.core.builtins import parameter
 
-from railyard.rfm.checks.installed_application import InstalledApplication
+from railyard.rfm.checks.application import InstalledApplication
 from railyard.rfm.checks.variants import node_counts, stated_names
 
 

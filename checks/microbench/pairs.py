@@ -8,8 +8,7 @@ row and a column that are low are a node; one cell is a cable or a route; a bloc
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from railyard.rfm.checks.pairs import PairsCheck
-from railyard.rfm.checks.sampled_pairs import SampledPairsCheck
+from railyard.rfm.checks.pairs import PairsCheck, SampledPairsCheck
 from railyard.verdict.blame.search.model import Round
 from railyard.verdict.blame.search.rounds import rounds
 

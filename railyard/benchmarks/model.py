@@ -1,9 +1,15 @@
-"""What a benchmark's entry says: its metrics, its traffic, and whether its values are sums over several pairs."""
+"""What a benchmark's entry says: its metrics, its traffic, and whether its values are sums over several pairs.
+
+Its ``Physics`` is what is known about its computation besides its figures. Only runs of that benchmark ask for it. An
+entry names it as "module:name" of ``railyard.benchmarks.apps``, so that no other run imports it.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Literal
 
+from railyard.benchmarks.curve import Figure
 from railyard.hardware.day_one import HALF_ROUND_TRIP, Pattern, Turn
 from railyard.parsers.parsed import Cell, Table
 
@@ -243,7 +249,7 @@ class Benchmark:
     ``too_little``: it moves too little for a counter to tell it from what the start of a job moves.
     ``assessed``: how its runs are assessed. ``least``: what a collective must move with any algorithm.
     ``physics``: where the facts about its computation are, "module:name" in ``railyard.benchmarks.apps``
-    (``railyard.benchmarks.physics``). ``every_node``: each node ran it by itself, and a row is a node.
+    (``Physics``). ``every_node``: each node ran it by itself, and a row is a node.
     ``of_halves``: one half of a network against the other. ``printed``: what an output says about it, if that is less
     than its key. ``doubled_in``: the file of the tool whose sizes count both directions together.
     ``grows``: its problem grows with the number of nodes; otherwise it is one problem, on any number of nodes.
@@ -317,3 +323,40 @@ class Benchmark:
     def is_application(self) -> bool:
         """Whether it is an application, not a measurement of the network itself."""
         return self.assessed == "application"
+
+
+@dataclass(frozen=True, slots=True)
+class Least:
+    """Payload bytes of one node. ``split_bytes`` is the part of each way in messages of a threshold or more."""
+
+    sent_bytes: int
+    received_bytes: int
+    split_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Physics:
+    """Functions of a benchmark's key and of a run's tables.
+
+    ``wrong``: line and sentence for each sign that it computed something else. ``remarks``: what a reader should know.
+    ``figures``: what it gives besides its metrics. ``least``: the bytes that each node must move, from a table, the
+    number of nodes, the ranks on each, and the size from which a message is split; () if there is no bound.
+    """
+
+    wrong: Callable[[str, Sequence[Table]], Sequence[tuple[int, str]]] = lambda key, tables: ()
+    remarks: Callable[[str, Sequence[Table]], tuple[str, ...]] = lambda key, tables: ()
+    figures: Callable[[Sequence[Table]], tuple[Figure, ...]] = lambda tables: ()
+    least: Callable[[Table, int, int, int], tuple[Least, ...]] = lambda table, nodes, ranks_per_node, threshold: ()
+
+
+_NOTHING = Physics()
+
+
+def physics_of(benchmark: Benchmark) -> Physics:
+    """Return the physics that the benchmark's entry names; if it names none, functions that say nothing."""
+    if benchmark.physics is None:
+        return _NOTHING
+    module, _, name = benchmark.physics.partition(":")
+    found = getattr(import_module(f"railyard.benchmarks.apps.{module}"), name)
+    assert isinstance(found, Physics)
+    return found

@@ -72,7 +72,7 @@ def judge(given: Sequence[Path], leaf_of: Leaves, asked: JudgeOptions) -> int:
     found = judged_again(recorded, early, leaf_of).judged
     few = gpu_pairs.sufficient(found, leaf_of) if asked.fewest else None
     if asked.plot is not None:
-        from railyard.results.report.pair_plot import write_pair_plot
+        from railyard.results.report.plots import write_pair_plot
         from railyard.verdict.blame.gpu_pairs_plot import named_nodes, order_nodes, panels, title
 
         write_pair_plot(panels(found), order_nodes(found), named_nodes(found), title(found), asked.plot)

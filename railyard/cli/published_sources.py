@@ -1,20 +1,57 @@
 """Writes what the published sources say as a page for people: ``make docs`` writes ``docs/reference/published.md``.
 
 For this it judges every recording of a system with claims, in this process and within seconds.
+
+The page has each claim of the sources, what checks it, and its verdict in its system's replay.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.paths import CHECKS, find_home, part
+from railyard.base.wording import count_of
 from railyard.results import relations
-from railyard.results.published_page import ReplayedSystem, page
-from railyard.results.reference_page import is_published
+from railyard.results.record.form import Record
+from railyard.results.reference_sheet import is_published
+from railyard.results.run_files import RelationRecord
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.references.load import References
+from railyard.site.references.model import Claim, Source
+from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems
 from railyard.verdict.stored.replays import replay_records
+
+HEAD = """\
+# What the published sources say, and what holds it
+
+`make docs` makes this page from `references/*.yaml` (`claims`) and `recordings/`; change a reference, not this page.
+Each line is a claim of a source in our words. *Held by* names the entries, relations and facts that check it:
+[published systems](references.md) lists them with their numbers. `source:`, `fabric:` and `price:` mean what the files
+say of hardware, links and costs.
+
+The verdict is that of the system's replay (`railyard run --system NAME`, with its repeats if it has some):
+
+- **pass**: the output was computed from the published figures themselves;
+- **pass, drawn**: the source has a graph or words but no figure, so the output is a model, drawn to satisfy the
+  claim. It shows that the rule works, and nothing of the source's machine;
+- **stated**: only facts hold it, and no run is judged by facts; the reason follows;
+- **not held**: nothing holds it, and why.
+
+A replay does not prove that a source is right. A run of your own on such hardware is judged by the same entries and
+relations.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayedSystem:
+    """A system with its claims: its references, the records of its replay, and the results of its relations."""
+
+    references: References
+    records: tuple[Record, ...]
+    relations: tuple[RelationRecord, ...]
 
 
 def systems_with_claims(home: Path) -> tuple[list[ReplayedSystem], list[References]]:
@@ -33,6 +70,138 @@ def systems_with_claims(home: Path) -> tuple[list[ReplayedSystem], list[Referenc
         elif is_published(site.references):
             without.append(site.references)
     return found, without
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the page; ``state`` is pass, drawn, fail, not-judged, stated or not-held, ``verdict`` says it."""
+
+    claim: Claim
+    state: str
+    verdict: str
+
+
+#: The states of a line, the worst first: if several entries check it, the worst state counts.
+STATES = ("fail", "not-judged", "drawn", "pass", "stated", "not-held")
+_WORDS = {"pass": "pass", "drawn": "pass, drawn", "stated": "stated", "not-held": "not held", "fail": "FAIL"}
+
+
+def page(systems: Sequence[ReplayedSystem], without: Sequence[References]) -> str:
+    """Return the page; ``without`` are the published systems that have no list of claims."""
+    parts = [HEAD, *(_section(system) for system in systems)]
+    if without:
+        names = ", ".join(f"[{each.system.system}](references.md#{each.system.system})" for each in without)
+        parts.append(
+            "## Without a list of claims\n\n"
+            f"The source of these systems is a table of figures, and each one that is used is an entry: {names}.\n"
+        )
+    return "\n".join(parts)
+
+
+def rows(system: ReplayedSystem) -> list[Row]:
+    """Return a line for each claim of a system, in the order of its file."""
+    return [_row(claim, system) for claim in system.references.claims]
+
+
+def _row(claim: Claim, system: ReplayedSystem) -> Row:
+    if claim.not_held is not None:
+        return Row(claim, "not-held", f"not held: {claim.not_held}")
+    if claim.not_judged is not None:
+        return Row(claim, "stated", f"stated: {claim.not_judged}")
+    found = [each for name in claim.held_by for each in _of_holder(name, system)]
+    worst = min(found, key=lambda each: STATES.index(each[0]), default=("not-judged", "not judged: nothing replays it"))
+    return Row(claim, *worst)
+
+
+def _of_holder(name: str, system: ReplayedSystem) -> list[tuple[str, str]]:
+    """Return the states and words of what checks a claim; facts beside it have none."""
+    related = [each for each in system.relations if each.id == name]
+    if related:
+        drawn = _drawn_sides(name, system)
+        return [_of_relation(each, drawn) for each in related]
+    entry = next((each for each in system.references.entries if each.id == name), None)
+    if entry is None:
+        return []
+    records = [record for record in system.records if name in record.found.references]
+    if not records:
+        return [("not-judged", f"not judged: no recording is compared with {name}")]
+    failed = next((record for record in records if record.found.state != "pass"), None)
+    if failed is not None:
+        return [("fail", f"FAIL: {failed.found.verdict.sentence}")]
+    # a model's curve also goes through the published figures; only what the source did not measure was drawn
+    is_bound = entry.kind == "class" or entry.upper_limit is not None
+    return [_pass_cell(is_bound and all(_is_drawn(record) for record in records))]
+
+
+def _of_relation(found: RelationRecord, drawn: bool) -> tuple[str, str]:
+    if found.state == "pass":
+        return _pass_cell(drawn)
+    return ("fail", f"FAIL: {found.sentence}") if found.state == "fail" else ("not-judged", found.sentence)
+
+
+def _pass_cell(drawn: bool) -> tuple[str, str]:
+    state = "drawn" if drawn else "pass"
+    return state, _WORDS[state]
+
+
+def _drawn_sides(name: str, system: ReplayedSystem) -> bool:
+    """Return whether the outputs of one side of a relation were drawn, that is, have the form of a model."""
+    relation = next(each for each in system.references.relations if each.id == name)
+    for side in sides(relation, system.references.entries):
+        for record in system.records:
+            is_of = (record.where.fabric, record.test.rails, record.test.benchmark) == (
+                side.fabric,
+                side.rails,
+                side.benchmark,
+            )
+            has = any(curve.metric == metric_of(side) for curve in record.found.curves)
+            if is_of and has and side.stack in (None, record.test.stack) and _is_drawn(record):
+                return True
+    return False
+
+
+def _is_drawn(record: Record) -> bool:
+    return record.made.replayed is not None and "model" in record.made.replayed
+
+
+def _section(system: ReplayedSystem) -> str:
+    references, found = system.references, rows(system)
+    counts = [(state, sum(row.state == state for row in found)) for state in STATES]
+    told = ", ".join(f"{count} {_WORDS.get(state, 'not judged')}" for state, count in counts if count)
+    lines = [
+        f"## {references.system.system}",
+        "",
+        *(f"- `{name}`: {_cite(source)}" for name, source in references.sources.items() if _is_named(name, found)),
+        "",
+        f"{count_of(len(found), 'claim')}: {told}.",
+        "",
+        "| claim | source | held by | verdict of the replay |",
+        "| --- | --- | --- | --- |",
+        *(_line(row) for row in found),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _is_named(name: str, found: Sequence[Row]) -> bool:
+    return any(row.claim.of == name for row in found)
+
+
+def _cite(source: Source) -> str:
+    hardware = f"; {source.hardware}" if source.hardware else ""
+    return f"{source.cite()}{hardware}"
+
+
+def _line(row: Row) -> str:
+    held = ", ".join(f"`{name}`" for name in row.claim.held_by)
+    cells = (row.claim.says, f"`{row.claim.of}`, {row.claim.at}", held, row.verdict)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def counts(systems: Sequence[ReplayedSystem]) -> Mapping[str, int]:
+    """Return the number of claims of all systems by state."""
+    found = [row.state for system in systems for row in rows(system)]
+    return {state: found.count(state) for state in STATES if state in found}
 
 
 if __name__ == "__main__":

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.job.probe_job import whole_nodes
-from railyard.parsers.slurm.jobs import parse_job
-from railyard.parsers.slurm.nodes import record_fields
+from railyard.parsers.slurm import parse_job, record_fields
 from railyard.site.systems.jobs import FAMILIES
 
 

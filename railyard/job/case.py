@@ -7,7 +7,7 @@ from railyard.job.environment import RankEnvironment as Environment
 from railyard.job.gpu_steps import EndedStep as EndedStep
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
-from railyard.parsers.slurm.jobs import JobEnd
+from railyard.parsers.slurm import JobEnd
 from railyard.provision.replay.form import PlayedTest
 from railyard.site.site import Site
 from railyard.site.test_id import TestId

@@ -19,7 +19,7 @@ from types import MappingProxyType
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
-from railyard.provision.testbed.entry import CLUSTER, enter_script
+from railyard.provision.testbed.scripts import CLUSTER, enter_script
 from railyard.stacks.programs import ONE_RAIL
 
 BLANKS = ("device", "card", "card_port", "port", "gpu", "server", "local")

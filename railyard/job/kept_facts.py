@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers
-from railyard.job.rank_nics import RankNic
+from railyard.job.placement import RankNic
 from railyard.results.record.kept_test import DeviceMoved, KeptTest, NicOfRank, NodeMoved
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from railyard.job import client_server
 from railyard.job.mpi_identity import IntendedMpi
 from railyard.provision.installed_stack import find_stack, mpi_of
-from railyard.provision.testbed.entry import CLUSTER, GUESTS, agent_script
+from railyard.provision.testbed.scripts import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm
@@ -22,7 +22,7 @@ from railyard.stacks.ask import Settings
 TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
 #: Launchers that are Slurm's srun: in a job's script, and as a step in an allocation.
 SRUN = ("srun", "srunalloc")
-#: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/flux`).
+#: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/backends`).
 FLUX_RUN = "flux-run"
 #: Launchers that are a stack's own, inside a scheduler's job.
 OWN_LAUNCHERS = ("mpirun", "mpiexec")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from railyard.parsers.slurm import nodes as slurm_nodes
-from railyard.parsers.slurm.nodes import NodeState
+from railyard.parsers import slurm as slurm_records
+from railyard.parsers.slurm import NodeState
 from railyard.site.systems.jobs import is_slurm, seconds
 from railyard.site.systems.model import System
 from railyard.stacks.table import STACKS
@@ -97,8 +97,8 @@ def span(asked: int, states: Sequence[NodeState], *, least: int | None = None) -
     nodes, remark = asked, None
     if least is not None and fit >= least:
         nodes = min(asked, fit)
-        remark = slurm_nodes.how_many(nodes, states, asked)
+        remark = slurm_records.how_many(nodes, states, asked)
     if fit >= nodes:
         return Span(nodes, remark)
-    why = slurm_nodes.describe_untested(states)
+    why = slurm_records.describe_untested(states)
     return Span(nodes, remark, f"it needs {nodes} nodes and {fit} can run a job" + (f": {why}" if why else ""))

@@ -7,11 +7,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from railyard.base.wording import listing
-from railyard.parsers.slurm import jobs as slurm_jobs
-from railyard.parsers.slurm import nodes as slurm_nodes
-from railyard.parsers.slurm.jobs import JobState
-from railyard.parsers.slurm.nodes import NodeState, record_fields
-from railyard.provision.testbed.entry import enter_script
+from railyard.parsers import slurm as slurm_records
+from railyard.parsers.slurm import JobState, NodeState, record_fields
+from railyard.provision.testbed.scripts import enter_script
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.provision.testbed.spec import spec_of
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
@@ -126,22 +124,22 @@ def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:
 def accounted_state(job: object) -> JobState | None:
     """Return a job as sacct has it; None if there is no accounting, or none for this job."""
     text, _ = answer(["sacct", "-X", "-n", "-P", "-o", "State,ExitCode,NodeList,Reason", "-j", str(job)])
-    return slurm_jobs.parse_accounting(text, str(job))
+    return slurm_records.parse_accounting(text, str(job))
 
 
 def show_nodes(nodes: str | None = None) -> tuple[NodeState, ...]:
     """Return all nodes, or those of Slurm's own list (``vn[1-2]``), as the scheduler has them; () without answer."""
     words = ["scontrol", "-o", "show", "nodes", *([nodes] if nodes else [])]
-    return slurm_nodes.parse_nodes(answer(words)[0])
+    return slurm_records.parse_nodes(answer(words)[0])
 
 
 def nodes_of(system: System, home: Path) -> tuple[NodeState, ...]:
     """Return the nodes of a system as its Slurm has them, excluded ones marked; none for any other scheduler."""
     if not is_slurm(system.scheduler):
         return ()
-    found = slurm_nodes.parse_nodes(answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])[0])
+    found = slurm_records.parse_nodes(answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])[0])
     jobs = system.jobs
-    return slurm_nodes.of_system(found, system.nodes.names, jobs.partition, jobs.constraint, jobs.exclude)
+    return slurm_records.of_system(found, system.nodes.names, jobs.partition, jobs.constraint, jobs.exclude)
 
 
 def note_nodes(system: System, home: Path, folder: Path, echo: Callable[[str], None]) -> str | None:
@@ -155,7 +153,7 @@ def note_nodes(system: System, home: Path, folder: Path, echo: Callable[[str], N
         return None
     kept = [{"node": one.name, "state": one.state, "reason": one.reason, "tested": one.unfit is None} for one in nodes]
     (folder / NODES_FILE).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    unfit = slurm_nodes.describe_untested(nodes)
+    unfit = slurm_records.describe_untested(nodes)
     able = sum(one.unfit is None for one in nodes)
     echo(f"{able} of {len(nodes)} nodes can run a job" + (f"; not tested: {unfit}" if unfit else ""))
     return unfit

@@ -3,8 +3,8 @@
 import shlex
 from pathlib import Path
 
-from railyard.provision.testbed.entry import CLUSTER, bed_folder, enter_script
 from railyard.provision.testbed.needs import front
+from railyard.provision.testbed.scripts import CLUSTER, bed_folder, enter_script
 
 #: How long after SIGTERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.
 KILL_AFTER_S = 5

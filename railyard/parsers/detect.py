@@ -15,8 +15,7 @@ from itertools import combinations
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
 from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, says_broken, without_broken_lines
-from railyard.parsers.changed_signs import with_own_signs
-from railyard.parsers.collector import held_back
+from railyard.parsers.changed_signs import kept_in_json, with_own_signs
 from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.decorations import (
     begins_with_prefix,
@@ -35,6 +34,7 @@ from railyard.parsers.joined_lines import refuse_one_line, without_joined_lines
 from railyard.parsers.lines import Line, clean_text, first_line, is_failure, lines_of
 from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.registry import held_back
 
 # What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
 # failure, since here no line of a benchmark is beside it: any prose may have the words "aborted" and "unreachable".
@@ -105,7 +105,7 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     try:
         parsed = _parse_plain(text, tool)
     except ParseError:
-        refuse_one_line(Parsed(), text)
+        refuse_one_line(Parsed(), with_own_signs(text))
         raise
     refuse_one_line(parsed, text)
     return parsed
@@ -114,6 +114,7 @@ def parse(text: str, tool: str | None = None) -> Parsed:
 def _parse_plain(text: str, tool: str | None) -> Parsed:
     """Return what is in a text without its prefixes and decorations. Raises ParseError, and RailyardError."""
     read = _whichever if tool is None else _parser(tool)
+    _refuse_two_kept(text, read)
     text = strip_decorations(with_own_signs(text))
     if has_boxes_in_cells(text):
         rule = markdown_rule(text)
@@ -135,6 +136,23 @@ def _parse_plain(text: str, tool: str | None) -> Parsed:
     if plain is None or (parsed.nccl and not plain.tables):
         return parsed
     return parsed if count_cells(rows_of(plain)) < count_cells(rows_of(parsed)) else plain
+
+
+def _refuse_two_kept(text: str, read: Callable[[str], Parsed]) -> None:
+    """Raise ParseError if JSON keeps two outputs with rows: whether they are passes of one run, it does not say."""
+    kept = kept_in_json(text)
+    with_rows = [
+        known[""].tables[0]
+        for part in (kept if len(kept) > 1 else ())
+        if (known := read_by_tool(part, {"": read})) and known[""].tables
+    ]
+    if len(with_rows) > 1:
+        first, second = (table.benchmark or table.tool for table in with_rows[:2])
+        raise ParseError(
+            *(1, text.lstrip().split("\n", 1)[0]),
+            f"one output, not {len(with_rows)} in the strings of one JSON text (first {first}, then {second}): put "
+            "each into a file of its own (jq -r '.[0].stdout')",
+        )
 
 
 def _read_either_form(text: str, read: Callable[[str], Parsed]) -> Parsed:

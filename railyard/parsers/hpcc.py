@@ -33,7 +33,7 @@ from railyard.parsers.hpcc_words import (
     network_figures,
     summary_figure,
 )
-from railyard.parsers.hpl_run import HplReader
+from railyard.parsers.hpl import HplReader
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, number, own_text, remember_matches
 from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
 

@@ -12,16 +12,112 @@ A table is complete if it has "iperf Done." or a receiver's row for each directi
 end. A run without closing lines, or with several streams and no sum, gives a failure and no table.
 
 Clients that run at once, each with a title (``-T``) before its lines, are one table: a row for each, then their sum.
+iperf3 prints a title and ": " before each line (iperf_printf of iperf_api.c). The lines of the clients alternate, and
+only their sum says what the link carried.
+
+``--json`` writes one object per run, ``--json-stream`` one per line (since 3.17). An object may begin a line at any
+indent. A cut object gives a failure and no figures.
 """
 
 import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
 
-from railyard.parsers import iperf3_json
-from railyard.parsers.iperf3_clients import clients_of
-from railyard.parsers.iperf3_run import Row, Run
-from railyard.parsers.iperf_intervals import Interval
-from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text
-from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.iperf_intervals import Interval, wrong_intervals
+from railyard.parsers.json_objects import figure, objects
+from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text, texts_of
+from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+
+SUM = "SUM"  # in the place of a stream's number
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One closing line: sender or receiver, its stream or SUM, its direction (``--bidir``), its figures."""
+
+    role: str
+    stream: str
+    way: str | None
+    bandwidth_mb_s: float
+    retransmits: int | None
+    seconds: float
+
+
+@dataclass(slots=True)
+class Run:
+    """One run: ``connected`` counts its streams' lines, ``both`` is ``--bidir``, ``reverse`` ``-R``."""
+
+    line: int
+    version: str | None = None
+    context: dict[str, ContextValue] = field(default_factory=dict)
+    rows: list[Row] = field(default_factory=list)
+    connected: int = 0
+    headings: int = 0
+    retransmits: bool = False
+    both: bool = False
+    reverse: bool = False
+    done: bool = False
+    spoiled: bool = False
+    intervals: dict[tuple[str, str | None], list[Interval]] = field(default_factory=dict)
+
+    def take(self, stream: str, way: str | None, interval: Interval) -> None:
+        """Keep an interval of a stream, or of the sum, in one direction."""
+        self.intervals.setdefault((stream, way), []).append(interval)
+
+    def streams(self) -> int:
+        """Return how many streams ran in one direction: as announced, else as connected, else as closed."""
+        said = self.context.get("streams")
+        if said:
+            return int(said)
+        closed = len({row.stream for row in self.rows} - {SUM})
+        return max(1, (self.connected or closed) // (2 if self.both else 1))
+
+    def wrong_intervals(self) -> list[Remark]:
+        """Return, for each direction, that nothing moved in intervals, or that they contradict its closing lines."""
+        rows = self._closing_rows()
+        found = (
+            wrong_intervals(
+                intervals,
+                [row.bandwidth_mb_s for row in rows],
+                max((row.seconds for row in rows if row.way == way), default=0.0),
+            )
+            for (stream, way), intervals in self.intervals.items()
+            if any((row.stream, row.way) == (stream, way) for row in rows)
+        )
+        return [remark for remark in found if remark is not None]
+
+    def _closing_rows(self) -> list[Row]:
+        """Return the closing lines of the run's sums, or of its one stream."""
+        return [row for row in self.rows if row.stream == SUM] or (self.rows if self.streams() == 1 else [])
+
+    def table(self) -> Table | None:
+        """Return the run's table; None if it has no closing line, or several streams and no sum."""
+        rows = self._closing_rows()
+        if not rows:
+            return None
+        printed = self.retransmits or any(row.retransmits is not None for row in rows)
+        received = {row.way for row in rows if row.role == "receiver"}
+        context: dict[str, ContextValue] = {
+            **self.context,
+            "role": ", ".join(f"{row.way} {row.role}" if row.way else row.role for row in rows),
+            **({"bidirectional": True} if any(row.way for row in rows) else {}),
+            "streams": self.streams(),
+            "interval": rows[0].seconds,
+        }
+        return Table(
+            tool="iperf3",
+            version=self.version,
+            benchmark="iperf3",
+            columns=("bandwidth", "retransmits") if printed else ("bandwidth",),
+            units=("MB/s", None) if printed else ("MB/s",),
+            rows=tuple((row.bandwidth_mb_s, row.retransmits)[: 2 if printed else 1] for row in rows),
+            line=self.line,
+            complete=not self.spoiled and (self.done or len(received) == (2 if self.both else 1)),
+            context=MappingProxyType(context),
+        )
+
 
 TOOL = "iperf3"
 
@@ -46,6 +142,18 @@ _VERSION = re.compile(r"^\s{0,8}iperf (?P<version>3\.\S{1,20})(?: \(.{0,40}\))?\
 _SIGN = re.compile(r"\biperf3: |\biperf 3\.|\biperf3 ")
 _OWN = ("Server listening on", "-----", "Reverse mode", "Time:", "Test Complete.", "CPU Utilization", "Server output:")
 _EXPECTED = 'output of iperf3: "Connecting to host …" or a closing line "… sec … sender"'
+# "s1:  Connecting to host 10.0.0.2, port 5101"
+_BEGINS_WITH_TITLE = re.compile(
+    r"\A(?P<title>[^\s\[\]:][^\[\]:]{0,60}):  (?=Connecting to host \S{1,200}, port [0-9]{1,5}\s*\Z)"
+)
+_BIT = 1e-6 / 8  # MB/s in one bit/s
+# Sum under "end" -> who measured it and, with --bidir, in which direction; up to 3.6, UDP has only "sum"
+_SUMS = (
+    ("sum_sent", "sender", "TX-C"),
+    ("sum_received", "receiver", "TX-C"),
+    ("sum_sent_bidir_reverse", "sender", "RX-C"),
+    ("sum_received_bidir_reverse", "receiver", "RX-C"),
+)
 
 
 def parse(text: str) -> Parsed:
@@ -60,7 +168,7 @@ def parse(text: str) -> Parsed:
 
 
 def _read(text: str) -> Parsed:
-    reader = _Reader(*iperf3_json.read(text))
+    reader = _Reader(*read_json(text))
     if not (reader.runs or reader.failures):
         for line in each_line(text):
             reader.read(line)
@@ -186,3 +294,144 @@ def _rate_mb_s(found: re.Match[str]) -> float:
     """Return the bandwidth of an interval or a closing line, MB/s."""
     rates = _BIT_RATES if found["kind"] == "bits" else _BYTE_RATES
     return float(found["rate"]) * rates[found["prefix"].upper()]
+
+
+def clients_of(text: str, read: Callable[[str], Parsed]) -> Parsed | None:
+    """Return the one table of several clients with titles; None if the text has fewer than two titles.
+
+    ``read`` reads the text of one client.
+    """
+    if "Connecting to host" not in text:
+        return None
+    lines = texts_of(text)
+    titles = list(dict.fromkeys(found["title"] for line in lines if (found := _BEGINS_WITH_TITLE.match(line))))
+    if len(titles) < 2:
+        return None
+    parts = [(title, read("\n".join(_of_client(lines, title, titles)))) for title in titles]
+    failures = {note.line: note for _, part in parts for note in part.failures}
+    tables = [(title, part.tables[0]) for title, part in parts if len(part.tables) == 1]
+    for title, part in parts:
+        if len(part.tables) > 1:
+            line = part.tables[1].line
+            failures[line] = Remark(line, f"the client {title} ran again: give each of its runs a file of its own")
+    whole = len(tables) == len(titles)
+    made = (_sum(tables),) if whole else ()
+    if not whole and not failures:
+        failures[1] = Remark(1, "a client without closing lines")
+    return Parsed(made, tuple(failures[line] for line in sorted(failures)))
+
+
+def _of_client(lines: Sequence[str], title: str, titles: Sequence[str]) -> list[str]:
+    """Return a client's lines without its title, in their places; the lines of others are empty."""
+    own, others = f"{title}:", tuple(f"{other}:" for other in titles if other != title)
+    return ["" if line.startswith(others) else line.removeprefix(own) for line in lines]
+
+
+def _sum(tables: Sequence[tuple[str, Table]]) -> Table:
+    """Return one table: what arrived of each client, and the sum."""
+    rates = [_received_bandwidth(table) for _, table in tables]
+    first = tables[0][1]
+    return replace(
+        first,
+        columns=("bandwidth",),
+        units=("MB/s",),
+        rows=(*((rate,) for rate in rates), (sum(rates),)),
+        line=min(table.line for _, table in tables),
+        complete=all(table.complete for _, table in tables),
+        context=MappingProxyType(
+            {
+                **{name: value for name, value in first.context.items() if name in ("protocol", "side", "interval")},
+                "role": ", ".join([*(title for title, _ in tables), "sum"]),
+                "clients": len(tables),
+                "streams": sum(int(table.context["streams"] or 0) for _, table in tables),
+            }
+        ),
+    )
+
+
+def _received_bandwidth(table: Table) -> float:
+    """Return a client's bandwidth: its last row is what the receiver counted, if it is there."""
+    value = table.rows[-1][0]
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def read_json(text: str) -> tuple[list[Run], list[Remark]]:
+    """Return the runs of all objects of iperf3 in this text, and failures: errors that they report, and cut objects."""
+    runs: list[Run] = []
+    failures: list[Remark] = []
+    if '"start"' not in text and '"event"' not in text:
+        return runs, failures
+    for lines, found in objects(text, _is_own):
+        line = lines.start
+        if found is None:
+            failures.append(Remark(line, "JSON of iperf3 that ends before its closing brace"))
+            continue
+        event = found.get("event")
+        piece = {event: found.get("data")} if isinstance(event, str) else found
+        start, end, error = piece.get("start"), piece.get("end"), piece.get("error")
+        if isinstance(start, dict):
+            runs.append(_start_run(line, start))
+        for run in runs[-1:]:
+            _take_intervals(run, line, piece)
+        if runs and isinstance(end, dict):
+            _end_run(runs[-1], end)
+        if runs and isinstance(error, str):
+            failures.append(Remark(line, f"iperf3: {error[:2000]}"))
+            runs[-1].spoiled = True
+    return runs, failures
+
+
+def _is_own(beginning: str) -> bool:
+    return "iperf 3" in beginning or beginning.startswith(('{"event":"', '{\n\t"start"'))
+
+
+def _start_run(line: int, start: dict[str, Any]) -> Run:
+    version, said = start.get("version"), start.get("test_start")
+    run = Run(line)
+    if isinstance(version, str) and version.startswith("iperf 3"):
+        run.version = version.split()[1]
+    if isinstance(said, dict):
+        streams, protocol = figure(said, "num_streams"), said.get("protocol")
+        if streams and streams >= 1:
+            run.context["streams"] = int(streams)
+        if isinstance(protocol, str):
+            run.context["protocol"] = protocol
+        run.both = said.get("bidir") == 1
+        run.reverse = said.get("reverse") == 1
+    return run
+
+
+def _take_intervals(run: Run, line: int, piece: dict[str, Any]) -> None:
+    """Keep the sums of the intervals of a run's object ("intervals"), or of one event ("interval").
+
+    Source: iperf_print_intermediate in src/iperf_api.c of esnet/iperf; ``omitted`` is what ``-O`` leaves out.
+    """
+    several, one = piece.get("intervals"), piece.get("interval")
+    for each in several if isinstance(several, list) else [one]:
+        for name, way in (("sum", "TX-C" if run.both else None), ("sum_bidir_reverse", "RX-C")):
+            values = each.get(name) if isinstance(each, dict) else None
+            if not isinstance(values, dict) or values.get("omitted") is True:
+                continue
+            start, end, rate = (figure(values, key) for key in ("start", "end", "bits_per_second"))
+            if start is not None and end is not None and rate is not None:
+                run.take(SUM, way, Interval(line, start, end, rate * _BIT))
+
+
+def _end_run(run: Run, end: dict[str, Any]) -> None:
+    run.done = True
+    sums = [(end.get(name), role, way if run.both else None) for name, role, way in _SUMS]
+    if not any(isinstance(values, dict) for values, _, _ in sums):
+        sums = [(end.get("sum"), "sender", None)]
+    for values, role, way in sums:
+        rate = figure(values, "bits_per_second") if isinstance(values, dict) else None
+        if not isinstance(values, dict) or rate is None:
+            continue
+        counted_bytes = figure(values, "bytes")
+        if way is None and counted_bytes is not None and not run.reverse:
+            run.context |= {"bytes_sent" if role == "sender" else "bytes_received": int(counted_bytes)}
+        again, seconds = figure(values, "retransmits"), figure(values, "seconds")
+        counted = None if again is None else int(again)
+        run.rows.append(Row(role, SUM, way, rate * _BIT, counted, round(seconds or 0.0, 2)))
+        sent, lost = figure(values, "packets"), figure(values, "lost_packets")
+        if sent is not None and lost is not None:
+            run.context |= {"datagrams": int(sent), "lost": int(lost)}

@@ -5,12 +5,13 @@ busbw, the mean of all busbw is under the table, and the requested sizes are abo
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from railyard.parsers import nccl_program, nccl_sizes
+from railyard.base.wording import count_of, message_size
+from railyard.parsers import nccl_program
 from railyard.parsers.lines import decimals
 from railyard.parsers.nccl_busbw import FACTORS, NOT_SIZE_OVER_TIME, Way, ways
 from railyard.parsers.nccl_said import Job, Rank
@@ -20,6 +21,11 @@ from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
 #: Relative: how far two figures of a row may differ besides their rounding.
 _SHARE = 1e-3
 _SHOWN = 3  # contradictions of one run that are reported
+_MOST = 100_000  # sizes of one run: no run that asks for more ever ends
+# The functions …GetCollByteCount cut a size to whole elements of every rank, and since 2.14 to 16 B per rank.
+_CUT_A_RANK = 16
+_WIDEST_ELEMENT = 8
+_NAMED = 3
 
 
 class Row(NamedTuple):
@@ -171,11 +177,11 @@ class Run:
             self.cut = self.spoiled = True
 
     def _check_sizes(self, groups: Sequence[Sequence[Row]], program: str | None) -> None:
-        due = nccl_sizes.requested_sizes(self.settings)
+        due = requested_sizes(self.settings)
         first = {rows[0].kind: [row.size for row in rows] for rows in reversed(groups)}
         for rows in groups:
             sizes = [row.size for row in rows]
-            wrong = nccl_sizes.mismatch(due, sizes, self.size_of_group, program != "alltoallv_perf")
+            wrong = mismatch(due, sizes, self.size_of_group, program != "alltoallv_perf")
             if not due and sizes != first[rows[0].kind]:
                 wrong = "the tables of one run do not have the same sizes"
             if wrong:
@@ -360,3 +366,55 @@ def _validation(heading: Heading, row: Row) -> bool | None:
     found = [cell for column, cell in zip(heading.columns, row.cells, strict=True) if column.name.startswith("wrong")]
     counts = [cell for cell in found if cell is not None]
     return all(cell == 0 for cell in counts) if counts else None
+
+
+def requested_sizes(settings: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the sizes in bytes, rising, from the smallest by step or factor to the largest; none if unknown."""
+    size, largest = settings.get("min_bytes"), settings.get("max_bytes")
+    factor, step = settings.get("step_factor"), settings.get("step_bytes")
+    if size is None or largest is None or (factor is None and step is None):
+        return ()
+    found: list[int] = []
+    while size <= largest:
+        found.append(size)
+        following = size * factor if factor is not None else size + (step or 0)
+        if following <= size or len(found) > _MOST:
+            return ()
+        size = following
+    return tuple(found)
+
+
+def mismatch(due: Sequence[int], sizes: Sequence[int], ranks: int | None, is_whole: bool = True) -> str | None:
+    """Return which requested sizes are missing, or which size was not requested; None if the rows are as requested.
+
+    ``is_whole`` False: printed sizes are not the requested ones (alltoallv), so only the rows are counted.
+    """
+    if not due:
+        return None
+    if not is_whole:
+        return None if len(due) == len(sizes) else f"{count_of(len(sizes), 'row')} for {count_of(len(due), 'size')}"
+    loss = _CUT_A_RANK * ranks + _WIDEST_ELEMENT if ranks else None
+    place, missing = 0, []
+    for wanted in due:
+        if place < len(sizes) and sizes[place] <= wanted and _is_near(wanted, sizes[place], loss):
+            place += 1
+        else:
+            missing.append(wanted)
+    if place < len(sizes):
+        return f"{message_size(sizes[place])} was not asked for, or is in the place of another size"
+    if not missing:
+        return None
+    named = ", ".join(message_size(size) for size in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    return f"no row of {named}{more}; the run was asked for {count_of(len(due), 'size')}"
+
+
+def _is_near(wanted: int, size: int, loss: int | None) -> bool:
+    """Return whether a printed size is a wanted one without its remainder.
+
+    ``loss`` None: the number of ranks is unknown. Then the printed size must be more than half of the wanted one, or so
+    small that every rank's share may be nothing.
+    """
+    if loss is None:
+        return size * 2 > wanted or size == 0
+    return wanted - size < loss

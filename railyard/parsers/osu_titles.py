@@ -33,9 +33,13 @@ _OPERATIONS = {
     "mpi_compare_and_swap": "cas",
     "mpi_fetch_and_op": "fop",
 }
+# How the window is synchronised: 3.3 to 4.2 had programs of their own (osu_passive_put_bw, osu_fop_flush), later
+# releases the option -s of the same program. "OSU MPI One Sided MPI_Accumulate Passive Latency Test"
+_SYNCHRONIZATIONS = ("", " passive", " with flush")
 _ONE_SIDED = {
-    f"{operation} {printed}": f"osu_{short}_{name}"
+    f"{operation}{synchronization} {printed}": f"osu_{short}_{name}"
     for operation, short in _OPERATIONS.items()
+    for synchronization in _SYNCHRONIZATIONS
     for printed, name in (
         ("latency", "latency"),
         ("bandwidth", "bw"),

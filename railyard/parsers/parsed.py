@@ -1,14 +1,18 @@
 """What every parser returns: tables, failures and remarks, each with its line."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from railyard.parsers.fabric.hardware import NO_HARDWARE, Hardware
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.nccl_said import NcclOutput
+
+if TYPE_CHECKING:
+    from railyard.parsers.nccl_said import NcclOutput
 
 Cell = int | float | bool | None
 ContextValue = str | int | float | bool | None
@@ -82,7 +86,7 @@ class Table:
         line: int,
         complete: bool,
         context: Mapping[str, ContextValue],
-    ) -> "Table":
+    ) -> Table:
         """Return the table of one row; ``figures``: the value and the unit of each column, at least one."""
         values, units = zip(*figures.values(), strict=True)
         made = MappingProxyType(dict(context)) if context else NO_CONTEXT

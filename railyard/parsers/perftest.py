@@ -3,7 +3,7 @@
 ``parse`` returns one table per ``#bytes`` heading, in the order of the text, columns as printed: sizes B, times us,
 bandwidths MB/s (10^6 B/s, converted from the 2^20 B/s or 10^9 bit/s that the heading names), message rates 1/s.
 Bidirectional values are the sum of both directions. A peak of 0.00 stays 0: a server and ``-D`` measure none. With
-``--use_cuda`` and ``--use_rocm`` the context has the GPU whose memory had the buffers (``perftest_device``).
+``--use_cuda`` and ``--use_rocm`` the context has the GPU whose memory had the buffers.
 
 Client and server may share one file. A heading waits until the table before it has a row. A row goes to the table that
 began last, unless its size repeats there and fits another table. A rule after rows ends one table.
@@ -21,8 +21,7 @@ from railyard.parsers import perftest_formats as formats
 from railyard.parsers import perftest_json
 from railyard.parsers.lines import Line, decimals, foreign, is_failure, is_whole, line_of, number, own_text, texts_of
 from railyard.parsers.parsed import REPORTS, Cell, ContextValue, Parsed, Remark, Table
-from railyard.parsers.perftest_device import Device, with_memory
-from railyard.parsers.perftest_formats import Heading
+from railyard.parsers.perftest_formats import Device, Heading, with_memory
 
 TOOL = "perftest"
 

@@ -13,8 +13,8 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import fold_names
 from railyard.benchmarks.curve import Figure
 from railyard.results.record.form import STATES, Record
-from railyard.results.report.history import histories
-from railyard.results.sick.form import SickPart
+from railyard.results.report.spread import histories
+from railyard.results.sick import SickPart
 from railyard.results.store.verify import is_of_the_future
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pydantic_core.core_schema import DataclassSchema, WithDefaultSchema
 
 from railyard.base.json_codec import core_schema
 from railyard.results.record.form import FORMAT, Record
-from railyard.results.sick.form import FORMAT as SICK_FORMAT
-from railyard.results.sick.form import SickList
+from railyard.results.sick import FORMAT as SICK_FORMAT
+from railyard.results.sick import SickList
 from railyard.site.references.model import ReferenceFile
 from railyard.site.references.transport_class import TransportClass
 from railyard.site.systems.model import System

@@ -14,8 +14,7 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-import railyard.rfm.backends
-import railyard.rfm.flux  # noqa: F401  # both register our launchers and schedulers with ReFrame
+import railyard.rfm.backends  # noqa: F401  # registers our launchers and schedulers with ReFrame
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, state_folder
 from railyard.provision.testbed.slurm_texts import client_variables

@@ -81,17 +81,6 @@ def _of_a_group(node: GpuNode, groups: int) -> GpuNode:
     )
 
 
-def shape_of(system: System, fabric: str, nodes: int, gpus: int | None = None) -> Shape | None:
-    """Return the shape of a run on so many nodes with so many GPUs of each (None: all), over all rails of a fabric.
-
-    None if the system states no GPUs, or fewer nodes or GPUs than that.
-    """
-    node = gpu_node(system, fabric)
-    if node is None or nodes > system.nodes.number or (gpus or 1) > node.gpus:
-        return None
-    return Shape(node, nodes, gpus)
-
-
 def gpus_near(gpus: Gpus, fabric: Fabric, rails: Sequence[Rail]) -> tuple[int, ...]:
     """Return the number of the GPU nearest to each of these rails. Raises ValueError if a rail has none.
 

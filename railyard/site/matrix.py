@@ -15,8 +15,8 @@ from railyard.site.policies import (
     policy_features,
     policy_of,
 )
+from railyard.site.systems.measure import Takes
 from railyard.site.systems.model import Fabric, System
-from railyard.site.takes import Takes
 from railyard.site.test_id import TestId
 from railyard.stacks import ask, model, programs
 

@@ -9,8 +9,7 @@ from railyard.base.hostlist import label, list_nodes
 from railyard.base.wording import listing, number, places
 from railyard.benchmarks.apps import every_node, least_traffic, peak
 from railyard.benchmarks.curve import Curve, Figure
-from railyard.benchmarks.model import Metric
-from railyard.benchmarks.physics import physics_of
+from railyard.benchmarks.model import Metric, physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.parsed import Table

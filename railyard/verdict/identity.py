@@ -13,7 +13,7 @@ from railyard.base.errors import UNFIT_EXIT
 from railyard.base.hostlist import list_nodes
 from railyard.base.wording import count_of
 from railyard.benchmarks.table import micro
-from railyard.benchmarks.tools import TOOLS
+from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.job import environment, mpi_identity
 from railyard.job.case import Case, Evidence
 from railyard.job.mpi_identity import IntendedMpi

@@ -62,8 +62,9 @@ class Target:
 
     ``references`` None: no system is named, or it is report-only (``report_only`` says why); then only the limit and
     the floors of the link's class decide. ``fallback``: what the output says about RDMA that was left, if nobody named
-    the link; else empty. ``has_longer_run``: another run of the same output has longer messages. ``rails_are_proven``:
-    the output repeats a run whose counters or whose source show which rails worked.
+    the link; else empty. ``contradiction``: why figures that hold are not judged, since a setting in the output speaks
+    against them; else empty. ``has_longer_run``: another run of the same output has longer messages.
+    ``rails_are_proven``: the output repeats a run whose counters or whose source show which rails worked.
     """
 
     system: str
@@ -77,6 +78,7 @@ class Target:
     hops: int | None = None
     gpus: Gpus | None = None
     fallback: str = ""
+    contradiction: str = ""
     has_longer_run: bool = False
     rails_are_proven: bool = False
 

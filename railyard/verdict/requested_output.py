@@ -100,6 +100,23 @@ def gap(table: Table, key: str) -> str | None:
     )
 
 
+def describe_skipped(table: Table, key: str) -> str | None:
+    """Return which powers of two an irregular list of sizes leaves out; None if its sizes are regular, others, or have
+    a gap that fails.
+
+    IMB takes any list, so no one can tell such a table from one that lost many rows.
+    """
+    sizes = [size for size in sizes_of(table) if size > 0]
+    steps = {after / before for before, after in pairwise(sizes)}
+    if len(steps) < 2 or min(steps) <= 1 or any(size & (size - 1) for size in sizes) or gap(table, key):
+        return None
+    skipped = [1 << at for at in range(sizes[0].bit_length(), sizes[-1].bit_length()) if 1 << at not in sizes]
+    return (
+        f"no row has {len(skipped)} of the powers of two between its first and its last size "
+        f"({_list_sizes(skipped)}): these sizes were not judged"
+    )
+
+
 def _not_doubled(table: Table, key: str) -> str | None:
     wide = _wider_than_double(sizes_of(table))
     if wide is None:

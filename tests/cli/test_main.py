@@ -172,3 +172,17 @@ def test_starting_imports_nothing_heavy(argv: list[str]) -> None:
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert json.loads(answer.stdout.splitlines()[-1]) == []
+
+
+def test_judging_a_small_output_by_a_link_imports_no_records_and_no_models(tmp_path: Path) -> None:
+    output = tmp_path / "small.out"
+    output.write_text("# OSU MPI Latency Test v7.5\n# Size      Latency (us)\n1         1.20\n", encoding="utf-8")
+    needless = (*HEAVY, "railyard.results.record.form", "railyard.parsers.nccl_said", "railyard.site.gpu_shape")
+    program = (
+        "import json, sys\n"
+        "from railyard.cli.main import main\n"
+        f"main(['judge', {str(output)!r}, '--link', 'ib-edr'])\n"
+        f"print(json.dumps([name for name in {needless!r} if name in sys.modules]))\n"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert json.loads(answer.stdout.splitlines()[-1]) == []

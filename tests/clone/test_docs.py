@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 from railyard.base.bounds import document
-from railyard.benchmarks.tools import TOOLS
+from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import gpu_links, links
 from tests.made.pages import CLONE as ROOT
 from tests.made.pages import PAGES, name_of, shown

@@ -48,17 +48,14 @@ FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 #: What starts processes or imports ReFrame, each with its reason. A package means all that is in it.
 IMPURE = {
     "railyard.rfm.checks.application": "the base of the checks of applications",
-    "railyard.rfm.checks.installed_application": "the base of the checks of installed applications",
     "railyard.rfm.checks.base": "the base of all checks: ReFrame's hooks",
     "railyard.rfm.checks.repeated_check": "the base of the checks that tell a tool how often to repeat",
     "railyard.rfm.checks.osu": "the base of OSU's checks",
     "railyard.rfm.checks.imb": "the base of the Intel MPI Benchmarks' checks",
     "railyard.rfm.checks.nccl": "the base of the checks of nccl-tests and rccl-tests",
-    "railyard.rfm.checks.nccl_pairs": "the base of the check of pairs of nodes between GPUs",
     "railyard.rfm.checks.perftest": "the base of perftest's checks",
     "railyard.rfm.checks.device": "the base of the checks from the memory of GPUs",
     "railyard.rfm.checks.pairs": "the base of the checks of pairs of nodes",
-    "railyard.rfm.checks.sampled_pairs": "the base of the check of a sample of the pairs of nodes",
     "railyard.rfm.checks.fabric": "the base of the check of a fabric's state",
     "railyard.rfm.checks.declaration": "what a check declares: ReFrame's variables",
     "railyard.rfm.checks.variants": "which variants a check has: ReFrame's parameters",
@@ -66,9 +63,7 @@ IMPURE = {
     "railyard.rfm.checks.replayed_run": "asks for versions, by provenance",
     "railyard.rfm.checks.prober": "measures again after a failure",
     "railyard.rfm.checks.other_way": "measures again after a pass, by prober",
-    "railyard.rfm.checks.way_back": "measures beside a run, by prober",
     "railyard.rfm.checks.probe_places": "measures again after a failure",
-    "railyard.rfm.flux": "a scheduler and a launcher that ReFrame lacks",
     "railyard.rfm.nodes_job": "submits a job by ReFrame",
     "railyard.rfm.checks.node_questions": "asks nodes after a failure, by probe_places",
     "railyard.rfm.checks.node_pair_prober": "measures again after a failure, by prober",
@@ -94,7 +89,7 @@ IMPURE = {
     "railyard.provision.spack.prepare": "starts spack and git, by build and bootstrap",
     "railyard.provision.spack.upkeep": "starts spack, by calls",
     "railyard.job.testbed_words": "knows what a testbed needs, by needs",
-    "railyard.provision.programs.build": "starts a compiler",
+    "railyard.provision.own_programs": "starts a compiler",
     "railyard.provision.rehearsal.pair": "asks ip for the interface of an address",
     "railyard.provision.wheels": "starts pip",
     "railyard.provision.mpi_prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
@@ -188,9 +183,9 @@ def test_no_pure_module_drags_anything_in() -> None:
 
 
 def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
-    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.programs.build", "railyard.cli.main"]) == (
+    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.own_programs", "railyard.cli.main"]) == (
         "",
-        "railyard.provision.programs.build drags in subprocess",
+        "railyard.provision.own_programs drags in subprocess",
     )
 
 
@@ -280,7 +275,6 @@ def test_the_pure_modules_are_found() -> None:
         "railyard.stacks.linkage",
         "railyard.provision.installed_stack",
         "railyard.provision.spack.request",
-        "railyard.provision.spack.lock_fit",
     } <= set(PURE)
 
 

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cli.published_sources import systems_with_claims
+from railyard.cli.published_sources import ReplayedSystem, page, rows, systems_with_claims
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.results import relations
-from railyard.results.published_page import ReplayedSystem, page, rows
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.references.load import References

@@ -92,7 +92,7 @@ NOT_RUN = {
     r"\S*railyard run .*-P policy=rail-2": "no system here asks for each rail: tests/site/test_rails.py",
     r"\S*railyard export sick\b": "needs measured runs: tests/cli/commands/test_export_sick.py",
     r"\S*railyard history\b": "needs measured runs: tests/results/history",
-    r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/gitlab/test_pipeline.py",
+    r"\S*railyard ci generate .*--spack": "needs a system with Spack: tests/cli/test_gitlab_pipeline.py",
     r"railyard pairs (run|collect|coverage)\b": "needs nodes: tests/e2e/test_sampled_pairs.py, tests/cluster/rolling",
     r"railyard pairs judge --tool nccl": "needs logs of GPUs: tests/cli/commands/test_pairs.py",
     r"(railyard .* -c own\b|railyard init my-site$|cd my-site|mkdir own|sed )": "tests/e2e/test_own_check.py",

@@ -2,7 +2,7 @@
 
 from railyard.job.case import Evidence
 from railyard.job.kept_facts import kept_of
-from railyard.job.rank_nics import RankNic
+from railyard.job.placement import RankNic
 from railyard.results.record.kept_test import DeviceMoved, NicOfRank, read
 from railyard.site.site import Site
 from tests.made.judged import TAG, case_of, counters_file

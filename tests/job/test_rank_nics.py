@@ -9,8 +9,17 @@ from pathlib import Path
 import pytest
 
 from railyard.job.counters.node import reader_script
-from railyard.job.placement import SCRIPT, ProcessPlacement, Side, place_script, processors
-from railyard.job.rank_nics import SUFFIX, RankNic, parse, why_not_own
+from railyard.job.placement import (
+    SCRIPT,
+    SUFFIX,
+    ProcessPlacement,
+    RankNic,
+    Side,
+    parse_rank_nic,
+    place_script,
+    processors,
+    why_not_own,
+)
 from railyard.site.site import Site
 from railyard.stacks.table import STACKS
 from tests.made.judged import launch_of
@@ -42,7 +51,7 @@ def given(
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     (file,) = (root / "counters").glob(f"*{SUFFIX}")
-    return done.stdout.strip(), parse(file.read_text(), TAG)
+    return done.stdout.strip(), parse_rank_nic(file.read_text(), TAG)
 
 
 @pytest.mark.parametrize("shell", ["dash", "bash"])
@@ -136,14 +145,14 @@ WHOLE = f"railyard-nic 1 {TAG}\nnode n1\nrank 0\ndevice mlx5_0:1\nnear 0-55\nall
 
 
 def test_what_a_rank_said_is_read() -> None:
-    assert parse(WHOLE, TAG) == RankNic("n1", 0, "mlx5_0:1", "0-55", "0-3")
-    bare = parse(WHOLE.replace("0-55", "").replace("rank 0", "rank unknown"), TAG)
+    assert parse_rank_nic(WHOLE, TAG) == RankNic("n1", 0, "mlx5_0:1", "0-55", "0-3")
+    bare = parse_rank_nic(WHOLE.replace("0-55", "").replace("rank 0", "rank unknown"), TAG)
     assert bare == RankNic("n1", None, "mlx5_0:1", "", "0-3")
 
 
 @pytest.mark.parametrize("text", ["", WHOLE[:-5], WHOLE.replace(TAG, "other"), WHOLE.replace("near", "far")])
 def test_what_is_cut_or_of_another_run_is_not(text: str) -> None:
-    assert parse(text, TAG) is None
+    assert parse_rank_nic(text, TAG) is None
 
 
 def nic(rank: int | None, device: str = "", *, node: str = "n1.site", allowed: str | None = None) -> RankNic:

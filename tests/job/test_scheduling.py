@@ -6,7 +6,7 @@ import pytest
 
 from railyard.hardware.node import NodeHardware
 from railyard.job.scheduling import Scheduling, Span, span
-from railyard.parsers.slurm.nodes import NodeState
+from railyard.parsers.slurm import NodeState
 from railyard.site.site import Site
 from railyard.site.systems.jobs import SchedulerSettings
 from railyard.site.systems.model import System

@@ -7,7 +7,7 @@ import pytest
 
 from railyard.job import testbed_words
 from railyard.job.testbed_words import each_node_words, namespace_words
-from railyard.provision.testbed.entry import GUESTS, bed_folder, enter_script
+from railyard.provision.testbed.scripts import GUESTS, bed_folder, enter_script
 from tests.waiting import PATIENCE_S
 
 #: Between the lock and the time limit: what kills the rest.

@@ -8,6 +8,7 @@ import pytest
 
 from railyard.parsers.changed_signs import with_own_signs
 from railyard.parsers.detect import parse
+from railyard.parsers.parsed import ParseError
 from railyard.verdict.stored.judge import judge
 from railyard.verdict.stored.target import of_link
 
@@ -19,6 +20,12 @@ OUTPUTS = {
 }
 CHANGES: dict[str, Callable[[str], str]] = {
     "string of JSON": json.dumps,
+    "object of JSON": lambda text: json.dumps({"id": 7, "took": 3.2, "cmd": ["mpirun", "-np", "2"], "stdout": text}),
+    "Ansible's lists of lines": lambda text: json.dumps(
+        {"stdout": text.strip(), "stdout_lines": text.split("\n"), "stderr": "", "rc": 0}, indent=4
+    ),
+    "list of objects": lambda text: json.dumps([{"name": "build", "trace": ""}, {"name": "bench", "trace": text}]),
+    "object on each line": lambda text: '{"level": "info"}\n' + json.dumps({"level": "info", "output": text}) + "\n",
     "written line breaks": lambda text: text.replace("\t", r"\t").replace("\n", r"\n"),
     "full-width signs": lambda text: text.replace("#", "\uff03"),
     "en dashes": lambda text: text.replace("-", "\u2013"),
@@ -37,8 +44,29 @@ def test_a_changed_output_is_read_as_it_was(change: str, tool: str) -> None:
 
 
 def test_a_text_with_its_own_signs_stays() -> None:
-    for text in (*OUTPUTS.values(), "", "a line", '"a word"', '{"a": "b\\nc\\nd\\ne"}', "a – b — c"):
+    for text in (*OUTPUTS.values(), "", "a line", '"a word"', '{"a": "b\\nc\\nd"}', "a – b — c"):
         assert with_own_signs(text) == text
+
+
+def test_a_tools_own_json_is_not_what_a_string_in_it_says() -> None:
+    text = json.dumps({"end": [{"bits_per_second": n} for n in range(9)], "server_output_text": OUTPUTS["osu"][:90]})
+    assert with_own_signs(text) == text
+
+
+def test_two_outputs_in_one_json_text_are_refused() -> None:
+    text = json.dumps({"before": OUTPUTS["osu"], "after": OUTPUTS["osu"].replace("1.20", "1.30")})
+    with pytest.raises(ParseError, match=r"expected one output, not 2 in the strings of one JSON text"):
+        parse(text)
+    assert len(parse(json.dumps([OUTPUTS["osu"], OUTPUTS["osu"]])).tables) == 1
+
+
+def test_what_was_printed_as_an_error_is_seen_in_json() -> None:
+    rows = "".join(f"{1 << power:<10}{2**power / (20 + 2**power / 2800):.2f}\n" for power in range(23))
+    printed = f"# OSU MPI Bandwidth Test v7.5\n# Size      Bandwidth (MB/s)\n{rows}"
+    text = json.dumps({"stdout": printed, "stderr": "vn1:pid2101.osu_bw: PSM3 no nic units are active (err=23)"})
+    (found,) = judge(parse(text), of_link("roce-25"), text=text)
+    assert found.state == "fail"
+    assert "PSM3 found no card" in found.headline
 
 
 @pytest.mark.parametrize(

@@ -214,6 +214,9 @@ def test_a_heading_alone_is_a_failure_with_its_line() -> None:
 @pytest.mark.parametrize(
     ("title", "benchmark", "version"),
     [
+        ("# OSU MPI One Sided MPI_Accumulate Passive Latency Test v3.4", "osu_acc_latency", "3.4"),
+        ("# OSU One Sided MPI_Put Passive Bandwidth Test v3.8", "osu_put_bw", "3.8"),
+        ("# OSU MPI-CUDA One Sided MPI_Fetch_and_op with Flush Latency Test v4.0", "osu_fop_latency", "4.0"),
         ("# OSU MPI Latency Test Test v8.0", "osu_latency", "8.0"),
         ("# OSU MPI-CUDA Bandwidth Test Persistent v8.0", "osu_bw_persistent", "8.0"),
         ("# OSU MPI Partitioned Latency Test v7.5", "osu_partitioned_latency", "7.5"),

@@ -17,7 +17,7 @@ from railyard.cli.main import main
 from railyard.results import prometheus
 from railyard.results.prometheus import dashboard_text
 from railyard.results.record.form import STATES
-from railyard.results.sick.form import SeenTest, SickPart
+from railyard.results.sick import SeenTest, SickPart
 from tests.made.records import made_record
 
 NOW = datetime(2026, 11, 24, tzinfo=timezone.utc)

@@ -15,7 +15,7 @@ from railyard.cli.main import main
 from railyard.results import prometheus
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record, VerdictRecord
-from railyard.results.sick.form import Kind, SeenTest, SickPart
+from railyard.results.sick import Kind, SeenTest, SickPart
 from tests.made.records import made_record
 
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)

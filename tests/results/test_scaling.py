@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.results.scaling import karp_flatt, sweep
+from railyard.results.sweeps import karp_flatt, sweep
 
 
 def test_a_strong_sweep() -> None:

@@ -10,7 +10,7 @@ from reframe.core.backends import getlauncher, getscheduler
 from reframe.core.exceptions import JobError, JobSchedulerError
 from reframe.core.schedulers import Job
 
-import railyard.rfm.flux  # noqa: F401  # registers both
+import railyard.rfm.backends  # noqa: F401  # registers both
 from railyard.site.systems.jobs import options, why_not
 from tests.site.systems.test_jobs import settings
 

@@ -12,7 +12,7 @@ import reframe.core.runtime as runtime
 from reframe.core.backends import getlauncher, getscheduler
 from reframe.core.environments import Environment
 
-import railyard.rfm.flux  # noqa: F401  # registers its backend
+import railyard.rfm.backends  # noqa: F401  # registers its backend
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import job_lines, nodes_asked
 from railyard.rfm.nodes_job import ReframeJob

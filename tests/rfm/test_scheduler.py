@@ -9,8 +9,7 @@ import pytest
 from reframe.core.backends import getscheduler
 
 from railyard.job import slurm
-from railyard.parsers.slurm.jobs import JobEnd
-from railyard.parsers.slurm.nodes import NodeState
+from railyard.parsers.slurm import JobEnd, NodeState
 from railyard.rfm.backends import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, find_end
 
 TESTS = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ import pytest
 from railyard.base.paths import HOME_VARIABLE
 from railyard.benchmarks.table.micro import metric
 from railyard.cli.main import main
-from railyard.results.reference_page import is_published, page
+from railyard.results.reference_sheet import is_published, page
 from railyard.site.references.load import References, references_of
 from railyard.site.references.model import BAD_CASE, Entry, Fact
 from railyard.site.site import site_at

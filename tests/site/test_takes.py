@@ -8,8 +8,8 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.site.matrix import Need, asked_for, find_untaken
 from railyard.site.systems.load import load_system
+from railyard.site.systems.measure import Takes
 from railyard.site.systems.model import System
-from railyard.site.takes import Takes
 
 SITE = """\
 system: site

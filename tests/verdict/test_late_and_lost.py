@@ -52,6 +52,20 @@ def test_a_ping_pong_that_lost_messages_is_not_judged(dropped: int, state: str) 
     assert (f"{dropped} of {dropped + 55190} messages were dropped" in found.sentence) == (state != "pass")
 
 
+@pytest.mark.parametrize(("test", "link"), [("udp_bw", "eth-100"), ("uc_bw", "ib-edr"), ("ud_bw", "ib-edr")])
+def test_what_qperf_sent_and_did_not_receive_is_not_judged(test: str, link: str) -> None:
+    text = f"{test}:\n    send_bw  =  11.4 GB/sec\n    recv_bw  =  {{}} GB/sec\n"
+    (healthy,) = judged(text.format(11.1), link)
+    assert healthy.state == "pass"
+    (lossy,) = judged(text.format(9.5), link)
+    assert lossy.state == "not-judged"
+    assert lossy.sentence.startswith(
+        "not judged: 16.7 % of what was sent did not arrive (send_bw 11400 MB/s, recv_bw 9500 MB/s, which counts); look"
+    )
+    (slow,) = judged(text.format(0.5), link)
+    assert (slow.state, slow.remarks[0][:43]) == ("fail", "95.6 % of what was sent did not arrive (sen")
+
+
 def test_what_a_socket_took_over_udp_is_not_judged() -> None:
     tcp, udp = judged(THROUGHPUT, "eth-40")
     assert (udp.state, udp.sentence) == (

@@ -53,6 +53,9 @@ def judged(text: str, link: str) -> Judgement:
         (BETWEEN, 195.0, 8, "nvlink-4", "fail"),
         (BETWEEN, 264.0, 8, "nvlink-3", "pass"),
         (BETWEEN, 132.0, 2, "nvlink-4", "pass"),  # of a board of four, whose other GPUs are hidden
+        (BETWEEN, 225.0, 2, "nvlink-4", "not-judged"),  # half of a switch, and more than a board of four
+        (BETWEEN, 225.0, 4, "nvlink-4", "not-judged"),
+        (BETWEEN, 389.0, 2, "nvlink-4", "pass"),
         (BETWEEN, 25.0, 2, "nvlink-4", "fail"),  # as PCIe
     ],
 )
@@ -74,3 +77,11 @@ def test_what_is_not_judged_names_the_option_that_is_missing(test: str, link: st
     one = judged(output(test, 389.0 if test == BETWEEN else 40.0), link)
     assert one.state == "not-judged"
     assert why in one.sentence
+
+
+def test_of_few_gpus_a_pass_says_that_a_switch_would_give_more() -> None:
+    of_four = judged(output(BETWEEN, 132.0, 4), "nvlink-4")
+    (remark,) = [each for each in of_four.remarks if "board of four" in each]
+    assert "6 of 18 links between two (150000 MB/s), and behind a switch a healthy copy has all of them" in remark
+    assert "Say how many GPUs the node has in a system's file" in judged(output(BETWEEN, 225.0), "nvlink-4").sentence
+    assert not [each for each in judged(output(BETWEEN, 389.0), "nvlink-4").remarks if "board of four" in each]

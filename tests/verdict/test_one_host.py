@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from railyard.parsers import iperf3, osu, perftest, qperf
+from railyard.parsers import cxi, iperf3, osu, perftest, qperf
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.target import Nodes, of_link
 
@@ -201,3 +201,17 @@ def test_two_ports_ask_for_two_rails() -> None:
     assert verdict(text, "ib-edr").sentence.endswith("and one rail is named: say --rails 2")
     (found,) = judge(perftest.parse(text), of_link("ib-edr", rails=2), text=text)
     assert found.state == "pass"
+
+
+@pytest.mark.parametrize(("server", "state"), [("0x34", "pass"), ("0x12", "not-judged")])
+def test_a_card_of_slingshot_that_writes_to_itself_is_not_judged(server: str, state: str) -> None:
+    rows = "".join(f"{n:>12}{64000:>12}{n / (0.02 + n / 23_800):>10.2f}{1.0:>18.6f}\n" for n in SIZES[1:])
+    line = "-" * 51 + "\n"
+    text = (
+        f"{line}    CXI RDMA Write Bandwidth Test\nDevice           : cxi0\nMax Write Size   : 4194304\n"
+        f"Local (client)   : NIC 0x12 PID 0 VNI 10\nRemote (server)  : NIC {server} PID 0\n{line}"
+        f"RDMA Size[B]      Writes  BW[MB/s]  PktRate[Mpkt/s]\n{rows}{line}"
+    )
+    (found,) = judge(cxi.parse(text), of_link("slingshot-11"), text=text)
+    assert found.state == state
+    assert ("both ends are the same host (NIC 0x12, line 6)" in found.sentence) == (state != "pass")

@@ -23,7 +23,10 @@ def judged(text: str, link: str = "ib-ndr") -> Judgement:
 @pytest.mark.parametrize("shares", [(1, 1, 1), (0.5, 0.5, 0.5)])  # both ways, and --unidirectional
 def test_healthy_pairs_pass(shares: tuple[float, float, float]) -> None:
     least, mean, most = (share * NDR for share in shares)
-    assert judged(report(least, mean, most)).state == "pass"
+    one = judged(report(least, mean, most))
+    assert one.state == "pass"
+    half = [each for each in one.remarks if "is judged as a rate of one way" in each]
+    assert [each.partition(" is ")[0] for each in half] == (["bandwidth_max 49000 MB/s"] if shares[0] < 1 else [])
 
 
 @pytest.mark.parametrize("link", ["ib-edr", "ib-hdr", "ib-ndr", "roce-400", "slingshot-11"])

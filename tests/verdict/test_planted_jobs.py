@@ -6,7 +6,7 @@ from datetime import date
 
 import pytest
 
-from railyard.parsers.slurm import jobs, nodes
+from railyard.parsers import slurm
 from railyard.results.record.form import Suspect
 from railyard.site.references.model import ExpectedFailure
 from railyard.site.site import Site
@@ -27,9 +27,9 @@ SLOW = PathProof("failed", "rail hsn0 of vn2 idled", "fabric", suspects=(Suspect
 
 def of_record(text: str, of_nodes: str = "", printed: str = "") -> Verdict:
     """Return the verdict of a run whose job has this record, if scontrol says this about its nodes."""
-    job = jobs.parse_job(text)
+    job = slurm.parse_job(text)
     assert job is not None
-    ended = jobs.find_end(job, nodes.parse_nodes(of_nodes)) or jobs.killed_for_memory(job, printed)
+    ended = slurm.find_end(job, slurm.parse_nodes(of_nodes)) or slurm.killed_for_memory(job, printed)
     left = Job(
         job.exit_code, ("vn1", "vn2"), ("vn1", "vn2"), tables=0, time_limit_s=120, ended=ended,
         timed_out=ended is not None and ended.kind == "time",
@@ -44,9 +44,9 @@ def record(state: str, code: str = "0:0", more: str = "Restarts=0 SuspendTime=No
 
 def test_a_job_that_ran_to_its_end_is_not_said_to_have_ended_otherwise() -> None:
     for text in (record("COMPLETED"), record("COMPLETED", more="ArrayJobId=7 ArrayTaskId=3 Restarts=0")):
-        found = jobs.parse_job(text)
+        found = slurm.parse_job(text)
         assert found is not None
-        assert jobs.find_end(found) is None
+        assert slurm.find_end(found) is None
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored.target import of_link
 from tests.made.judged import SIZES, case_of, healthy_bytes, healthy_rates, imb_output, judged
 
 M = 1 << 20
@@ -383,3 +384,33 @@ def test_another_unit_under_netpipes_name_contradicts_its_times(virtual: Site, s
     in_bytes = re.sub(r"([0-9.]+) Mbps", lambda found: f"{float(found[1]) / 8:.2f} Mbps", text)
     assert said in judge(netpipe.parse(in_bytes), target)[0].sentence
     assert "contradict" not in judge(netpipe.parse(text), target)[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("lost", "state", "remarks"),
+    [
+        ((), "pass", []),
+        ((4096,), "fail", []),
+        (
+            (8, 32, 256, 2048, 16384, 131072),
+            "pass",
+            [
+                "no row has 6 of the powers of two between its first and its last size (8 B, 32 B, 256 B, 2 KiB and 2 "
+                "more): these sizes were not judged"
+            ],
+        ),
+        (tuple(2**n for n in range(1, 22, 2)), "pass", []),  # four times the size before, as somebody asked for
+    ],
+)
+def test_sizes_that_an_irregular_list_leaves_out_are_named(
+    lost: tuple[int, ...], state: str, remarks: list[str]
+) -> None:
+    rows = "".join(
+        f"{size:>13}{1000:>13}{1.2 + size / 12050:>13.2f}{size / (1.2 + size / 12050):>13.2f}\n"
+        for size in (0, *DOUBLED)
+        if size not in lost
+    )
+    heading = "       #bytes #repetitions      t[usec]   Mbytes/sec\n"
+    text = f"# Benchmarking PingPong\n# #processes = 2\n#{'-' * 50}\n{heading}{rows}{END}"
+    (found,) = judge(imb.parse(text), of_link("ib-edr"), text=text)
+    assert (found.state, [each for each in found.remarks if "powers of two" in each]) == (state, remarks)

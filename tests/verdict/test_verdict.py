@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from railyard.base.json_codec import encode
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
-from railyard.parsers.slurm.jobs import JobEnd
+from railyard.parsers.slurm import JobEnd
 from railyard.results.record.form import Suspect
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure

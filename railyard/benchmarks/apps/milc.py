@@ -19,7 +19,7 @@ from typing import TypeGuard
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of
-from railyard.benchmarks.physics import Physics
+from railyard.benchmarks.model import Physics
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.parsers import milc
 from railyard.parsers.parsed import Cell, Parsed, Remark, Table

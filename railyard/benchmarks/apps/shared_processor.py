@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from railyard.benchmarks.curve import Figure
-from railyard.benchmarks.physics import Physics
+from railyard.benchmarks.model import Physics
 from railyard.parsers.parsed import Table
 
 _OTHERS = {"polling": "polls", "yielding": "yields", "receiving": "waits as this library does (MPI_Recv)"}

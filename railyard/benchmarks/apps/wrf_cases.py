@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.errors import UNFIT_EXIT, RailyardError
-from railyard.benchmarks.physics import Physics
+from railyard.benchmarks.model import Physics
 from railyard.benchmarks.table.applications import WRF_STORMS
 from railyard.parsers.parsed import Table
 

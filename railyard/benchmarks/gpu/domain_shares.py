@@ -77,20 +77,6 @@ def least_carried(collective: str, shape: Shape) -> Shares:
     return known[0](shape.domains, shape.gpus_a_domain)
 
 
-def of_each_nic(
-    collective: str, algorithm: str, shape: Shape, size_bytes: int
-) -> tuple[tuple[float, float], ...] | None:
-    """Return what one NIC of each domain sends and receives, in bytes, if the NICs share evenly.
-
-    Return None if the algorithm does not do this collective, or if there are no NICs.
-    """
-    shares = shares_of(collective, algorithm, shape)
-    if shares is None or not shape.node.nics:
-        return None
-    each = size_bytes / shape.nics_a_domain
-    return tuple((share.sent * each, share.received * each) for share in shares)
-
-
 def _equal_shares(domains: int, net: float, gpu: float) -> Shares:
     return (Share(net if domains > 1 else 0.0, net if domains > 1 else 0.0, gpu, gpu),) * domains
 

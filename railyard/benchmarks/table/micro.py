@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.benchmarks import table
-from railyard.benchmarks.model import Benchmark, Metric, Tool
+from railyard.benchmarks.model import Benchmark, Metric, Package, Tool
 from railyard.benchmarks.table import applications
 
 _MODULES = [
@@ -27,6 +27,12 @@ TOOLS: Mapping[str, Tool] = MappingProxyType(
         for module in _MODULES
         for tool in getattr(module, "TOOLS", (module.TOOL,) if hasattr(module, "TOOL") else ())
     }
+)
+#: The Spack package of a tool, in spack_envs/, with the executables that must be there after a build. An install can
+#: succeed without them: npb's makefiles run through a shell that hides errors. With gfortran 10 or newer, cg, ep, ft
+#: and mg were missing from a build that Spack called a success.
+PACKAGES: Mapping[str, Package] = MappingProxyType(
+    {name: tool.package for name, tool in TOOLS.items() if tool.package is not None}
 )
 
 

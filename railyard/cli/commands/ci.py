@@ -9,8 +9,7 @@ import click
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.paths import find_home
-from railyard.cli.gitlab.pipeline import Executor, Job, Settings, format_pipeline, pipeline
-from railyard.cli.gitlab.scripts import Place
+from railyard.cli.gitlab_pipeline import Executor, Job, Place, Settings, format_pipeline, pipeline
 
 if TYPE_CHECKING:
     from railyard.site.matrix import Need

@@ -13,7 +13,7 @@ from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.cluster.detect.source import Source
-    from railyard.cluster.detect.write import Texts
+    from railyard.cluster.detect.system_text import Texts
 
 #: A variable in a job's environment -> the scheduler that sets it.
 _JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_JOB_ID": "Flux"}
@@ -48,8 +48,7 @@ def command(
     from railyard.base.paths import find_home
     from railyard.cluster.detect.detected_cluster import detect
     from railyard.cluster.detect.source import Recorder
-    from railyard.cluster.detect.system_text import missing_parts, references_text, system_text
-    from railyard.cluster.detect.write import Texts
+    from railyard.cluster.detect.system_text import Texts, missing_parts, references_text, system_text
 
     _check(name, writes, replace)
     home, where = find_home(), _find_target(root)
@@ -86,7 +85,7 @@ def _check(name: str | None, writes: bool, replace: bool) -> None:
 
 def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bool) -> None:
     """Write both files, or print the system's file; with --json, standard output has only the JSON."""
-    from railyard.cluster.detect.write import check_texts, write
+    from railyard.cluster.detect.system_text import check_texts, write
 
     if not writes:
         check_texts(texts)

@@ -16,7 +16,7 @@ from railyard.cli.options import say, time_given
 
 if TYPE_CHECKING:
     from railyard.results.record.form import Record
-    from railyard.results.sick.form import SickList
+    from railyard.results.sick import SickList
 
 
 @click.group(name="export")
@@ -46,7 +46,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     Exit code: 0 written, 2 wrong input, or there is no measured test.
     """
     from railyard.results import prometheus
-    from railyard.results.sick.find import sick_list
+    from railyard.results.sick import sick_list
     from railyard.results.store import query
     from railyard.results.store.query import refuse_unknown
 
@@ -122,7 +122,7 @@ def sick_command(
 
     Exit code: 0 written, 2 wrong input, or there is no measured test.
     """
-    from railyard.results.sick.find import lines, tickets
+    from railyard.results.sick import lines, tickets
     from railyard.results.store.query import refuse_unknown
 
     if as_json and form != "list":
@@ -146,7 +146,7 @@ def _sick(home: Path, run: str | None, system: tuple[str, ...], since: str | Non
     """Return the sick parts that were asked for. Raises RailyardError if no test measured anything."""
     from dataclasses import replace
 
-    from railyard.results.sick.find import sick_list
+    from railyard.results.sick import sick_list
     from railyard.results.store import query
 
     now = datetime.now(timezone.utc)

@@ -330,15 +330,17 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
 
     from railyard.base.output_file import shown_name
     from railyard.parsers import rail_parts
+    from railyard.parsers.changed_signs import with_own_signs
     from railyard.parsers.detect import parse
     from railyard.parsers.parsed import Parsed, ParseError, Remark
     from railyard.parsers.wrong_lines import with_wrong_lines
     from railyard.verdict.hints.first_cause import first_cause
 
     try:
-        return with_wrong_lines(rail_parts.parse(text, partial(parse, tool=tool), worst=in_turn), text)
+        parsed = rail_parts.parse(text, partial(parse, tool=tool), worst=in_turn)
+        return with_wrong_lines(parsed, with_own_signs(text))
     except ParseError as error:
-        cause = first_cause(None, (text,))
+        cause = first_cause(None, (with_own_signs(text),))
         if cause is not None:
             return Parsed(failures=(Remark(cause.line, cause.quoted),))
         raise RailyardError(f"{shown_name(file)}: {error}") from error

@@ -36,7 +36,7 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
     home = find_home()
     found = _find_references(name)
     if write:
-        from railyard.results.reference_page import page
+        from railyard.results.reference_sheet import page
 
         (home / PAGE).parent.mkdir(parents=True, exist_ok=True)
         (home / PAGE).write_text(page(found), encoding="utf-8")

@@ -107,7 +107,7 @@ def command(**options: Any) -> int:
 
 def _copy(folder: Path, into: Path) -> None:
     """Copy the files of a run that a pipeline keeps, as far as they exist."""
-    from railyard.cli.gitlab.scripts import FILES
+    from railyard.cli.gitlab_pipeline import FILES
 
     try:
         for name in FILES:

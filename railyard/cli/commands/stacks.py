@@ -9,7 +9,7 @@ from railyard.base.paths import find_home
 from railyard.cli.options import say
 from railyard.provision import kept_files
 from railyard.provision.mpi_prefixes import SOURCES, Status, install, prefix_of, status
-from railyard.provision.programs.build import build
+from railyard.provision.own_programs import build
 
 
 @click.group(name="stacks")

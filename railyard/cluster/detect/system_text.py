@@ -1,16 +1,26 @@
-"""Writes the two files of a new cluster as texts to review. What was guessed says so; all else was read."""
+"""Writes the two files of a new cluster as texts to review. What was guessed says so; all else was read.
+
+Everything that reads the files checks the texts before they are written.
+"""
 
 import json
 import re
+import tempfile
 from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
 
+from railyard.base.errors import InputError, SetupError
 from railyard.base.wording import listing
 from railyard.cluster.detect.detected_cluster import DetectedCluster
 from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
 from railyard.cluster.detect.ports import Port
 from railyard.cluster.detect.software import FoundStack
 from railyard.hardware.limits import DEFAULT_MAX_PAYLOAD
+from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import FAMILIES
+from railyard.site.systems.load import load_system
+from railyard.site.systems.model import System
 from railyard.stacks.ask import why_not
 from railyard.stacks.table import STACKS
 
@@ -336,3 +346,49 @@ def _benchmark_lines(found: DetectedCluster) -> Iterator[str]:
     tools = [*SPACK_BENCHMARKS, *([NEEDS_HARDWARE] if found.node.processors else [])]
     yield "    spack:"
     yield f"      benchmarks: [{', '.join(tools)}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The two files of one system."""
+
+    name: str
+    system: str
+    references: str
+
+
+def check_texts(texts: Texts) -> System:
+    """Return the system that the texts describe. Raises InputError if Railyard would refuse them."""
+    with tempfile.TemporaryDirectory(prefix="railyard-detect-") as folder:
+        paths = _put(Path(folder), texts)
+        system = load_system(paths[0])
+        references_of(paths[1].parent, system)
+    return system
+
+
+def write(home: Path, texts: Texts, *, replace: bool) -> tuple[Path, Path]:
+    """Write systems/NAME.yaml and references/NAME.yaml and return their paths.
+
+    Raises InputError if one is there already and ``replace`` is not set, or if Railyard would refuse the text. Raises
+    SetupError if the folder cannot be written. Then it writes nothing.
+    """
+    check_texts(texts)
+    for folder in ("systems", "references"):
+        path = home / folder / f"{texts.name}.yaml"
+        if path.exists() and not replace:
+            raise InputError(
+                f"{folder}/{path.name}", "a file already", "none, or --replace",
+                action="--name NAME takes another name; without --write the file is printed only",
+            )  # fmt: skip
+    try:
+        return _put(home, texts)
+    except OSError as error:
+        raise SetupError(f"{home}: systems/ and references/ cannot be written: {error.strerror}") from None
+
+
+def _put(home: Path, texts: Texts) -> tuple[Path, Path]:
+    paths = (home / "systems" / f"{texts.name}.yaml", home / "references" / f"{texts.name}.yaml")
+    for path, text in zip(paths, (texts.system, texts.references), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return paths

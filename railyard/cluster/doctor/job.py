@@ -15,7 +15,7 @@ from railyard.base.paths import state_folder
 from railyard.base.wording import count_of
 from railyard.job import node_files, slurm
 from railyard.job.launch import SRUN, Ranks, device_name, escape_exports, plan_launch, runs_as_root
-from railyard.parsers.slurm import jobs as slurm_jobs
+from railyard.parsers import slurm as slurm_records
 from railyard.site.site import Site
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.module_system import FIX, find_unloaded
@@ -136,15 +136,15 @@ def _send_job(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Jo
         return JobResult(
             "", "", problem(where, f"sbatch refused it: {refused}", "see jobs and access in the system's file")
         )
-    record = slurm_jobs.parse_job(slurm.show_job(job, before)[0])
-    ended = None if record is None else slurm_jobs.find_end(record)
+    record = slurm_records.parse_job(slurm.show_job(job, before)[0])
+    ended = None if record is None else slurm_records.find_end(record)
     wrong = None if ended is None else problem(where, ended.sentence)
     return JobResult(job, _read(output), wrong)
 
 
 def _cancel_unfinished(job: str, where: str, before: Sequence[str]) -> Finding:
     """Cancel a job that took too long, and return the finding about it."""
-    record = slurm_jobs.parse_job(slurm.show_job(job, before)[0])
+    record = slurm_records.parse_job(slurm.show_job(job, before)[0])
     slurm.answer([*before, "scancel", job])
     if record is not None and record.state == "PENDING":
         reason = record.reason or "no reason given"

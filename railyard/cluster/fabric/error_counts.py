@@ -5,8 +5,7 @@ from types import MappingProxyType
 
 from railyard.base.bounds import HARD_ERRORS, PORT_DISCARDS, PORT_ERRORS, JudgingBound
 from railyard.base.wording import listing
-from railyard.cluster.fabric.merge import by_guid
-from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings, by_guid, finding_at
 from railyard.cluster.fabric.words import cable
 from railyard.parsers.fabric.port import ALL_PORTS, DISCARDS, DISCARDS_MEAN, WAIT, WAIT_MEANS, PortState
 
@@ -100,7 +99,7 @@ def _of_port(expected: ExpectedFabric, port: PortState, counts: Mapping[str, int
     if full:
         shown = listing([f"{name} {port.counters[name]}" for name in full])
         fix = f"it cannot grow any more: clear it, {_CLEAR}, and read it again"
-        found.append(_finding("saturated", port, f"{shown}, the counter's maximum", "counters that can grow", fix))
+        found.append(finding_at("saturated", port, f"{shown}, the counter's maximum", "counters that can grow", fix))
     hard = {
         name: value
         for name, value in counts.items()
@@ -125,7 +124,7 @@ def _too_many(
     when = "in the time between two readings" if grows else "since they were cleared"
     shown = listing([f"{name} {'+' if grows else ''}{value}" for name, value in counts.items()])
     most = listing([f"{_highest_healthy(expected, name, grows):.0f}" for name in counts])
-    return _finding(what, port, f"{shown} {when}", f"at most {most}", fix)
+    return finding_at(what, port, f"{shown} {when}", f"at most {most}", fix)
 
 
 def _highest_healthy(expected: ExpectedFabric, name: str, grows: bool) -> float:
@@ -145,7 +144,3 @@ def signals(readings: Readings) -> dict[str, int]:
             if port.counters.get(name):
                 shown[name] = shown.get(name, 0) + 1
     return shown
-
-
-def _finding(what: str, port: PortState, found: str, expected: str, fix: str) -> Finding:
-    return Finding(what, port.node, port.device, port.port, found, expected, fix)

@@ -8,8 +8,7 @@ from railyard.base.wording import count_of
 from railyard.cluster.fabric.error_counts import counter_findings, signals
 from railyard.cluster.fabric.link_state import is_software, link_findings, rails_without_speed
 from railyard.cluster.fabric.members import adapters, manager_findings, member_findings
-from railyard.cluster.fabric.merge import by_guid
-from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings, Report
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings, Report, by_guid
 from railyard.cluster.fabric.node_listings import listed_findings
 from railyard.cluster.fabric.roce import roce_findings
 from railyard.cluster.fabric.slots import slot_findings

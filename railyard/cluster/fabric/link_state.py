@@ -7,7 +7,7 @@ from typing import Any
 
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of
-from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings, finding_at
 from railyard.cluster.fabric.words import cable, is_adapter, is_other, link_words
 from railyard.hardware.ib_speeds import lanes, slower
 from railyard.parsers.fabric.port import Peer, PortState
@@ -134,7 +134,7 @@ def _signal(port: PortState) -> Finding | None:
         return None
     advice = port.extra.get("recommendation", "no words beside it")
     fix = "read its bit error rates (mlxlink -c), then clean, reseat or replace its cable"
-    return _finding("signal", port, f"mlxlink: {advice} (status opcode {opcode})", "status opcode 0", fix)
+    return finding_at("signal", port, f"mlxlink: {advice} (status opcode {opcode})", "status opcode 0", fix)
 
 
 def _not_active(port: PortState) -> Finding:
@@ -144,7 +144,7 @@ def _not_active(port: PortState) -> Finding:
     else:
         fix = _NOT_ACTIVE.get(state, _NO_PARTNER)
     shown = f"{state} ({physical})" if physical else state
-    return _finding("state", port, shown, "Active", fix)
+    return finding_at("state", port, shown, "Active", fix)
 
 
 def _wrong(expected: ExpectedFabric, port: PortState) -> str | None:
@@ -202,10 +202,10 @@ def _link(expected: ExpectedFabric, port: PortState, wrong: str) -> Finding:
     meant = link_words(_x(expected.width), expected.speed, expected.rate)
     if wrong == "degraded":
         best = link_words(port.best_width, port.best_speed, None)
-        return _finding("degraded", port, link_words(port.width, port.speed, port.rate), best, _fix("width", port))
+        return finding_at("degraded", port, link_words(port.width, port.speed, port.rate), best, _fix("width", port))
     below = _is_below(expected, port, wrong)
     fix = _fix(wrong, port) if below else f"correct link of fabrics.{expected.fabric} in {expected.file}, or this port"
-    return _finding(wrong, port, link_words(port.width, port.speed, port.rate), meant, fix)
+    return finding_at(wrong, port, link_words(port.width, port.speed, port.rate), meant, fix)
 
 
 def _is_below(expected: ExpectedFabric, port: PortState, wrong: str) -> bool:
@@ -226,7 +226,3 @@ def _fix(wrong: str, port: PortState) -> str:
 
 def _x(width: int | None) -> str | None:
     return None if width is None else f"{width}X"
-
-
-def _finding(what: str, port: PortState, found: str, expected: str, fix: str) -> Finding:
-    return Finding(what, port.node, port.device, port.port, found, expected, fix)

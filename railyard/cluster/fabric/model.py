@@ -1,9 +1,14 @@
-"""What is read about a fabric, what a system's file expects of it, and what a judgement says: plain values."""
+"""What is read about a fabric, what a system's file expects of it, and what a judgement says: plain values.
 
-from collections.abc import Mapping
+Several tools may show the same port. Their views become one PortState: a later view fills what an earlier one lacks.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from railyard.base.finding import Weight
+from railyard.base.hostlist import label
 from railyard.hardware.ib_speeds import rate_gbit_s
 from railyard.hardware.links import Link
 from railyard.parsers.fabric.hardware import Hardware
@@ -15,6 +20,8 @@ from railyard.site.systems.model import Fabric, System
 MANAGED = ("ib", "opa")
 #: Kinds of fabrics with an RDMA device that can be read.
 VERBS = ("ib", "roce", "opa")
+Key = Callable[[PortState], object]
+_MOST_LIDS = 65536
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +51,11 @@ class Finding:
     def sentence(self) -> str:
         """Return the whole finding in one sentence."""
         return f"{self.place}: found {self.found}, expected {self.expected}; {self.fix}"
+
+
+def finding_at(what: str, port: PortState, found: str, expected: str, fix: str) -> Finding:
+    """Return a problem of this port."""
+    return Finding(what, port.node, port.device, port.port, found, expected, fix)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,3 +272,56 @@ def _mtu(fabric: Fabric) -> int | None:
         return None
     said = None if fabric.fabric_state is None else fabric.fabric_state.mtu
     return said or fabric.mtu or max(fabric.link.mtus, default=None)
+
+
+def by_guid(port: PortState) -> object:
+    """Return what names a port on the subnet: GUID and number, or its description if it has no GUID."""
+    return (port.guid, port.port) if port.guid else (port.node, port.device, port.port)
+
+
+def by_device(port: PortState) -> object:
+    """Return what names a node's own port."""
+    return label(port.node or ""), port.device, port.port
+
+
+def merge_ports(key: Key, *views: Iterable[PortState]) -> tuple[PortState, ...]:
+    """Return each port once, in the order of its first view; a later view does not overwrite a field.
+
+    The port has the counters of all views; if two have the same name, the earlier view's value is kept.
+    """
+    found: dict[object, PortState] = {}
+    for view in views:
+        for port in view:
+            before = found.get(key(port))
+            found[key(port)] = port if before is None else _fill_in(before, port)
+    return tuple(found.values())
+
+
+def _fill_in(first: PortState, second: PortState) -> PortState:
+    new: dict[str, Any] = {
+        name: value for name, value in second._asdict().items() if value is not None and getattr(first, name) is None
+    }
+    if second.counters:
+        new["counters"] = {**second.counters, **first.counters}
+        new["saturated"] = tuple(dict.fromkeys((*first.saturated, *second.saturated)))
+    if second.extra:
+        new["extra"] = {**second.extra, **first.extra}
+    return first._replace(**new) if new else first
+
+
+def with_subnet(known: tuple[PortState, ...], more: tuple[PortState, ...], place: int) -> tuple[PortState, ...]:
+    """Return the ports of all subnets. The views of two rails show one subnet if they share a GUID, else two.
+
+    Each subnet has its own LIDs. Those of a further subnet are moved up, so that no two ports have the same LID.
+    """
+    guids = {port.guid for port in known if port.guid}
+    if any(port.guid in guids for port in more):
+        return merge_ports(by_guid, known, more)
+    return (*known, *(_renumber(port, place * _MOST_LIDS) for port in more))
+
+
+def _renumber(port: PortState, by: int) -> PortState:
+    peer = port.peer
+    if peer is not None and peer.lid:
+        peer = peer._replace(lid=peer.lid + by)
+    return port._replace(lid=port.lid + by if port.lid else port.lid, peer=peer)

@@ -15,7 +15,7 @@ from railyard.base.wording import count_of
 from railyard.cluster.gate import ending
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, short
-from railyard.results.sick.form import SickPart
+from railyard.results.sick import SickPart
 from railyard.site.systems.model import System
 
 #: If more than this share of a system's nodes is sick, a person should look again before draining them.

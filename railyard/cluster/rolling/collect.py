@@ -222,7 +222,7 @@ def _read_group(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[
     if content.size != size:
         return "cut", f"its output has {content.size} of {size} bytes", None
     if code != "0":
-        if never_began(_text(own / ERRORS)):
+        if never_began(text_in(own / ERRORS)):
             return "lost", "a bug of the launcher (mpi/pmi2) ended its start twice, so it was not measured", None
         said = _first_line(own / ERRORS)
         return "broken", f"it ended with exit code {code}{f': {said}' if said else ''}", None
@@ -272,10 +272,11 @@ def _time(mark: _Mark | None, place: int) -> float | None:
 
 
 def _first_line(file: Path) -> str:
-    return next((line.strip()[:200] for line in _text(file).splitlines() if line.strip()), "")
+    return next((line.strip()[:200] for line in text_in(file).splitlines() if line.strip()), "")
 
 
-def _text(file: Path) -> str:
+def text_in(file: Path) -> str:
+    """Return the text of a file of a group, empty if there is none."""
     try:
         return read_bounded(file).text
     except OSError:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Literal
 
 from railyard.base.errors import SetupError
-from railyard.base.files import read_bounded
 from railyard.base.hostlist import label
 from railyard.base.hostlist import list_nodes as named_nodes
 from railyard.base.paths import runs_folder
 from railyard.base.wording import count_of
 from railyard.benchmarks.node_pairs import hosts_of, merge_tables
-from railyard.cluster.rolling.collect import Part, absent_nodes, clock_words
+from railyard.cluster.rolling.collect import Part, absent_nodes, clock_words, text_in
 from railyard.cluster.rolling.job import COUNTERS, ERRORS, LAUNCHER, LINKED, Jobs
 from railyard.cluster.rolling.kept_run import SAMPLE, KeptRun
 from railyard.job import environment, node_facts, node_pair_steps
@@ -122,17 +121,17 @@ def evidence(site: Site, run: KeptRun, found: CombinedGroups) -> Evidence:
     steps = [text_of(table) for table in found.tables[1:]]
     return Evidence(
         stdout=found.output,
-        stderr="".join(_text(one.folder / ERRORS) for one in whole),
+        stderr="".join(text_in(one.folder / ERRORS) for one in whole),
         exit_code=0 if whole else None,
         counters=tuple(_texts(whole, COUNTERS, "*.counters")),
         tag=run.tag,
-        linked=_text(whole[0].folder / LINKED) if whole else None,
+        linked=text_in(whole[0].folder / LINKED) if whole else None,
         again=tuple(steps),
         facts=tuple(one for one in facts if one is not None),
         job_id=run.steps[0].array or next((group.job for group in run.steps[0].groups if group.job), None),
         rehearsed=rehearsal.current() is not None,
         changed=changed_files(site, run.stack),
-        launcher=_text(whole[0].folder / LAUNCHER) if whole else "",
+        launcher=text_in(whole[0].folder / LAUNCHER) if whole else "",
         environment=tuple(one for one in environments if one is not None),
     )
 
@@ -198,7 +197,7 @@ def _with_groups(made: Assessment, run: KeptRun, parts: Sequence[Part], how: Sam
             reasons.setdefault(why, []).append(node)
         said = [f"{named_nodes(nodes)} ({why})" for why, nodes in reasons.items()]
         made = with_remark(made, f"{measured} of {count_of(asked, 'node')} were measured, not {'; '.join(said)}")
-    again = sum(STARTED_AGAIN in _text(one.folder / ERRORS) for one in parts)
+    again = sum(STARTED_AGAIN in text_in(one.folder / ERRORS) for one in parts)
     if again:
         made = with_remark(made, f"{count_of(again, 'group')} started again after a bug of the launcher")
     later = [one for one in parts if one.step != SAMPLE and one.table is None]
@@ -260,14 +259,7 @@ def _other_lines(parts: Iterable[Part]) -> str:
 
 
 def _texts(parts: Iterable[Part], folder: str, pattern: str) -> list[str]:
-    return [_text(file) for one in parts for file in sorted((one.folder / folder).glob(pattern))]
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_bounded(file).text
-    except OSError:
-        return ""
+    return [text_in(file) for one in parts for file in sorted((one.folder / folder).glob(pattern))]
 
 
 def _utc(seconds: float) -> str:

@@ -94,11 +94,6 @@ class KeptRun:
             raise KeyError(name)
         return found
 
-    @property
-    def option_words(self) -> str:
-        """The system and the part of it that is tested, as the command's options name them."""
-        return f"{self.system}:{self.fabric}, {self.stack}, {self.rails} rail{'' if self.rails == 1 else 's'}"
-
     def with_step(self, step: KeptStep) -> "KeptRun":
         """Return the run with this step: in place of the step of the same name, or after all others."""
         if all(one.name != step.name for one in self.steps):

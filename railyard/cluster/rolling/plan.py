@@ -14,7 +14,7 @@ from railyard.cluster.rolling.groups import Candidate, Used, group_rounds, group
 from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
 from railyard.cluster.rolling.kept_run import SAMPLE, KeptGroup, KeptRun, KeptStep, keep, runs_in
 from railyard.job import node_pair_steps, slurm
-from railyard.parsers.slurm.nodes import WORDS, free_in
+from railyard.parsers.slurm import WORDS, free_in
 from railyard.site import topology
 from railyard.site.matrix import tool_reason
 from railyard.site.policies import DEFAULT, policy_of

@@ -10,8 +10,8 @@ from railyard.cluster.rolling.job import SCRIPT, Jobs
 from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep, keep
 from railyard.job import slurm
 from railyard.job.batch import State
-from railyard.parsers.slurm import jobs as slurm_jobs
-from railyard.parsers.slurm.nodes import NodeState
+from railyard.parsers import slurm as slurm_records
+from railyard.parsers.slurm import NodeState
 from railyard.site.systems.jobs import is_slurm
 
 Echo = Callable[[str], None]
@@ -58,12 +58,12 @@ class Scheduler:
         """Return what Slurm says about a job that it ended, as a sentence; empty if it says nothing."""
         if not is_slurm(self.jobs.site.system.scheduler):
             return ""
-        record = slurm_jobs.parse_job(self._ask(self.jobs.batch.ask(group.job))) or slurm.accounted_state(group.job)
+        record = slurm_records.parse_job(self._ask(self.jobs.batch.ask(group.job))) or slurm.accounted_state(group.job)
         if record is None:
             return ""
         nodes = slurm.nodes_of(self.jobs.site.system, self.jobs.site.home) if record.state == "NODE_FAIL" else ()
         there = {label(node) for node in group.nodes}
-        found = slurm_jobs.find_end(record, (node for node in nodes if label(node.name) in there))
+        found = slurm_records.find_end(record, (node for node in nodes if label(node.name) in there))
         return "" if found is None else found.sentence
 
     def without_unfit(self, run: KeptRun, step: KeptStep, states: Mapping[int, State], echo: Echo) -> KeptRun:

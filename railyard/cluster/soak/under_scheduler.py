@@ -193,18 +193,6 @@ def complete_readings(text: str) -> tuple[str, str]:
     return text[:cut], text[cut:]
 
 
-def merge_readings(nodes: Mapping[str, Sequence[tuple[float, Raw]]], drivers: Mapping[str, str]) -> tuple[Reading, ...]:
-    """Return the readings of all nodes: the first of each together, and so on; a node with fewer is not in the last.
-
-    ``drivers``: device -> its row of the table of drivers.
-    """
-    made = Merger(tuple(nodes), drivers)
-    for node, own in nodes.items():
-        for at_s, raw in own:
-            made.take(node, at_s, raw)
-    return tuple(made.ready(is_over=True))
-
-
 def _continue_counters(counters: Mapping[str, int], before: Mapping[str, int], row: Driver) -> dict[str, int]:
     """Return a device's counters. A traffic counter that began again at 0 continues from its last value."""
     made = dict(counters)

@@ -8,9 +8,8 @@ PortConfigurationTraining. iproute2 up to 5.0 begins a line with "0/1: mlx5_0/1:
 import re
 from collections.abc import Mapping
 
-from railyard.parsers.fabric.json_text import documents
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
+from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, state_of
 from railyard.parsers.parsed import Parsed, ParseError
 

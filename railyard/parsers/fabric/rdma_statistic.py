@@ -11,9 +11,8 @@ from types import MappingProxyType
 from typing import Any
 
 from railyard.hardware.ib_counters import full
-from railyard.parsers.fabric.json_text import documents
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
+from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer
 from railyard.parsers.parsed import Parsed, ParseError
 

@@ -4,9 +4,13 @@ Lines are plain strings, not ``railyard.parsers.lines.Line``: a fabric of some t
 thousands of lines.
 
 Here are the words that begin a line of each tool: within a line, they show that two were joined.
+
+The JSON documents of a tool's -j or --json may have a prompt before them and other lines after them.
 """
 
+import json
 import re
+from typing import Any
 
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.lines import is_failure, own_text
@@ -47,13 +51,10 @@ _PATTERNS = {
     "rdma statistic": _LINK,
 }
 _SIGNS = {tool: re.compile(pattern, re.MULTILINE) for tool, pattern in _PATTERNS.items()}
+#: In characters: no tool with one item per line prints a longer line. A longer one is foreign, and no pattern sees it.
 LONGEST = 2000
-
-
-"""In characters: no tool with one item per line prints a longer line. A longer one is foreign, and no pattern sees it.
-"""
-
-
+_BEGIN = re.compile(r"\[\s*[{\]]|\{\s*[\"}]")
+_DECODER = json.JSONDecoder(parse_float=str, parse_constant=str, parse_int=str)
 _LONGEST_SHOWN = 200  # characters of a row that is not read
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,12}[mK]")
 # Between words. Some tools print a tab there, and where a paste has one for each blank, their patterns expect blanks.
@@ -161,3 +162,29 @@ def first_joined(tool: str, lines: list[str]) -> int:
     if sign is None:
         return 0
     return next((number for number, line in enumerate(lines, start=1) if sign.search(line[:2000])), 0)
+
+
+def documents(text: str, expected: str) -> list[tuple[int, Any]]:
+    """Return (line, document) of each line that begins one: "[{", "[]" or '{"', not the prompt "[root@node1 ~]#".
+
+    Numbers are strings as printed. A cut document ends the list. Raises ParseError if it is the first.
+    """
+    found: list[tuple[int, Any]] = []
+    place, number = 0, 1
+    while place < len(text):
+        end = text.find("\n", place)
+        end = len(text) if end < 0 else end
+        start = place + len(text[place:end]) - len(text[place:end].lstrip())
+        if _BEGIN.match(text, start):
+            try:
+                document, after = _DECODER.raw_decode(text, start)
+            except (json.JSONDecodeError, RecursionError):
+                if found:
+                    return found
+                raise ParseError(number, text[start:end], expected) from None
+            found.append((number, document))
+            number += text.count("\n", start, after)
+            end = text.find("\n", after)
+            end = len(text) if end < 0 else end
+        place, number = end + 1, number + 1
+    return found

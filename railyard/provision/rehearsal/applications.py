@@ -14,7 +14,7 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import milc, npb_shape
 from railyard.benchmarks.table.network import HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.hardware.node import NodeHardware
-from railyard.parsers.npb_operations import count_operations
+from railyard.parsers.npb import count_operations
 from railyard.parsers.parsed import Parsed
 from railyard.provision.rehearsal.rank_ports import LibraryError
 from railyard.provision.replay import application_texts

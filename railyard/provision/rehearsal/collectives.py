@@ -23,7 +23,7 @@ from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.rank_ports import LibraryError, Port, RankPorts
 from railyard.provision.rehearsal.traffic import Flow, Network
 from railyard.provision.replay import reference_outputs
-from railyard.provision.replay.collective_texts import PrintedRun, before_its_end, print_run
+from railyard.provision.replay.texts import PrintedRun, before_its_end, print_run
 from railyard.site.gpu_shape import shape_of_part
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric

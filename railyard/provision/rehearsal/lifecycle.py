@@ -22,9 +22,9 @@ from railyard.provision.rehearsal.machine import Machine, machine_of
 from railyard.provision.rehearsal.nodes import layout_of, leaf_switches, names_of
 from railyard.provision.testbed import lock, needs, slurm, slurm_texts
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.entry import REHEARSAL, bed_folder, enter_script
 from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign, terminated_as_interrupted
 from railyard.provision.testbed.lock import measurement_lock
+from railyard.provision.testbed.scripts import REHEARSAL, bed_folder, enter_script
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.model import System
@@ -138,15 +138,6 @@ def client_variables(home: Path) -> dict[str, str]:
     in.
     """
     return slurm_texts.client_variables(home, REHEARSAL)
-
-
-def kill_node(home: Path, node: str) -> None:
-    """End everything that runs on a node, as if the node died: Slurm notices it after ``SLURMD_TIMEOUT_S``.
-
-    A process of the node itself calls the script ``die`` of the folder instead. Raises SetupError for an unknown node.
-    """
-    bed = Testbed(home, kind=REHEARSAL)
-    bed.exec(node, [str(bed.folder / node_scripts.DIE)], timeout_s=_LAID_WITHIN_S)
 
 
 def _refuse(bed: Testbed) -> None:

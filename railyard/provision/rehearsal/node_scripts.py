@@ -4,7 +4,7 @@ They are in the rehearsal's folder beside ``enter``; each node runs them in its 
 """
 
 from railyard.provision.rehearsal.machine import Machine
-from railyard.provision.testbed.entry import fill_script
+from railyard.provision.testbed.scripts import fill_script
 
 #: Names in the rehearsal's folder. ARCHIVES: each node's own files; MACHINE: what all nodes have in common.
 LAY, BIND, TASKSET, PROLOG, DIE, SPEND = "lay", "bind", "taskset", "prolog", "die", "spend"

@@ -31,8 +31,7 @@ from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.rank_ports import LibraryError, Port
 from railyard.provision.rehearsal.traffic import Flow, Network
 from railyard.provision.replay import reference_outputs
-from railyard.provision.replay.collective_texts import NO_GPU, bus_of
-from railyard.provision.replay.texts import text_of
+from railyard.provision.replay.texts import NO_GPU, bus_of, text_of
 from railyard.site.gpu_shape import limit_within
 from railyard.site.site import Site, site_at
 from railyard.site.systems.gpus import Gpus

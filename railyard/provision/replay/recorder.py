@@ -14,7 +14,7 @@ from railyard.provision.replay.index import recording_of
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.results.record.kept_test import kept_path, read
-from railyard.results.scrub import scrub_text
+from railyard.results.store.scrub import scrub_text
 from railyard.site.test_id import TestId, check_of
 
 MADE_BY = "railyard record"

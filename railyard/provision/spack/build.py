@@ -16,9 +16,9 @@ from railyard.base.errors import SetupError
 from railyard.base.files import hold
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks import model
-from railyard.benchmarks.tools import TOOLS
+from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.provision.kept_files import read_kept
-from railyard.provision.spack import calls, lock_fit, locks, marker
+from railyard.provision.spack import calls, locks, marker
 from railyard.provision.spack.calls import Spack
 from railyard.provision.spack.locks import Lock, Spec
 from railyard.provision.spack.marker import Executable, Library, Marker, Package
@@ -117,7 +117,7 @@ def ensure(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
 
 def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Marker:
     version = spack.version()
-    committed = lock_fit.read_committed(sources)
+    committed = locks.read_committed(sources)
     start = time.monotonic()
     folder = request.place / sources.key()
     place = write(sources, folder, request.install_tree)

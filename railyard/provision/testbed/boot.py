@@ -11,7 +11,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
-from railyard.provision.testbed import entry, scripts
+from railyard.provision.testbed import scripts
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.needs import SEARCH_PATH, outer_options, refusal
 from railyard.provision.testbed.processes import (
@@ -45,12 +45,12 @@ def start(folder: Path, spec: TestbedSpec, *, lasting: bool) -> None:
     A testbed that is not ``lasting`` ends with this process, whatever ends it. If the start fails, is interrupted, or
     this process ends meanwhile, nothing is left running. Raises SetupError.
     """
-    write_whole(folder / "enter", entry.enter_text(folder.name), 0o755)
-    write_whole(folder / "agent", entry.AGENT, 0o755)
+    write_whole(folder / "enter", scripts.enter_text(folder.name), 0o755)
+    write_whole(folder / "agent", scripts.AGENT, 0o755)
     with begin(folder, spec, scripts.boot_script(spec), lasting=lasting) as state:
         holders = [(node.holder.pid, node.inside, node.holder.start) for node in state.nodes]
-        text = entry.nodes_file(spec, state.user_namespace, state.first.start, holders)
-        write_whole(folder / entry.NODES_FILE, text)
+        text = scripts.nodes_file(spec, state.user_namespace, state.first.start, holders)
+        write_whole(folder / scripts.NODES_FILE, text)
         states.save(folder, state)
 
 
@@ -106,7 +106,7 @@ def end(folder: Path, state: State | None) -> bool:
     if not wait_until_gone(list(found), _DOWN_WITHIN_S):
         pids = ", ".join(str(p.pid) for p in found if p.is_alive())
         raise SetupError(f"testbed: processes {pids} did not end within {_DOWN_WITHIN_S:g} s of SIGKILL")
-    for name in (states.STATE_FILE, entry.NODES_FILE, BOOT_FILE):
+    for name in (states.STATE_FILE, scripts.NODES_FILE, BOOT_FILE):
         (folder / name).unlink(missing_ok=True)
     shutil.rmtree(folder / SLURM, ignore_errors=True)
     return bool(found)

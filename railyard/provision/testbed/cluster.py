@@ -16,11 +16,11 @@ from railyard.base.wording import listing
 from railyard.provision.testbed import faults
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.boot import end, start
-from railyard.provision.testbed.entry import CLUSTER, bed_folder, not_up
 from railyard.provision.testbed.faults import Commands, Degradation, Kind
 from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
 from railyard.provision.testbed.processes import find_inside, outermost_processes, wait_until_gone
 from railyard.provision.testbed.rail_traffic import TrafficWatch
+from railyard.provision.testbed.scripts import CLUSTER, bed_folder, not_up
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 from railyard.provision.testbed.starvation import Watch
 from railyard.provision.testbed.state import Node, State

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
-from railyard.parsers.slurm.nodes import NodeState, parse_nodes
+from railyard.parsers.slurm import NodeState, parse_nodes
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.needs import SEARCH_PATH, needs_user_namespace, require_programs
 from railyard.provision.testbed.processes import Process, find_inside, wait_until_gone

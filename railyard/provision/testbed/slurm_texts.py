@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.provision.testbed.entry import CLUSTER, bed_folder
+from railyard.provision.testbed.scripts import CLUSTER, bed_folder
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE, TestbedSpec
 
 #: Below the testbed's folder: all that its Slurm needs; ``down`` removes it.

@@ -7,8 +7,7 @@ from railyard.base.json_codec import encode
 from railyard.base.terminal import fold_words
 from railyard.base.wording import count_of, listing, number
 from railyard.results.compare.comparison import ComparedTest, Comparison, FigureResult, Gate
-from railyard.results.compare.finding import KIND_WORDS
-from railyard.results.compare.shift import CONFIDENCE
+from railyard.results.compare.shift import CONFIDENCE, KIND_WORDS
 from railyard.results.conditions import HEADING
 
 FORMAT = 1

@@ -10,7 +10,7 @@ from typing import Literal
 from railyard.base.wording import count_of, listing, number
 from railyard.benchmarks.model import Better
 from railyard.results.compare.comparison import better_of
-from railyard.results.compare.shift import CONFIDENCE, Shift, shift
+from railyard.results.compare.shift import CONFIDENCE, Shift, kind_of, shift
 from railyard.results.compare.surroundings import differences
 from railyard.results.history.detect import FEWEST, LEAST_RUNS, MOST_RUNS, Step, steps
 from railyard.results.history.series import Point, Series, node_words, nodes_of
@@ -132,7 +132,7 @@ def _change(
     step: Step, before: Sequence[Point], after: Sequence[Point], unit: str, better: Better | None, whole: Whole
 ) -> Change:
     of = shift([point.value for point in before], [point.value for point in after])
-    kind = _kind(of.value, better)
+    kind = kind_of(of.value, better)
     nodes = nodes_told(before, after)
     together = _find_changed_properties(before[-_NEAR:], after[:_NEAR])
     percent = of.percent(of.value)
@@ -175,12 +175,6 @@ def nodes_told(before: Sequence[Point], after: Sequence[Point]) -> NodesTold:
 
 def _nodes(point: Point) -> tuple[str, ...]:
     return tuple(sorted(point.record.where.nodes))
-
-
-def _kind(value: float, better: Better | None) -> Kind:
-    if better is None:
-        return "different"
-    return "better" if (value > 0) == (better == "higher") else "worse"
 
 
 def _describe_shift(of: Shift, unit: str, kind: Kind) -> str:

@@ -1,12 +1,17 @@
 """The headline of a verdict that does not pass: the part and the cause, in one line that a hurried reader takes in."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from railyard.base.bounds import without_names
 from railyard.base.clean_text import one_line
 from railyard.base.wording import few, places
-from railyard.results.record.form import FaultClass, Suspect, VerdictRecord
+
+if TYPE_CHECKING:  # `railyard judge` needs no record, whose classes take an eighth of its imports
+    from railyard.results.record.form import FaultClass, Suspect, VerdictRecord
 
 #: The most characters of a headline.
 MOST = 100

@@ -12,13 +12,12 @@ from railyard.base.json_codec import encode
 from railyard.results.csv import csv_text
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import FORMAT, CurveRecord, Record
-from railyard.results.report.history import are_repeats, histories
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
 from railyard.results.report.markdown import markdown
 from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.report.matrix import matrices, read_cells
-from railyard.results.report.spread import OverTime
+from railyard.results.report.spread import OverTime, are_repeats, histories
 from railyard.results.report.summary import counts, judge_overall
 from railyard.results.report.svg import EarlierMedian
 from railyard.results.report.terminal import text_report

@@ -1,10 +1,14 @@
-"""Records as one self-contained HTML page: the verdict on the first screen, causes, matrix, then each test."""
+"""Records as one self-contained HTML page: the verdict on the first screen, causes, matrix, then each test.
+
+Of what each node's devices moved, the page shows every node if they are few, else the sums and the odd ones.
+"""
 
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from statistics import median
 from typing import Any
 
 from markupsafe import Markup
@@ -13,22 +17,20 @@ from railyard.base.bounds import without_names
 from railyard.base.clean_text import clean, one_line
 from railyard.base.hostlist import fold_names
 from railyard.base.paths import packaged_text
-from railyard.base.wording import message_size
+from railyard.base.wording import count_of, message_size
 from railyard.benchmarks.curve import Figure
 from railyard.results.conditions import HEADING, sentences
-from railyard.results.record.form import BandRecord, CurveRecord, Record
+from railyard.results.record.form import BandRecord, CurveRecord, NodeTraffic, PathProofRecord, Record
 from railyard.results.record.headline import describe_finding, headline
 from railyard.results.report.causes import causes
 from railyard.results.report.evidence import Basis, bases, count_untested, facts, holes, hosts, node_names, not_run
 from railyard.results.report.fabrics import fabric_numbers
 from railyard.results.report.heatmap import Heatmap, heatmap
-from railyard.results.report.history import History, are_repeats, drawings, histories
 from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
 from railyard.results.report.lines import scalings, signatures, sweep_charts
 from railyard.results.report.matrix import cell_words, matrices
-from railyard.results.report.node_table import NodeTable, node_table
 from railyard.results.report.relations_text import COST_HEADS, RELATION_WORDS, cost_cells
-from railyard.results.report.spread import OverTime
+from railyard.results.report.spread import History, OverTime, are_repeats, drawings, histories
 from railyard.results.report.summary import (
     Row,
     by_reason,
@@ -42,6 +44,7 @@ from railyard.results.report.summary import (
     row,
     suspect_part,
     suspect_words,
+    unevenness,
 )
 from railyard.results.report.svg import EarlierMedian, Grids, bars, computed_words, svg
 from railyard.results.report.text import (
@@ -56,6 +59,31 @@ from railyard.results.report.text import (
 from railyard.results.run_files import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import named_policy
+
+#: Up to this number, all nodes are shown; of more, the most uneven ones.
+MOST_NODES, MOST_ODD = 64, 20
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceSum:
+    """One device over all nodes that have it: bytes, and the least, median and largest share of its node's bytes."""
+
+    device: str
+    meant: bool
+    nodes: int
+    tx_bytes: int
+    rx_bytes: int
+    shares: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class NodeTable:
+    """The nodes that are shown; if there are many, also the sum of each device, and which nodes are shown, in words."""
+
+    nodes: tuple[NodeTraffic, ...]
+    sums: tuple[DeviceSum, ...] = ()
+    caption: str = ""
+
 
 #: Key figures whose name on the page is not their own without underscores.
 _FIGURES = {"n_half": "N½"}
@@ -361,3 +389,28 @@ def _rest(records: Sequence[Record]) -> list[tuple[str, list[tuple[str, list[tup
             some = [(reason, [(places[id(one)], one) for one in group]) for reason, group in groups.items()]
             found.append((state, some))
     return found
+
+
+def node_table(proof: PathProofRecord | None) -> NodeTable:
+    """Return the table of a path proof; an empty one if it names no node."""
+    nodes = () if proof is None else tuple(proof.each_node())
+    if len(nodes) <= MOST_NODES:
+        return NodeTable(nodes)
+    odd = tuple(sorted(nodes, key=unevenness, reverse=True)[:MOST_ODD])
+    caption = f"The {MOST_ODD} most uneven of {count_of(len(nodes), 'node')}; the record has all"
+    return NodeTable(odd, _sums(nodes), caption)
+
+
+def _sums(nodes: Sequence[NodeTraffic]) -> tuple[DeviceSum, ...]:
+    names = dict.fromkeys((rail.device, rail.meant) for node in nodes for rail in node.rails)
+    rails: dict[tuple[str, bool], list[tuple[int, int, float | None]]] = {name: [] for name in names}
+    for node in nodes:
+        for rail in node.rails:
+            rails[rail.device, rail.meant].append((rail.tx_bytes or 0, rail.rx_bytes or 0, rail.share))
+    found = []
+    for (device, meant), rows in rails.items():
+        shares = [share for _, _, share in rows if share is not None]
+        range_ = (min(shares), median(shares), max(shares)) if shares else None
+        sent, received = sum(row[0] for row in rows), sum(row[1] for row in rows)
+        found.append(DeviceSum(device, meant, len(rows), sent, received, range_))
+    return tuple(found)

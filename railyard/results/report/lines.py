@@ -12,8 +12,7 @@ from railyard.results.report.axes import HEIGHT, axes_of, grid, path, round_px
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import drawing
 from railyard.results.report.text import COMPUTED_MARK, COMPUTED_WORDS, number
-from railyard.results.scaling import Sweep
-from railyard.results.sweeps import Group, sweeps
+from railyard.results.sweeps import Group, Sweep, sweeps
 
 _LINEAR = "linear"
 MOST_LINES = 8

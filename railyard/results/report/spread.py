@@ -1,4 +1,7 @@
-"""One test over many runs, drawn by quantiles: the spread of its curves, and its key figure from run to run."""
+"""One test over many runs: how often it failed, the spread of its curves, and its key figure from run to run.
+
+Curves are drawn by quantiles.
+"""
 
 import statistics
 from collections.abc import Callable, Sequence
@@ -9,8 +12,10 @@ from markupsafe import Markup, escape
 from railyard.base.clean_text import one_line
 from railyard.base.numbers import quantile
 from railyard.base.wording import message_size
-from railyard.results.record.form import CurveRecord
+from railyard.benchmarks.curve import Figure
+from railyard.results.record.form import CurveRecord, Record
 from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, round_px
+from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import Grids, drawing
 from railyard.results.report.text import number
 
@@ -134,3 +139,60 @@ def _describe(newest: CurveRecord, columns: Sequence[Sequence[float]], runs: int
         f"{name} {newest.metric} of {runs} runs: at {message_size(newest.sizes[-1])} from {number(last[0])} to "
         f"{number(last[-1])} {newest.unit}, median {number(quantile(last, 0.5))}, newest {number(newest.values[-1])}"
     )
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """One test over many runs: all of its records, the oldest first."""
+
+    records: tuple[Record, ...]
+
+    @property
+    def newest(self) -> Record:
+        """Return the newest record; if the newest run has a failure, that one: a pass on a retry does not hide it."""
+        last = self.records[-1]
+        return next((one for one in self.records if one.made.run == last.made.run and one.fails), last)
+
+    @property
+    def failed_records(self) -> tuple[Record, ...]:
+        """Return the records that failed, without the newest."""
+        return tuple(record for record in self.records if record.found.state == "fail" and record is not self.newest)
+
+
+def histories(records: Sequence[Record]) -> tuple[History, ...]:
+    """Return one history per test (system and case), in the order in which the tests first came."""
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        found.setdefault((record.where.system, record.test.case), []).append(record)
+    return tuple(History(tuple(sorted(each, key=_begin_and_end))) for each in found.values())
+
+
+def are_repeats(records: Sequence[Record]) -> bool:
+    """Return whether several runs repeat tests in these records, so that a page shows them by test."""
+    runs: dict[tuple[str, str], str] = {}
+    return any(
+        runs.setdefault((record.where.system, record.test.case), record.made.run) != record.made.run
+        for record in records
+    )
+
+
+def drawings(history: History, grids: Grids) -> tuple[Markup, ...]:
+    """Return the drawings of a history: the spread of each metric's curves, and the key figure from run to run."""
+    newest = history.newest
+    made = []
+    for metric in (curve.metric for curve in newest.found.curves):
+        curves = [curve for record in history.records for curve in record.found.curves if curve.metric == metric]
+        made.append(spread_svg(curves, newest.test.benchmark, grids))
+    figure = key_figure(newest)
+    if figure is not None:
+        values = [(value, record.fails) for record in history.records for value in _value(record, figure)]
+        made.append(timeline_svg(values, figure.unit, figure.name))
+    return tuple(drawing for drawing in made if drawing)
+
+
+def _value(record: Record, figure: Figure) -> list[float]:
+    return [one.value for one in record.found.figures if (one.name, one.unit) == (figure.name, figure.unit)][:1]
+
+
+def _begin_and_end(record: Record) -> tuple[str, str]:
+    return record.made.time, record.made.run

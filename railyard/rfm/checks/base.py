@@ -2,6 +2,8 @@
 
 Plain objects decide what the hooks need: how the test runs (`plan`), what makes the output (`runner`), what to measure
 after a failure (`prober`), which measurement counts (`measure_again`), and what is kept (`record`).
+
+ReFrame gets an assessment's key figures as performance variables, with what references assert about them.
 """
 
 import shlex
@@ -18,8 +20,8 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SanityError
 from railyard.base.errors import RailyardError
 from railyard.rfm.backends import hold_measurement_lock
 from railyard.rfm.checks.declaration import Declaration
+from railyard.rfm.checks.groups import find_override
 from railyard.rfm.checks.numbers import take_numbers, why_refused
-from railyard.rfm.checks.old_names import find_override
 from railyard.rfm.checks.variants import builds_with_spack
 from railyard.rfm.current import places, stated_amounts
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error, told_only_when_set
@@ -29,17 +31,19 @@ from railyard.site.policies import DEFAULT, alone_reason, environment_terms, is_
 from railyard.site.test_id import TestId
 from railyard.stacks.programs import own_feature, pair_feature
 
-# The hooks import what runs, judges and records. A listing runs no hook, and would lose 0.1 s on these imports.
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from railyard.benchmarks.curve import Figure
     from railyard.job.launch import Launch
     from railyard.rfm.checks.measure_again import Clock, SecondRun
+    from railyard.rfm.checks.other_way import WayBack
     from railyard.rfm.checks.plan import Plan
     from railyard.rfm.checks.prober import RailProber
     from railyard.rfm.checks.runner import PlannedJob, RunOutputs
-    from railyard.rfm.checks.way_back import WayBack
+    from railyard.site.topology import Leaves
     from railyard.verdict.assess import Assessment
+
 
 #: What older checks could override, and what they declare instead now.
 GONE = {
@@ -184,7 +188,6 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         found = self._assessment
         if found is None:
             return
-        from railyard.rfm.checks.figures import asserted_bounds, shown_figures
 
         asserted = {} if found.verdict.fails else asserted_bounds(found)
         self.perf_variables = {
@@ -248,10 +251,18 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         alone = over_one(probes.ping_pong, probes.program, self.probe_arguments)
         return RailProber(self.site, plan.test.fabric, stage, alone, self.runner.watch, place, together, one_way)
 
+    def leaves(self) -> "Leaves":
+        """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
+        from railyard.site.topology import leaves
+
+        system, fabric = self.site.system, self.current_partition.name
+        devices = [rail.device for rail in system.fabrics[fabric].used_rails(self.rails, self.policy)]
+        return leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
+
     @property
     def way_back(self) -> "WayBack | None":
         """The streams of the run's own job in the other direction, if no step can be started from here."""
-        from railyard.rfm.checks.way_back import of_plan
+        from railyard.rfm.checks.other_way import of_plan
 
         return of_plan(self._plan, self.rail_prober) if self.measures_other_way else None
 
@@ -273,3 +284,35 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         if job.modifier:
             launcher.modifier, launcher.modifier_options = job.modifier[0], list(job.modifier[1:])
         self.job.options = [*self.job.options, *job.options]
+
+
+def shown_figures(found: "Assessment") -> list[tuple[str, float, str]]:
+    """Return name, value and unit of each key figure, and of each curve's worst ratio and the size that has it."""
+    figures = [(_name(figure), figure.value, figure.unit) for figure in found.figures]
+    for curve in found.verdict.curves:
+        if curve.percent_of_reference is not None and curve.percent_of_reference_size is not None:
+            figures.append((f"{curve.metric}_percent_of_reference", round(curve.percent_of_reference, 2), "%"))
+            figures.append((f"{curve.metric}_worst_at", curve.percent_of_reference_size, "B"))
+    return figures
+
+
+def asserted_bounds(found: "Assessment") -> dict[str, tuple[float, float | None, float | None, str]]:
+    """Return what the references assert about a figure at its own size, in ReFrame's form: the value is the bound."""
+    asserted: dict[str, tuple[float, float | None, float | None, str]] = {}
+    for figure in found.figures:
+        metric = next(
+            (m for m in found.inputs.metrics if figure.name == "peak" and m.declared.unit == figure.unit), None
+        )
+        if metric is None or figure.size is None:
+            continue
+        # Another size may hold a floor for the best of several sizes: ReFrame compares this one figure alone.
+        bounds = [band.bound_at(figure.size) for band in metric.bands if band.covers(figure.size)]
+        lows = [bound.low for bound in bounds if bound is not None and bound.low is not None]
+        if lows:
+            asserted[_name(figure)] = (max(lows), 0, None, figure.unit)
+    return asserted
+
+
+def _name(figure: "Figure") -> str:
+    """Return ReFrame's name of a key figure. ReFrame has no place for a mark, so the name says what was computed."""
+    return f"{figure.name}_computed" if figure.computed else figure.name

@@ -11,22 +11,33 @@ from reframe.core.exceptions import ReframeError
 from reframe.core.meta import RegressionTestMeta
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.checks.groups import SIZES, Accepts, Layout, Outputs, Probes, Request, Start, merge_groups
-from railyard.rfm.checks.old_names import OLD_NAMES, OldName, group_old_names
+from railyard.rfm.checks.groups import (
+    OLD_NAMES,
+    SIZES,
+    Accepts,
+    Layout,
+    OldName,
+    Outputs,
+    Probes,
+    Request,
+    Start,
+    group_old_names,
+    merge_groups,
+)
 from railyard.rfm.checks.variants import rail_counts, rail_policies
 from railyard.rfm.current import site_of
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
 from railyard.site.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
-from railyard.site.takes import NODES, RANKS, Takes
+from railyard.site.systems.measure import NODES, RANKS, Takes
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Repetitions
     from railyard.benchmarks.repetitions import Pace
     from railyard.job.command import Command
+    from railyard.rfm.checks.other_way import WayBack
     from railyard.rfm.checks.prober import Prober, RailProber
     from railyard.rfm.checks.runner import Runner
-    from railyard.rfm.checks.way_back import WayBack
     from railyard.site.systems.measure import StatedAmounts
 
 

@@ -13,7 +13,7 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import label
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
-from railyard.job import client_server, environment, mpi_identity, node_facts, output_bound, rank_nics
+from railyard.job import client_server, environment, mpi_identity, node_facts, output_bound, placement
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
@@ -43,8 +43,7 @@ from railyard.site.topology import hops_of_run
 from railyard.stacks.table import STACKS
 
 if TYPE_CHECKING:
-    from railyard.parsers.slurm.jobs import JobEnd
-    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.parsers.slurm import JobEnd, NodeState
     from railyard.provision.testbed.rail_traffic import TrafficWatch
     from railyard.provision.testbed.starvation import Watch
 
@@ -286,7 +285,7 @@ class MeasuredRun:
             counters=(*(left.text(f"{COUNTERS}/{file.name}") for file in files), *counters_of_nodes(steps)),
             tag=left.tag,
             linked=left.text(LINKED),
-            unplaced=placing.why_not(facts, launch) or rank_nics.why_not_own(left.nics(), launch, placing),
+            unplaced=placing.why_not(facts, launch) or placement.why_not_own(left.nics(), launch, placing),
             again=tuple(left.text(name) for name in asked.outputs.more if (left.stage / name).is_file()),
             facts=facts,
             job_id=left.job.jobid,

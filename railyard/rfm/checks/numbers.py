@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from railyard.benchmarks.table.applications import on_part
-from railyard.rfm.checks.old_names import OLD_NAMES
-from railyard.site.takes import NODES, RANKS, Takes
+from railyard.rfm.checks.groups import OLD_NAMES
+from railyard.site.systems.measure import NODES, RANKS, Takes
 
 if TYPE_CHECKING:
     from railyard.site.systems.measure import StatedAmounts

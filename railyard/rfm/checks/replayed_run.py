@@ -22,7 +22,7 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId, check_of, plain_check
 
 if TYPE_CHECKING:
-    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.parsers.slurm import NodeState
     from railyard.provision.testbed.rail_traffic import TrafficWatch
     from railyard.provision.testbed.starvation import Watch
 

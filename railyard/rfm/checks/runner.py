@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from railyard.base.files import read_bounded, too_long
-from railyard.job import environment, node_facts, output_bound, rank_nics
+from railyard.job import environment, node_facts, output_bound, placement
 from railyard.job.command import Command
 from railyard.job.gpu_steps import EndedStep
 from railyard.parsers import gpu_pairs
@@ -167,11 +167,11 @@ class RunOutputs:
             for step in gpu_pairs.steps_of(table)
         )
 
-    def nics(self) -> tuple[rank_nics.RankNic, ...]:
+    def nics(self) -> tuple[placement.RankNic, ...]:
         """Return the rail that each rank said it was given, if each was given its own in this very job."""
-        files = sorted((self.stage / COUNTERS).glob(f"*{rank_nics.SUFFIX}"))
+        files = sorted((self.stage / COUNTERS).glob(f"*{placement.SUFFIX}"))
         texts = (self.text(f"{COUNTERS}/{file.name}") for file in files)
-        return tuple(nic for text in texts if (nic := rank_nics.parse(text, self.tag)) is not None)
+        return tuple(nic for text in texts if (nic := placement.parse_rank_nic(text, self.tag)) is not None)
 
 
 def text_of(path: Path) -> str:

@@ -15,8 +15,8 @@ from railyard.rfm.checks.groups import Layout
 from railyard.rfm.current import environment_features, partition_features, partitions, sweep
 from railyard.site.matrix import HAS_GPUS, NO_APPLICATION, RAIL_COUNTS
 from railyard.site.policies import DEFAULT, named_policies
+from railyard.site.systems.measure import Takes
 from railyard.site.systems.model import HOST_SWEEP
-from railyard.site.takes import Takes
 from railyard.stacks.model import NIC_PER_RANK
 
 Check = TypeVar("Check", bound=type)

@@ -14,8 +14,8 @@ from railyard.base.wording import count_of, listing
 from railyard.rfm.checks.numbers import SET_BY_CHECKS
 from railyard.site.matrix import Need
 from railyard.site.policies import DEFAULT, policies
+from railyard.site.systems.measure import NODES, RANKS
 from railyard.site.systems.model import System
-from railyard.site.takes import NODES, RANKS
 from railyard.site.test_id import TestId
 from railyard.stacks.model import number_alone
 

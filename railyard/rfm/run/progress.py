@@ -10,7 +10,7 @@ from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.results.report.summary import key_figure
 from railyard.results.report.text import figure_number, state_words
-from railyard.rfm.run import warnings
+from railyard.rfm.run import output
 from railyard.site.test_id import named_policy
 
 #: "[      OK ] ( 3/33) ImbUniband %rails=2 /0a1b2c3d @virtual:hsn+mpich", as ReFrame ends a test; a test that did not
@@ -39,7 +39,7 @@ class Progress:
 
     def end_line(self, line: str) -> str | None:
         """Return what to print for a line from ReFrame; None if no test ended there, or only a build that succeeded."""
-        found = ENDED.match(warnings.ANSI.sub("", line))
+        found = ENDED.match(output.ANSI.sub("", line))
         if found is None or (found["word"] == "OK" and _BUILD in found["case"]):
             return None
         count = f"({found['done']:>{len(found['all'])}}/{found['all']})"

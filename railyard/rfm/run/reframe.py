@@ -22,7 +22,7 @@ from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
 from railyard.results.run_files import RelationRecord
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
-from railyard.rfm.run import output, warnings
+from railyard.rfm.run import output
 from railyard.rfm.run.options import nothing_selected, read, unknown_names
 from railyard.rfm.run.reconcile import none_began, settle
 from railyard.site.test_id import TestId
@@ -119,7 +119,7 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
     if done.returncode != 0 and not output.lists_nothing(text):
         raise RailyardError(_refusal(text))
     cases = output.listed_cases(text)
-    problems = warnings.warnings(text)
+    problems = output.warnings(text)
     nothing = output.named_nothing(text, cases, command)
     if nothing:
         raise RailyardError("\n".join(nothing))
@@ -139,7 +139,7 @@ def _system_of(command: Sequence[str]) -> str:
 
 
 def _refusal(text: str) -> str:
-    for line in warnings.ANSI.sub("", text).splitlines():
+    for line in output.ANSI.sub("", text).splitlines():
         if line.startswith("ERROR: "):
             if lacking := _NO_MODULES.search(line):
                 return (
@@ -207,7 +207,7 @@ def run(
         if record not in seen:
             append_record(folder / FILE_NAME, record)
     unread = recorded.problems if recorded else ()
-    all_problems = dict.fromkeys((*promise.problems, *warnings.warnings(text), *unread))
+    all_problems = dict.fromkeys((*promise.problems, *output.warnings(text), *unread))
     failed_before = none_began(final, ran, seen)
     return Outcome(run_id, folder, final, tuple(all_problems), interrupted, none_began=failed_before)
 

@@ -21,11 +21,11 @@ from railyard.site.references.checks import (
     check_facts,
     check_unbounded,
 )
-from railyard.site.references.claim import Claim, loose_word
 from railyard.site.references.model import (
     ANY,
     BAD_CASE,
     HIGHER_IS_BETTER,
+    Claim,
     Entry,
     ExpectedFailure,
     Fact,
@@ -34,6 +34,7 @@ from railyard.site.references.model import (
     Source,
     UnboundedSizes,
     is_for,
+    loose_word,
 )
 from railyard.site.references.relation_checks import check_relations
 from railyard.site.references.strength import check_strength

@@ -1,5 +1,6 @@
-"""The model of references/*.yaml: the fields of an entry, a relation and a source."""
+"""The model of references/*.yaml: the fields of an entry, a relation, a source and its claims."""
 
+import re
 from collections.abc import Collection, Mapping
 from typing import Annotated, Any, Literal, Protocol
 
@@ -24,10 +25,32 @@ from railyard.base.fields import (
 from railyard.benchmarks.table import all_pairs, network
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.site.references.amount import Amount, AnyTolerance, BelowLink, Fraction
-from railyard.site.references.claim import Claim
 from railyard.site.references.ranges import Ends, Range, Sizes, Stated
 from railyard.site.test_id import TestId
 from railyard.stacks import model
+
+#: Words that give a number or a likeness a margin. Whatever judges by such a word must state the margin.
+_LOOSE = re.compile(
+    r"\b(?:about|almost|approximately|around|close to|nearly|roughly|similar)\b(?! (?:it|them|us|what)\b)",
+    re.IGNORECASE,
+)
+
+
+class Claim(Model):
+    """What a source says. Either something holds it (``held_by``), or ``not_held`` says why nothing does.
+
+    ``held_by`` has ids of entries, relations and facts, and also ``source:NAME`` (hardware, software and conditions of
+    one of the file's sources), ``fabric:NAME`` and ``price:NAME`` (both in the system's file). Runs are judged only by
+    entries and relations. If it names neither, ``not_judged`` says why no run can be judged.
+    """
+
+    says: Prose = Field(description="The claim in a few words of ours")
+    of: Name = Field(description="The name of one of the file's sources")
+    at: Prose = Field(description="Where in the source: a table, a figure, a section")
+    held_by: tuple[Prose, ...] = Field((), description="Ids of entries, relations, facts; source:NAME …")
+    not_held: Prose | None = Field(None, description="Instead of held_by: why nothing holds it")
+    not_judged: Prose | None = Field(None, description="Why no run is judged by it, if only facts hold it")
+
 
 ANY = "any"
 _FIGURES = (*network.ENTRIES, *all_pairs.ENTRIES)  # of whole networks
@@ -358,3 +381,9 @@ class ReferenceFile(Model):
         (), description="What the sources say, and what in the file holds it (docs/reference/published.md)"
     )
     expected_failures: tuple[ExpectedFailure, ...] = Field((), description="Known failures, each until a date")
+
+
+def loose_word(text: str) -> str | None:
+    """Return the first word of a text that leaves a margin open, such as "nearly"; None if there is none."""
+    found = _LOOSE.search(text)
+    return None if found is None else found[0].lower()

@@ -10,15 +10,8 @@ from railyard.base.wording import message_size
 
 #: If the ends of a range differ by more than this factor, they have different units, such as 0.6 us and 700 ns.
 MOST_APART = 10.0
-
-
 _SHOWN = 4
-
-
 _ENDS_SCHEMA = {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}, "minItems": 2, "maxItems": 2}
-
-
-"""Both ends of what a source prints as a range, the low one first."""
 
 
 class Range(Model):
@@ -54,15 +47,13 @@ class Range(Model):
         return f" from {message_size(self.first)}" + ("" if self.last is None else f" to {message_size(self.last)}")
 
 
-"""A range with at least one stated end."""
-
-
 def _sizes(value: Any) -> Any:
     if value == {}:
         raise refuse("neither from nor to", "one of them, or both", "leave sizes out if it holds for all sizes")
     return value
 
 
+#: A range with at least one stated end.
 Sizes = Annotated[Range, BeforeValidator(_sizes)]
 
 
@@ -91,6 +82,7 @@ def _ends(value: Any) -> Any:
     return (float(low), float(high))
 
 
+#: Both ends of what a source prints as a range, the low one first.
 Ends = Annotated[tuple[float, float], BeforeValidator(_ends), WithJsonSchema(_ENDS_SCHEMA)]
 
 

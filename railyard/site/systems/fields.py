@@ -14,7 +14,7 @@ from railyard.base.fields import Name, Prose, one_or_many, refuse, show
 from railyard.base.hostlist import expand_names
 from railyard.benchmarks.table.applications import APPLICATIONS
 from railyard.benchmarks.table.micro import BENCHMARKS
-from railyard.benchmarks.tools import TOOLS
+from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import links
 from railyard.hardware.link_names import why_no_link
 from railyard.site.systems import jobs

@@ -15,7 +15,7 @@ from railyard.base.fields import Count, Duration, Model, Name, refuse, shell_rea
 
 #: Our own ReFrame backend: Slurm without an accounting database (`rfm/backends`).
 SLURM_WITHOUT_DATABASE = "slurm-nodb"
-#: Our own ReFrame backend: Flux by its command line (`rfm/flux`).
+#: Our own ReFrame backend: Flux by its command line (`rfm/backends`).
 FLUX_BATCH = "flux-batch"
 #: ReFrame's name of a scheduler -> the family whose options its jobs take. A scheduler that is missing here takes none
 #: of them.

@@ -1,5 +1,9 @@
-"""The part of systems/*.yaml that says how a system is measured, if the checks' own ways do not suit it."""
+"""The part of systems/*.yaml that says how a system is measured, if the checks' own ways do not suit it.
 
+``Takes`` says which numbers of nodes, and of ranks on each, that file or `-S` can set for a check.
+"""
+
+from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field
@@ -7,6 +11,9 @@ from pydantic import Field
 from railyard.base.fields import Count, Duration, Model, Size
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.site.systems.fields import MeasuredBenchmark
+
+#: The variables of a check that `-S` sets.
+NODES, RANKS = "num_nodes", "ranks_per_node"
 
 
 class RepeatLimits(Model):
@@ -73,3 +80,44 @@ class Measure(Model):
         key = nodes_of_key(benchmark)[0]
         own, of_tool = self.benchmarks.get(key), self.benchmarks.get(key.partition("/")[0])
         return own.fill_from(of_tool) if own is not None and of_tool is not None else own or of_tool
+
+
+@dataclass(frozen=True, slots=True)
+class Takes:
+    """What can be set for a check.
+
+    ``nodes``: its own number, the minimum if it uses all. ``fewest``: the smallest number that can be set, 0 if it only
+    has its own number. ``even``: only even numbers. ``swept``: it has a test for each of several numbers, up to
+    ``powers`` only powers of two, if that is not 0. ``ranks``: whether it takes another number of ranks per node than
+    its own. ``idle`` are variables of every check that change nothing in this one, ``variables`` those that do change
+    it.
+    """
+
+    nodes: int = 2
+    fewest: int = 0
+    even: bool = False
+    swept: bool = False
+    powers: int = 0
+    ranks: bool = False
+    idle: frozenset[str] = field(default=frozenset(), compare=False)
+    variables: tuple[str, ...] = field(default=(), compare=False)
+
+    def why_not_nodes(self, asked: int) -> str | None:
+        """Return what it takes instead of so many nodes, None if it takes them."""
+        if self.swept:
+            return "none: it has a test for each of several numbers, choose with -P nodes=…"
+        if not self.fewest:
+            return "1, which it always has" if self.nodes == 1 else f"{self.nodes}, which it always has"
+        if asked < self.fewest:
+            return f"at least {self.fewest}"
+        return "an even number" if self.even and asked % 2 else None
+
+    def why_not_ranks(self, asked: int) -> str | None:
+        """Return what it takes instead of so many ranks per node, None if it takes them."""
+        if not self.ranks:
+            return "none: its number of ranks per node is fixed"
+        return None if asked > 0 else "at least 1"
+
+    def sweeps(self, nodes: int) -> bool:
+        """Return whether its sweep can run on so many nodes."""
+        return self.swept and (not self.powers or (nodes <= self.powers and not nodes & (nodes - 1)))

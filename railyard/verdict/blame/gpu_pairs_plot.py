@@ -1,7 +1,7 @@
 """How a picture of all pairs of nodes shows a judgement of logs between GPUs."""
 
 from railyard.base.wording import count_of
-from railyard.results.report.pair_plot import Panel
+from railyard.results.report.plots import Panel
 from railyard.verdict.blame.gpu_pairs import PairsVerdict
 from railyard.verdict.blame.search.paths import Layer
 

@@ -16,7 +16,7 @@ from railyard.verdict.blame.contradictions import SOCKETS, Contradiction
 from railyard.verdict.blame.gpu_pairs import NotUsed, RecordedTests
 from railyard.verdict.blame.search.paths import Layer, Test
 from railyard.verdict.gpu import log_reading, rules
-from railyard.verdict.gpu.log_seen import uses_rdma
+from railyard.verdict.gpu.log_reading import uses_rdma
 from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
 from railyard.verdict.gpu.target import GpuTarget

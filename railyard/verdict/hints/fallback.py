@@ -31,7 +31,8 @@ class Fallback:
     """One message: its library, its words, its pattern for a line, what it means, what to do, and its source.
 
     Groups of the pattern fill the blanks of ``means``. ``except_with``: a pattern of other lines that speak against it.
-    ``setting``: the pattern of the variable that asks for it.
+    ``setting``: the pattern of the variable that asks for it. ``leaves_tcp``: a setting with which the library that
+    reads it has no way but TCP. (Open MPI's btl is not such: with UCX it sends past it.)
     """
 
     library: str
@@ -43,6 +44,7 @@ class Fallback:
     is_sure: bool
     except_with: str = ""
     setting: str = ""
+    leaves_tcp: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,7 @@ class FallbackLine:
     quoted: str
     means: str
     is_sure: bool
+    leaves_tcp: bool = False
 
 
 _PROVIDER = r"(?P<name>(?:tcp|sockets|udp)(?:;ofi_rx[md])?)(?![\w;])"
@@ -298,6 +301,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         is_sure=False,
         except_with=rf"\bUCX_TLS[= ][\"']?(?:\w{{1,20}},){{0,9}}{_NOT_TCP_OF_UCX}(?!\w)",
         setting="UCX_TLS",
+        leaves_tcp=True,
     ),
     Fallback(
         "UCX",
@@ -342,6 +346,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         is_sure=False,
         except_with=r"\bI_MPI_FABRICS[= ][\"']?(?:shm:)?(?:ofi|ofa|dapl|tmi)\b",
         setting="I_MPI_FABRICS",
+        leaves_tcp=True,
     ),
     Fallback(
         "Libfabric",
@@ -354,6 +359,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         is_sure=False,
         except_with=rf"PROVIDER[= ][\"']?{_OF_RDMA}|\bpml[= ]ucx\b|{_RDMA_PROVIDER}",
         setting=r"(?:FI_PROVIDER|I_MPI_OFI_PROVIDER|MPIR_CVAR_OFI_USE_PROVIDER)",
+        leaves_tcp=True,
     ),
     Fallback(
         "Libfabric",
@@ -365,6 +371,7 @@ FALLBACKS: tuple[Fallback, ...] = (
         "github.com/open-mpi/ompi, ompi/mca/mtl/ofi; github.com/ofiwg/libfabric, fabtests",
         is_sure=False,
         except_with=rf"\b(?:mtl_ofi_provider_include[= ]|-p ?)[\"']?{_OF_RDMA}",
+        leaves_tcp=True,
     ),
 )
 #: Every line that a pattern matches has one of these: to look for them first is much faster than all patterns.
@@ -402,7 +409,9 @@ def fallbacks(text: str) -> tuple[FallbackLine, ...]:
             continue
         number, match = first
         means = row.means.format_map({name: one_line(value or "") for name, value in match.groupdict().items()})
-        found[number] = FallbackLine(number, one_line(match[0]).strip(), f"{means}; {row.fix}", row.is_sure)
+        found[number] = FallbackLine(
+            number, one_line(match[0]).strip(), f"{means}; {row.fix}", row.is_sure, row.leaves_tcp
+        )
     return tuple(found[line] for line in sorted(found))
 
 
@@ -449,6 +458,21 @@ def judged_fallbacks(
     new = (OutputLine(each.line, each.quoted, means=each.means) for each in counted if each.line not in known)
     explained = (each if each.means else replace(each, means=means.get(each.line, "")) for each in failures)
     return (*explained, *new), remarks
+
+
+def faster_than_asked(link: Link, text: str, tables: Sequence[Table]) -> str:
+    """Return that a run is "not judged: …", since a setting left it only TCP, and its figures are faster than TCP
+    between two nodes; empty for any other run.
+    """
+    found = fallbacks(text) if link.family in FAMILIES and any(map(shows_rdma, tables)) else ()
+    first = next((each for each in found if each.leaves_tcp), None)
+    if first is None:
+        return ""
+    return (
+        f'not judged: line {first.line} says "{first.quoted[:_QUOTED]}" ({first.means.partition("; ")[0]}), but small '
+        "messages are faster than TCP between two nodes can be: the line is of another run or library, or both ranks "
+        "shared a node; leave the line out if it is not this run's, and show where the ranks ran"
+    )
 
 
 def words_of_fallback(text: str, tables: Sequence[Table]) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railyard.benchmarks.physics import Least
+from railyard.benchmarks.model import Least
 from railyard.job.counters.node import NodeCounters
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.path.result import PathProof

@@ -14,7 +14,7 @@ from railyard.base.wording import message_size
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Crossing
-    from railyard.parsers.slurm.jobs import JobEnd
+    from railyard.parsers.slurm import JobEnd
     from railyard.results.record.form import FaultClass, RuleState, Suspect
     from railyard.site.references.model import ExpectedFailure
     from railyard.verdict.path.result import PathProof

@@ -1,6 +1,7 @@
 """What a stored output between GPUs of one node shows of what connects them: slots of PCIe, or a faster link."""
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from railyard.base.wording import message_size, number
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
@@ -19,6 +20,9 @@ _GPU_SLOT_MB_S, _MOST_OF_SLOTS_MB_S = 10_000.0, 63_000.0
 #: Performance on MI300X, rocm.blogs.amd.com).
 _GPU_LINK_SHARE, _GPU_MESSAGE_US = 0.6, 10.0
 _GPU_MESSAGE_BYTES = 4 << 20
+#: So many GPUs on a board have switches, from NVLink 3 on.
+_GPUS_BEHIND_SWITCHES = 8
+_SAY_GPUS = "Say how many GPUs the node has in a system's file (gpus: per_node), and judge with --system"
 
 
 def below_gpu_slots(judged: Sequence[MetricInput], of: Run) -> str | None:
@@ -63,6 +67,57 @@ def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float
         if us > NODE_OF_GPUS.start_us + size / asked_mb_s:
             return f"{number(us)} us at {message_size(size)}"
     return None
+
+
+class _CopyBounds(NamedTuple):
+    """A copy between two of up to four GPUs, MB/s: its rate, that of the links which a board of four has between two,
+    and the least of all links, behind a switch. ``said``: both in words.
+    """
+
+    rate: float
+    of_four: float
+    least_of_all: float
+    said: str
+
+
+def _between_few(judged: Sequence[MetricInput], of: Run) -> _CopyBounds | None:
+    """Return the slowest copy between GPUs if only their link is named, and so few were seen; else None."""
+    gpus, link = of.target.gpus, None if of.target.gpus is None else of.target.gpus.link
+    if of.benchmark.within != "gpu-link" or not of.target.gpus_alone or gpus is None or link is None:
+        return None
+    from railyard.site.gpu_shape import floor_within, least_between_gpus  # pydantic takes 0.2 s
+
+    of_four, switched = least_between_gpus(gpus), gpus.model_copy(update={"per_node": _GPUS_BEHIND_SWITCHES})
+    floor = floor_within(switched, "gpu-link")
+    values = [value for metric in judged if metric.declared.name == BANDWIDTH for _, value in points(metric)]
+    if of_four is None or isinstance(floor, str) or not values or of_four.value_mb_s >= link.pair_rate_mb_s():
+        return None
+    few = round(of_four.value_mb_s / link.link_mb_s)
+    said = (
+        f"a board of four GPUs has {few} of {link.links} links between two ({number(of_four.value_mb_s)} MB/s), and "
+        f"behind a switch a healthy copy has all of them (at least {number(floor.value_mb_s)} MB/s)"
+    )
+    return _CopyBounds(min(values), of_four.value_mb_s, floor.value_mb_s, said)
+
+
+def between_few_gpus(judged: Sequence[MetricInput], of: Run) -> str | None:
+    """Return that a copy between GPUs is "not judged: …": more than a board of four carries, and less than a healthy
+    switch does; None for any other.
+    """
+    found = _between_few(judged, of)
+    if found is None or not found.of_four < found.rate < found.least_of_all:
+        return None
+    return (
+        f"not judged: {number(found.rate)} MB/s is too little or too much: {found.said}. {_SAY_GPUS}; look at "
+        "nvidia-smi nvlink -s too"
+    )
+
+
+def as_board_of_four(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
+    """Yield that a copy between GPUs holds only as one on a board of four."""
+    found = _between_few(judged, of)
+    if found is not None and found.rate <= found.of_four:
+        yield f"it is judged as a board of four: {found.said}. If the node has a switch, links are missing. {_SAY_GPUS}"
 
 
 def without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:

@@ -26,7 +26,7 @@ from railyard.provision.replay.form import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
-from railyard.verdict.hints.fallback import judged_fallbacks, words_of_fallback
+from railyard.verdict.hints.fallback import faster_than_asked, judged_fallbacks, words_of_fallback
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.hints.pasted_causes import causes_beside
@@ -47,11 +47,10 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
-from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots
-from railyard.verdict.stored.groups import counted_as, groups_of, longest_messages, pass_name
+from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots, between_few_gpus
 from railyard.verdict.stored.late_and_lost import describe_loss, late_or_lost
 from railyard.verdict.stored.one_rail import one_rail
-from railyard.verdict.stored.passes import Passes, judge_passes
+from railyard.verdict.stored.passes import Passes, counted_as, groups_of, judge_passes, longest_messages, pass_name
 from railyard.verdict.stored.rails_share import weak_collective
 from railyard.verdict.stored.remarks import (
     flow_limit,
@@ -167,6 +166,7 @@ def judge(
     text = with_own_signs(text)
     said = failures_of(parsed, target.stack, text)
     failures, over_rdma = judged_fallbacks(target.fabric.link, text, parsed.tables, said)
+    target = replace(target, contradiction=faster_than_asked(target.fabric.link, text, parsed.tables))
     if target.fabric.link.family == UNNAMED:
         target = replace(target, fallback=words_of_fallback(text, parsed.tables))
     if not parsed.tables:
@@ -365,8 +365,8 @@ def _judge_median(
     no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
     unseen = "" if has_end else no_end
     holds_nothing = _nothing_holds(judged, benchmark, target)
+    lost = next((why for table in tables if (why := describe_loss(table)) is not None), None)
     if holds_nothing is not None:
-        lost = next((why for table in tables if (why := describe_loss(table)) is not None), None)
         why = holds_nothing if lost is None else f"{lost}; {holds_nothing.removeprefix('not judged: ')}"
         holds_nothing = _with_cause(why, plateau(judged, benchmark, target), target)
     *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, tables, run_))
@@ -387,6 +387,7 @@ def _judge_median(
         causes=causes,
         remarks=(
             *([target.fallback] if failure and target.fallback else ()),
+            *([lost.removeprefix("not judged: ")] if failure and lost else ()),
             *([_NO_DASHES] if not failure and any(map(_is_unclosed_row, tables)) else ()),
             *remarks_on(judged, tables[0], run_, nodes.pairs),
         ),
@@ -403,10 +404,11 @@ def _first_of_one_node(failure: RuleResult, causes: tuple[Likeness, ...]) -> Rul
 
 def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -> str | None:
     """Return why a curve that holds is "not judged: …", or None: one rail or a slower network can carry it, too little
-    is asked of it, or many of its messages were late or lost.
+    is asked of it, many of its messages were late or lost, or a setting speaks against it.
     """
     return (
         next((why for table in tables if (why := late_or_lost(judged, table)) is not None), None)
+        or of.target.contradiction
         or one_rail(judged, of)
         or tcp_over_rdma(judged, of)
         or slower_network(judged, of.benchmark, of.target)
@@ -415,6 +417,7 @@ def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -
         or short_end(judged, of)
         or short_latency(judged, of)
         or below_gpu_slots(judged, of)
+        or between_few_gpus(judged, of)
         or weak_collective(judged, of)
     )
 

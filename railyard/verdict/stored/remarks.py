@@ -18,8 +18,9 @@ from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
+from railyard.verdict.requested_output import describe_skipped
 from railyard.verdict.rules.model import MetricInput, points
-from railyard.verdict.stored.gpus_of_one_node import without_nvlink
+from railyard.verdict.stored.gpus_of_one_node import as_board_of_four, without_nvlink
 from railyard.verdict.stored.late_and_lost import late_remarks
 from railyard.verdict.stored.one_rail import idle_rails
 from railyard.verdict.stored.rails_share import rails_remark
@@ -52,9 +53,13 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
     yield from _old_card(table, target)
     yield from _slot_bounds(of)
     yield from without_nvlink(judged, of)
+    yield from as_board_of_four(judged, of)
     yield from late_remarks(judged, table, benchmark)
     yield from idle_rails(judged, of)
+    if benchmark.rows == "sizes" and (skipped := describe_skipped(table, benchmark.key)) is not None:
+        yield skipped
     for metric in judged:
+        yield from _one_way_or_both(metric, benchmark)
         yield from _weak_end(metric, of)
         flow = tuple(_weak_flow(metric, benchmark, target))
         yield from flow or _weak_alone(metric, benchmark, target)
@@ -75,6 +80,20 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
         yield f"its sums are divided by {node_pairs} pairs of nodes"
     elif pairs > 1:
         yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
+
+
+def _one_way_or_both(metric: MetricInput, benchmark: Benchmark) -> Iterable[str]:
+    """Yield that the best pair of a run that may have sent one way or both has no more than one way carries."""
+    known, whole = micro.metric(benchmark.key, metric.declared.name), metric.limit
+    if whole is None or known.directions < 2 or not known.sure_share or known.least_share != known.sure_share:
+        return
+    for _, value in points(metric):
+        if value <= whole.value_mb_s / 2:
+            yield (
+                f"{known.name} {number(value)} MB/s is judged as a rate of one way, since no report says which it was: "
+                "if both ways were added (the default, without --unidirectional), it is only "
+                f"{percent(value / whole.value_mb_s)} of the limit, as of a port at half of its rate"
+            )
 
 
 def _old_card(table: Table, target: Target) -> Iterable[str]:

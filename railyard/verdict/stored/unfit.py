@@ -96,6 +96,9 @@ _NETPERF = re.compile(
 #: qperf's test "conf" names both nodes. Source: linux-rdma/qperf, src/qperf.c, view_conf.
 _NODE = re.compile(r"\b(?P<end>loc|rem)_node\s{1,9}=\s{1,9}(?P<name>\S{1,80})")
 
+#: "Local (client)   : NIC 0x12 PID 0 VNI 10": a card's address in its fabric. Source: shs-libcxi, utils/utils_common.c.
+_CARD = re.compile(r"^\s{0,9}(?P<end>Local|Remote) \((?:client|server)\)\s{0,9}: (?P<card>NIC 0x[0-9a-f]{1,8}) PID ")
+
 _LOOPBACK = re.compile(r"127\.\d|::1\Z")
 #: The first address is that of docker0, the bridge of one host for its containers. Source: dockerd, --bip.
 _DOCKER, _CONTAINER = "172.17.0.1", re.compile(r"172\.17\.\d")
@@ -355,6 +358,7 @@ def _ends_in(text: str) -> tuple[_Ends, ...]:
         (_of_json, ('"local_host"',)),
         (_of_ports, (" address: LID ",)),
         (_of_nodes, ("_node",)),
+        (_of_cards, (": NIC 0x",)),
     )
     return tuple(ends for read, words in forms if any(word in text for word in words) for ends in read(text))
 
@@ -411,3 +415,13 @@ def _of_nodes(text: str) -> Iterator[_Ends]:
             local = found["name"]
         elif found and local and not local.startswith(_ANY_HOST):
             yield _Ends(number, local, found["name"])
+
+
+def _of_cards(text: str) -> Iterator[_Ends]:
+    local = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        found = _CARD.match(line)
+        if found and found["end"] == "Local":
+            local = found["card"]
+        elif found and local:
+            yield _Ends(number, local, found["card"])

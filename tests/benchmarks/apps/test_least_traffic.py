@@ -5,7 +5,7 @@ from types import MappingProxyType
 import pytest
 
 from railyard.benchmarks.apps.least_traffic import CERTAIN, least
-from railyard.benchmarks.physics import Least
+from railyard.benchmarks.model import Least
 from railyard.parsers.parsed import Table
 
 

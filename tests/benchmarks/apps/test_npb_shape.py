@@ -14,7 +14,7 @@ from railyard.benchmarks.apps.npb_shape import (
     ranks_per_node,
     refuse_too_large,
 )
-from railyard.benchmarks.tools import TOOLS
+from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 
 
 def test_the_kernels_are_those_that_spack_builds() -> None:

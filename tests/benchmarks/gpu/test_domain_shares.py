@@ -13,7 +13,7 @@ from railyard.benchmarks.gpu.collectives import (
     ranks_of,
     why_not,
 )
-from railyard.benchmarks.gpu.domain_shares import FORMULAE, Share, least_carried, neighbours, of_each_nic, shares_of
+from railyard.benchmarks.gpu.domain_shares import FORMULAE, Share, least_carried, neighbours, shares_of
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 
 NDR = node_of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")
@@ -199,14 +199,6 @@ def test_the_least_that_counters_must_show() -> None:
     assert net(least_carried("all_gather", FOUR)) == [(0.25, 0.75)] * 4
     assert net(least_carried("broadcast", TWO)) == [(1.0, 0.0), (0.0, 1.0)]
     assert net(least_carried("alltoall", TWO)) == [(4.0, 4.0)] * 2
-
-
-def test_a_nic_of_eight_carries_an_eighth() -> None:
-    # 1 GiB by a ring over two nodes: 1.875 GiB per node each way, over 8 NICs.
-    gib = 1 << 30
-    assert of_each_nic("all_reduce", "ring", TWO, gib) == ((1.875 * gib / 8,) * 2,) * 2
-    assert of_each_nic("all_reduce", "pat", TWO, gib) is None
-    assert of_each_nic("all_reduce", "ring", Shape(node_of_words("gpus=8,nvlink=4"), 2), gib) is None
 
 
 def test_algorithms_and_formulae_are_of_the_same_names() -> None:

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from railyard.cli.commands.init import command
+from railyard.cli.commands.init import command, files_to_copy
 from railyard.cli.main import main
-from railyard.cli.site_template import files_to_copy
 from railyard.rfm.settings import build
 from railyard.site.systems.load import load_systems
 

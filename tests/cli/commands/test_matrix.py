@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.paths import HOME_VARIABLE
+from railyard.cli.commands.matrix import text
 from railyard.cli.main import main
-from railyard.cli.matrix_text import text
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
 

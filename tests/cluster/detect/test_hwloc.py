@@ -2,10 +2,9 @@
 
 import pytest
 
-from railyard.cluster.detect import tool_outputs
-from railyard.cluster.detect.detected_cluster import detect
+from railyard.cluster.detect import detected_cluster
+from railyard.cluster.detect.detected_cluster import detect, domains
 from railyard.cluster.detect.source import Listing
-from railyard.cluster.detect.tool_outputs import domains
 
 XML = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -37,7 +36,7 @@ XML = """\
   </object>
 </topology>
 """
-ASKED = " ".join(tool_outputs.ASKED)
+ASKED = " ".join(detected_cluster.ASKED)
 
 
 def test_devices_have_the_domain_of_what_they_stand_below_and_none_below_all_of_the_machine() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cluster.detect import tool_outputs
+from railyard.cluster.detect import detected_cluster
 from railyard.cluster.detect.fabrics import FoundFabric
 from railyard.cluster.detect.ports import Pci, Port
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Listing, Recorder
@@ -43,10 +43,10 @@ def said(words: tuple[str, ...], text: str) -> Listing:
 
 
 def test_a_slot_that_the_kernel_does_not_show_is_that_of_lspci() -> None:
-    (port,) = tool_outputs.with_slots((PORT,), said(LSPCI, SLOT))
+    (port,) = detected_cluster.with_slots((PORT,), said(LSPCI, SLOT))
     assert (port.pci.slot, port.pci.best_slot, port.pci.max_payload) == ("pcie4-x8", "pcie4-x16", 512)
     known = replace(PORT, pci=replace(PORT.pci, slot="pcie4-x16", best_slot="pcie4-x16"))
-    (port,) = tool_outputs.with_slots((known,), said(LSPCI, SLOT))
+    (port,) = detected_cluster.with_slots((known,), said(LSPCI, SLOT))
     assert (port.pci.slot, port.pci.max_payload) == ("pcie4-x16", 512)
     assert FoundFabric("hdr", (port,)).max_payload == 512
     assert FoundFabric("hdr", (port, PORT)).max_payload is None
@@ -54,11 +54,11 @@ def test_a_slot_that_the_kernel_does_not_show_is_that_of_lspci() -> None:
 
 @pytest.mark.parametrize("text", ["", "21:00.0 Infiniband controller: a card\n\tCapabilities: <access denied>\n"])
 def test_nothing_is_known_without_root(text: str) -> None:
-    assert tool_outputs.with_slots((PORT,), said(LSPCI, text)) == (PORT,)
+    assert detected_cluster.with_slots((PORT,), said(LSPCI, text)) == (PORT,)
 
 
 def test_a_port_that_only_ibstatus_prints_is_named() -> None:
-    assert tool_outputs.traps((PORT,), said(IBSTATUS, STATUS)) == (
+    assert detected_cluster.tool_traps((PORT,), said(IBSTATUS, STATUS)) == (
         "ibstatus prints mlx5_1 port 1, which /sys/class/infiniband does not show here: a container may hide it, so it "
         "is no rail in this file",
     )
@@ -66,17 +66,17 @@ def test_a_port_that_only_ibstatus_prints_is_named() -> None:
 
 def test_a_nic_that_is_far_from_every_gpu_is_named() -> None:
     text = (MADE / "nvidia_smi-two-gpus.txt").read_text(encoding="utf-8")
-    assert tool_outputs.traps((), said(TOPOLOGY, text)) == ()
+    assert detected_cluster.tool_traps((), said(TOPOLOGY, text)) == ()
     for near in ("PIX", "PXB", "PHB", "NODE"):
         text = text.replace(near, "SYS")
-    found = tool_outputs.traps((), said(TOPOLOGY, text))
+    found = detected_cluster.tool_traps((), said(TOPOLOGY, text))
     assert len(found) == 2
     assert "no GPU is on its side of the node (SYS)" in found[0]
 
 
 def test_serial_numbers_and_addresses_are_not_recorded() -> None:
     recorder = Recorder(Listing(outputs={" ".join(LSPCI): SLOT, " ".join(IBSTATUS): STATUS}))
-    whole = tool_outputs.with_slots((PORT,), recorder), tool_outputs.traps((PORT,), recorder)
+    whole = detected_cluster.with_slots((PORT,), recorder), detected_cluster.tool_traps((PORT,), recorder)
     kept = recorder.listing
     assert "ABC123" not in kept.text() and "fe80" not in kept.text()
-    assert (tool_outputs.with_slots((PORT,), kept), tool_outputs.traps((PORT,), kept)) == whole
+    assert (detected_cluster.with_slots((PORT,), kept), detected_cluster.tool_traps((PORT,), kept)) == whole

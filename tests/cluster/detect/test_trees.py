@@ -6,8 +6,7 @@ import pytest
 
 from railyard.cluster.detect.detected_cluster import DetectedCluster, detect
 from railyard.cluster.detect.source import Listing, parse_listing
-from railyard.cluster.detect.system_text import missing_parts, references_text, system_text
-from railyard.cluster.detect.write import Texts, check_texts
+from railyard.cluster.detect.system_text import Texts, check_texts, missing_parts, references_text, system_text
 from railyard.hardware.node import NodeHardware
 from railyard.site.systems.model import System
 

@@ -9,8 +9,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.merge import by_device, merge_ports
-from railyard.cluster.fabric.model import Card, ExpectedFabric, Gid, Manager, SlotState
+from railyard.cluster.fabric.model import Card, ExpectedFabric, Gid, Manager, SlotState, by_device, merge_ports
 from railyard.cluster.fabric.own_json import lines_of, read_lines
 from railyard.cluster.fabric.saved_outputs import read_folder, tool_of
 from railyard.job.node_files import prepare_folder

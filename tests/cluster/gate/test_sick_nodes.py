@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.cluster.gate.site_commands import drain_lines
-from railyard.results.sick.form import Kind, SeenTest, SickPart, Sure
+from railyard.results.sick import Kind, SeenTest, SickPart, Sure
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from tests.made.systems import HDR_BY_NAME

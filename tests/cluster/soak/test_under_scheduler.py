@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import threading
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,9 +18,9 @@ from railyard.cli.main import main
 from railyard.cluster.soak import job as soak_job
 from railyard.cluster.soak import under_scheduler
 from railyard.cluster.soak.job import expand_nodes, plan_soak
-from railyard.cluster.soak.judge import findings, soaked_rails
+from railyard.cluster.soak.judge import Reading, findings, soaked_rails
 from railyard.cluster.soak.log import read
-from railyard.cluster.soak.under_scheduler import merge_readings, parse
+from railyard.cluster.soak.under_scheduler import Merger, Raw, parse
 from railyard.site.site import Site, site_at
 from tests.made.systems import TWO_CARDS
 from tests.waiting import wait_for
@@ -256,6 +257,18 @@ def texts(node: str, flaps: bool = False, count: int = 4) -> str:
             "end",
         ]
     return "\n".join(lines) + "\n"
+
+
+def merge_readings(nodes: Mapping[str, Sequence[tuple[float, Raw]]], drivers: Mapping[str, str]) -> tuple[Reading, ...]:
+    """Return the readings of all nodes: the first of each together, and so on; a node with fewer is not in the last.
+
+    ``drivers``: device -> its row of the table of drivers.
+    """
+    made = Merger(tuple(nodes), drivers)
+    for node, own in nodes.items():
+        for at_s, raw in own:
+            made.take(node, at_s, raw)
+    return tuple(made.ready(is_over=True))
 
 
 def test_the_counters_of_a_driver_become_bytes_errors_and_signals() -> None:

@@ -5,10 +5,11 @@ The texts are synthetic, in the form of `scontrol -o show job` and `sacct -X -n 
 
 import pytest
 
-from railyard.parsers.slurm.jobs import (
+from railyard.parsers.slurm import (
     FINAL,
     JobEnd,
     JobState,
+    NodeState,
     blocked_end,
     find_end,
     killed_for_memory,
@@ -17,7 +18,6 @@ from railyard.parsers.slurm.jobs import (
     parse_job,
     still_pending,
 )
-from railyard.parsers.slurm.nodes import NodeState
 
 
 def record(state: str, reason: str = "None", exit_code: str = "0:0", *, restarts: int = 0, more: str = "") -> str:

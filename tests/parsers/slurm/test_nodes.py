@@ -5,7 +5,7 @@ The texts are synthetic, in the form of `scontrol -o show nodes` of Slurm 22.05.
 
 import pytest
 
-from railyard.parsers.slurm.nodes import NodeState, describe_untested, how_many, of_system, parse_nodes
+from railyard.parsers.slurm import NodeState, describe_untested, how_many, of_system, parse_nodes
 
 NODES = (
     "NodeName=vn1 Arch=x86_64 CoresPerSocket=16 CPUAlloc=0 CPUEfctv=16 CPUTot=16 CPULoad=0.40 "

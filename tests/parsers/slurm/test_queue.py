@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from railyard.parsers.slurm.nodes import free_in
+from railyard.parsers.slurm import free_in
 
 NOW = datetime(2026, 11, 24, 4, 0, 0)
 

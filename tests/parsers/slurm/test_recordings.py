@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers.slurm.jobs import JobEnd, find_end, parse_job, stuck_end
-from railyard.parsers.slurm.nodes import parse_nodes
+from railyard.parsers.slurm import JobEnd, find_end, parse_job, parse_nodes, stuck_end
 
 #: Records of jobs that had not ended.
 UNENDED = {

@@ -11,7 +11,7 @@ from railyard.benchmarks import metrics
 from railyard.benchmarks.apps import every_node, hpl_input, npb_mz_shape, npb_shape
 from railyard.benchmarks.apps import milc as milc_run
 from railyard.benchmarks.apps.installed_applications import Application
-from railyard.benchmarks.physics import physics_of
+from railyard.benchmarks.model import physics_of
 from railyard.benchmarks.table import micro
 from railyard.parsers import gpcnet, hpcc, hpl, milc, npb, sharing, wrf
 from railyard.parsers.parsed import Parsed

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.rehearsal import lifecycle
+from railyard.provision.rehearsal import lifecycle, node_scripts
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.nodes import choose
 from railyard.provision.rehearsal.sysfs import FIRST
 from railyard.provision.testbed import lock, slurm
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.entry import REHEARSAL
 from railyard.provision.testbed.processes import outermost_processes
+from railyard.provision.testbed.scripts import REHEARSAL
 from railyard.site.systems.model import System
 from tests.made.rehearsed import site
 from tests.waiting import wait_for
@@ -144,11 +144,10 @@ def test_another_rehearsal_of_the_same_folder_waits(standing: Testbed, rehearsal
 
 def test_a_node_dies(standing: Testbed) -> None:
     """The last one, of which Slurm hears nothing more."""
-    home = standing.folder.parent.parent
     before = set(slurm.daemons(standing.state()).values())
     assert before >= {"slurmd", "slurmctld"}
     running = list(slurm.daemons(standing.state()).values()).count("slurmd")
-    lifecycle.kill_node(home, "n16")
+    standing.exec("n16", [str(standing.folder / node_scripts.DIE)], timeout_s=30)
     wait_for(
         lambda: list(slurm.daemons(standing.state()).values()).count("slurmd") == running - 1, "the end of its slurmd"
     )

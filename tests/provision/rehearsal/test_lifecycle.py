@@ -11,9 +11,9 @@ from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.provision.rehearsal import lifecycle
 from railyard.provision.rehearsal.form import Rehearsal
-from railyard.provision.testbed.entry import REHEARSAL, bed_folder
 from railyard.provision.testbed.lifecycle import OWNER_FILE, sign
 from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE
+from railyard.provision.testbed.scripts import REHEARSAL, bed_folder
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 

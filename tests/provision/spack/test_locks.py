@@ -10,7 +10,7 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.provision.spack import locks
 from railyard.provision.spack.build import ensure
-from railyard.provision.spack.lock_fit import read_committed
+from railyard.provision.spack.locks import read_committed
 from tests.made.spack_site import MadeSite
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "spack" / "openmpi.lock"

@@ -2,7 +2,7 @@
 
 from railyard.results.record.form import Record
 from railyard.results.report.evidence import bases
-from railyard.results.report.history import are_repeats, histories
+from railyard.results.report.spread import are_repeats, histories
 
 
 def at(record: Record, run: str, time: str, **changes: object) -> Record:

@@ -16,9 +16,8 @@ from railyard.results.record.pairs import (
     PairsSample,
     PromiseRecord,
 )
-from railyard.results.report.html import html_report
+from railyard.results.report.html import MOST_NODES, MOST_ODD, html_report, node_table
 from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
-from railyard.results.report.node_table import MOST_NODES, MOST_ODD, node_table
 from tests.made.records import made_record
 
 GOOD = 50.0

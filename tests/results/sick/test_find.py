@@ -12,8 +12,7 @@ from railyard.base.json_codec import decode
 from railyard.results.record.form import NodeTraffic, PathProofRecord, Record, Suspect, VerdictRecord
 from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSummary
 from railyard.results.schemas import schema
-from railyard.results.sick.find import sick_list
-from railyard.results.sick.form import SeenTest, SickList, SickPart
+from railyard.results.sick import SeenTest, SickList, SickPart, sick_list
 from tests.results.sick.conftest import RAIL
 
 NOW = datetime(2026, 11, 24, 4, tzinfo=timezone.utc)

@@ -5,8 +5,7 @@ from datetime import datetime, timezone
 from typing import get_args
 
 from railyard.results.record.form import Record, Suspect
-from railyard.results.sick.find import NEXT, SURE, lines, sick_list, tickets
-from railyard.results.sick.form import Kind, Sure
+from railyard.results.sick import NEXT, SURE, Kind, Sure, lines, sick_list, tickets
 
 NOW = datetime(2026, 11, 24, 4, tzinfo=timezone.utc)
 Made = Callable[..., Record]

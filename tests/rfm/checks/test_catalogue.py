@@ -10,7 +10,7 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import DEVICE_BUFFERS, Need
-from railyard.site.takes import Takes
+from railyard.site.systems.measure import Takes
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -6,8 +6,7 @@ import pytest
 
 from railyard.rfm.checks.groups import Accepts, Request
 from railyard.rfm.checks.numbers import SET_BY_CHECKS, take_numbers, why_not_taken, why_refused
-from railyard.site.systems.measure import StatedAmounts
-from railyard.site.takes import Takes
+from railyard.site.systems.measure import StatedAmounts, Takes
 from tests.made.check import MadeCheck
 
 COLLECTIVE = Takes(nodes=4, fewest=2, ranks=True)

@@ -2,19 +2,19 @@
 
 import pytest
 
-from railyard.rfm.checks import old_names
+from railyard.rfm.checks import groups
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.numbers import take_numbers
 from railyard.rfm.checks.osu import OsuCheck
-from railyard.site.takes import Takes
+from railyard.site.systems.measure import Takes
 from tests.made.check import MadeCheck
 
 
 @pytest.fixture(autouse=True)
 def forget(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let each test see the lines that are printed once."""
-    monkeypatch.setattr(old_names, "_SAID", set())
+    monkeypatch.setattr(groups, "_SAID", set())
 
 
 def test_old_names_in_a_class_become_groups_and_are_said_once(capsys: pytest.CaptureFixture[str]) -> None:
@@ -68,17 +68,17 @@ def test_a_property_by_an_old_name_is_an_error_with_the_new_one() -> None:
     class Derived(Own):
         pass
 
-    assert old_names.find_override(Derived) == (
+    assert groups.find_override(Derived) == (
         "Own: found more_outputs, expected a property outputs that returns Outputs(more=…)"
     )
-    assert old_names.find_override(OsuCheck) is None
+    assert groups.find_override(OsuCheck) is None
 
 
 def test_what_a_run_sets_is_not_declared() -> None:
     class Own(InterconnectCheck):
         refused = "no"
 
-    assert old_names.find_override(Own) == ("Own: found refused, expected another name: a run sets request.refused")
+    assert groups.find_override(Own) == ("Own: found refused, expected another name: a run sets request.refused")
 
 
 def test_an_old_name_that_is_set_for_a_run_is_refused_with_the_new_one() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.parsers.slurm.nodes import NodeState
+from railyard.parsers.slurm import NodeState
 from railyard.rfm.checks.groups import Layout, Start
 from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.plan import Plan, UntestedCase, plan_check

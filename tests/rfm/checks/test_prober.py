@@ -15,7 +15,7 @@ from railyard.job.launch import Launch
 from railyard.job.testbed_words import AND_KILL_THE_REST, namespace_words
 from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
-from railyard.provision.testbed.entry import CLUSTER, enter_script
+from railyard.provision.testbed.scripts import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.rfm.checks.ping_pong import PingPong

@@ -10,10 +10,9 @@ import pytest
 
 from railyard.job.launch import Launch
 from railyard.rfm.checks.groups import Layout
-from railyard.rfm.checks.other_way import OtherWay
+from railyard.rfm.checks.other_way import OtherWay, WayBack, of_plan
 from railyard.rfm.checks.probe_places import LocalPlace
 from railyard.rfm.checks.prober import RailProber, sent_by
-from railyard.rfm.checks.way_back import WayBack, of_plan
 from railyard.site.site import Site
 from railyard.stacks.model import NIC_PER_RANK
 from railyard.verdict.assess import Assessment

@@ -21,9 +21,8 @@ from railyard.rfm.run.options import (
 )
 from railyard.site.matrix import Need, asked_for
 from railyard.site.systems.load import load_system
-from railyard.site.systems.measure import Measure
+from railyard.site.systems.measure import Measure, Takes
 from railyard.site.systems.model import System
-from railyard.site.takes import Takes
 from railyard.site.test_id import TestId, of_name
 
 

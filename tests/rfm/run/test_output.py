@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.rfm.run.output import RanCase, listed_cases, named_nothing, ran_cases
-from railyard.rfm.run.warnings import warnings
+from railyard.rfm.run.output import RanCase, listed_cases, named_nothing, ran_cases, warnings
 from railyard.site.test_id import of_name
 
 UNIBAND = of_name("ImbUniband %rails=2", "0a1b2c3d", "virtual", "hsn", "mpich")

@@ -10,8 +10,7 @@ from railyard.base.errors import InputError
 from railyard.results.reference_sheet import as_json, lines
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
-from railyard.site.references.gaps import MeasuredSizes, gaps
-from railyard.site.references.lint import findings
+from railyard.site.references.lint import MeasuredSizes, findings, gaps
 from railyard.site.references.load import References, load_references
 from railyard.site.site import Site, site_at
 from railyard.site.systems.load import load_system

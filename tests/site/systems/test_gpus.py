@@ -7,7 +7,8 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.benchmarks.gpu.possible import bound
-from railyard.site.gpu_shape import gpu_node, shape_of
+from railyard.hardware.gpu_nodes import Shape
+from railyard.site.gpu_shape import gpu_node
 from railyard.site.references.lint import findings
 from railyard.site.references.load import References
 from railyard.site.systems.load import load_system
@@ -51,8 +52,10 @@ def write(folder: Path, gpus: str) -> Path:
 
 def test_a_systems_gpus_are_the_shape_that_physics_asks_for(tmp_path: Path) -> None:
     system = load_system(write(tmp_path, GPUS))
-    shape = shape_of(system, "ndr", 2)
-    assert shape is not None and shape.ranks == 16
+    node = gpu_node(system, "ndr")
+    assert node is not None
+    shape = Shape(node, 2, None)
+    assert shape.ranks == 16
     found = bound("all_reduce", "ring", shape)
     assert found.limited_by == "NIC"
     # four NICs of 50 GB/s; 4096/4122 of this is payload
@@ -65,16 +68,13 @@ def test_a_systems_gpus_are_the_shape_that_physics_asks_for(tmp_path: Path) -> N
 
 def test_slots_that_hold_the_nics_back_are_seen(tmp_path: Path) -> None:
     system = load_system(write(tmp_path, GPUS))
-    shape = shape_of(system, "old", 4)
-    assert shape is not None
-    assert bound("all_gather", "ring", shape).limited_by == "slot"
+    node = gpu_node(system, "old")
+    assert node is not None
+    assert bound("all_gather", "ring", Shape(node, 4, None)).limited_by == "slot"
 
 
-def test_a_system_without_gpus_or_with_fewer_has_no_shape(tmp_path: Path) -> None:
-    assert shape_of(load_system(write(tmp_path, "")), "ndr", 2) is None
-    system = load_system(write(tmp_path, GPUS))
-    assert shape_of(system, "ndr", 5) is None
-    assert shape_of(system, "ndr", 2, gpus=9) is None
+def test_a_system_without_gpus_has_no_shape(tmp_path: Path) -> None:
+    assert gpu_node(load_system(write(tmp_path, "")), "ndr") is None
 
 
 @pytest.mark.parametrize(

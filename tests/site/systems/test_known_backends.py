@@ -13,7 +13,7 @@ from railyard.site.systems.jobs import LAUNCHERS, MODULES_SYSTEMS, SCHEDULERS
 @pytest.fixture(autouse=True)
 def all_backends() -> None:
     names = (*backends._launcher_backend_modules, *backends._scheduler_backend_modules)
-    for name in (*names, "railyard.rfm.backends", "railyard.rfm.flux"):
+    for name in (*names, "railyard.rfm.backends", "railyard.rfm.backends"):
         import_module(name)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
 from railyard.base.paths import packaged_text
-from railyard.provision.testbed import boot, entry
+from railyard.provision.testbed import boot, scripts
 from railyard.provision.testbed import state as states
 from railyard.provision.testbed.guests import texts
 from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
@@ -60,7 +60,7 @@ class DeviceStatus:
 
 def up_at(home: Path) -> State:
     """Return the state of the guests of a home folder. Raises SetupError if they are not up, or one ended."""
-    folder = entry.bed_folder(home.resolve(), entry.GUESTS)
+    folder = scripts.bed_folder(home.resolve(), scripts.GUESTS)
     state = states.load(folder)
     if state is None or not state.first.is_alive():
         raise SetupError(f"testbed: {texts.NOT_UP}")
@@ -82,7 +82,7 @@ class Guests:
 
     def __init__(self, home: Path, spec: TestbedSpec) -> None:
         self.home = home.resolve()
-        self.folder = entry.bed_folder(self.home, entry.GUESTS)
+        self.folder = scripts.bed_folder(self.home, scripts.GUESTS)
         self.spec = spec
 
     @property
@@ -190,7 +190,7 @@ class Guests:
         agent = packaged_text("provision/testbed/guests/agent.py")
         write_whole(self.folder / "agent.py", agent)
         write_whole(self.folder / "enter", texts.enter_text(python), 0o755)
-        write_whole(self.folder / "agent", entry.AGENT, 0o755)
+        write_whole(self.folder / "agent", scripts.AGENT, 0o755)
         for node in self.spec.nodes:
             setup = texts.setup_script(self.spec, node, python)
             made = first_files(kernel, self.home, {"setup": setup, "agent.py": agent,

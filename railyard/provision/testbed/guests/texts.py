@@ -4,8 +4,7 @@ import ipaddress
 import shlex
 from dataclasses import dataclass
 
-from railyard.provision.testbed.entry import enter_head, fill_script
-from railyard.provision.testbed.scripts import SWITCH_RUN, UP_LINE, hosts_file, stay_lines
+from railyard.provision.testbed.scripts import SWITCH_RUN, UP_LINE, enter_head, fill_script, hosts_file, stay_lines
 from railyard.provision.testbed.spec import TestbedSpec
 
 MEMORY_MIB = 1024

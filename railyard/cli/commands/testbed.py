@@ -1,29 +1,27 @@
-"""``railyard testbed``: the virtual cluster from the command line."""
+"""``railyard testbed``: the virtual cluster, and two Soft-RoCE guests, from the command line."""
 
 import json
+import os
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
-from railyard.cli.commands.testbed import guests
-from railyard.cli.commands.testbed.enter_node import become
 
 if TYPE_CHECKING:
-    from railyard.parsers.slurm.nodes import NodeState
+    from railyard.parsers.slurm import NodeState
     from railyard.provision.testbed.cluster import RailStatus, Testbed
+    from railyard.provision.testbed.guests.bed import Guests
 
-_SYSTEM = "virtual"
+_SYSTEM, _GUESTS_SYSTEM = "virtual", "virtual-verbs"
 
 
 @click.group(name="testbed")
 def command() -> None:
     """Bring up and change the virtual cluster on this machine."""
-
-
-command.add_command(guests.command)
 
 
 @command.command()
@@ -102,7 +100,7 @@ def exec(node: str, words: tuple[str, ...]) -> None:
     """
     bed = _find_testbed()
     bed.state().node(node)
-    become(bed.enter, node, words)
+    _become(bed.enter, node, words)
 
 
 @command.command()
@@ -146,6 +144,114 @@ def restore(node: str | None, rail: str | None) -> None:
         click.echo("nothing was degraded")
 
 
+@command.group(name="guests")
+def guests_command() -> None:
+    """Two QEMU guests with Soft-RoCE: real verbs without a card."""
+
+
+@guests_command.command("up")
+def up_guests() -> None:
+    """Bring up both guests; they stay until `down`.
+
+    \b
+    Examples:
+      railyard testbed guests up
+      railyard testbed guests up && railyard run --system virtual-verbs
+    """
+    guests = _find_guests()
+    word = "up" if guests.bring_up(click.echo) else "they are up already"
+    rates = ", ".join(
+        f"{network.device} {'unshaped' if network.rate_mbit_s is None else f'{network.rate_mbit_s:g} Mbit/s'}"
+        for network in guests.spec.networks[1:]
+    )
+    click.echo(f"{word}: {' and '.join(guests.spec.nodes)}; {rates}")
+
+
+@guests_command.command("down")
+def down_guests() -> None:
+    """End both guests, even if their run was killed.
+
+    \b
+    Examples:
+      railyard testbed guests down
+      railyard testbed guests down && railyard testbed guests up
+    """
+    from railyard.provision.testbed.guests.bed import Guests
+    from railyard.provision.testbed.spec import DEFAULT_SPEC
+
+    # Do not read the system's file: whatever it says now, what is up must come down.
+    click.echo("down" if Guests(find_home(), DEFAULT_SPEC).take_down() else "they were not up")
+
+
+@guests_command.command("status")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def status_guests(as_json: bool) -> None:
+    """Show the RDMA devices of both guests, with rates and packets.
+
+    \b
+    Examples:
+      railyard testbed guests status
+      railyard testbed guests status --json
+    """
+    devices = _find_guests().status()
+    if as_json:
+        click.echo(json.dumps({"devices": [asdict(device) for device in devices]}, indent=1))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table("guest", "device", "address", "rate", "state")
+    for heading in ("sent packets", "received packets"):
+        table.add_column(heading, justify="right")
+    for device in devices:
+        rate = "unshaped" if device.rate_mbit_s is None else f"{device.rate_mbit_s:g} Mbit/s"
+        counts = (str(device.sent_packets), str(device.received_packets))
+        table.add_row(device.node, device.device, device.address, rate, device.state, *counts)
+    Console(markup=False).print(table)
+
+
+@guests_command.command("exec", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("node")
+@click.argument("words", metavar="-- COMMAND...", nargs=-1, required=True, type=click.UNPROCESSED)
+def exec_in_guest(node: str, words: tuple[str, ...]) -> None:
+    """Run a command in a guest.
+
+    \b
+    Examples:
+      railyard testbed guests exec vg1 -- ibv_devinfo
+      railyard testbed guests exec vg2 -- rdma statistic
+
+    The command keeps your environment and working folder. Its exit code is passed on.
+    """
+    guests = _find_guests()
+    guests.state().node(node)
+    _become(guests.enter, node, words)
+
+
+def _become(enter: Path, node: str, words: tuple[str, ...]) -> NoReturn:
+    """Become this command in a node, so that signals and the terminal are its own.
+
+    ``enter`` is the testbed's script, ``words`` the command, which may begin with ``--``. Raises click.UsageError if no
+    command is left.
+    """
+    command_words = words[1:] if words[:1] == ("--",) else words
+    if not command_words:
+        raise click.UsageError(f"no command was given: {click.get_current_context().command_path} NODE -- COMMAND...")
+    os.execv(enter, [str(enter), node, "--", *command_words])
+
+
+def _find_guests() -> "Guests":
+    """Return the guests of the site folder, as in its systems/virtual-verbs.yaml. Raises SetupError without one."""
+    from railyard.provision.testbed.guests.bed import Guests
+    from railyard.provision.testbed.spec import spec_of
+    from railyard.site.systems.load import find_system
+
+    home = find_home()
+    if not (home / "systems" / f"{_GUESTS_SYSTEM}.yaml").is_file():
+        raise SetupError(f"testbed: {home} has no systems/{_GUESTS_SYSTEM}.yaml, which says what the guests are")
+    return Guests(home, spec_of(find_system(home / "systems", _GUESTS_SYSTEM)))
+
+
 def _bed() -> "Testbed":
     """Return the testbed of the site folder, as in its systems/virtual.yaml if there is one."""
     from railyard.provision.testbed.cluster import Testbed
@@ -161,7 +267,7 @@ def _bed() -> "Testbed":
 def _find_testbed() -> "Testbed":
     """Return the testbed that is up. Raises SetupError if none is up."""
     from railyard.provision.testbed.cluster import Testbed
-    from railyard.provision.testbed.entry import NOT_UP
+    from railyard.provision.testbed.scripts import NOT_UP
 
     bed = Testbed.find(find_home())
     if bed is None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from railyard.rfm.checks.figures import asserted_bounds
+from railyard.rfm.checks.base import asserted_bounds
 from railyard.site.references.band import Bound, scalar_band
 from railyard.verdict.assess import Assessment
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from railyard.parsers.collector import held_back
 from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.registry import held_back
 
 
 @pytest.fixture(autouse=True)

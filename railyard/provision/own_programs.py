@@ -14,7 +14,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.paths import packaged_text
 
-#: Executable: its source in this package.
+#: Executable: its source in ``programs/``.
 PROGRAMS = {"railyard-pairs": "pairs.c", "railyard-sharing": "sharing.c"}
 FLAGS = ("-O2",)
 

@@ -3,9 +3,14 @@
 ReFrame's own generator makes one job per test variant, and drops the system. A fixture's job selects nothing there, so
 that all jobs that need it fail (reframe#3344). Here a job is one `railyard run`, which has its own fixtures, promises,
 folder and reports.
+
+The script lines of its jobs are for the sh that GitLab's runner calls. They contain everything that a site chose when
+the pipeline was made. If a child pipeline read variables, it would see other values: GitLab forwards a parent's
+variables as in its file, and they override the project's own. It does not forward the variables of a schedule at all.
 """
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -13,9 +18,35 @@ from typing import Any, Literal
 import yaml
 
 from railyard.base.errors import RailyardError
-from railyard.cli.gitlab import scripts as lines
-from railyard.cli.gitlab.scripts import FILES, RESULTS, Place
 from railyard.site.matrix import Cell
+
+#: Each job leaves its files below, in its own folder: two jobs never write the same file.
+RESULTS = "railyard-results"
+FILES = ("report.html", "records.jsonl", "junit.xml")
+#: The newest results of a branch, one file per pipeline, as GitLab's cache keeps them.
+KEPT = "railyard-branch"
+#: To tell one new run from earlier ones at 95 %, `railyard compare` needs at least 39 of them. One more, as one may
+#: fail.
+KEPT_PIPELINES = 40
+PAGE = "railyard-report.html"
+COMPARISON = "railyard-compare.txt"
+RECORDS = "railyard-records.jsonl"
+_FOLDER = '"$CI_PROJECT_DIR"'
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where and how jobs work. Empty texts: the project's own folder, `make venv`, its railyard, no more options.
+
+    ``options`` are options for `railyard run`, ``compare`` options for `railyard compare`, as a person types them.
+    """
+
+    folder: str = ""
+    prepare: str = ""
+    program: str = ""
+    options: str = ""
+    compare: str = ""
+
 
 Per = Literal["stack", "test"]
 #: What runs a job: the runner's own shell on a login node, Jacamar CI's shell there, or a batch executor (Jacamar's, or
@@ -143,7 +174,7 @@ def _building(system: str, settings: Settings) -> dict[str, Any]:
         "timeout": settings.timeout,
         # Two builds at the same time would wait for each other's lock until their time is over.
         "resource_group": f"railyard-build-{system}",
-        "script": [*lines.enter(place), lines.format_call(place, "spack", "install", "--system", system)],
+        "script": [*enter(place), format_call(place, "spack", "install", "--system", system)],
     }
 
 
@@ -151,7 +182,7 @@ def _measure_job(system: str, job: Job, settings: Settings, allocation: Callable
     folder, place = f"{RESULTS}/{job.folder}", settings.place
     asked = {} if allocation is None else {"SCHEDULER_PARAMETERS": allocation(job)}
     options = [*job.options, *(["--spack"] if settings.build else []), *(["--one-allocation"] if asked else [])]
-    call = lines.format_call(place, "run", *options, more=place.options)
+    call = format_call(place, "run", *options, more=place.options)
     return {
         "stage": "measure",
         "rules": _AFTER_SUCCESS,
@@ -159,7 +190,7 @@ def _measure_job(system: str, job: Job, settings: Settings, allocation: Callable
         # Two runs at the same time would disturb each other, also those of another pipeline.
         "resource_group": f"railyard-{system}",
         "variables": _runner_variables() | asked,
-        "script": [*lines.enter(place), *lines.measuring_lines(folder, call)],
+        "script": [*enter(place), *measuring_lines(folder, call)],
         "artifacts": {
             "when": "always",
             "name": f"railyard-{system}-{job.folder}-$CI_COMMIT_SHORT_SHA",
@@ -175,10 +206,10 @@ def _report_job(system: str, measuring: Sequence[Job], settings: Settings) -> di
     # Run it also after a failed verdict, which ends the stage before: then people need the page most.
     return _login("report", settings, _ALWAYS) | {
         "script": [
-            *lines.enter(settings.place),
-            *lines.reporting_lines(settings.place, [job.folder for job in measuring]),
+            *enter(settings.place),
+            *reporting_lines(settings.place, [job.folder for job in measuring]),
         ],
-        "artifacts": _files(system, "report", lines.PAGE),
+        "artifacts": _files(system, "report", PAGE),
     }
 
 
@@ -188,7 +219,7 @@ def _keep_job(system: str, settings: Settings) -> dict[str, Any]:
         # If two jobs added to one cache at the same time, the later one would drop what the other added.
         "resource_group": f"railyard-keep-{system}",
         "cache": _cache(system, "$CI_COMMIT_BRANCH", "pull-push"),
-        "script": lines.keeping_lines(),
+        "script": keeping_lines(),
     }
 
 
@@ -196,15 +227,15 @@ def _compare_job(system: str, settings: Settings) -> dict[str, Any]:
     """Return the job that compares a merge request's results with those of its target branch."""
     return _login("report", settings, [{"if": "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "when": "always"}]) | {
         "cache": _cache(system, "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME", "pull"),
-        "script": lines.comparing_lines(settings.place),
-        "artifacts": _files(system, "compare", lines.COMPARISON),
+        "script": comparing_lines(settings.place),
+        "artifacts": _files(system, "compare", COMPARISON),
     }
 
 
 def _publishing(settings: Settings) -> dict[str, Any]:
     """Return the job that publishes the page: GitLab knows it by its name. Only the default branch has it."""
     return _login("publish", settings, [{"if": "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH", "when": "always"}]) | {
-        "script": lines.page_lines(),
+        "script": page_lines(),
         "artifacts": {"paths": ["public"]},
     }
 
@@ -222,7 +253,7 @@ def _cache(system: str, branch: str, policy: str) -> dict[str, Any]:
     # unprotect: a merge request's branch is seldom protected, and would not see the cache of a protected one
     return {
         "key": f"railyard-{system}-{branch}",
-        "paths": [lines.KEPT],
+        "paths": [KEPT],
         "policy": policy,
         "unprotect": True,
         "when": "always",
@@ -248,3 +279,95 @@ def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
 
 
 _Dumper.add_representer(str, _text)
+
+
+def enter(place: Place) -> list[str]:
+    """Return the lines that change to the clone and make what is missing there."""
+    folder = shlex.quote(place.folder) if place.folder else _FOLDER
+    return [f"cd {folder}", place.prepare or "make venv"]
+
+
+def format_call(place: Place, *words: str, more: str = "") -> str:
+    """Return a call of railyard with these words, each quoted, and with the site's own options."""
+    program = shlex.quote(place.program) if place.program else ".venv/bin/railyard"
+    return " ".join([program, words[0], *map(shlex.quote, words[1:]), *map(shlex.quote, split(more))])
+
+
+def split(options: str) -> list[str]:
+    """Return a site's options as words. Raises RailyardError if a quotation mark has no partner."""
+    try:
+        return shlex.split(options)
+    except ValueError as error:
+        raise RailyardError(f"found the options {options!r} ({error}), expected words as in a shell") from None
+
+
+def measuring_lines(folder: str, call: str) -> list[str]:
+    """Return the lines that run, and keep only what THIS run wrote, not what others wrote in the same clone."""
+    return [
+        f'results="$CI_PROJECT_DIR/{folder}"',
+        'rm -rf "$results"',
+        f'{call} --copy-to "$results"',
+    ]
+
+
+def reporting_lines(place: Place, folders: Sequence[str]) -> list[str]:
+    """Return the lines that make one page from all jobs' records, and name each job without records."""
+    names = " ".join(map(shlex.quote, folders))
+    return [
+        f'results="$CI_PROJECT_DIR/{RESULTS}"',
+        f"for job in {names}; do\n"
+        '  if [ ! -f "$results/$job/records.jsonl" ]; then\n'
+        '    echo "$job: found no records, expected those of its job; it was cancelled, or failed before it measured"\n'
+        "  fi\n"
+        "done\n",
+        "code=0",
+        f'{format_call(place, "report")} "$results"/*/records.jsonl -o "$CI_PROJECT_DIR/{PAGE}" || code=$?',
+        # 1 says that a verdict failed: the job itself has said so already. 2 says that there is no page.
+        '[ "$code" -le 1 ]',
+    ]
+
+
+def keeping_lines() -> list[str]:
+    """Return the lines that put this pipeline's records beside those of the branch's earlier pipelines."""
+    return [
+        'cd "$CI_PROJECT_DIR"',
+        *_joining_lines("nothing is kept"),
+        f"mkdir -p {KEPT}",
+        f'mv {RECORDS} "{KEPT}/$CI_PIPELINE_ID.jsonl"',
+        f'ls {KEPT} | sort -n | head -n -{KEPT_PIPELINES} | while read -r old; do rm "{KEPT}/$old"; done',
+    ]
+
+
+def comparing_lines(place: Place) -> list[str]:
+    """Return the lines that compare this pipeline with the target branch's; the exit code is that of the comparison."""
+    files = f'"$CI_PROJECT_DIR/{KEPT}.jsonl" "$CI_PROJECT_DIR/{RECORDS}"'
+    own = "".join(f" {shlex.quote(word)}" for word in split(place.compare))
+    return [
+        'cd "$CI_PROJECT_DIR"',
+        f"if ! cat {KEPT}/*.jsonl >{KEPT}.jsonl 2>/dev/null; then\n"
+        '  echo "$CI_MERGE_REQUEST_TARGET_BRANCH_NAME: found no results of this branch, expected those of its last '
+        f'pipelines; nothing is compared" | tee {COMPARISON}\n'
+        "  exit 0\n"
+        "fi\n",
+        *_joining_lines("nothing is compared", f" | tee {COMPARISON}"),
+        *enter(place),
+        "code=0",
+        f'{format_call(place, "compare")} {files}{own} >"$CI_PROJECT_DIR/{COMPARISON}" || code=$?',
+        f'cat "$CI_PROJECT_DIR/{COMPARISON}"',
+        'exit "$code"',
+    ]
+
+
+def page_lines() -> list[str]:
+    """Return the lines that put the page where GitLab Pages expects it."""
+    return ["mkdir -p public", f"cp {PAGE} public/index.html"]
+
+
+def _joining_lines(then: str, aside: str = "") -> list[str]:
+    """Return the lines that join all jobs' records; if there are none, they end with exit code 0."""
+    return [
+        f"if ! cat {RESULTS}/*/records.jsonl >{RECORDS} 2>/dev/null; then\n"
+        f'  echo "{RESULTS}: found no records, expected those of the jobs that measured; {then}"{aside}\n'
+        "  exit 0\n"
+        "fi\n"
+    ]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.rfm.checks.sampled_pairs import enough_s
+from railyard.rfm.checks.pairs import enough_s
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.screening.plan import LEAST
 

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from railyard.base.errors import RailyardError
-from railyard.cli.gitlab.pipeline import Job, Settings, format_pipeline, jobs, pipeline
-from railyard.cli.gitlab.scripts import FILES, KEPT_PIPELINES, Place
+from railyard.cli.gitlab_pipeline import FILES, KEPT_PIPELINES, Job, Place, Settings, format_pipeline, jobs, pipeline
 from railyard.cli.main import main
 from railyard.rfm.run.options import read, refuse_unknown
 from railyard.site.matrix import Cell
@@ -19,7 +18,7 @@ from railyard.site.systems.load import find_system
 from railyard.site.test_id import TestId
 from tests.made import spack_site
 
-CLONE = Path(__file__).parents[3]
+CLONE = Path(__file__).parents[2]
 CELLS = (
     Cell(TestId("hsn", "mpich", 1, "imb/Uniband", "ImbUniband", "single"), None),
     Cell(TestId("hsn", "mpich", 2, "imb/Uniband", "ImbUniband", "striping"), None),

@@ -1,23 +1,100 @@
-"""From the suspects of stored verdicts to sick parts: each once, since when, and whether it passed since. Pure.
+"""From the suspects of stored verdicts to the list of sick parts: each once, since when, and whether it passed since.
 
 A suspect counts if its test failed (also as an expected failure). A disturbed test blames nobody. Replays and
 rehearsals measure nothing. A suspect of kind ``stack`` is a setting, not a part.
+
+Sick parts are written as format 1.
 """
 
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, Literal
 
 from railyard.base.clean_text import one_line
 from railyard.base.hostlist import label
+from railyard.base.json_codec import encode
 from railyard.base.wording import count_of, few
-from railyard.results.record.form import Record, State, Suspect
+from railyard.results.record.form import FaultClass, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
 from railyard.results.record.pairs import PairsRecord
-from railyard.results.sick.form import Kind, SeenTest, SickList, SickPart, Sure
 from railyard.results.store.verify import is_of_the_future
+
+#: The kinds of parts: a whole node; one rail of a node; one GPU of a node with its path; a path between two nodes; the
+#: switch of a rail; a leaf switch; a cable between a leaf switch and a spine.
+Kind = Literal["node", "rail", "gpu", "pair", "switch", "leaf", "up-link"]
+#: How sure the surest verdict is; "named": the verdicts blame the part, but do not say how sure they are.
+Sure = Literal["shown", "likely", "named", "open"]
+#: "passed since": the same benchmark failed because of the part, and passed over it later.
+PartState = Literal["sick", "passed since"]
+
+Extra = Mapping[str, object]  # keys of a newer Railyard that this one does not know
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTest:
+    """One test that blames a part, or that passed over it: its run, its name, and when it was recorded (UTC)."""
+
+    run: str
+    test: str
+    time: str
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SickPart:
+    """One part, with the evidence of the newest verdict that blames it.
+
+    ``node`` is its node, None for a part that does not belong to a node. ``nodes`` are the nodes that it concerns: the
+    two of a pair, or all nodes of a leaf that the verdict names. ``rail`` is the name of a rail, ``part`` that of a
+    GPU, a leaf or an up-link. ``sentence`` is the verdict's, its failure's class ``class``, and ``look_at`` what to
+    look at next. ``first`` and ``last`` are the oldest and the newest test that blames it; ``runs`` are all runs that
+    do, ``tests`` the names of all tests, the newest first. ``passed`` is the newest test that has passed over it since
+    and is like one that blamed it: same fabric, benchmark, rails and policy.
+    """
+
+    system: str
+    kind: Kind
+    name: str
+    evidence: str
+    sentence: str
+    confidence: Sure
+    state: PartState
+    first: SeenTest
+    last: SeenTest
+    node: str | None = None
+    nodes: tuple[str, ...] = ()
+    rail: str | None = None
+    part: str | None = None
+    class_: FaultClass | None = None
+    look_at: str | None = None
+    runs: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+    passed: SeenTest | None = None
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class SickList:
+    """All requested sick parts, the newest first, and sentences on what is not in the list.
+
+    ``made`` is when the list was made (UTC), ``tests`` the number of stored tests behind it.
+    """
+
+    made: str
+    tests: int
+    sick: tuple[SickPart, ...] = ()
+    left_out: tuple[str, ...] = ()
+    extra: Extra = field(default_factory=dict, kw_only=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the list as JSON values, ``format`` first."""
+        values: dict[str, Any] = encode(self)
+        return {"format": FORMAT} | values
+
 
 #: The meaning of each word for how sure the verdicts are.
 SURE: Mapping[str, str] = {

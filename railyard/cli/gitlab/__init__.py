@@ -1,1 +1,0 @@
-"""Makes pipelines for GitLab from what a system can run."""

@@ -1,1 +1,0 @@
-"""Shell scripts that run in a job, as package data."""

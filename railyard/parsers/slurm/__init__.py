@@ -1,1 +1,0 @@
-"""Records of Slurm as typed values: what it says about jobs and nodes."""
