@@ -142,3 +142,8 @@ def test_the_planted_secrets_are_in_no_file(tmp_path: Path, monkeypatch: pytest.
     assert read.how.variables == {"UCX_TLS": "tcp", "FI_PROVIDER_PATH": "https://***@mirror.example/lib"}
     assert read.where.hardware[0].facts == {"kernel": "6.1", "kernel_options": "pci=realloc"}
     assert masked_record(read) == read
+
+
+def test_a_variable_that_is_not_allowed_is_not_stored_whoever_gave_it() -> None:
+    record = made_record(variables={"UCX_TLS": "tcp", "MY_OWN": "x"})
+    assert masked_record(record).how.variables == {"UCX_TLS": "tcp"}

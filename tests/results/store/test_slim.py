@@ -1,9 +1,11 @@
 """Records read without what each of many nodes has: the rest is the same, and what is left out can be had."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
-from railyard.results.record.form import NodesAlike, PathProofRecord, Record
+from railyard.results.record.file import FILE_NAME
+from railyard.results.record.form import PART_OF, NodesAlike, PathProofRecord, Record
 from railyard.results.record.pairs import PairsRecord
 from railyard.results.store import query
 
@@ -21,6 +23,18 @@ def test_slim_records_lack_pairs_and_columns_alone_and_whole_gives_them(home: Pa
     assert slim.found.figures == record.found.figures
     assert query.whole_records(home, [slim]) == (record,)
     assert query.records(home).records == (record,)
+
+
+def test_a_record_of_format_1_is_slim_too(home: Path, made: Made, stored: Stored) -> None:
+    file = (
+        stored(made(pairs=MATRIX, path_proof=PathProofRecord("proven", "all on hsn0", 10, alike=(COLUMNS,))))
+        / FILE_NAME
+    )
+    values = json.loads(file.read_bytes())
+    flat = {name: value for part in set(PART_OF.values()) for name, value in values[part].items()}
+    file.write_text(json.dumps({"format": 1, **flat}) + "\n", encoding="utf-8")
+    (slim,) = query.records(home, slim=True).records
+    assert (slim.found.pairs, slim.how.path_proof) == (None, PathProofRecord("proven", "all on hsn0", 10))
 
 
 def test_a_record_of_few_nodes_keeps_its_path(home: Path, made: Made, stored: Stored) -> None:
