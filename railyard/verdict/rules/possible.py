@@ -20,6 +20,7 @@ from railyard.verdict.rules.model import (
     pass_rule,
     points,
 )
+from railyard.verdict.wording import too_short
 
 
 def possible(inputs: Inputs) -> RuleResult:
@@ -186,12 +187,12 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     if not judged:
         return ""
     size, value = min(judged, key=lambda point: point[1])
-    shown = f"{declared.name} {number(value)} us{declared.size_words(size)}"
+    figure = declared.figure(size, value)
     # In a collective with a root, many ranks wait for nothing, and the mean over ranks includes them.
     least = metric.least.value * (1.0 if metric.crossing is None else metric.crossing.waiting)
     if value >= least:
-        return _faster_than_the_link(metric) or f"{shown} is not below {least:.2g} us"
-    sentence = f"impossible: {shown} between nodes is below {least:.2g} us ({metric.least.source})"
+        return _faster_than_the_link(metric) or f"{figure.words} is not below {least:.2g} us"
+    sentence = f"impossible: {too_short(figure, least)} ({metric.least.source})"
     other = ", or used RDMA or sockets that bypass the kernel" if metric.least is LEAST_OF_TCP else ""
     return fail_rule(3, sentence, "set-up", f"whether both ranks ran on one node (shared memory){other}")
 
