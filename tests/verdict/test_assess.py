@@ -28,6 +28,7 @@ from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
+from tests.made.words import below
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -378,7 +379,7 @@ def test_a_curve_below_the_floor_names_value_bound_and_source(assessed: Assess) 
         "fail",
         5,
         "fabric",
-        "bandwidth 46.00 MB/s at 1 MiB is below 47.00 MB/s (97.9 %), the bound of one-rail (class: the shaped rate "
+        f"{below(46.0, 47.0, M)}, the bound of one-rail (class: the shaped rate "
         "less TCP/IP headers (95.6 %) and 1.6 points for start-up and acknowledgements, 2026-11-21), over hsn0 of vn1 "
         "and vn2",
     )
@@ -511,8 +512,8 @@ def test_a_report_only_system_is_held_to_the_day_one_floor_of_its_links(assessed
         "fail",
         5,
         "fabric",
-        "Railyard's own condition is missed by 10.0 MB/s (0.1 %): bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s "
-        "(99.9 %), the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams "
+        f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
+        "the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams "
         "at least 12 GB/s one way, 96.6 % of the limit of one rail; a class entry in a system's references sets "
         "another), over hsn0 of vn1 and vn2",
     )

@@ -10,6 +10,7 @@ from railyard.parsers import osu
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from tests.made.judged import case_of, judged
+from tests.made.words import below
 
 M = 1 << 20
 TITLES = {
@@ -95,7 +96,7 @@ def test_a_sum_that_one_pair_alone_would_be_good_for_fails(ran: Osu) -> None:
     text = printed("osu_mbw_mr", {M: (52.6, 50.2), 4 * M: (52.8, 12.6)}, "MB/s", "Messages/s")
     found = ran("osu_mbw_mr", text, ((88, 2), (88, 2), (2, 88), (2, 88)), window=8)
     assert said(found)[:3] == ("fail", 5, "fabric")
-    assert said(found)[3].startswith("bandwidth 26.30 MB/s at 1 MiB is below 42.50 MB/s (61.9 %), the bound of short-")
+    assert said(found)[3].startswith(f"{below(26.3, 42.5, M)}, the bound of short-")
 
 
 def test_a_pair_over_another_network_fails_though_the_other_pair_is_right(ran: Osu) -> None:

@@ -23,6 +23,8 @@ from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
 from railyard.verdict.stored.target import Nodes, of_link, unnamed_link
 from railyard.verdict.stored.text import text as words_of
+from railyard.verdict.wording import Figure, Miss, too_short
+from tests.made.words import below
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = tuple(2**n for n in range(23))
@@ -103,7 +105,7 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
     lines = capsys.readouterr().out.splitlines()
     assert lines[3:5] == [
         "  FAIL  Bandwidth is 52.4 % of its bound at 1 MiB, like a link of InfiniBand FDR 4X",
-        "  measured: bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), its bound (class): "
+        f"  measured: {below(6289, 12000, 1 << 20)}, its bound (class): "
         "Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the "
         "limit of one rail; a class entry in a system's references sets another",
     ]
@@ -111,9 +113,8 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
     assert lines[7] == "  looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
     assert lines[-1] == "fail: 1 benchmark"
     assert main(["judge", file, "--link", "ib-edr", "--slot", "pcie3-x16", "--why"]) == 1
-    assert "  why: rule 5 (reference): bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), the bound of " in (
-        capsys.readouterr().out
-    )
+    why = f"  why: rule 5 (reference): {below(6289, 12000, 1 << 20)}, the bound of "
+    assert why in capsys.readouterr().out
 
 
 def test_a_curve_just_below_the_projects_own_condition_is_sent_to_that_first(
@@ -123,9 +124,7 @@ def test_a_curve_just_below_the_projects_own_condition_is_sent_to_that_first(
     assert main(["judge", file, "--link", "ib-edr"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[3] == "  FAIL  Railyard's own condition is missed by 135 MB/s (1.1 %)"
-    assert lines[4].startswith(
-        "  measured: bandwidth 11865 MB/s at 1 MiB is below 12000 MB/s (98.9 %), its bound (class): "
-    )
+    assert lines[4].startswith(f"  measured: {below(11865, 12000, 1 << 20)}, its bound (class): ")
     assert lines[5].startswith(
         "  look at: whether your system should give as much: a class entry in the references of your system"
     )
@@ -411,7 +410,8 @@ def test_a_slow_start_of_a_ping_pong_is_named_as_its_latency(said: str) -> None:
 
     assert judged(30.0, 11000).sentence.startswith(f"rule 5 (reference): {said}")
     # A slow link is named as its bandwidth.
-    assert judged(1.1, 5000).sentence.startswith("rule 5 (reference): bandwidth 4993 MB/s at 4 MiB is below")
+    missed = judged(1.1, 5000).rules[4].missed
+    assert missed is not None and (missed.figure.name, missed.side) == ("bandwidth", "below")
 
 
 @pytest.mark.fault("rail", "TCP over a port of 10 Gbit/s in place of a faster one", "is a rate of eth-10")
@@ -538,7 +538,7 @@ def test_half_a_round_trip_below_that_of_mpi_is_believed_only_of_the_layers_belo
         columns = {"size": "B", "latency" if tool == "osu" else "time": "us", "bandwidth": "MB/s"}
         return only(Parsed((table(tool, name, columns, (8, us, 8 / us), ranks=2),)), LINK).sentence
 
-    assert f"impossible: latency {least - 0.01:.4f} us at 8 B between nodes is below {least} us" in said(least - 0.01)
+    assert f"impossible: {too_short(Figure('latency', least - 0.01, 'us', 8), least)}" in said(least - 0.01)
     assert "impossible" not in said(least + 0.01)
 
 
@@ -816,9 +816,7 @@ def test_tables_alike_are_passes_of_one_run() -> None:
 def test_one_pass_that_fails_fails_the_output(said: str, peaks: tuple[float, ...]) -> None:
     found = only(passes(*peaks), LINK)
     assert (found.state, found.lines[:2], found.shown_line) == ("fail", (3, 43), 43)
-    assert found.sentence.startswith(
-        f"{said} (reference): bandwidth 5990 MB/s at 1 MiB is below 12000 MB/s (49.9 %), the bound of class:ib-edr"
-    )
+    assert found.sentence.startswith(f"{said} (reference): {below(5990, 12000, 1 << 20)}, the bound of class:ib-edr")
     assert found.curves[0].curve.values[-1] == only(passes(6000), LINK).curves[0].curve.values[-1]
     word = words_of("-", LINK, [found])
     assert f"osu/osu_bw (lines 3 …, {len(peaks)} passes, shown: that of line 43)" in word
@@ -956,7 +954,7 @@ def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> 
         "rule 3 (possible) not judged: no physical limit is known for performance"
     )
     slow = only(Parsed((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
-    assert slow.sentence.startswith("rule 5 (reference): performance 8000 Gflop/s is below 9000 Gflop/s (88.9 %)")
+    assert slow.rules[4].missed == Miss(Figure("performance", 8000.0, "Gflop/s"), "below", 9000.0)
     wrong = only(Parsed((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
     assert wrong.sentence.startswith("rule 1 (complete): the application's own check says that its result is wrong")
 
