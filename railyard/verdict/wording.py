@@ -9,6 +9,18 @@ from typing import Literal
 
 from railyard.base.wording import message_size, number, percent
 
+#: How a finding begins if the counters do not show which way the bytes went.
+NOT_PROVEN = "path not proven: "
+#: What is said of a network or device that carried bytes of the run, and should not.
+NOT_INTENDED = "is not an intended rail"
+#: What is said of the second of two rails, and of one of several, that carried next to nothing.
+IDLE_SECOND = "idle second rail"
+IDLE = "idle rail"
+#: With whom a rail is bad that is at fault itself.
+WITH_EVERY = "with every partner"
+#: The end of a finding that blames no part.
+NOBODY_BLAMED = "nobody is blamed"
+
 Side = Literal["below", "above"]
 #: The side of a bound on which a value is -> the words between them.
 _IS: dict[Side, str] = {"below": "is below", "above": "is above"}

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers import iperf3, osu, perftest, qperf
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.target import Nodes, of_link
@@ -59,7 +60,7 @@ def test_half_a_round_trip_through_a_library_is_not_below_the_least_of_its_netwo
     found = verdict(osu_latency(impossible_us, 10000 if link != "slingshot-11" else 20000), link)
     assert found.state == "fail"
     short = too_short(Figure("latency", impossible_us, "us", 0), least_us)
-    assert f"rule 3 (possible): impossible: {short} {because}" in found.sentence
+    assert f"rule 3 (possible): {IMPOSSIBLE}{short} {because}" in found.sentence
     assert "look at whether both ranks ran on one node (shared memory)" in found.sentence
     assert [each.cause for each in found.causes] == ["one-node"]
     assert verdict(osu_latency(possible_us, 10000 if link != "slingshot-11" else 20000), link).state == "pass"

@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railyard.base.json_codec import encode
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm.jobs import JobEnd
@@ -31,7 +32,7 @@ from railyard.verdict.rules.model import (
     RefusedRail,
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
-from railyard.verdict.wording import Figure, Miss, too_short
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, too_short
 from tests.made.words import above, below
 
 K, M = 1 << 10, 1 << 20
@@ -400,7 +401,7 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
     )
     assert reference == (f"{below(46.67, 47.0)}, the bound of tcp-1 (class: shaped rate), over hsn0 of vn1 and vn2")
     assert sentences(47.5)[4] == "bandwidth holds tcp-1, at worst 101.1 % of tcp-1 (bounded: 1 of 1 figure)"
-    assert sentences(60.0)[2].startswith("impossible: bandwidth 60.00 MB/s is 123.5 % of the limit")
+    assert sentences(60.0)[2].startswith(f"{IMPOSSIBLE}bandwidth 60.00 MB/s is 123.5 % of the limit")
     assert sentences(math.nan)[1] == "bandwidth is nan, expected a finite number"
 
 
@@ -477,7 +478,7 @@ def test_rule_3_fails_above_the_limit_by_2_percent() -> None:
         "fail",
         3,
         "set-up",
-        "rule 3 (possible): impossible: bandwidth 49.60 MB/s at 4 MiB is 102.1 % of the limit, 48.60 MB/s (400 Mbit/s "
+        f"rule 3 (possible): {IMPOSSIBLE}bandwidth 49.60 MB/s at 4 MiB is 102.1 % of the limit, 48.60 MB/s (400 Mbit/s "
         "less TCP/IP headers; railyard testbed); at most 102.0 % is believed; look at whether both ranks ran on one "
         "node, the system's link, slot and rails, and the number of iterations",
     )
@@ -505,7 +506,7 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
         "fail",
         3,
         "set-up",
-        "rule 3 (possible): impossible: bandwidth 56.66 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long "
+        f"rule 3 (possible): {IMPOSSIBLE}bandwidth 56.66 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long "
         "stream, and 55.54 MB/s with the burst at its start (400 Mbit/s less TCP/IP headers; railyard testbed); at "
         "most 102.0 % is believed; look at whether both ranks ran on one node, the system's link, slot and rails, and "
         "the number of iterations",
@@ -581,7 +582,7 @@ def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) 
     assert verdict.state == state
     if state == "fail":
         assert verdict.rules[2].sentence == (
-            f"impossible: {too_short(Figure('latency', 0.39, 'us', 0), 0.4)} "
+            f"{IMPOSSIBLE}{too_short(Figure('latency', 0.39, 'us', 0), 0.4)} "
             "(lowest value of the published tables; the margin is this project's)"
         )
 
@@ -616,7 +617,7 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
     assert rule.state == state, rule.sentence
     if state == "fail":
         assert rule.sentence == (
-            "impossible: time_avg 40.00 us at 4 MiB, and it takes at least 83.89 us: a node must send or receive "
+            f"{IMPOSSIBLE}time_avg 40.00 us at 4 MiB, and it takes at least 83.89 us: a node must send or receive "
             "1.000 x 4 MiB; the limit is 50000 MB/s (400 Gbit/s; a table)"
         )
 
@@ -625,12 +626,12 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
 
 FAILED = PathProof(
     "failed",
-    "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail",
+    f"rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND}",
     "set-up",
     "how the stack is told its rails",
     (Suspect("rail", "idle", "vn1", "hsn1"),),
 )
-UNPROVEN = PathProof("not-proven", "path not proven: no counters of vn2 were found", "not-proven", "the counter reader")
+UNPROVEN = PathProof("not-proven", f"{NOT_PROVEN}no counters of vn2 were found", "not-proven", "the counter reader")
 
 
 def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
@@ -639,7 +640,7 @@ def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
         "fail",
         4,
         "set-up",
-        "rule 4 (path): rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail; "
+        f"rule 4 (path): rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND}; "
         "look at how the stack is told its rails",
     )
     assert verdict.suspects == FAILED.suspects
@@ -651,12 +652,12 @@ def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
         "fail",
         4,
         "not-proven",
-        "rule 4 (path): path not proven: no counters of vn2 were found; look at the counter reader",
+        f"rule 4 (path): {NOT_PROVEN}no counters of vn2 were found; look at the counter reader",
     )
     accepted = judge(replace(HEALTHY, path=UNPROVEN, accepts_unproven="no counters in containers"))
     assert accepted.state == "pass"
     assert accepted.line.endswith(
-        "; rule 4 (path) not judged: path not proven: no counters of vn2 were found; "
+        f"; rule 4 (path) not judged: {NOT_PROVEN}no counters of vn2 were found; "
         "the system accepts this: no counters in containers"
     )
     assert judge(replace(HEALTHY, path=FAILED, accepts_unproven="no counters in containers")).state == "fail"
