@@ -272,7 +272,9 @@ def test_where_rails_are_measured(tmp_path: Path, virtual: Site, changed: dict[s
     assert type(switched_off) is (type(None) if expected is InJob else expected)
 
 
-@pytest.mark.fault("scheduler", "one rail of a node loses packets, in single jobs of Slurm", "loses packets with every")
+@pytest.mark.fault(
+    "scheduler", "one rail of a node loses packets, in single jobs of Slurm", f"loses packets {WITH_EVERY}"
+)
 def test_a_rail_that_loses_packets_is_blamed_in_a_job_too(
     made: Made, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:

@@ -227,7 +227,9 @@ def test_the_healthy_neighbours_are_proven() -> None:
             "set-up",
             {("stack", None, None)},
             marks=pytest.mark.fault(
-                "path", f"an {IDLE_SECOND} in a ping-pong of 10 MB", "rail hsn1 of vn1 sent 0.0 kB of 10.0 MB: idle"
+                "path",
+                "an idle second rail in a ping-pong of 10 MB",
+                f"rail hsn1 of vn1 sent 0.0 kB of 10.0 MB: {IDLE_SECOND}",
             ),
             id="idle-short",
         ),
