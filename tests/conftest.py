@@ -6,27 +6,16 @@ It also applies to every test: interrupts reach it, and a disturbed test is coun
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from railyard.parsers import imb
-from railyard.parsers.parsed import Parsed
 from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
 from tests import disturbed, faults
-from tests.made.judged import (
-    SHAPES,
-    Moved,
-    case_of,
-    counters_file,
-    healthy_bytes,
-    healthy_rates,
-    imb_output,
-    judged,
-)
+from tests.made.judged import counters_file, healthy_rates, imb_output, run_of_cell
 
 # No time limit for properties: on a busy machine they would fail. `make test-all` tries as many cases as hypothesis
 # does by default.
@@ -106,38 +95,5 @@ def counters_text() -> Callable[..., str]:
 
 @pytest.fixture
 def assessed(virtual: Site) -> Callable[..., Assessment]:
-    """Return a function that assesses a healthy run of one cell, with the changes of the test.
-
-    ``rates``: MB/s by size. ``output``: the whole text. ``moved``: MB by node and device. ``counters``: the files. The
-    rest goes to Evidence.
-    """
-
-    def run(
-        fabric: str = "hsn",
-        rails: int = 1,
-        benchmark: str = "imb/Uniband",
-        stack: str = "mpich",
-        site: Site = virtual,
-        *,
-        rates: Mapping[int, float] | None = None,
-        output: str | None = None,
-        moved: Mapping[str, Moved] | None = None,
-        counters: tuple[str, ...] | None = None,
-        parse: Callable[[str], Parsed] = imb.parse,
-        hops: int | None = None,
-        **evidence: Any,
-    ) -> Assessment:
-        _, ranks, repetitions, window, both_ways = SHAPES[benchmark]
-        nodes = site.system.nodes.names[:ranks]
-        case = case_of(
-            site, benchmark, stack=stack, rails=rails, fabric=fabric, check=f"Imb{benchmark.removeprefix('imb/')}",
-            launch={"nodes": nodes, "ranks_per_node": ranks // len(nodes)},
-            window=window, time_limit_s=120, hops=hops,
-        )  # fmt: skip
-        text = imb_output(benchmark, rates or healthy_rates(fabric, rails), repetitions)
-        if counters is not None:
-            evidence["counters"] = counters
-        traffic = {**healthy_bytes(nodes, case.launch.meant, both_ways), **(moved or {})}
-        return judged(case, text if output is None else output, parse, traffic, **evidence)
-
-    return run
+    """Return a function that assesses a healthy run of one cell, with the changes of the test (``run_of_cell``)."""
+    return partial(run_of_cell, virtual)

@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 
+#: How a finding begins that no physics allows.
+IMPOSSIBLE = "impossible: "
+
 _BINARY = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 

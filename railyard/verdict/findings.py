@@ -17,6 +17,7 @@ from railyard.verdict.path import pace
 from railyard.verdict.path.ports import look_at
 from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
+from railyard.verdict.wording import NOT_PROVEN
 
 if TYPE_CHECKING:
     from railyard.provision.testbed.rail_traffic import Reading
@@ -182,7 +183,7 @@ def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]
     path = replace(
         path,
         state="not-proven",
-        sentence=f"path not proven: {why}; {path.sentence}",
+        sentence=f"{NOT_PROVEN}{why}; {path.sentence}",
         fault="not-proven",
         look_at="what printed these figures and with which clock: a wrapper, a file of an earlier run, the benchmark",
     )

@@ -44,6 +44,7 @@ from railyard.verdict.rules.model import (
     MostLike,
     Quantity,
 )
+from railyard.verdict.wording import Figure, in_doubt
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -419,8 +420,8 @@ def _doubt(run: Run, metric: Metric, curve: Curve | None) -> str | None:
         )
     else:
         why = "a slow pair, or a network with few uplinks; only a reference says which"
-    sure = number(metric.sure_share * stream)
-    return f"{metric.name} of {number(min(curve.values))} {metric.unit} is below {sure}: {why}"
+    least = in_doubt(Figure(metric.name, min(curve.values), metric.unit), "below", metric.sure_share * stream)
+    return f"{least}: {why}"
 
 
 def _doubt_of_latency(metric: Metric, curve: Curve, rail: Rail) -> str | None:
@@ -428,10 +429,8 @@ def _doubt_of_latency(metric: Metric, curve: Curve, rail: Rail) -> str | None:
     longest = max(curve.values)
     if longest <= rail.of.start_us:
         return None
-    return (
-        f"{metric.name} of {number(longest)} us is above {number(rail.of.start_us)}: a slow pair, more switches, or "
-        "other work on its nodes; only a reference says which"
-    )
+    most = in_doubt(Figure(metric.name, longest, "us"), "above", rail.of.start_us)
+    return f"{most}: a slow pair, more switches, or other work on its nodes; only a reference says which"
 
 
 _SHORT = 1  # byte: a size that each reference of small messages holds for

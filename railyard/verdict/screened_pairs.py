@@ -15,6 +15,7 @@ from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_remark, with_suspects
 from railyard.verdict.path.ports import look_at
 from railyard.verdict.rules.model import fail_rule
+from railyard.verdict.wording import NOBODY_BLAMED
 
 #: More steps than any screening has.
 _MOST_STEPS = 20
@@ -51,7 +52,7 @@ class ScreeningProgress:
         """What was left unmeasured, as a sentence; empty if no step is open."""
         if self.open_step is None:
             return ""
-        nobody = "" if self.screened.named else ", so nobody is blamed"
+        nobody = "" if self.screened.named else f", so {NOBODY_BLAMED}"
         return f"{self.open_step.why}: that was not measured{nobody}"
 
 

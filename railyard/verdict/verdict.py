@@ -17,6 +17,7 @@ from railyard.verdict.rules import run
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
+from railyard.verdict.wording import Miss
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     run.complete,
@@ -87,6 +88,11 @@ class Verdict:
     def measured_text(self) -> str:
         """What was measured and what it had to be, without names of references; empty if the sentence has none."""
         return "" if self._failure is None else self._failure.measured
+
+    @property
+    def missed(self) -> Miss | None:
+        """The bound that is broken, if that is why the test fails."""
+        return None if self._failure is None else self._failure.missed
 
     @property
     def _failure(self) -> RuleResult | None:

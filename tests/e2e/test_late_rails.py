@@ -4,13 +4,14 @@ import re
 
 import pytest
 
+from railyard.verdict.wording import WITH_EVERY
 from tests.e2e.conftest import VirtualSite, failed, suspects
 from tests.e2e.late_rail import late
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("machine")]
 
 full = pytest.mark.full
-DELAY = "hsn1 of vn2 has a delay with every partner: at best"
+DELAY = f"hsn1 of vn2 has a delay {WITH_EVERY}: at best"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import pytest
 
+from railyard.verdict.wording import WITH_EVERY
 from tests.e2e.conftest import Ran, VirtualSite, failed, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -21,7 +22,7 @@ def test_a_planted_slow_rail_is_named_and_no_neighbour(site: VirtualSite) -> Non
     assert (ran.code, failed(record)) == (1, ("fail", 5, "fabric"))
     # The rail of the node, not its other rail, and none of the three nodes with which it was slow.
     assert suspects(record) == {("rail", "vn2", "hsn1")}
-    assert "hsn1 of vn2 is slow with every partner: " in record.found.verdict.text
+    assert f"hsn1 of vn2 is slow {WITH_EVERY}: " in record.found.verdict.text
     # The matrix shows it: a row and a column.
     assert record.found.pairs is not None
     nodes, bound = record.found.pairs.nodes, record.found.pairs.expected or 0

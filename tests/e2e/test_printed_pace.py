@@ -2,6 +2,7 @@
 
 import pytest
 
+from railyard.verdict.wording import NOT_PROVEN
 from tests.e2e.conftest import CLONE, VirtualSite, failed, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]
@@ -12,9 +13,7 @@ WRAPPER = """\
 {program} "$@" | awk '/^ +[0-9]+ +[0-9]+ +[0-9.]+ +[0-9.]+$/ {{
     printf "%13d %12d %12.2f %12.2f\\n", $1, $2, $3 / {factor}, $4 * {factor}; next }} {{ print }}'
 """
-SAID = (
-    "path not proven: the printed figures are not those of this run: by them, the middle 80.0 % of its bytes passed at"
-)
+SAID = f"{NOT_PROVEN}the printed figures are not those of this run: by them, the middle 80.0 % of its bytes passed at"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 from tests.e2e.conftest import RAILYARD, Ran, VirtualSite, make_site, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -112,9 +113,7 @@ def run(site: VirtualSite) -> Ran:
 def test_the_slow_rail_of_a_run_that_broke_is_named_by_a_job_of_its_own(site: VirtualSite) -> None:
     ran = run(site)
     assert suspects(ran.record) == {("rail", "n2", "lo")}
-    assert ran.record.found.verdict.text.startswith(
-        "the job exited 3, expected 0; lo of n2 is slow with every partner: "
-    )
+    assert ran.record.found.verdict.text.startswith(f"the job exited 3, expected 0; lo of n2 is slow {WITH_EVERY}: ")
     job = (site.folder / "bin/2.script").read_text(encoding="utf-8")
     assert "#SBATCH --nodes=4\n#SBATCH --nodelist=n1,n2\n" in job
     assert (site.folder / "bin/cancelled").read_text(encoding="ascii") == "2\n"
@@ -130,7 +129,7 @@ def test_where_that_job_is_refused_nobody_is_named_and_the_sentence_says_why(sit
     ran = run(site)
     assert suspects(ran.record) == set()
     assert ran.record.found.verdict.text.endswith(
-        "no rail was measured alone, so nobody is blamed: the scheduler refused the job for it: sbatch: error: Job "
+        f"no rail was measured alone, so {NOBODY_BLAMED}: the scheduler refused the job for it: sbatch: error: Job "
         "violates policy"
     )
 

@@ -13,6 +13,7 @@ from railyard.provision.replay.index import folder_of, read_index, recording_of,
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_site, outcomes, replace_recording
+from tests.made.words import below
 
 pytestmark = pytest.mark.e2e
 
@@ -220,7 +221,7 @@ def test_an_output_of_fdr_in_the_place_of_edr_fails_and_is_named(replays: Virtua
     assert run.code == 1
     assert states(run) == {("edr", "OsuBandwidth"): ("fail", 5, "fabric"), ("fdr", "OsuBandwidth"): PASS}
     sentence = of(run, "edr", "OsuBandwidth").found.verdict.text
-    assert sentence.startswith("bandwidth 6300 MB/s at 4 MiB is below 12028 MB/s (52.4 %), the bound of edr-bandwidth ")
+    assert sentence.startswith(f"{below(6300, 12028, 4 << 20)}, the bound of edr-bandwidth ")
     assert "; looks like " in sentence
     assert "looks like a link of InfiniBand FDR 4X (93.0 % of 6775 MB/s)" in sentence
     assert sentence.endswith(COMPUTED)

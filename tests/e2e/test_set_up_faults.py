@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from railyard.provision.testbed.cluster import Testbed
+from railyard.verdict.wording import IDLE_SECOND
 from tests.e2e.conftest import CLONE, VirtualSite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -120,7 +121,7 @@ def test_the_variable_that_leaves_a_rail_idle_is_named(site: VirtualSite, said: 
     wrapper.chmod(0o755)
     site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", f"imb: {wrapper}")
     record = site.cell("ImbUniband", "mpich", 2).record
-    assert "idle second rail" in record.found.verdict.text
+    assert IDLE_SECOND in record.found.verdict.text
     assert f"{said} environment of IMB-MPI1 on vn1: UCX splits only messages of that size" in record.found.verdict.text
     assert (record.found.verdict.rule, {suspect.kind for suspect in record.found.verdict.suspects}) == (4, {"stack"})
     assert record.found.verdict.next == "that variable in env of the system's file, in modules, profiles and wrappers"

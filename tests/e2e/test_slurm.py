@@ -18,6 +18,7 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.scripts import reshape
 from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S
+from railyard.verdict.wording import WITH_EVERY
 from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
 from tests.made.slurm_ends import kill_node, restart_controller
 from tests.waiting import wait_for
@@ -297,7 +298,7 @@ def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(with_slurm: tuple[V
     ran = site.run(*ONE_CELL)
     assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
     assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
-    assert "; hsn0 of vn2 is slow with every partner: at best " in ran.record.found.verdict.text
+    assert f"; hsn0 of vn2 is slow {WITH_EVERY}: at best " in ran.record.found.verdict.text
     jobs = scontrol(bed, "-o", "show", "job")
     (probes,) = [line for line in jobs.splitlines() if "JobName=probes-vn1-vn2 " in line]
     # The pair, and two nodes that Slurm chose; it ends as soon as the slow one is known.

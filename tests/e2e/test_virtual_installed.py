@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.verdict.wording import NOT_INTENDED
 from tests.e2e.conftest import Ran, VirtualSite, failed
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -155,7 +156,7 @@ def test_an_application_without_mpi_starts_its_own_processes_on_2_and_4_nodes(si
 @pytest.mark.parametrize(
     ("mode", "rule", "sentence"),
     [
-        ("astray", 4, "eth0 of vn1, which is not an intended rail, received 25."),
+        ("astray", 4, f"eth0 of vn1, which {NOT_INTENDED}, received 25."),
         ("dies", 1, "solver printed no line like success: Calculation complete"),
     ],
 )

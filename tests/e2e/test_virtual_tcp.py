@@ -2,6 +2,7 @@
 
 import pytest
 
+from railyard.verdict.wording import NOT_INTENDED, WITH_EVERY
 from tests.e2e.conftest import VirtualSite, failed, outcomes, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -57,7 +58,7 @@ def test_a_slow_rail_is_named_with_its_node(site: VirtualSite) -> None:
     assert (one.code, failed(one.record)) == (0, PASSES)
     assert (two.code, failed(two.record)) == (1, ("fail", 5, "fabric"))
     assert suspects(two.record) == {("rail", "vn2", "hsn1")}
-    assert "hsn1 of vn2 is slow with every partner" in two.record.found.verdict.text
+    assert f"hsn1 of vn2 is slow {WITH_EVERY}" in two.record.found.verdict.text
 
 
 def test_a_stream_over_another_network_fails_by_its_path(site: VirtualSite) -> None:
@@ -67,7 +68,7 @@ def test_a_stream_over_another_network_fails_by_its_path(site: VirtualSite) -> N
     site.edit("systems/virtual.yaml", 'iperf3: "{prefix}/bin/iperf3"', 'iperf3: "{home}/iperf3-astray"')
     ran = site.run("--system", "virtual:hsn", "-n", "TcpStream%rails=1%streams=1")
     assert (ran.code, failed(ran.record)) == (1, ("fail", 4, "set-up"))
-    assert "went over eth0 of vn1, which is not an intended rail" in ran.record.found.verdict.text
+    assert f"went over eth0 of vn1, which {NOT_INTENDED}" in ran.record.found.verdict.text
 
 
 def test_a_pulled_cable_is_named(site: VirtualSite) -> None:

@@ -5,6 +5,7 @@ Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or na
 
 import pytest
 
+from railyard.verdict.wording import IDLE_SECOND
 from tests.e2e.conftest import VirtualSite, rehearse, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.measures, pytest.mark.full]
@@ -13,7 +14,7 @@ FILE = "systems/ndr.yaml"
 BANDWIDTH = ("--system", "ndr", "--nodes", "2", "-n", "OsuBandwidth", "-p", "openmpi")
 
 
-@pytest.mark.fault("stack", "a site's variable by which messages are never split", "idle second rail")
+@pytest.mark.fault("stack", "a site's variable by which messages are never split", IDLE_SECOND)
 def test_a_variable_that_keeps_messages_whole_leaves_a_rail_idle(rehearsed_site: VirtualSite, said: str) -> None:
     rehearsed_site.edit(FILE, "  openmpi:\n", '  openmpi:\n    env: {UCX_RNDV_THRESH: "inf"}\n')
     ran, (record,) = rehearse(rehearsed_site, *BANDWIDTH, "-P", "rails=2")

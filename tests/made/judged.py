@@ -10,6 +10,7 @@ from typing import Any
 
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch
+from railyard.parsers import imb
 from railyard.parsers.parsed import Parsed
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
@@ -84,6 +85,42 @@ def judged(
     """
     given: dict[str, Any] = {"exit_code": 0, "tag": TAG, "counters": counters_files(case.launch, moved or {}), **left}
     return assess(case, Evidence(output, **given), parse, TODAY)
+
+
+def run_of_cell(
+    virtual: Site,
+    fabric: str = "hsn",
+    rails: int = 1,
+    benchmark: str = "imb/Uniband",
+    stack: str = "mpich",
+    site: Site | None = None,
+    *,
+    rates: Mapping[int, float] | None = None,
+    output: str | None = None,
+    moved: Mapping[str, Moved] | None = None,
+    counters: tuple[str, ...] | None = None,
+    parse: Callable[[str], Parsed] = imb.parse,
+    hops: int | None = None,
+    **evidence: Any,
+) -> Assessment:
+    """Return the verdict of a healthy run of one cell of the virtual cluster, with what the caller changes.
+
+    ``rates``: MB/s by size. ``output``: the whole text. ``moved``: MB by node and device. ``counters``: the files. The
+    rest goes to Evidence.
+    """
+    site = site or virtual
+    _, ranks, repetitions, window, both_ways = SHAPES[benchmark]
+    nodes = site.system.nodes.names[:ranks]
+    case = case_of(
+        site, benchmark, stack=stack, rails=rails, fabric=fabric, check=f"Imb{benchmark.removeprefix('imb/')}",
+        launch={"nodes": nodes, "ranks_per_node": ranks // len(nodes)},
+        window=window, time_limit_s=120, hops=hops,
+    )  # fmt: skip
+    text = imb_output(benchmark, rates or healthy_rates(fabric, rails), repetitions)
+    if counters is not None:
+        evidence["counters"] = counters
+    traffic = {**healthy_bytes(nodes, case.launch.meant, both_ways), **(moved or {})}
+    return judged(case, text if output is None else output, parse, traffic, **evidence)
 
 
 def counters_files(launch: Launch, moved: Mapping[str, Moved]) -> tuple[str, ...]:

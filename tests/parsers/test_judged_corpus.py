@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import IMPOSSIBLE
 from railyard.cli.commands.judge import read
 from railyard.cli.main import main
 from railyard.parsers import wrf
@@ -155,7 +156,7 @@ def test_the_pairs_of_nodes_of_a_multi_pair_run_must_be_said(corpus: Path) -> No
     file = corpus / "osu" / "hpe_ss10_mbw_mr_620pairs.txt"
     (alone,) = judged(file, "slingshot-10")
     assert [one.cause for one in alone.causes] == ["one-node"]
-    assert alone.sentence.startswith("rule 3 (possible): impossible: bandwidth 22663 MB/s at ")
+    assert alone.sentence.startswith(f"rule 3 (possible): {IMPOSSIBLE}bandwidth 22663 MB/s at ")
     (shared,) = judged(file, "slingshot-10", node_pairs=32)
     assert "impossible" not in shared.sentence
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 import pytest
 
 from railyard.base.paths import HOME_VARIABLE
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.table.micro import find, metric
 from railyard.cli.main import main
 from railyard.parsers.parsed import Cell, Parsed, Table
@@ -14,6 +15,7 @@ from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
+from tests.made.words import below
 
 ROOT = Path(__file__).resolve().parents[2]
 SIZES = tuple(2**n for n in range(23))
@@ -88,18 +90,18 @@ def test_every_entry_says_where_it_is_from_and_on_what(site: Site) -> None:
         ("fdr", 6305.0, "pass", "bandwidth holds fdr-bandwidth, class:ib-fdr and day-one, at worst ", []),
         (
             *("edr", 6305.0, "fail"),
-            "rule 5 (reference): bandwidth 6303 MB/s at 4 MiB is below 12028 MB/s (52.4 %), the bound of edr-bandwidth "
+            f"rule 5 (reference): {below(6303, 12028, 4 << 20)}, the bound of edr-bandwidth "
             "(published: Olusanya and Hussain, ",
             ["lower-generation"],
         ),
         (
             *("edr", 15000.0, "fail"),
-            "rule 3 (possible): impossible: bandwidth 12678 MB/s at 16 KiB is 102.1 % of the limit, 12421 MB/s",
+            f"rule 3 (possible): {IMPOSSIBLE}bandwidth 12678 MB/s at 16 KiB is 102.1 % of the limit, 12421 MB/s",
             ["one-node"],
         ),
         (
             *("fdr", 12405.0, "fail"),
-            "rule 3 (possible): impossible: bandwidth 7726 MB/s at 4 KiB is 114.0 % of the limit, 6775 MB/s",
+            f"rule 3 (possible): {IMPOSSIBLE}bandwidth 7726 MB/s at 4 KiB is 114.0 % of the limit, 6775 MB/s",
             ["one-node"],
         ),
         # The reference applies at 4 MiB; the class applies from 1 MiB.
@@ -122,7 +124,7 @@ def test_the_floor_of_the_links_class_holds_beside_the_published_figure(site: Si
     found = judged(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
     assert found.sentence.startswith(
         "rule 5 (reference): Railyard's own condition is missed by 1.00 MB/s (0.0 %): "
-        f"bandwidth {floor - 1} MB/s at 1 MiB is below {floor} MB/s (100.0 %), the bound of "
+        f"{below(floor - 1, floor, 1 << 20)}, the bound of "
         f"class:ib-{fabric} (class: Railyard's own condition, not physics: InfiniBand "
         f"{fabric.upper()} 4X streams at least "
     )
@@ -179,7 +181,7 @@ def test_more_messages_than_the_card_can_send_are_impossible(site: Site, said: s
         assert found.state == state
     assert said in found.sentence
     assert found.sentence.startswith(
-        f"rule 3 (possible): impossible: message_rate {nominal * 1.03:.0f} 1/s at 8 B is 103.0 % of the upper limit, "
+        f"rule 3 (possible): {IMPOSSIBLE}message_rate {nominal * 1.03:.0f} 1/s at 8 B is 103.0 % of the upper limit, "
         f"{nominal:.0f} 1/s, of edr-message-rate (published: "
     )
 
@@ -192,7 +194,7 @@ def test_fdr_sends_more_than_its_nominal_rate_and_not_more_than_its_wire_carries
         assert found.state == state
     assert said in found.sentence
     assert found.sentence.startswith(
-        "rule 3 (possible): impossible: message_rate 270066000 1/s at 8 B is 103.0 % of what the link carries, "
+        f"rule 3 (possible): {IMPOSSIBLE}message_rate 270066000 1/s at 8 B is 103.0 % of what the link carries, "
         "262237762 1/s (ib-fdr 6818.2 MB/s / 26 B of headers; InfiniBand Trade Association, "
     )
     assert [each.value for each in site.references.facts if each.id == "fdr-message-rate"] == [90e6]

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.apps import every_node
 from railyard.hardware.node import NodeHardware
 from railyard.parsers import hpl, npb
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
+from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
 from tests.made.judged import IDLE, case_of, counters_file, judged
 
 #: MB that each node sends and receives over hsn0.
@@ -133,7 +135,7 @@ def test_nodes_that_moved_too_little_to_be_judged_do_not_make_it_the_fault_of_th
 def test_a_rail_that_idles_on_one_node_alone_fails_an_application(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn1": BUSY}, rails=2, on={"vn3": {"hsn1": IDLE}})
     assert said(found)[:2] == ("fail", 4)
-    assert found.path.sentence.startswith("rail hsn1 of vn3 sent 0.1 MB of 30.1 MB: idle second rail")
+    assert found.path.sentence.startswith(f"rail hsn1 of vn3 sent 0.1 MB of 30.1 MB: {IDLE_SECOND}")
     assert {(one.kind, one.node, one.rail) for one in found.path.suspects} == {("rail", "vn3", "hsn1")}
 
 
@@ -147,9 +149,7 @@ def test_a_transpose_that_must_be_split_fails_over_one_rail(ran: Run) -> None:
 def test_bytes_over_another_network_fail_it(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn0": IDLE, "eth0": BUSY})
     assert said(found)[:2] == ("fail", 4)
-    assert found.path.sentence.startswith(
-        "eth0 of vn1, which is not an intended rail, sent 30.0 MB while the run moved 0.1 MB"
-    )
+    assert found.path.sentence.startswith(f"eth0 of vn1, which {NOT_INTENDED}, sent 30.0 MB while the run moved 0.1 MB")
 
 
 def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
@@ -157,7 +157,7 @@ def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
     found = ran("npb/FT/W", npb_text("FT"), {"hsn0": (5.0, 5.0)})
     assert said(found)[:2] == ("fail", 4)
     assert found.path.sentence == (
-        "path not proven: hsn0 of vn1 sent 5.0 MB of 11.0 MB (bound 98.0 %, carried-share), and no other network's "
+        f"{NOT_PROVEN}hsn0 of vn1 sent 5.0 MB of 11.0 MB (bound 98.0 %, carried-share), and no other network's "
         "counter shows the rest"
     )
     whole = ran("npb/FT/W", npb_text("FT"), {"hsn0": (12.0, 12.0)}).path
@@ -267,7 +267,7 @@ def test_a_rate_above_the_highest_clock_is_impossible(ran: Run, virtual: Site) -
     assert said(fast) == (
         "fail",
         3,
-        "impossible: performance 800.0 Gflop/s is 104.2 % of the most that its processors can do, 768.0 Gflop/s "
+        f"{IMPOSSIBLE}performance 800.0 Gflop/s is 104.2 % of the most that its processors can do, 768.0 Gflop/s "
         "(4 nodes of 4 cores x 16 flop x 3 GHz (turbo); nodes.hardware of systems/virtual.yaml); at most 102.0 % is "
         "believed",
     )

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.model import RepetitionsFrom
 from railyard.benchmarks.table import micro
 from railyard.parsers import imb
@@ -26,8 +27,10 @@ from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
+from railyard.verdict.wording import IDLE_SECOND, NOBODY_BLAMED, NOT_INTENDED, NOT_PROVEN, WITH_EVERY
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
+from tests.made.words import below
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -318,7 +321,7 @@ HEALTHY_VN1 = {"hsn0": (190.0, 2.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
 def test_a_node_without_counters_fails(assessed: Assess, counters_text: Callable[..., str]) -> None:
     found = assessed(counters=(counters_text("vn1", HEALTHY_VN1),))
     assert said(found) == ("fail", 1, "scheduler", "the job ran on vn1, expected vn1 and vn2")
-    assert found.path.sentence == "path not proven: no counters of vn2 were found"
+    assert found.path.sentence == f"{NOT_PROVEN}no counters of vn2 were found"
 
 
 @pytest.mark.parametrize(
@@ -326,17 +329,17 @@ def test_a_node_without_counters_fails(assessed: Assess, counters_text: Callable
     [
         (
             lambda text: text.replace("1a2b3c4d-17", "99999999-1"),
-            "path not proven: the counters of vn2 cannot be used: the file is from another run (99999999-1, expected "
+            f"{NOT_PROVEN}the counters of vn2 cannot be used: the file is from another run (99999999-1, expected "
             "1a2b3c4d-17)",
         ),
         (
             lambda text: cut(text, "end 0"),
-            "path not proven: the counters of vn2 cannot be used: the file has no end: the run was killed before the "
+            f"{NOT_PROVEN}the counters of vn2 cannot be used: the file has no end: the run was killed before the "
             "counters were read again",
         ),
         (
             lambda text: text.replace("after hsn0 rx_bytes 190001000\n", ""),
-            "path not proven: rail hsn0 of vn2 has no readable counter of bytes received",
+            f"{NOT_PROVEN}rail hsn0 of vn2 has no readable counter of bytes received",
         ),
         (lambda text: "", "the job ran on vn1, expected vn1 and vn2"),
     ],
@@ -367,7 +370,7 @@ def test_a_curve_above_the_limit_is_impossible(assessed: Assess) -> None:
     found = assessed(rates={M: 47.5, 4 * M: 52.0})
     assert (found.verdict.state, found.verdict.rule, found.verdict.fault) == ("fail", 3, "set-up")
     assert found.verdict.text.startswith(
-        "impossible: bandwidth 52.00 MB/s at 4 MiB is 107.8 % of the limit, 48.22 MB/s (shaped-400 50.0 MB/s x "
+        f"{IMPOSSIBLE}bandwidth 52.00 MB/s at 4 MiB is 107.8 % of the limit, 48.22 MB/s (shaped-400 50.0 MB/s x "
         "1460/1514 payload (tcp-shaped, MTU 1500) = 48.2 MB/s; HTB class of the virtual cluster"
     )
     assert found.verdict.text.endswith("; at most 102.0 % is believed")
@@ -378,7 +381,7 @@ def test_a_curve_below_the_floor_names_value_bound_and_source(assessed: Assess) 
         "fail",
         5,
         "fabric",
-        "bandwidth 46.00 MB/s at 1 MiB is below 47.00 MB/s (97.9 %), the bound of one-rail (class: the shaped rate "
+        f"{below(46.0, 47.0, M)}, the bound of one-rail (class: the shaped rate "
         "less TCP/IP headers (95.6 %) and 1.6 points for start-up and acknowledgements, 2026-11-21), over hsn0 of vn1 "
         "and vn2",
     )
@@ -392,7 +395,7 @@ def test_an_idle_second_rail_fails_although_the_rate_would_do(assessed: Assess) 
         "fail",
         4,
         "set-up",
-        "rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: idle second rail (bound 5.0 % "
+        f"rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: {IDLE_SECOND} (bound 5.0 % "
         "of what the rail should carry, idle-share)",
     )
     assert found.verdict.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
@@ -406,7 +409,7 @@ def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
         "fail",
         4,
         "set-up",
-        "190.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.1 MB of 179.0 MB "
+        f"190.0 MB went over eth0 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 0.1 MB of 179.0 MB "
         "(bound "
         "98.0 %, carried-share)",
     )
@@ -419,7 +422,7 @@ def test_the_other_rail_is_a_network_that_was_not_meant(assessed: Assess) -> Non
         "fail",
         4,
         "set-up",
-        "95.0 MB went over hsn1 of vn1, which is not an intended rail: hsn0 of vn1 sent 95.0 MB of 179.0 MB (bound "
+        f"95.0 MB went over hsn1 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 95.0 MB of 179.0 MB (bound "
         "98.0 %, carried-share)",
     )
 
@@ -452,7 +455,7 @@ def test_a_collective_of_small_messages_owes_no_rail_its_share(assessed: Assess)
         "fail",
         4,
         "set-up",
-        "rail hsn1 of vn1 sent 0.0 kB of 40.0 MB: idle second rail (bound 5.0 % of the node's bytes, collective-share)",
+        f"rail hsn1 of vn1 sent 0.0 kB of 40.0 MB: {IDLE_SECOND} (bound 5.0 % of the node's bytes, collective-share)",
     )
 
 
@@ -463,7 +466,7 @@ def test_a_collective_owes_every_node_the_bytes_of_its_vectors(assessed: Assess)
         "fail",
         4,
         "not-proven",
-        "path not proven: hsn0 of vn3 sent 1.0 MB of 28.0 MB (bound 98.0 %, carried-share), and no other network's "
+        f"{NOT_PROVEN}hsn0 of vn3 sent 1.0 MB of 28.0 MB (bound 98.0 %, carried-share), and no other network's "
         "counter shows the rest",
     )
 
@@ -511,8 +514,8 @@ def test_a_report_only_system_is_held_to_the_day_one_floor_of_its_links(assessed
         "fail",
         5,
         "fabric",
-        "Railyard's own condition is missed by 10.0 MB/s (0.1 %): bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s "
-        "(99.9 %), the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams "
+        f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
+        "the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams "
         "at least 12 GB/s one way, 96.6 % of the limit of one rail; a class entry in a system's references sets "
         "another), over hsn0 of vn1 and vn2",
     )
@@ -575,7 +578,7 @@ def test_a_single_host_fails_where_the_run_is_not_sound(assessed: Assess) -> Non
 
 def test_suspects_are_added_and_only_what_to_look_at_changes(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
-    suspect = Suspect("rail", "hsn0 of vn2 alone is slow with every partner", "vn2", "hsn0")
+    suspect = Suspect("rail", f"hsn0 of vn2 alone is slow {WITH_EVERY}", "vn2", "hsn0")
     found = with_suspects(slow, Findings((suspect,), suspect.reason))
     assert found.verdict.suspects == (suspect,)
     assert found.verdict.text == f"{slow.verdict.text}; {suspect.reason}"
@@ -594,18 +597,18 @@ def test_suspects_are_added_and_only_what_to_look_at_changes(assessed: Assess) -
 
 def test_probes_that_blame_nobody_are_said_too(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
-    found = with_suspects(slow, Findings((), "none of 6 probes of single rails was slow: nobody is blamed"))
+    found = with_suspects(slow, Findings((), f"none of 6 probes of single rails was slow: {NOBODY_BLAMED}"))
     assert found.verdict.suspects == ()
     assert found.verdict.line.endswith(
-        ", over hsn0 of vn1 and vn2; none of 6 probes of single rails was slow: nobody is blamed; look at each rail "
+        f", over hsn0 of vn1 and vn2; none of 6 probes of single rails was slow: {NOBODY_BLAMED}; look at each rail "
         "alone (hsn0) between vn1 and vn2 and good partners, then link state and error counters"
     )
 
 
 def test_remarks_stand_behind_what_the_probes_found(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
-    found = with_suspects(with_remark(slow, "MTU 1024"), Findings((), "nobody is blamed"))
-    assert found.verdict.text == f"{slow.verdict.text}; nobody is blamed; MTU 1024"
+    found = with_suspects(with_remark(slow, "MTU 1024"), Findings((), NOBODY_BLAMED))
+    assert found.verdict.text == f"{slow.verdict.text}; {NOBODY_BLAMED}; MTU 1024"
 
 
 # Properties
@@ -681,7 +684,7 @@ def test_an_unproven_path_fails_unless_the_fabric_accepts_it(
     assessed: Assess, virtual: Site, counters_text: Callable[..., str]
 ) -> None:
     files = blind_counters(counters_text)
-    unproven = "path not proven: rail hsn0 of vn1 has no readable counter of bytes sent"
+    unproven = f"{NOT_PROVEN}rail hsn0 of vn1 has no readable counter of bytes sent"
     assert said(assessed(counters=files)) == ("fail", 4, "not-proven", unproven)
     accepted = assessed(site=with_proof(virtual, accept_unproven="containers show no counters"), counters=files)
     assert said(accepted) == (
@@ -752,8 +755,7 @@ def test_two_hosts_that_answer_by_one_name_are_not_proven(assessed: Assess, coun
     found = assessed(counters=(mixed,))
     assert said(found) == ("fail", 1, "scheduler", "the job ran on vn1, expected vn1 and vn2")
     assert found.path.sentence == (
-        f'path not proven: the counters of vn1 cannot be used: the file is garbled at "{other[0]}": two processes '
-        "wrote it"
+        f'{NOT_PROVEN}the counters of vn1 cannot be used: the file is garbled at "{other[0]}": two processes wrote it'
     )
 
 
@@ -862,7 +864,7 @@ def test_bytes_that_nobody_knows_are_said_to_be_unknown(
         parse=without_repetitions, moved={node: {"hsn0": moved, "eth0": (0.1, 0.1)} for node in ("vn1", "vn2")}
     )
     assert (found.verdict.state, found.path.state) == ("fail", "not-proven")
-    assert found.path.sentence == f"path not proven: expected bytes unknown: {sentence}"
+    assert found.path.sentence == f"{NOT_PROVEN}expected bytes unknown: {sentence}"
 
 
 def test_a_run_without_known_bytes_fails_over_another_network(

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import osu
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
+from railyard.verdict.wording import NOT_PROVEN
 from tests.made.judged import case_of, judged
+from tests.made.words import below
 
 M = 1 << 20
 TITLES = {
@@ -95,7 +98,7 @@ def test_a_sum_that_one_pair_alone_would_be_good_for_fails(ran: Osu) -> None:
     text = printed("osu_mbw_mr", {M: (52.6, 50.2), 4 * M: (52.8, 12.6)}, "MB/s", "Messages/s")
     found = ran("osu_mbw_mr", text, ((88, 2), (88, 2), (2, 88), (2, 88)), window=8)
     assert said(found)[:3] == ("fail", 5, "fabric")
-    assert said(found)[3].startswith("bandwidth 26.30 MB/s at 1 MiB is below 42.50 MB/s (61.9 %), the bound of short-")
+    assert said(found)[3].startswith(f"{below(26.3, 42.5, M)}, the bound of short-")
 
 
 def test_a_pair_over_another_network_fails_though_the_other_pair_is_right(ran: Osu) -> None:
@@ -103,7 +106,7 @@ def test_a_pair_over_another_network_fails_though_the_other_pair_is_right(ran: O
     found = ran("osu_mbw_mr", text, ((88, 2), (1, 1), (2, 88), (1, 1)), window=8)
     assert said(found) == (
         "fail", 4, "not-proven",
-        "path not proven: hsn0 of vn2 sent 1.0 MB of 83.9 MB (bound 98.0 %, carried-share), and no other network's "
+        f"{NOT_PROVEN}hsn0 of vn2 sent 1.0 MB of 83.9 MB (bound 98.0 %, carried-share), and no other network's "
         "counter shows the rest",
     )  # fmt: skip
 
@@ -118,7 +121,7 @@ def test_the_root_of_a_broadcast_sends_and_the_others_receive(ran: Osu) -> None:
     )  # fmt: skip
     lost = ran("osu_bcast", text, (*tree[:3], (1, 1)))
     assert said(lost)[:3] == ("fail", 4, "not-proven")
-    assert said(lost)[3].startswith("path not proven: hsn0 of vn4 received 1.0 MB of 10.5 MB (bound 98.0 %")
+    assert said(lost)[3].startswith(f"{NOT_PROVEN}hsn0 of vn4 received 1.0 MB of 10.5 MB (bound 98.0 %")
 
 
 def test_an_exchange_of_all_moves_a_message_to_each_other_node(ran: Osu) -> None:
@@ -184,7 +187,7 @@ def test_an_exchange_that_ended_before_its_bytes_can_have_crossed_is_impossible(
     state, rule, fault, sentence = said(ran("osu_alltoall", text, ((33, 33),) * 4))
     assert (state, rule, fault) == ("fail", 3, "set-up")
     assert sentence.startswith(
-        "impossible: latency 200000 us at 4 MiB, and it takes at least 260966 us: a node must send or receive 3.000 x "
+        f"{IMPOSSIBLE}latency 200000 us at 4 MiB, and it takes at least 260966 us: a node must send or receive 3.000 x "
         "4 MiB; the limit is 48.22 MB/s ("
     )
 

@@ -12,6 +12,7 @@ from railyard.verdict.inputs import Target
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
 from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.wording import Figure, too_short
 from tests.conftest import ROOT
 from tests.verdict.test_one_host import ib_write_bw, iperf3_client, osu_bw, osu_latency
 
@@ -51,7 +52,7 @@ def verdict(text: str, target: Target, nodes: Nodes = BETWEEN) -> Judgement:
         ),
         (osu_bw(8, 2950), "eth-100", 1, BETWEEN, "not-judged", "is a rate of eth-25 "),
         (iperf3_client("10.0.0.1", "10.0.0.1"), "eth-100", 1, BETWEEN, "not-judged", "both ends are the same host"),
-        (osu_latency(0.4, 9000), "ib-edr", 1, BETWEEN, "fail", "0.4000 us at 0 B between nodes is below 0.7 us"),
+        (osu_latency(0.4, 9000), "ib-edr", 1, BETWEEN, "fail", too_short(Figure("latency", 0.4, "us", 0), 0.7)),
         (osu_latency(0.4, 500), "ib-edr", 1, ONE_NODE, "fail", "day-one band of the memory of one node"),
         (osu_latency(0.4, 9000), "ib-ndr", 1, ONE_NODE, "pass", "latency holds day-one"),
         (osu_bw(0.2, 30000), "ib-edr", 1, ONE_NODE, "pass", "bandwidth holds day-one"),

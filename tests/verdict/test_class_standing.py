@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import IMPOSSIBLE
 from railyard.site.references.transport_class import TransportClass, find_class
 from railyard.verdict.class_standing import standing
 
@@ -108,7 +109,7 @@ def test_sizes_without_a_published_number_are_told() -> None:
 def test_an_impossible_value_is_not_compared() -> None:
     found = standing(of("gb200-4xroce400"), "all_reduce", {16 * GIB: 837.76}, nodes=2)
     assert found.state == "impossible"
-    assert found.sentence.startswith("impossible: busbw 837.8 GB/s of all_reduce on 2 nodes of 4 GPUs is 244.2 %")
+    assert found.sentence.startswith(f"{IMPOSSIBLE}busbw 837.8 GB/s of all_reduce on 2 nodes of 4 GPUs is 244.2 %")
 
 
 def test_a_bad_case_is_no_yardstick() -> None:

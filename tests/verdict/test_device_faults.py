@@ -9,6 +9,7 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
 from tests.made.sysfs import Tree
 
 MB = 1_000_000
@@ -104,7 +105,7 @@ def test_a_second_rail_that_idles_on_both_nodes_is_the_stacks(pair: Pair) -> Non
     }
     proof = pair.judged(one)
     assert proof.sentence == (
-        "rail mlx5_1:1 of vn1 sent 0.0 kB of 190.0 MB: idle second rail (bound 5.0 % "
+        f"rail mlx5_1:1 of vn1 sent 0.0 kB of 190.0 MB: {IDLE_SECOND} (bound 5.0 % "
         "of what the rail should carry, idle-share)"
     )
     assert blamed(proof) == {("stack", None, None)}
@@ -124,7 +125,7 @@ def test_a_second_rail_that_idles_on_both_nodes_is_the_stacks(pair: Pair) -> Non
 def test_a_counter_that_tells_nothing_is_no_proof_and_nobodys_fault(pair: Pair, value: int | str, said: str) -> None:
     proof = pair.judged({"vn2": {pair.counter("vn2", 1, "counters/port_rcv_data"): value}})
     assert (proof.state, proof.fault) == ("not-proven", "not-proven")
-    assert proof.sentence == f"path not proven: rail mlx5_1:1 of vn2 {said}"
+    assert proof.sentence == f"{NOT_PROVEN}rail mlx5_1:1 of vn2 {said}"
     assert blamed(proof) == set()
 
 
@@ -133,7 +134,7 @@ def test_a_counter_that_stands_still_is_no_proof_where_no_other_shows_the_bytes(
     proof = pair.judged({"vn2": still})
     assert (proof.state, blamed(proof)) == ("not-proven", set())
     assert proof.sentence == (
-        "path not proven: over mlx5_0:1 and mlx5_1:1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two "
+        f"{NOT_PROVEN}over mlx5_0:1 and mlx5_1:1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two "
         "ends contradict each other, so the counter of bytes received of mlx5_0:1 and mlx5_1:1 on vn2 is wrong, not "
         "the rail"
     )
@@ -151,8 +152,7 @@ def test_a_legacy_counter_that_got_full_is_no_proof(tmp_path: Path) -> None:
     proof = pair.judged({"vn1": {pair.counter("vn1", 0, "counters/port_xmit_data"): 2**32 - 1}}, plan)
     assert (proof.state, blamed(proof)) == ("not-proven", set())
     assert proof.sentence == (
-        "path not proven: rail mlx4_0:1 of vn1 has a full counter of bytes sent: it is at its maximum and no longer "
-        "counts"
+        f"{NOT_PROVEN}rail mlx4_0:1 of vn1 has a full counter of bytes sent: it is at its maximum and no longer counts"
     )
 
 

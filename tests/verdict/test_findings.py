@@ -19,10 +19,11 @@ from railyard.verdict.findings import (
 )
 from railyard.verdict.recording import attempt_of
 from railyard.verdict.verdict import judge
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
-REASON = "hsn0 of vn2 alone loses packets with every partner: 1.0 % with vn1 and 0.9 % with vn3"
+REASON = f"hsn0 of vn2 alone loses packets {WITH_EVERY}: 1.0 % with vn1 and 0.9 % with vn3"
 
 
 def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_reference(assessed: Assess) -> None:
@@ -62,7 +63,7 @@ def test_a_process_that_waits_for_a_dead_rail_is_not_named_as_one_that_did_not_r
     named = with_suspects(hung, Findings((rail,), rail.reason)).verdict
     assert named.text.startswith("the job was ended at its time limit") and "did not react" not in named.text
     assert (named.suspects, named.fault) == ((rail,), "fabric")
-    assert with_suspects(hung, Findings((), "nobody is blamed")).verdict.text.startswith("the process on vn1 did not")
+    assert with_suspects(hung, Findings((), NOBODY_BLAMED)).verdict.text.startswith("the process on vn1 did not")
 
 
 @pytest.mark.parametrize(
@@ -79,9 +80,9 @@ def test_what_names_no_nodes_rail_is_a_remark(assessed: Assess, blamed: tuple[Su
 
 def test_what_several_found_out_is_said_once_and_in_order(assessed: Assess) -> None:
     slow = with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), "looks like TCP")
-    found = with_bad_path(with_suspects(slow, Findings((), "nobody is blamed")), Findings((), "nobody loses"))
+    found = with_bad_path(with_suspects(slow, Findings((), NOBODY_BLAMED)), Findings((), "nobody loses"))
     assert found.verdict.sentence == slow.verdict.sentence
-    assert found.verdict.text == f"{slow.verdict.sentence}; nobody is blamed; looks like TCP; nobody loses"
+    assert found.verdict.text == f"{slow.verdict.sentence}; {NOBODY_BLAMED}; looks like TCP; nobody loses"
 
 
 @pytest.mark.parametrize(("rails", "is_kept"), [(("hsn0",), True), (("hsn0", "hsn1"), False)])
@@ -90,7 +91,7 @@ def test_what_a_curve_of_several_rails_looks_like_is_not_said_once_the_slow_rail
 ) -> None:
     slow = with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), "looks like 1 rail of 2")
     slow = replace(slow, case=replace(slow.case, launch=replace(slow.case.launch, meant=rails)))
-    nobody = with_suspects(slow, Findings((), "nobody is blamed"))
+    nobody = with_suspects(slow, Findings((), NOBODY_BLAMED))
     known = with_suspects(slow, Findings((Suspect("rail", REASON, "vn2", "hsn0"),), REASON))
     assert ["looks like" in found.verdict.text for found in (nobody, known)] == [True, is_kept]
 
@@ -107,14 +108,14 @@ def test_the_nodes_that_sent_too_much_again_are_known(
 
 
 def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assessed: Assess) -> None:
-    low = with_suspects(assessed(rates={M: 40.0, 4 * M: 40.0}), Findings((), "nobody is blamed"))
+    low = with_suspects(assessed(rates={M: 40.0, 4 * M: 40.0}), Findings((), NOBODY_BLAMED))
     found = with_starvation(low, 0.12)
     verdict = found.verdict
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("disturbed", 5, "disturbed", ())
     assert verdict.fails
     assert verdict.sentence == low.verdict.sentence
     assert verdict.why == (
-        f"rule 5 (reference): {low.verdict.sentence}; nobody is blamed; disturbed: its processes waited for a "
+        f"rule 5 (reference): {low.verdict.sentence}; {NOBODY_BLAMED}; disturbed: its processes waited for a "
         "processor 12 % of the time (bound 2 %, starved-share); look at what else runs on this host (top, steal time "
         "of the hypervisor); run the test again when that has ended"
     )
@@ -163,7 +164,7 @@ def test_a_short_wait_may_have_hit_all_of_the_few_small_messages(assessed: Asses
 
 
 def test_a_rail_that_was_found_slow_alone_is_not_excused(assessed: Assess) -> None:
-    suspect = Suspect("rail", "hsn0 of vn2 alone is slow with every partner", "vn2", "hsn0")
+    suspect = Suspect("rail", f"hsn0 of vn2 alone is slow {WITH_EVERY}", "vn2", "hsn0")
     found = with_suspects(assessed(rates={M: 40.0, 4 * M: 40.0}), Findings((suspect,), suspect.reason))
     assert with_starvation(found, 0.9).verdict == found.verdict
 
@@ -215,6 +216,6 @@ def test_what_was_measured_alone_replaces_who_carried_less_than_its_share(assess
         moved={"vn1": {"hsn0": (130.0, 2.0), "hsn1": (60.0, 2.0)}, "vn2": {"hsn0": (2.0, 130.0), "hsn1": (2.0, 60.0)}},
     )
     assert [(one.kind, one.node, one.rail) for one in uneven.verdict.suspects] == [("pair", "vn1-vn2", "hsn1")]
-    slow = Suspect("rail", "hsn1 of vn2 is slow with every partner", "vn2", "hsn1")
+    slow = Suspect("rail", f"hsn1 of vn2 is slow {WITH_EVERY}", "vn2", "hsn1")
     assert with_suspects(uneven, Findings((slow,), slow.reason)).verdict.suspects == (slow,)
-    assert with_suspects(uneven, Findings((), "nobody is blamed")).verdict.suspects == uneven.verdict.suspects
+    assert with_suspects(uneven, Findings((), NOBODY_BLAMED)).verdict.suspects == uneven.verdict.suspects

@@ -11,6 +11,7 @@ from railyard.parsers.detect import parse
 from railyard.parsers.parsed import Parsed, Table
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.wording import Figure, too_short
 
 SIZES = tuple(1 << power for power in range(23))
 EDR_MB_S = 12_000.0
@@ -62,7 +63,7 @@ def test_one_latency_without_a_size_has_a_least_value_too(latency_us: float, sta
     (judged,) = judge(Parsed((table,)), of_link("ib-edr"))
     assert judged.state == state
     if latency_us == 0.3:
-        assert judged.headline == "Impossible: latency 0.3000 us between nodes is below 0.4 us"
+        assert judged.headline == f"Impossible: {too_short(Figure('latency', 0.3, 'us'), 0.4)}"
 
 
 @pytest.mark.parametrize("name", ["Unidir_Put", "Unidir_get", "Bidir_put", "Bidir_Get"])

@@ -26,6 +26,7 @@ from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.node_pairs import record_of as pairs_of
 from railyard.verdict.recording import record_of
+from railyard.verdict.wording import NOT_PROVEN
 from tests.made.judged import TAG, TODAY
 from tests.made.large_cluster import (
     Shape,
@@ -126,7 +127,7 @@ PLANTED: dict[str, tuple[Callable[[Evidence], Evidence], int, str]] = {
     "one counter stands still while the other ends counted": (
         lambda good: replace(good, counters=still(good.counters, 6)),
         4,
-        "path not proven: over mlx5_0:1, mlx5_1:1, mlx5_2:1 and mlx5_3:1 47 nodes (n[0001-0006,0008-0048]) received ",
+        f"{NOT_PROVEN}over mlx5_0:1, mlx5_1:1, mlx5_2:1 and mlx5_3:1 47 nodes (n[0001-0006,0008-0048]) received ",
     ),
     "every rail is refused": (
         lambda good: replace(good, counters=refused(good.counters), exit_code=71),

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers.pairs import parse
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.rounds import rounds, shifts
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
+from railyard.verdict.wording import NOT_INTENDED
 from tests.made.judged import case_of, judged
+from tests.made.words import below
 
 Run = Callable[..., Assessment]
 SIZE = 4 << 20
@@ -95,9 +98,7 @@ def test_healthy_pairs_pass_all_five_rules(run: Run) -> None:
 def test_the_slowest_pair_is_judged(run: Run) -> None:
     state, rule, fault, sentence = said(run(slow={(1, 2): 30.0}))
     assert (state, rule, fault) == ("fail", 5, "fabric")
-    assert sentence.startswith(
-        "bandwidth 30.00 MB/s at 4 MiB is below 45.00 MB/s (66.7 %), the bound of pairs-one-rail "
-    )
+    assert sentence.startswith(f"{below(30.0, 45.0, SIZE)}, the bound of pairs-one-rail ")
     assert sentence.endswith(", over hsn0 of vn1, vn2, vn3 and vn4")
 
 
@@ -120,7 +121,7 @@ def test_the_fastest_pair_must_be_possible(run: Run) -> None:
     state, rule, fault, sentence = said(run(slow={(0, 3): 60.0}))
     assert (state, rule, fault) == ("fail", 3, "set-up")
     assert sentence.startswith(
-        "impossible: bandwidth of the fastest pair 60.00 MB/s at 4 MiB is 124.4 % of the limit, "
+        f"{IMPOSSIBLE}bandwidth of the fastest pair 60.00 MB/s at 4 MiB is 124.4 % of the limit, "
     )
 
 
@@ -128,7 +129,7 @@ def test_every_node_must_have_moved_its_pairs_bytes(run: Run) -> None:
     state, rule, _, sentence = said(run(moved={"hsn0": 60.0, "eth0": 40.7}))
     assert (state, rule) == ("fail", 4)
     assert sentence == (
-        "40.7 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 60.0 MB of 100.7 MB "
+        f"40.7 MB went over eth0 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 60.0 MB of 100.7 MB "
         "(bound 98.0 %, carried-share)"
     )
 

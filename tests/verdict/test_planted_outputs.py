@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers import imb, osu
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.site.site import Site
@@ -83,7 +84,7 @@ NEGATIVE = f" {RATES[M]:.2f}", f"-{RATES[M]:.2f}"
         pytest.param(
             three(table({**RATES, 4 * M: 10 * RATES[4 * M]})),
             marks=pytest.mark.fault(
-                "output", "one of three tables ten times too high", "in pass 1 of 3: impossible: bandwidth 477.8 MB/s"
+                "output", "one of three tables ten times too high", f"in pass 1 of 3: {IMPOSSIBLE}bandwidth 477.8 MB/s"
             ),
             id="ten-times",
         ),

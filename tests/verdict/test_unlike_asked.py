@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import imb, netpipe, osu, perftest
 from railyard.parsers.wrong_lines import with_wrong_lines
@@ -164,7 +165,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             "imb/PingPong",
             3,
             marks=pytest.mark.fault(
-                "output", "time and bandwidth in each other's column", "impossible: bandwidth 87777 MB/s at 4 MiB"
+                "output", "time and bandwidth in each other's column", f"{IMPOSSIBLE}bandwidth 87777 MB/s at 4 MiB"
             ),
             id="columns",
         ),
@@ -281,7 +282,7 @@ def test_a_table_that_no_byte_stands_behind_is_not_proven(run: Run, said: str) -
             marks=pytest.mark.fault(
                 "output",
                 "a latency that does not grow with the message",
-                "impossible: latency 30.00 us at 4 MiB is 139810 MB/s",
+                f"{IMPOSSIBLE}latency 30.00 us at 4 MiB is 139810 MB/s",
             ),
             id="flat",
         ),
@@ -295,7 +296,7 @@ def test_a_table_that_no_byte_stands_behind_is_not_proven(run: Run, said: str) -
             marks=pytest.mark.fault(
                 "output",
                 "a collective that ended before its bytes can have crossed the link",
-                "impossible: latency 41963 us at 4 MiB, and it takes at least 86989 us",
+                f"{IMPOSSIBLE}latency 41963 us at 4 MiB, and it takes at least 86989 us",
             ),
             id="collective",
         ),

@@ -12,6 +12,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from railyard.base.json_codec import encode
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.slurm import JobEnd
@@ -31,6 +32,8 @@ from railyard.verdict.rules.model import (
     RefusedRail,
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, too_short
+from tests.made.words import above, below
 
 K, M = 1 << 10, 1 << 20
 SIZES = (1, 4096, M, 4 * M)
@@ -396,12 +399,9 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
     assert possible == (
         "bandwidth 46.67 MB/s is 96.0 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard testbed)"
     )
-    assert reference == (
-        "bandwidth 46.67 MB/s is below 47.00 MB/s (99.3 %), the bound of tcp-1 (class: shaped rate), over hsn0 of vn1 "
-        "and vn2"
-    )
+    assert reference == (f"{below(46.67, 47.0)}, the bound of tcp-1 (class: shaped rate), over hsn0 of vn1 and vn2")
     assert sentences(47.5)[4] == "bandwidth holds tcp-1, at worst 101.1 % of tcp-1 (bounded: 1 of 1 figure)"
-    assert sentences(60.0)[2].startswith("impossible: bandwidth 60.00 MB/s is 123.5 % of the limit")
+    assert sentences(60.0)[2].startswith(f"{IMPOSSIBLE}bandwidth 60.00 MB/s is 123.5 % of the limit")
     assert sentences(math.nan)[1] == "bandwidth is nan, expected a finite number"
 
 
@@ -478,7 +478,7 @@ def test_rule_3_fails_above_the_limit_by_2_percent() -> None:
         "fail",
         3,
         "set-up",
-        "rule 3 (possible): impossible: bandwidth 49.60 MB/s at 4 MiB is 102.1 % of the limit, 48.60 MB/s (400 Mbit/s "
+        f"rule 3 (possible): {IMPOSSIBLE}bandwidth 49.60 MB/s at 4 MiB is 102.1 % of the limit, 48.60 MB/s (400 Mbit/s "
         "less TCP/IP headers; railyard testbed); at most 102.0 % is believed; look at whether both ranks ran on one "
         "node, the system's link, slot and rails, and the number of iterations",
     )
@@ -506,7 +506,7 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
         "fail",
         3,
         "set-up",
-        "rule 3 (possible): impossible: bandwidth 56.66 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long "
+        f"rule 3 (possible): {IMPOSSIBLE}bandwidth 56.66 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long "
         "stream, and 55.54 MB/s with the burst at its start (400 Mbit/s less TCP/IP headers; railyard testbed); at "
         "most 102.0 % is believed; look at whether both ranks ran on one node, the system's link, slot and rails, and "
         "the number of iterations",
@@ -582,7 +582,7 @@ def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) 
     assert verdict.state == state
     if state == "fail":
         assert verdict.rules[2].sentence == (
-            "impossible: latency 0.3900 us at 0 B between nodes is below 0.4 us "
+            f"{IMPOSSIBLE}{too_short(Figure('latency', 0.39, 'us', 0), 0.4)} "
             "(lowest value of the published tables; the margin is this project's)"
         )
 
@@ -617,7 +617,7 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
     assert rule.state == state, rule.sentence
     if state == "fail":
         assert rule.sentence == (
-            "impossible: time_avg 40.00 us at 4 MiB, and it takes at least 83.89 us: a node must send or receive "
+            f"{IMPOSSIBLE}time_avg 40.00 us at 4 MiB, and it takes at least 83.89 us: a node must send or receive "
             "1.000 x 4 MiB; the limit is 50000 MB/s (400 Gbit/s; a table)"
         )
 
@@ -626,12 +626,12 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
 
 FAILED = PathProof(
     "failed",
-    "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail",
+    f"rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND}",
     "set-up",
     "how the stack is told its rails",
     (Suspect("rail", "idle", "vn1", "hsn1"),),
 )
-UNPROVEN = PathProof("not-proven", "path not proven: no counters of vn2 were found", "not-proven", "the counter reader")
+UNPROVEN = PathProof("not-proven", f"{NOT_PROVEN}no counters of vn2 were found", "not-proven", "the counter reader")
 
 
 def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
@@ -640,7 +640,7 @@ def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
         "fail",
         4,
         "set-up",
-        "rule 4 (path): rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail; "
+        f"rule 4 (path): rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND}; "
         "look at how the stack is told its rails",
     )
     assert verdict.suspects == FAILED.suspects
@@ -652,12 +652,12 @@ def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
         "fail",
         4,
         "not-proven",
-        "rule 4 (path): path not proven: no counters of vn2 were found; look at the counter reader",
+        f"rule 4 (path): {NOT_PROVEN}no counters of vn2 were found; look at the counter reader",
     )
     accepted = judge(replace(HEALTHY, path=UNPROVEN, accepts_unproven="no counters in containers"))
     assert accepted.state == "pass"
     assert accepted.line.endswith(
-        "; rule 4 (path) not judged: path not proven: no counters of vn2 were found; "
+        f"; rule 4 (path) not judged: {NOT_PROVEN}no counters of vn2 were found; "
         "the system accepts this: no counters in containers"
     )
     assert judge(replace(HEALTHY, path=FAILED, accepts_unproven="no counters in containers")).state == "fail"
@@ -679,7 +679,7 @@ def test_rule_5_names_value_unit_bound_source_rail_and_node() -> None:
         "fail",
         5,
         "fabric",
-        "rule 5 (reference): bandwidth 4.800 MB/s at 4 MiB is below 47.00 MB/s (10.2 %), the bound of hsn-uni-1 "
+        f"rule 5 (reference): {below(4.8, 47.0, 4 * M)}, the bound of hsn-uni-1 "
         "(class: shaped rate), over hsn0 of vn1 and vn2; look at each rail alone (hsn0) between vn1 and vn2 and good "
         "partners, then link state and error counters",
     )
@@ -717,7 +717,8 @@ def test_a_reference_that_is_broken_is_named_before_one_that_no_measured_size_me
     own = scalar_band("own", "class", "bandwidth", "MB/s", "a source", Bound(2.7, None, None), (1, 4096))
     short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (2.8, 2.5)), bands=(FLOOR, own))
     judged = judge(with_metric(short)).rules[4]
-    assert judged.sentence.startswith("bandwidth 2.500 MB/s at 4 KiB is below 2.700 MB/s (92.6 %), the bound of own ")
+    assert judged.missed == Miss(Figure("bandwidth", 2.5, "MB/s", 4096), "below", 2.7)
+    assert "the bound of own " in judged.sentence
 
 
 def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
@@ -759,8 +760,7 @@ def test_a_latency_is_worse_above_its_reference() -> None:
     assert verdict.curves[0].percent_of_reference == pytest.approx(80.0)
     bad = replace(good, measured=MeasuredMetric("us", (0, 8), (1.0, 1.6)))
     assert judge(replace(HEALTHY, metrics=(bad,))).rules[4].sentence == (
-        "latency 1.600 us at 8 B is above 1.500 us (106.7 %), the bound of lat (published: a paper), "
-        "over hsn0 of vn1 and vn2"
+        f"{above(1.6, 1.5, 8)}, the bound of lat (published: a paper), over hsn0 of vn1 and vn2"
     )
 
 
@@ -774,8 +774,8 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
     low = replace(both, measured=MeasuredMetric("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
-        "Railyard's own condition is missed by 10.0 MB/s (0.1 %): bandwidth 11990 MB/s at 1 MiB is below 12000 MB/s "
-        "(99.9 %), the bound of class:ib-edr (class: EDR unidirectional), over hsn0 of vn1 and vn2"
+        f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
+        "the bound of class:ib-edr (class: EDR unidirectional), over hsn0 of vn1 and vn2"
     )
 
 
@@ -965,7 +965,7 @@ def test_a_rate_that_one_size_holds_is_that_of_the_rail_but_bounds_no_size() -> 
     assert verdict.sentence.endswith("(bounded: 1 of 3 sizes, 1 MiB; no reference bounds 64 KiB to 256 KiB)")
     slow = judge(both_ways(20.1, 20.2, 20.3))
     assert (slow.state, slow.rule, slow.fault) == ("fail", 5, "fabric")
-    assert "bandwidth 20.30 MB/s at 1 MiB, the best of 64 KiB to 1 MiB, is below 22.50 MB/s" in slow.sentence
+    assert slow.missed == Miss(Figure("bandwidth", 20.3, "MB/s", M), "below", 22.5, best_of="64 KiB to 1 MiB")
 
 
 def test_a_floor_from_4_mib_alone_leaves_the_rate_at_1_mib_open_and_is_no_pass() -> None:

@@ -17,7 +17,7 @@ from typing import Literal
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.errors import RailyardError
-from railyard.base.wording import count_of, listing, number, percent
+from railyard.base.wording import IMPOSSIBLE, count_of, listing, number, percent
 from railyard.benchmarks.gpu.collectives import ALGORITHMS, Collective, possible_algorithms
 from railyard.benchmarks.gpu.collectives import collective as found_collective
 from railyard.benchmarks.gpu.domain_shares import Share, shares_of
@@ -163,7 +163,7 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
         share = percent(row.busbw_mb_s / most.busbw_mb_s)
         said = f"{shown} is {share} of what {which} can show: {most.terms}; {_sources(most)}"
         if not with_:
-            sentence = f"impossible: {said}at most {percent(IMPOSSIBLE_FACTOR.value * ahead)} is believed"
+            sentence = f"{IMPOSSIBLE}{said}at most {percent(IMPOSSIBLE_FACTOR.value * ahead)} is believed"
             return PossibleResult("impossible", sentence, with_, without)
         return PossibleResult(
             "not-judged", f"not judged: {said}but the time is a mean over ranks that may run ahead", known

@@ -44,6 +44,7 @@ from railyard.site.systems.jobs import FAMILIES
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings, Probe
 from railyard.verdict.findings import with_remark, with_slow_way
+from railyard.verdict.wording import NOBODY_BLAMED
 
 #: Two streams over each rail: if a disturbance hit one, the other counts.
 BACK = Series("back", 2)
@@ -244,9 +245,9 @@ class OtherWay:
             own = self._best(rail, (sender, receiver), bound, held)
             low = f"{rail} carries {way} from {receiver} to {sender}, and back {own}, each alone ({self._bound})"
             if own.value_mb_s is None:
-                return with_remark(found, f"{low}; nobody is blamed, since that may be a disturbance")
+                return with_remark(found, f"{low}; {NOBODY_BLAMED}, since that may be a disturbance")
             if own.is_below(bound):
-                return with_remark(found, f"disturbed: {low}, but more in the run itself; nobody is blamed for that")
+                return with_remark(found, f"disturbed: {low}, but more in the run itself; {NOBODY_BLAMED} for that")
             # A short stream may be near the bound both ways: only a direction that falls behind the other is slow.
             behind = PROBE_SLOW_SHARE.value * own.value_mb_s
             if not way.is_below(behind):

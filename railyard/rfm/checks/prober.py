@@ -46,6 +46,7 @@ from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, RailProb
 from railyard.verdict.findings import probe_size, with_bad_path, with_remark, with_suspects
 from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path.ports import sends_again
+from railyard.verdict.wording import NOBODY_BLAMED
 
 #: TCP segments that both nodes send, acknowledgements included, before a rail counts as clean. A rail that loses one
 #: packet in a hundred drops a whole piece that the kernel hands to it, up to 64 KiB (45 segments of 1448 B). Two fifths
@@ -167,7 +168,7 @@ class RailProber:
             try:
                 findings = self.who_is_slow(pair, others, launch) if slow else self.slow_rails_of(pair, others, launch)
             except NotProbed as why:
-                return with_remark(found, f"no rail was measured alone, so nobody is blamed: {why}")
+                return with_remark(found, f"no rail was measured alone, so {NOBODY_BLAMED}: {why}")
             # If every probe breaks as the run did, the stack is broken, not a switch.
             if any(suspect.kind in ("rail", "node") for suspect in findings.suspects) or (findings.suspects and slow):
                 return with_suspects(found, findings)
@@ -194,7 +195,7 @@ class RailProber:
             try:
                 findings = self.lossy_rails_of(pair, others, launch)
             except NotProbed as why:
-                return with_remark(found, f"no rail was looked at alone for what it loses, so nobody is blamed: {why}")
+                return with_remark(found, f"no rail was looked at alone for what it loses, so {NOBODY_BLAMED}: {why}")
             if any(suspect.kind == "rail" for suspect in findings.suspects):
                 break
         return found if findings is None else with_bad_path(found, findings)

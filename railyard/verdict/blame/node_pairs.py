@@ -14,6 +14,7 @@ from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.search.model import Layout, PairsError, Round, Settings, Step, Value, Verdict
 from railyard.verdict.blame.search.search import advance
 from railyard.verdict.blame.suspects import Findings, RailProbe, plan_probes
+from railyard.verdict.wording import NOBODY_BLAMED
 
 #: The rails of at most this many named suspects are measured alone: a switch that is down would name all nodes.
 MOST_NAMED = 4
@@ -105,10 +106,10 @@ def findings(
     try:
         reached = next_step(tables, settings, least_mb_s, leaf_of)
         if isinstance(reached, Step):
-            return Findings((), f"{reached.why}: that was not measured, so nobody is blamed")
+            return Findings((), f"{reached.why}: that was not measured, so {NOBODY_BLAMED}")
         by_rail = rails_at_fault(rails, alone_mb_s) if rails else None
     except (ValueError, PairsError) as error:
-        return Findings((), f"nobody is blamed: {error}")
+        return Findings((), f"{NOBODY_BLAMED}: {error}")
     suspects = blamed_suspects(
         reached, layout_of(tables[0], least_mb_s, leaf_of), meant[0] if len(meant) == 1 else None
     )

@@ -29,6 +29,7 @@ from railyard.base.bounds import (
 from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.results.record.form import Evidence, Suspect
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, at_fault
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 
 #: In units of the spread of the six best values.
 _LEAST_REACH = 2.0
@@ -108,15 +109,15 @@ def findings(made: Iterable[RailProbe], run_nodes: Sequence[str]) -> Findings:
     """
     probes = tuple(made)
     if not probes:
-        return Findings((), "no rail was measured alone, so nobody is blamed")
+        return Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
     if not any(probe.value_mb_s for probe in probes):
         said_first = next((f', the first printed "{probe.said}"' for probe in probes if probe.said), "")
-        return Findings((), f"{_none_of(probes)} of single rails gave a result{said_first}: nobody is blamed", probes)
+        return Findings((), f"{_none_of(probes)} of single rails gave a result{said_first}: {NOBODY_BLAMED}", probes)
     rulings = _rulings(probes, run_nodes)
     said = [one.sentence for one in rulings if one.sentence]
     if not said:
         size = next((f" of {message_size(probe.size_bytes)}" for probe in probes if probe.size_bytes), "")
-        sentence = f"no rail was slow alone in {len(probes)} probes{size}: nobody is blamed"
+        sentence = f"no rail was slow alone in {len(probes)} probes{size}: {NOBODY_BLAMED}"
         return Findings((), sentence, probes, is_clear=True)
     return Findings(tuple(suspect for one in rulings for suspect in one.suspects), "; ".join(said), probes)
 
@@ -304,7 +305,7 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
         return [Suspect("rail", reason, node, rail.name, brief=brief, evidence=evidence)]
     values = listing([f"{rail.format_value(value)} with {partner}" for partner, value in partners.items()])
     control = f"{control} ({_margin(rail, margin)})"
-    reason = f"{rail.name} of {node} {rail.is_slow} with every partner: at best {values}; {control}"
+    reason = f"{rail.name} of {node} {rail.is_slow} {WITH_EVERY}: at best {values}; {control}"
     best = rail.format_value(max(partners.values()))
     brief = f"{rail.is_slow}: at best {best} with {count_of(len(partners), 'partner')}; {_good_words(rail)}"
     return [Suspect("rail", reason, node, rail.name, brief=brief, evidence=evidence)]
@@ -326,7 +327,7 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
         evidence = rail.evidence([pair], rail.good)
         suspect = Suspect("pair", reason, None, rail.name, brief=brief, evidence=evidence)
         return _Ruling(rail.name, (suspect,), reason, True)
-    return _Ruling(rail.name, (), f"{reason}, which this run did not use: nobody is blamed for that", True)
+    return _Ruling(rail.name, (), f"{reason}, which this run did not use: {NOBODY_BLAMED} for that", True)
 
 
 def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> _Ruling:
@@ -385,7 +386,7 @@ def _undecided_sentence(rail: _Rail, pairs: Sequence[_Pair]) -> str:
     rounds = max(Counter(_pair(probe) for probe in rail.probes).values())
     return (
         f"{rail.name} is undecided after {len(rail.probes)} probes in {count_of(rounds, 'round')}: at best "
-        f"{best}{reached}; nobody is blamed for that{waited}"
+        f"{best}{reached}; {NOBODY_BLAMED} for that{waited}"
     )
 
 

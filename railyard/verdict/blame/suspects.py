@@ -11,6 +11,7 @@ from railyard.base.bounds import RESENT_SHARE
 from railyard.base.wording import listing, percent
 from railyard.results.record.form import Evidence, FaultClass, Suspect
 from railyard.verdict.path.ports import sends_again
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +135,14 @@ def losers(probes: Iterable[LossProbe], run_nodes: Sequence[str]) -> Findings:
     for probe in probes:
         by_rail.setdefault(probe.rail, []).append(probe)
     if not by_rail:
-        return Findings((), "no rail was measured alone, so nobody is blamed")
+        return Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
     found = [_of_rail(rail, made, run_nodes) for rail, made in by_rail.items()]
     blamed = tuple(suspect for suspects, _ in found for suspect in suspects)
     said = [sentence for suspects, sentence in found if sentence and (suspects or not blamed)]
     if said:
         return Findings(blamed, "; ".join(said))
     count = sum(len(made) for made in by_rail.values())
-    return Findings((), f"none of {count} probe{'s' * (count > 1)} of single rails lost packets: nobody is blamed")
+    return Findings((), f"none of {count} probe{'s' * (count > 1)} of single rails lost packets: {NOBODY_BLAMED}")
 
 
 def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tuple[list[Suspect], str]:
@@ -155,7 +156,7 @@ def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tu
     pairs = [frozenset((probe.node_a, probe.node_b)) for probe in bad]
     nodes = at_fault(pairs, good)
     if nodes:
-        brief = f"loses packets with every partner: {most}"
+        brief = f"loses packets {WITH_EVERY}: {most}"
         blamed = [
             Suspect("rail", _rail_reason(node, rail, bad), node, rail, brief=brief, evidence=_evidence(probes, node))
             for node in nodes
@@ -168,7 +169,7 @@ def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tu
         reason = f"{rail} loses packets only between one pair ({measured}): the path between them"
         if pairs[0] <= set(run_nodes):
             return [Suspect("pair", reason, None, rail, evidence=_evidence(probes))], reason
-        return [], f"{reason}, which this run did not use: nobody is blamed for that"
+        return [], f"{reason}, which this run did not use: {NOBODY_BLAMED} for that"
     return [], f"{rail} loses packets ({measured}), but too few good partners were measured to blame a node"
 
 
@@ -183,4 +184,4 @@ def _rail_reason(node: str, rail: str, bad: list[LossProbe]) -> str:
     partners = [probe.node_b if probe.node_a == node else probe.node_a for probe in own]
     values = listing([f"{probe.share_text} with {other}" for probe, other in zip(own, partners, strict=True)])
     bound = f"bound {percent(RESENT_SHARE.value)} ({RESENT_SHARE.name})"
-    return f"{rail} of {node} alone loses packets with every partner: {values} of segments sent again, {bound}"
+    return f"{rail} of {node} alone loses packets {WITH_EVERY}: {values} of segments sent again, {bound}"

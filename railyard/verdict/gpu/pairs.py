@@ -36,6 +36,7 @@ from railyard.verdict.path import counters_only as by_counters
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, OtherWay, OutputLine, RuleResult
+from railyard.verdict.wording import NOBODY_BLAMED
 
 #: How many are named one by one in a sentence.
 _SHOWN = 3
@@ -314,7 +315,7 @@ def _leaves(case: Case) -> topology.Leaves:
 def _describe_blamed(one: BlamedPart, again: RepeatJudgement) -> str:
     found = again.judged
     said = gpu_pairs_text.sentences(one, found)
-    unsure = "" if again.is_confirmed(one) else "; not measured alone, so nobody is blamed"
+    unsure = "" if again.is_confirmed(one) else f"; not measured alone, so {NOBODY_BLAMED}"
     return f"{said['part']}: {', '.join(said['evidence'][:2])} ({one.sure}){unsure}"
 
 

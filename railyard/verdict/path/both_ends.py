@@ -25,6 +25,7 @@ from railyard.verdict.path.traffic import (
     unmeant_bytes,
     wire_up_bytes,
 )
+from railyard.verdict.wording import NOT_PROVEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +230,7 @@ def _contradiction(ends: _Ends, node: str, rails: Sequence[str], way: Way) -> Fi
     theirs = sum(ends.of_all[other][rail] - ends.carried[other][node][rail] for rail in rails)
     own = sum(ends.carried[way][node][rail] for rail in rails)
     sentence = (
-        f"path not proven: over {over} {list_nodes(others)} {other} {traffic(theirs)}, and {node} counted "
+        f"{NOT_PROVEN}over {over} {list_nodes(others)} {other} {traffic(theirs)}, and {node} counted "
         f"{traffic(own)} {way}: the two ends contradict each other, so the counter of bytes {way} of "
         f"{over} on {node} is wrong, not the rail"
     )

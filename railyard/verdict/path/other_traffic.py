@@ -27,6 +27,7 @@ from railyard.verdict.path.traffic import (
     unmeant_bytes,
     wire_up_bytes,
 )
+from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
 
 #: By (rail, way): how many bytes more all nodes of a run counted than the other way.
 Unbalanced = Mapping[tuple[str, Way], int]
@@ -65,7 +66,7 @@ def stray_finding(node: str, reading: NodeCounters, plan: Plan, elsewhere: int) 
                 return _fail(node, device, rail, amount, said, plan)
             if rail is not None and _sees_tcp(reading, rail) and not _proven_without(amount, node, reading, plan, way):
                 sentence = (
-                    f"path not proven: {device} of {node}, the network interface of {rail}, {said}: the counters of "
+                    f"{NOT_PROVEN}{device} of {node}, the network interface of {rail}, {said}: the counters of "
                     f"{rail} see TCP and RDMA alike, and the nodes are not exclusive"
                 )
                 return Finding("not-proven", sentence, "not-proven", f"what else used {device} of {node}")
@@ -125,7 +126,7 @@ def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan,
 
 def _fail(node: str, device: str, rail: str | None, amount: int, said: str, plan: Plan) -> Finding:
     if rail is None:
-        sentence = f"{device} of {node}, which is not an intended rail, {said}"
+        sentence = f"{device} of {node}, which {NOT_INTENDED}, {said}"
         reason = f"{device} carried {traffic(amount)} that should have gone over {listing(list(plan.rails))}"
         look = f"how the stack's devices are set, and what else uses {device} of {node}"
     else:

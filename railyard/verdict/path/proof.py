@@ -46,6 +46,7 @@ from railyard.verdict.path.traffic import (
     split_finding,
     unmeant_bytes,
 )
+from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def unused_by_the_stack(rails: Sequence[str], nodes: Sequence[str]) -> Suspect:
 
 
 def _not_proven(reason: str, look_at: str) -> Finding:
-    return Finding("not-proven", f"path not proven: {reason}", "not-proven", look_at)
+    return Finding("not-proven", f"{NOT_PROVEN}{reason}", "not-proven", look_at)
 
 
 def _doubt(node: str, reading: NodeCounters | None, plan: Plan) -> Finding | None:
@@ -239,7 +240,7 @@ def _lost_traffic(node: str, reading: NodeCounters, payload: int, plan: Plan, wa
     # Half of what is missing: the other half may have gone over a third network, or be headers and noise either way.
     if other >= lacking / 2:
         rail = rail_of_interface(reading, device)
-        what = "is not an intended rail" if rail is None else f"is the network interface of {rail}: TCP, not RDMA"
+        what = NOT_INTENDED if rail is None else f"is the network interface of {rail}: TCP, not RDMA"
         sentence = f"{traffic(other)} went over {device} of {node}, which {what}: {shown}"
         reason = f"the stack used {device} instead of {rails}"
         look = f"how the stack's devices are set; whether {rails} of {node} is up and reaches the other nodes"

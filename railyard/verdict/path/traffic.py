@@ -21,6 +21,7 @@ from railyard.base.bounds import (
 from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import DeviceCounters, NodeCounters
 from railyard.results.record.form import RailTraffic, Suspect, rail_traffic
+from railyard.verdict.wording import IDLE, IDLE_SECOND, NOT_PROVEN
 
 Way = Literal["sent", "received"]
 
@@ -230,7 +231,7 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
         return Finding("failed", f"policy single uses one rail, and the run has {listing(rails)}", "set-up", look)
     if policy == "nic-per-rank" and pairs < len(rails):
         sentence = (
-            f"path not proven: with a NIC per rank {pairs} pair of ranks cannot use {len(rails)} rails, "
+            f"{NOT_PROVEN}with a NIC per rank {pairs} pair of ranks cannot use {len(rails)} rails, "
             "so this benchmark says nothing about them"
         )
         look = "a benchmark with at least one pair per rail (osu_mbw_mr, IMB's Uniband)"
@@ -242,7 +243,7 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
 
 def _too_little(spread: Spread) -> Finding:
     sentence = (
-        f"path not proven: {spread.node} {spread.way} {traffic(spread.split_bytes)} in messages that are spread over "
+        f"{NOT_PROVEN}{spread.node} {spread.way} {traffic(spread.split_bytes)} in messages that are spread over "
         f"{listing(list(spread.rates))}, and the split can be told from {traffic(LEAST_SPLIT_BYTES)} on "
         f"({WIRE_UP_RAIL.name})"
     )
@@ -315,7 +316,7 @@ def _against_rates(spread: Spread, policy: Policy) -> Finding | None:
 def _idle(spread: Spread, idle: list[str], bound: JudgingBound) -> Finding:
     node, way, whole = spread.node, spread.way, traffic(spread.total)
     said = [f"rail {rail} of {node} {way} {traffic(spread.bytes_on(rail))} of {whole}" for rail in idle]
-    which = "idle second rail" if len(spread.rates) == 2 else "idle rail"
+    which = IDLE_SECOND if len(spread.rates) == 2 else IDLE
     sentence = f"{'; '.join(said)}: {which} (bound {percent(bound.value)} {bound.unit}, {bound.name})"
     suspects = tuple(
         Suspect(

@@ -9,6 +9,7 @@ from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import exchanged_bytes
+from railyard.verdict.wording import NOT_PROVEN
 
 
 def judge(
@@ -32,7 +33,7 @@ def judge(
         reason = _unreadable(node, readings.get(node))
         if reason is not None:
             look = f"whether the counter reader ran on {node} and could write beside the job's script"
-            sentence = f"path not proven: {reason}"
+            sentence = f"{NOT_PROVEN}{reason}"
             return PathProof("not-proven", sentence, "not-proven", look, (), shown, total)
     for node in nodes:
         payload = payload_bytes.get(node, 0)

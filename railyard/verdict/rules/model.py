@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from railyard.base.bounds import LEAST_LATENCY, PRINTED_ZERO_BELOW, JudgingBound
 from railyard.base.wording import message_size
+from railyard.verdict.wording import Figure, Miss
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Crossing
@@ -234,6 +235,10 @@ class DeclaredMetric:
         """Return the words after a value, such as `` at 4 MiB``; empty if the metric has no message size."""
         return f" at {message_size(size_bytes)}" if self.sized else ""
 
+    def figure(self, size_bytes: int, value: float) -> Figure:
+        """Return a value of this metric, as a sentence names it."""
+        return Figure(self.name, value, self.unit, size_bytes if self.sized else None)
+
     @property
     def higher_is_better(self) -> bool:
         return self.quantity in ("bandwidth", "rate", "work")
@@ -330,7 +335,7 @@ class RuleResult:
     """What one rule says: its sentence needs none of the others. ``fault`` and ``look_at`` are set if it fails.
 
     ``brief`` is the sentence in one short line, empty if its first words do; ``measured`` is the sentence without names
-    of references and bounds, empty if it has none.
+    of references and bounds, empty if it has none. ``missed``: the bound that is broken, if that is why it fails.
     """
 
     rule: int
@@ -341,6 +346,7 @@ class RuleResult:
     look_at: str | None = None
     brief: str = ""
     measured: str = ""
+    missed: Miss | None = None
 
 
 def pass_rule(rule: int, sentence: str) -> RuleResult:
@@ -349,10 +355,17 @@ def pass_rule(rule: int, sentence: str) -> RuleResult:
 
 
 def fail_rule(
-    rule: int, sentence: str, fault: FaultClass, look_at: str, *, brief: str = "", measured: str = ""
+    rule: int,
+    sentence: str,
+    fault: FaultClass,
+    look_at: str,
+    *,
+    brief: str = "",
+    measured: str = "",
+    missed: Miss | None = None,
 ) -> RuleResult:
     """Return a rule that does not hold, with the class of the fault and what to look at next."""
-    return RuleResult(rule, RULE_NAMES[rule], "fail", sentence, fault, look_at, brief, measured)
+    return RuleResult(rule, RULE_NAMES[rule], "fail", sentence, fault, look_at, brief, measured, missed)
 
 
 def not_judged(rule: int, reason: str) -> RuleResult:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_OF_TCP
-from railyard.base.wording import listing, message_size, number, percent
+from railyard.base.wording import IMPOSSIBLE, listing, message_size, number, percent
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.verdict.rules.model import (
     DeclaredMetric,
@@ -20,6 +20,7 @@ from railyard.verdict.rules.model import (
     pass_rule,
     points,
 )
+from railyard.verdict.wording import too_short
 
 
 def possible(inputs: Inputs) -> RuleResult:
@@ -88,7 +89,7 @@ def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
     if value <= most.value * IMPOSSIBLE_FACTOR.value:
         return f"{name} {number(value)} {unit} is {share} of the most that its processors can do, {described}"
     sentence = (
-        f"impossible: {name} {number(value)} {unit} is {share} of the most that its processors can do, {described}; "
+        f"{IMPOSSIBLE}{name} {number(value)} {unit} is {share} of the most that its processors can do, {described}; "
         f"at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
     )
     return fail_rule(
@@ -107,7 +108,7 @@ def _rate(metric: MetricInput) -> RuleResult | str:
             shown = f"{declared.name} {number(value)} {declared.unit}{declared.size_words(size)}"
             described = f"{percent(value / bound)} of {what}"
             if value > bound * IMPOSSIBLE_FACTOR.value:
-                sentence = f"impossible: {shown} is {described}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
+                sentence = f"{IMPOSSIBLE}{shown} is {described}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
                 return fail_rule(3, sentence, "set-up", f"whether both ranks of a pair ran on one node, and {look}")
             if value / bound > share:
                 share, nearest = value / bound, f"{shown} is {described}"
@@ -160,7 +161,7 @@ def _limit(metric: MetricInput) -> RuleResult | str:
 def _impossible(declared: DeclaredMetric, size: int, value: float, limit: LimitLike) -> RuleResult:
     shown = f"{declared.name} {number(value)} MB/s{declared.size_words(size)}"
     sentence = (
-        f"impossible: {shown} is {percent(value / limit.bound_at(size))} of the limit, {_describe(limit, size)}; at "
+        f"{IMPOSSIBLE}{shown} is {percent(value / limit.bound_at(size))} of the limit, {_describe(limit, size)}; at "
         f"most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
     )
     look = "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
@@ -186,12 +187,12 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     if not judged:
         return ""
     size, value = min(judged, key=lambda point: point[1])
-    shown = f"{declared.name} {number(value)} us{declared.size_words(size)}"
+    figure = declared.figure(size, value)
     # In a collective with a root, many ranks wait for nothing, and the mean over ranks includes them.
     least = metric.least.value * (1.0 if metric.crossing is None else metric.crossing.waiting)
     if value >= least:
-        return _faster_than_the_link(metric) or f"{shown} is not below {least:.2g} us"
-    sentence = f"impossible: {shown} between nodes is below {least:.2g} us ({metric.least.source})"
+        return _faster_than_the_link(metric) or f"{figure.words} is not below {least:.2g} us"
+    sentence = f"{IMPOSSIBLE}{too_short(figure, least)} ({metric.least.source})"
     other = ", or used RDMA or sockets that bypass the kernel" if metric.least is LEAST_OF_TCP else ""
     return fail_rule(3, sentence, "set-up", f"whether both ranks ran on one node (shared memory){other}")
 
@@ -208,7 +209,7 @@ def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
         if size < max(1, limit.from_bytes) or size / value <= limit.bound_at(size) * IMPOSSIBLE_FACTOR.value:
             continue
         sentence = (
-            f"impossible: {metric.declared.name} {number(value)} us{metric.declared.size_words(size)} is "
+            f"{IMPOSSIBLE}{metric.declared.name} {number(value)} us{metric.declared.size_words(size)} is "
             f"{number(size / value)} MB/s, {percent(size / value / limit.bound_at(size))} of the limit, "
             f"{_describe(limit, size)}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
         )
@@ -230,7 +231,7 @@ def _faster_collective(
         return None
     mean = "" if crossing.waiting == 1 else f", and the mean over ranks is at least {percent(crossing.waiting)} of that"
     sentence = (
-        f"impossible: {metric.declared.name} {number(value)} us{metric.declared.size_words(size)}, and it takes at "
+        f"{IMPOSSIBLE}{metric.declared.name} {number(value)} us{metric.declared.size_words(size)}, and it takes at "
         f"least {number(least_us)} us: a node must send or receive {number(crossing.times)} x "
         f"{message_size(size)}{mean}; the limit is {_describe(limit, size)}"
     )

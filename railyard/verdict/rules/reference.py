@@ -26,6 +26,7 @@ from railyard.verdict.rules.model import (
     pass_rule,
     points,
 )
+from railyard.verdict.wording import Miss, Side
 
 #: Below it, the time of a message is mostly its start: libraries copy shorter ones (``hardware.day_one``).
 _RATE_DECIDES_FROM_BYTES = 16 << 10
@@ -47,7 +48,7 @@ class Violation:
 
     ``better``: the value is better than the reference allows. ``own_alone``: only the project's own condition for a
     class of links is missed, by little. ``metric`` and ``size_bytes``: where it is worst.
-    ``brief`` and ``measured``: as in ``RuleResult``.
+    ``brief``, ``measured`` and ``missed``: as in ``RuleResult``.
     """
 
     sentence: str
@@ -58,6 +59,7 @@ class Violation:
     size_bytes: int = 0
     brief: str = ""
     measured: str = ""
+    missed: Miss | None = None
 
     @property
     def is_of_start(self) -> bool:
@@ -282,16 +284,13 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         assert bound is not None
         judged = True
         for side, edge, broken in _broken_edges(bound.low, bound.high, value):
-            at = f"{declared.size_words(size)}{_best_words(metric, band)}"
-            shown = f"{declared.name} {number(value)} {declared.unit}{at} is {side} "
+            missed = Miss(declared.figure(size, value), side, edge, _best_of(metric, band))
             of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
             own = band.entry_id.startswith("class:") and broken <= _OWN_ALONE
             by = f"{number(abs(edge - value), 3)} {declared.unit} ({percent(broken)})"
             first = f"Railyard's own condition is missed by {by}" if own else ""
-            begins = f"{first}: {shown}" if own else shown
-            sentence = (
-                f"{begins}{number(edge)} {declared.unit} ({percent(value / edge)}), the {of} of {cite_band(band)}"
-            )
+            begins = f"{first}: " if own else ""
+            sentence = f"{begins}{missed.words}, the {of} of {cite_band(band)}"
             if worst is None or broken > worst[0]:
                 found = Violation(
                     sentence,
@@ -300,8 +299,8 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                     metric=declared.name,
                     size_bytes=size,
                     brief=first or _brief(metric, size, value, edge),
-                    measured=f"{shown}{number(edge)} {declared.unit} ({percent(value / edge)}), its bound "
-                    f"({band.kind}): {band.source}",
+                    measured=f"{missed.words}, its bound ({band.kind}): {band.source}",
+                    missed=missed,
                 )
                 worst = (broken, found)
     if not judged:
@@ -318,12 +317,12 @@ def _brief(metric: MetricInput, size: int, value: float, edge: float) -> str:
     return f"{declared.name} is {share} its bound{declared.size_words(size)}: {values}"
 
 
-def _best_words(metric: MetricInput, band: BandLike) -> str:
-    """Return of which sizes a value is the best: ``, the best of 1 B to 64 B,``; empty if each size is compared."""
+def _best_of(metric: MetricInput, band: BandLike) -> str:
+    """Return of which sizes a value is the best: ``1 B to 64 B``; empty if each size is compared."""
     if not band.best_of_sizes:
         return ""
     measured = [size for size, _ in points(metric)]
-    return f", the best of {size_ranges([size for size in measured if band.bounds(size)], measured)},"
+    return size_ranges([size for size in measured if band.bounds(size)], measured)
 
 
 def _range_words(ends: tuple[float, float], edge: float, unit: str) -> str:
@@ -333,9 +332,9 @@ def _range_words(ends: tuple[float, float], edge: float, unit: str) -> str:
     return f"range of {ends[0]:.10g} to {ends[1]:.10g} {unit}{margin}"
 
 
-def _broken_edges(low: float | None, high: float | None, value: float) -> list[tuple[str, float, float]]:
+def _broken_edges(low: float | None, high: float | None, value: float) -> list[tuple[Side, float, float]]:
     """Return (side, bound, by which share it is broken) for the sides that the value breaks."""
-    edges: list[tuple[str, float, float]] = []
+    edges: list[tuple[Side, float, float]] = []
     if low is not None and value < low:
         edges.append(("below", low, (low - value) / low))
     if high is not None and value > high:
@@ -347,7 +346,7 @@ def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     own = inputs.own_fault
     beside = f"; {own}" if own is not None and own != violation.sentence else ""
     measured = f"{violation.measured}{beside}" if violation.measured else ""
-    fails = partial(fail_rule, 5, brief=violation.brief, measured=measured)
+    fails = partial(fail_rule, 5, brief=violation.brief, measured=measured, missed=violation.missed)
     where = f"{violation.sentence}{_crossed_words(inputs)}{beside}"
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         look = "unit and sizes of that reference, and the sizes that the check measures"
@@ -355,7 +354,7 @@ def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     if inputs.path.disturbance is not None:
         look = "who else used the rails during the run; run it again on exclusive nodes"
         brief = f"disturbed: {inputs.path.disturbance}"
-        return fail_rule(5, f"{where}; {brief}", "disturbed", look, brief=brief, measured=measured)
+        return fails(f"{where}; {brief}", "disturbed", look, brief=brief)
     if violation.better:
         look = (
             "the unit, and whether nodes, card and benchmark are those of the reference; if the system did improve, "

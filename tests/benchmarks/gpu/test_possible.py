@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, possible_algorithms
 from railyard.benchmarks.gpu.possible import PossibleResult, Row, bound, bounds, judge, own_nics
 from railyard.hardware.gpu_nodes import Shape, node_of_words
@@ -313,7 +314,7 @@ def test_a_rate_far_above_the_nics_was_published_as_passed() -> None:
     found = judged("all_reduce", off, 837.76)
     assert found.state == "impossible"
     assert found.sentence == (
-        "impossible: busbw 837.8 GB/s of all_reduce on 2 nodes of 4 GPUs is 244.2 % of what any algorithm can show: "
+        f"{IMPOSSIBLE}busbw 837.8 GB/s of all_reduce on 2 nodes of 4 GPUs is 244.2 % of what any algorithm can show: "
         "the 4 NICs of a node (196.1 GB/s) carry 1.000 S one way of all_reduce, and busbw is 1.750 S/t: 343.1 GB/s; "
         "source IEEE 802.3 (802.3bs, 802.3ck); IBTA Volume 1 Annex A17 (RoCEv2); IEEE 802.3 clauses 3 and 4; at most "
         "102.0 % is believed"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.table.micro import find
 from railyard.benchmarks.table.network import ENTRIES, HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.parsers import PARSERS
@@ -16,6 +17,7 @@ from railyard.site.references.model import Entry
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
+from railyard.verdict.wording import NOT_PROVEN
 from tests.made.judged import case_of, judged
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -191,12 +193,12 @@ def test_a_ring_beyond_the_rail_is_impossible_whatever_ranks_a_node_has(ran: Run
         found = ran(HPCC, changed(ring="0.060").replace("CommWorldProcs=4", f"CommWorldProcs={4 * ranks}"),
                     ranks_per_node=ranks)  # fmt: skip
         assert said(found)[:2] == ("fail", 3)
-        assert said(found)[2].startswith("impossible: natural_ring_bandwidth 60.00 MB/s")
+        assert said(found)[2].startswith(f"{IMPOSSIBLE}natural_ring_bandwidth 60.00 MB/s")
 
 
 def test_a_pair_beyond_the_rail_may_share_a_node_where_there_are_several_ranks(ran: Run) -> None:
     text = changed(best="5.1")
-    assert said(ran(HPCC, text))[2].startswith("impossible: pingpong_bandwidth_max 5100 MB/s")
+    assert said(ran(HPCC, text))[2].startswith(f"{IMPOSSIBLE}pingpong_bandwidth_max 5100 MB/s")
     both = ran(HPCC, text.replace("CommWorldProcs=4", "CommWorldProcs=8"), ranks_per_node=2)
     assert said(both)[0] == "report-only"
     assert "pingpong_bandwidth_max" not in both.verdict.rules[2].sentence
@@ -205,7 +207,7 @@ def test_a_pair_beyond_the_rail_may_share_a_node_where_there_are_several_ranks(r
 def test_rings_that_no_rail_carried_are_missing(ran: Run) -> None:
     found = ran(HPCC, mb=400.0)
     assert said(found)[:2] == ("fail", 4)
-    assert found.path.sentence.startswith("path not proven: hsn0 of vn1 sent 400.0 MB of 792.0 MB")
+    assert found.path.sentence.startswith(f"{NOT_PROVEN}hsn0 of vn1 sent 400.0 MB of 792.0 MB")
 
 
 def test_a_ceiling_of_the_impact_is_the_sites_to_set(ran: Run, virtual: Site) -> None:

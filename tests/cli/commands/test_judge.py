@@ -11,6 +11,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import HOME_VARIABLE
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.table.micro import find
 from railyard.cli.main import main
 from railyard.parsers import hpcc
@@ -23,6 +24,8 @@ from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
 from railyard.verdict.stored.target import Nodes, of_link, unnamed_link
 from railyard.verdict.stored.text import text as words_of
+from railyard.verdict.wording import Figure, Miss, too_short
+from tests.made.words import below
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = tuple(2**n for n in range(23))
@@ -103,7 +106,7 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
     lines = capsys.readouterr().out.splitlines()
     assert lines[3:5] == [
         "  FAIL  Bandwidth is 52.4 % of its bound at 1 MiB, like a link of InfiniBand FDR 4X",
-        "  measured: bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), its bound (class): "
+        f"  measured: {below(6289, 12000, 1 << 20)}, its bound (class): "
         "Railyard's own condition, not physics: InfiniBand EDR 4X streams at least 12 GB/s one way, 96.6 % of the "
         "limit of one rail; a class entry in a system's references sets another",
     ]
@@ -111,9 +114,8 @@ def test_a_curve_of_half_the_rate_fails_with_what_it_looks_like(
     assert lines[7] == "  looks like a link of InfiniBand FDR 4X (92.9 % of 6775 MB/s)"
     assert lines[-1] == "fail: 1 benchmark"
     assert main(["judge", file, "--link", "ib-edr", "--slot", "pcie3-x16", "--why"]) == 1
-    assert "  why: rule 5 (reference): bandwidth 6289 MB/s at 1 MiB is below 12000 MB/s (52.4 %), the bound of " in (
-        capsys.readouterr().out
-    )
+    why = f"  why: rule 5 (reference): {below(6289, 12000, 1 << 20)}, the bound of "
+    assert why in capsys.readouterr().out
 
 
 def test_a_curve_just_below_the_projects_own_condition_is_sent_to_that_first(
@@ -123,9 +125,7 @@ def test_a_curve_just_below_the_projects_own_condition_is_sent_to_that_first(
     assert main(["judge", file, "--link", "ib-edr"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert lines[3] == "  FAIL  Railyard's own condition is missed by 135 MB/s (1.1 %)"
-    assert lines[4].startswith(
-        "  measured: bandwidth 11865 MB/s at 1 MiB is below 12000 MB/s (98.9 %), its bound (class): "
-    )
+    assert lines[4].startswith(f"  measured: {below(11865, 12000, 1 << 20)}, its bound (class): ")
     assert lines[5].startswith(
         "  look at: whether your system should give as much: a class entry in the references of your system"
     )
@@ -346,7 +346,7 @@ def test_the_benchmarks_own_validation_counts(marks: tuple[bool, bool], state: s
 def test_more_than_the_limit_is_impossible() -> None:
     found = only(Parsed((stream(rates(30000)),)), LINK)
     assert found.sentence.startswith(
-        "rule 3 (possible): impossible: bandwidth 14295 MB/s at 8 KiB is 115.1 % of the limit"
+        f"rule 3 (possible): {IMPOSSIBLE}bandwidth 14295 MB/s at 8 KiB is 115.1 % of the limit"
     )
     assert [cause.cause for cause in found.causes] == ["one-node"]
 
@@ -374,7 +374,7 @@ def test_a_stream_without_large_sizes_is_not_judged_and_what_would_still_pass_is
     assert found.sentence.startswith("not judged: a run at 17.5 % of the limit would still pass at 8 KiB, its largest")
     assert found.remarks == ()
     impossible = only(Parsed((stream({8192: 13000.0}),)), LINK)
-    assert impossible.sentence.startswith("rule 3 (possible): impossible: bandwidth 13000 MB/s at 8 KiB is 104.7 %")
+    assert impossible.sentence.startswith(f"rule 3 (possible): {IMPOSSIBLE}bandwidth 13000 MB/s at 8 KiB is 104.7 %")
 
 
 def test_the_card_that_perftest_names_is_no_device_memory() -> None:
@@ -411,7 +411,8 @@ def test_a_slow_start_of_a_ping_pong_is_named_as_its_latency(said: str) -> None:
 
     assert judged(30.0, 11000).sentence.startswith(f"rule 5 (reference): {said}")
     # A slow link is named as its bandwidth.
-    assert judged(1.1, 5000).sentence.startswith("rule 5 (reference): bandwidth 4993 MB/s at 4 MiB is below")
+    missed = judged(1.1, 5000).rules[4].missed
+    assert missed is not None and (missed.figure.name, missed.side) == ("bandwidth", "below")
 
 
 @pytest.mark.fault("rail", "TCP over a port of 10 Gbit/s in place of a faster one", "is a rate of eth-10")
@@ -538,7 +539,7 @@ def test_half_a_round_trip_below_that_of_mpi_is_believed_only_of_the_layers_belo
         columns = {"size": "B", "latency" if tool == "osu" else "time": "us", "bandwidth": "MB/s"}
         return only(Parsed((table(tool, name, columns, (8, us, 8 / us), ranks=2),)), LINK).sentence
 
-    assert f"impossible: latency {least - 0.01:.4f} us at 8 B between nodes is below {least} us" in said(least - 0.01)
+    assert f"{IMPOSSIBLE}{too_short(Figure('latency', least - 0.01, 'us', 8), least)}" in said(least - 0.01)
     assert "impossible" not in said(least + 0.01)
 
 
@@ -769,7 +770,7 @@ def test_sums_over_several_pairs_of_nodes_are_divided() -> None:
     columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
     rows = [(size, 4 * value, 4e6 * value / size) for size, value in rates(12300).items()]
     multi = Parsed((table("osu", "osu_mbw_mr", columns, *rows, pairs=4, window=64),))
-    assert only(multi, LINK).sentence.startswith("rule 3 (possible): impossible: ")
+    assert only(multi, LINK).sentence.startswith(f"rule 3 (possible): {IMPOSSIBLE}")
     assert only(multi, LINK).remarks[-1] == (
         "its sums are over 4 pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
     )
@@ -797,7 +798,7 @@ def test_nothing_sent_is_quick_in_a_collective_and_impossible_between_two_nodes(
     nothing = table("imb", "Alltoall", columns, (0, 1000, 0.05), (8, 1000, 4.0))
     assert only(Parsed((nothing,)), LINK).state == "not-judged"
     ping = table("osu", "osu_latency", {"size": "B", "latency": "us"}, (0, 0.05), (1, 1.0))
-    assert only(Parsed((ping,)), LINK).sentence.startswith("rule 3 (possible): impossible: latency 0.0500 us at 0 B")
+    assert only(Parsed((ping,)), LINK).sentence.startswith(f"rule 3 (possible): {IMPOSSIBLE}latency 0.0500 us at 0 B")
 
 
 def passes(*peaks: float) -> Parsed:
@@ -816,9 +817,7 @@ def test_tables_alike_are_passes_of_one_run() -> None:
 def test_one_pass_that_fails_fails_the_output(said: str, peaks: tuple[float, ...]) -> None:
     found = only(passes(*peaks), LINK)
     assert (found.state, found.lines[:2], found.shown_line) == ("fail", (3, 43), 43)
-    assert found.sentence.startswith(
-        f"{said} (reference): bandwidth 5990 MB/s at 1 MiB is below 12000 MB/s (49.9 %), the bound of class:ib-edr"
-    )
+    assert found.sentence.startswith(f"{said} (reference): {below(5990, 12000, 1 << 20)}, the bound of class:ib-edr")
     assert found.curves[0].curve.values[-1] == only(passes(6000), LINK).curves[0].curve.values[-1]
     word = words_of("-", LINK, [found])
     assert f"osu/osu_bw (lines 3 …, {len(peaks)} passes, shown: that of line 43)" in word
@@ -938,7 +937,7 @@ def test_a_ring_that_no_rail_carries_is_impossible_in_a_stored_output_too() -> N
     target = of_system(site_at(ROOT, "virtual"), "hsn", "openmpi")
     found = judge(hpcc.parse(text.replace(ring, f"{ring[:-3]}9.0")), target, benchmark="hpcc/Summary")
     assert [each.sentence.partition(" MB/s")[0] for each in found] == [
-        "rule 3 (possible): impossible: natural_ring_bandwidth 9041"
+        f"rule 3 (possible): {IMPOSSIBLE}natural_ring_bandwidth 9041"
     ]
 
 
@@ -956,7 +955,7 @@ def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> 
         "rule 3 (possible) not judged: no physical limit is known for performance"
     )
     slow = only(Parsed((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
-    assert slow.sentence.startswith("rule 5 (reference): performance 8000 Gflop/s is below 9000 Gflop/s (88.9 %)")
+    assert slow.rules[4].missed == Miss(Figure("performance", 8000.0, "Gflop/s"), "below", 9000.0)
     wrong = only(Parsed((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
     assert wrong.sentence.startswith("rule 1 (complete): the application's own check says that its result is wrong")
 

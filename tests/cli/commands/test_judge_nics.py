@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.paths import HOME_VARIABLE
+from railyard.base.wording import IMPOSSIBLE
 from railyard.cli.main import main
 from tests.made.perftest_output import TEXT as MADE
 from tests.made.perftest_output import with_8_mib
@@ -60,7 +61,7 @@ def test_the_link_still_decides(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert judge(tmp_path, with_8_mib(410.0), "--class", "h100-8xndr400", "--json") == 1
     found = json.loads(capsys.readouterr().out)
     (one,) = found["judgements"]
-    assert one["sentence"].startswith("rule 3 (possible): impossible: bandwidth 51250 MB/s at 8 MiB")
+    assert one["sentence"].startswith(f"rule 3 (possible): {IMPOSSIBLE}bandwidth 51250 MB/s at 8 MiB")
     assert [remark.partition(": ")[0] for remark in one["remarks"] if "demands" in remark]
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
+from railyard.verdict.wording import NOBODY_BLAMED
 
 NODES = [f"n{number}" for number in range(1, 13)]
 #: Four nodes at each of three leaf switches.
@@ -123,7 +124,7 @@ def test_what_is_not_confirmed_blames_nobody(tmp_path: Path, capsys: pytest.Capt
     code, said = play.judged()
     assert code == 1
     assert (
-        "that was not measured, so nobody is blamed (`railyard pairs next --sample` prints it); nobody that was "
+        f"that was not measured, so {NOBODY_BLAMED} (`railyard pairs next --sample` prints it); nobody that was "
         "measured is named" in said
     )
     assert "; undecided: n5; " in said

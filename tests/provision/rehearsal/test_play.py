@@ -12,6 +12,7 @@ from railyard.parsers import gpcnet, hpcc, hpl, imb, netpipe, npb, osu, pairs, s
 from railyard.provision.rehearsal.form import Fault
 from railyard.rfm.checks.osu import moved_repetitions, words_of
 from railyard.verdict.assess import Assessment
+from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED
 from tests.provision.rehearsal.conftest import NODES, Bed
 
 SIZES = (1, 4 << 20)
@@ -68,7 +69,7 @@ def test_an_idle_rail_is_found(bed: Bed) -> None:
     bed.plant(Fault("idle", "idle=n10/mlx5_1:1", "n10", "mlx5_1:1"))
     found = osu_bw(bed, 2)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 4)
-    assert "rail mlx5_1:1 of n9 sent 0.0 kB of" in found.verdict.text and "idle second rail" in found.verdict.text
+    assert "rail mlx5_1:1 of n9 sent 0.0 kB of" in found.verdict.text and IDLE_SECOND in found.verdict.text
 
 
 def test_a_library_without_its_only_rail_ends_and_names_its_node(bed: Bed) -> None:
@@ -110,7 +111,7 @@ def test_a_fallback_says_nothing_and_goes_over_the_management_network(bed: Bed) 
     bed.plant(Fault("fallback", "fallback", "*", "mlx5_0:1"))
     found = osu_bw(bed)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 4)
-    assert found.path.state == "failed" and "went over eth0 of n9, which is not an intended rail" in found.path.sentence
+    assert found.path.state == "failed" and f"went over eth0 of n9, which {NOT_INTENDED}" in found.path.sentence
 
 
 def test_a_slow_leaf_switch_slows_what_crosses_it_alone(bed: Bed) -> None:

@@ -16,6 +16,7 @@ from railyard.provision.replay.index import INDEX_NAME, recording_of, write_set
 from railyard.results.record.kept_test import KeptTest
 from railyard.rfm.checks.osu import moved_repetitions, words_of
 from railyard.verdict.assess import Assessment
+from railyard.verdict.wording import IDLE_SECOND
 from tests.made.records import made_record
 from tests.provision.rehearsal.conftest import NODES, Bed, Ran
 
@@ -117,7 +118,7 @@ def test_the_verdict_of_a_healthy_run_is_the_recorded_one(bed: Bed, record: Call
     assert (found.verdict.state, found.path.state) == ("report-only", "proven")
 
 
-@pytest.mark.fault("path", "a recorded run in which one rail of a node idled is rehearsed", "idle second rail")
+@pytest.mark.fault("path", "a recorded run in which one rail of a node idled is rehearsed", IDLE_SECOND)
 def test_a_run_that_failed_its_path_fails_with_the_same_sentence(
     bed: Bed, record: Callable[..., Recorded], said: str
 ) -> None:

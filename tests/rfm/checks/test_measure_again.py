@@ -19,6 +19,7 @@ from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_suspects
+from railyard.verdict.wording import NOT_PROVEN
 from tests.made.judged import healthy_rates
 
 MARK = "1a2b3c4d"
@@ -166,9 +167,7 @@ def test_figures_of_another_run_are_measured_again_and_then_prove_nothing(assess
         4,
         "not-proven",
     )
-    assert explained.verdict.text.startswith(
-        "path not proven: the printed figures are not those of this run: by them, "
-    )
+    assert explained.verdict.text.startswith(f"{NOT_PROVEN}the printed figures are not those of this run: by them, ")
     assert explained.verdict.suspects == ()
 
 

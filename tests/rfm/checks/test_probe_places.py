@@ -24,6 +24,7 @@ from railyard.site.systems.model import System
 from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 from tests.made.judged import counters_file
 
 PAIR = ("n9", "n10")
@@ -159,7 +160,7 @@ def test_a_slow_rail_is_blamed_beside_the_nodes_that_the_scheduler_chose(made: M
     prober, launch, job = made(SLOW, rails=("hsn0", "hsn1"))
     found = probed(prober, launch)
     assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "n9", "hsn1")]
-    assert found.sentence.startswith("hsn1 of n9 is slow with every partner: at best 43.10 MB/s with ")
+    assert found.sentence.startswith(f"hsn1 of n9 is slow {WITH_EVERY}: at best 43.10 MB/s with ")
     assert {node for probe in found.probes for node in (probe.node_a, probe.node_b)} == {"n5", "n7", "n9", "n10"}
     assert job.asked is not None
     assert (job.asked[0].options[1], job.asked[1:]) == ("--nodelist=n9,n10", (4, 300))
@@ -206,7 +207,7 @@ def test_a_job_that_ends_in_mid_round_blames_by_what_it_left(made: Made) -> None
 def test_steps_that_fail_are_no_result_and_nobody_is_blamed(made: Made) -> None:
     prober, launch, _ = made("echo srun: error; exit 1")
     assert probed(prober, launch).sentence == (
-        'none of 6 probes of single rails gave a result, the first printed "srun: error": nobody is blamed'
+        f'none of 6 probes of single rails gave a result, the first printed "srun: error": {NOBODY_BLAMED}'
     )
 
 
@@ -271,7 +272,9 @@ def test_where_rails_are_measured(tmp_path: Path, virtual: Site, changed: dict[s
     assert type(switched_off) is (type(None) if expected is InJob else expected)
 
 
-@pytest.mark.fault("scheduler", "one rail of a node loses packets, in single jobs of Slurm", "loses packets with every")
+@pytest.mark.fault(
+    "scheduler", "one rail of a node loses packets, in single jobs of Slurm", f"loses packets {WITH_EVERY}"
+)
 def test_a_rail_that_loses_packets_is_blamed_in_a_job_too(
     made: Made, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:

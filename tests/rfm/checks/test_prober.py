@@ -27,6 +27,7 @@ from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.rules.model import Job
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 from tests.made.judged import counters_file, imb_output
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
@@ -93,7 +94,7 @@ def test_a_slow_rail_of_one_node_is_blamed_from_what_its_probes_print(prober: Pr
     slow = "case $RAIL$NODES in hsn1*vn2*) echo 43.1;; *) echo 47.8;; esac"
     found = probed(prober(slow, rails=("hsn0", "hsn1")))
     assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "vn2", "hsn1")]
-    assert found.sentence.startswith("hsn1 of vn2 is slow with every partner: at best 43.10 MB/s with ")
+    assert found.sentence.startswith(f"hsn1 of vn2 is slow {WITH_EVERY}: at best 43.10 MB/s with ")
 
 
 def test_the_other_nodes_are_those_of_the_file_whatever_domain_the_scheduler_gives(prober: Probers) -> None:
@@ -197,7 +198,7 @@ def test_a_probe_that_fails_gives_no_result_and_its_error_output_is_kept(prober:
     found = probed(made)
     assert found.suspects == ()
     assert re.fullmatch(
-        'none of 6 probes of single rails gave a result, the first printed ".*/no/such/program.*": nobody is blamed',
+        f'none of 6 probes of single rails gave a result, the first printed ".*/no/such/program.*": {NOBODY_BLAMED}',
         found.sentence,
     )
     assert "/no/such/program" in (made[0].stage / "probe-1-hsn1-vn1-vn2.out").read_text(encoding="utf-8")
@@ -279,7 +280,7 @@ def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober:
     assert found.sentence.endswith(said)
 
 
-@pytest.mark.fault("rail", "2 ms that large messages hide", "hsn1 of vn2 has a delay with every partner: at best")
+@pytest.mark.fault("rail", "2 ms that large messages hide", f"hsn1 of vn2 has a delay {WITH_EVERY}: at best")
 def test_small_messages_find_a_delay_that_large_ones_hide(prober: Probers, said: str) -> None:
     # The value is that of a message of 1 KiB in MB/s: 2060 and 60 us.
     late = "case $SIZE$RAIL$NODES in 1024hsn1*vn2*) echo 0.4971;; 1024*) echo 17.07;; *) echo 47.8;; esac"
@@ -430,7 +431,7 @@ def lost(prober: Probers, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Find
 def test_a_rail_that_loses_packets_is_blamed_and_its_partners_are_not(lost: Callable[..., Findings]) -> None:
     found = lost("hsn1-*vn2*", rails=("hsn0", "hsn1"))
     reason = (
-        "hsn1 of vn2 alone loses packets with every partner: 0.9 % with vn1, 0.9 % with vn3 and 0.9 % with vn4 of "
+        f"hsn1 of vn2 alone loses packets {WITH_EVERY}: 0.9 % with vn1, 0.9 % with vn3 and 0.9 % with vn4 of "
         "segments sent again, bound 0.1 % (resent-share)"
     )
     assert found == Findings((Suspect("rail", reason, "vn2", "hsn1"),), reason)
@@ -462,7 +463,7 @@ def test_a_share_within_the_bound_blames_nobody(lost: Callable[..., Findings], r
     found = lost("*vn2*", sent=70_000, resent=resent)
     assert bool(found.suspects) == is_blamed
     if not is_blamed:
-        assert found.sentence == "none of 1 probe of single rails lost packets: nobody is blamed"
+        assert found.sentence == f"none of 1 probe of single rails lost packets: {NOBODY_BLAMED}"
 
 
 def test_the_time_of_all_probes_ends_those_of_loss_too(
@@ -472,14 +473,14 @@ def test_the_time_of_all_probes_ends_those_of_loss_too(
     found = replace(one, until_s=0.0).lossy_rails_of(PAIR, OTHERS, launch)
     assert (found.suspects, list((tmp_path / "stage").glob("loss-*"))) == ((), [])
     assert found.sentence == (
-        "no rail was measured alone, so nobody is blamed; the time of all probes, 120 s, was over before all rails "
+        f"no rail was measured alone, so {NOBODY_BLAMED}; the time of all probes, 120 s, was over before all rails "
         "were measured for what they lose (probe-time)"
     )
 
 
 def test_probes_that_send_too_little_count_for_nobody(lost: Callable[..., Findings]) -> None:
-    assert lost("none", sent=10) == Findings((), "no rail was measured alone, so nobody is blamed")
-    assert lost("none", sent=0) == Findings((), "no rail was measured alone, so nobody is blamed")
+    assert lost("none", sent=10) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
+    assert lost("none", sent=0) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
 
 
 def test_nothing_is_measured_alone_where_the_set_up_says_why_the_run_failed(

@@ -8,6 +8,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.base.paths import HOME_VARIABLE
+from railyard.base.wording import IMPOSSIBLE
 from railyard.cli.main import main
 from railyard.site.matrix import Need
 from railyard.site.references.lint import findings
@@ -328,7 +329,7 @@ numbers:
     assert main(["lint"]) == 2
     answer = capsys.readouterr()
     assert answer.err == (
-        "railyard: references/classes/some.yaml:5: numbers[0].peak: found 480 GB/s, which is impossible: busbw 480.0 "
+        f"railyard: references/classes/some.yaml:5: numbers[0].peak: found 480 GB/s, which is {IMPOSSIBLE}busbw 480.0 "
         "GB/s of all_gather on 1 node of 8 GPUs is 106.7 % of what any algorithm can show: the NVLink links of a GPU "
         "(450.0 GB/s) carry 0.8750 S one way of all_gather, and busbw is 0.8750 S/t: 450.0 GB/s; source NVIDIA, "
         "NVLink and NVLink Switch, nvidia.com/en-us/data-center/nvlink: 900 GB/s both ways over 18 links; at most "

@@ -9,6 +9,7 @@ from types import MappingProxyType
 import pytest
 
 from railyard.base.errors import InputError
+from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers.parsed import Parsed, Table
 from railyard.results.reference_sheet import amount_words, as_json
 from railyard.site.references.lint import findings
@@ -17,6 +18,7 @@ from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
+from tests.made.words import above, below
 
 SITE = """\
 system: site
@@ -90,26 +92,26 @@ def judged(folder: Path, latency_us: float, peak_mb_s: float = 220.0) -> Judgeme
         (7.69, 191, ""),
         (
             *(5.3, 220),
-            "rule 5 (reference): latency 5.300 us at 1 B is below 5.400 us (98.1 %), the range of 6 to 7 us, less "
+            f"rule 5 (reference): {below(5.3, 5.4, 1, 'latency', 'us')}, the range of 6 to 7 us, less "
             "10.0 %, of quick (published: a survey, 2004-06-01), over myri0 of the run's nodes; look at the unit, "
             "and whether nodes, card and benchmark are those of the reference; if the system did improve, write its "
             "new numbers",
         ),
         (
             *(7.8, 220),
-            "rule 5 (reference): latency 7.800 us at 1 B is above 7.700 us (101.3 %), the range of 6 to 7 us, "
+            f"rule 5 (reference): {above(7.8, 7.7, 1)}, the range of 6 to 7 us, "
             "plus 10.0 %, of quick (published: a survey, 2004-06-01), over myri0 of the run's "
             "nodes; look at each rail alone (myri0) between the run's nodes and good partners, "
             "then link state and error counters",
         ),
         (
             *(6.5, 245),
-            "rule 5 (reference): bandwidth 245.0 MB/s at 4 MiB is above 240.0 MB/s (102.1 %), the range of 200 to "
+            f"rule 5 (reference): {above(245, 240, 4 << 20, 'bandwidth', 'MB/s')}, the range of 200 to "
             "240 MB/s of wide (published: ",
         ),
-        (*(6.5, 189), "rule 5 (reference): bandwidth 189.0 MB/s at 4 MiB is below 190.0 MB/s (99.5 %), the range of "),
-        (*(6.5, 280), "rule 3 (possible): impossible: bandwidth 280.0 MB/s at 4 MiB is 112.0 % of the limit, "),
-        (*(0.05, 220), "rule 3 (possible): impossible: latency 0.0500 us at 1 B between nodes is below "),
+        (*(6.5, 189), f"rule 5 (reference): {below(189, 190, 4 << 20)}, the range of "),
+        (*(6.5, 280), f"rule 3 (possible): {IMPOSSIBLE}bandwidth 280.0 MB/s at 4 MiB is 112.0 % of the limit, "),
+        (*(0.05, 220), f"rule 3 (possible): {IMPOSSIBLE}latency 0.0500 us at 1 B "),
     ],
 )
 def test_a_value_outside_of_either_end_fails_and_physics_goes_first(

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.gpu.possible import Row, judge
 from railyard.hardware.gpu_nodes import Shape
 from railyard.site.references.transport_class import classes, figures, find_class, load_class
@@ -119,7 +120,7 @@ REFUSED = (
     (
         "480.5",
         "837.76",
-        "numbers[0].busbw: found 837.76 GB/s, which is impossible: busbw 837.8 GB/s of all_reduce on 2",
+        f"numbers[0].busbw: found 837.76 GB/s, which is {IMPOSSIBLE}busbw 837.8 GB/s of all_reduce on 2",
     ),
     ("published, nodes: 2", "published, nodes: 2, algorithm: ring", "of what a ring can show"),
     ("16G", "16 GB", "expected a message size in bytes"),

@@ -13,6 +13,7 @@ from railyard.verdict.blame.behind_rails import (
 )
 from railyard.verdict.blame.slow_rails import find
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 
 NODES = ("vn1", "vn2", "vn3", "vn4")
 RAILS = ("hsn0", "hsn1")
@@ -84,7 +85,7 @@ def test_rails_that_are_slow_together_alone_name_what_they_share(said: str) -> N
     assert alone.is_clear
     found = shared_part(alone, together, RAILS)
     assert blamed(found) == {("node", "vn2", None)}
-    assert found.sentence.startswith(f"{said} are not: hsn0+hsn1 of vn2 is slow with every partner: at best 24.00 MB/s")
+    assert found.sentence.startswith(f"{said} are not: hsn0+hsn1 of vn2 is slow {WITH_EVERY}: at best 24.00 MB/s")
     assert "; the same rails carried at least 47.80 MB/s between " in found.sentence
     assert found.sentence.endswith("; what they share on vn2 is at fault")
     assert (
@@ -98,7 +99,7 @@ def test_rails_that_are_good_together_blame_nobody() -> None:
     found = shared_part(probed(RAILS), probed(BOTH), RAILS)
     assert (found.suspects, found.sentence) == (
         (),
-        "no rail was slow alone in 24 probes: nobody is blamed; hsn0 and hsn1 at once were also measured, and no node "
+        f"no rail was slow alone in 24 probes: {NOBODY_BLAMED}; hsn0 and hsn1 at once were also measured, and no node "
         "was slow with them",
     )
 

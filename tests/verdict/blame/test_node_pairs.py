@@ -20,6 +20,7 @@ from railyard.verdict.blame.search.model import Settings, Step, Verdict
 from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.blame.search.search import search
 from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 from tests.made.simulated import Faults, Simulated, Tree
 
 HOSTS = "vn1 vn2 vn3 vn4"
@@ -78,14 +79,14 @@ def test_of_two_rails_the_slow_one_is_named_and_not_the_node() -> None:
     alone = rails({"hsn0": {}, "hsn1": pairs_of_node(1, 5.0)}, tables)
     found = findings(tables, SETTINGS, 45.0, alone, ("hsn0", "hsn1"), 48.2)
     assert blamed(found) == [("rail", "vn2", "hsn1")]
-    assert "hsn1 of vn2 is slow with every partner: at best 5.000 MB/s with vn1, " in found.sentence
+    assert f"hsn1 of vn2 is slow {WITH_EVERY}: at best 5.000 MB/s with vn1, " in found.sentence
 
 
 def test_a_node_that_no_rail_explains_is_named_itself() -> None:
     tables = measured(pairs_of_node(1, 19.0))
     found = findings(tables, SETTINGS, 45.0, rails({"hsn0": {}, "hsn1": {}}, tables), ("hsn0", "hsn1"), 48.2)
     assert blamed(found) == [("node", "vn2", None)]
-    assert found.sentence.endswith("; no rail was slow alone in 48 probes: nobody is blamed")
+    assert found.sentence.endswith(f"; no rail was slow alone in 48 probes: {NOBODY_BLAMED}")
 
 
 def test_one_slow_pair_is_named_and_neither_of_its_nodes() -> None:
@@ -105,14 +106,14 @@ def test_steps_that_were_not_measured_blame_nobody_and_say_so() -> None:
     tables = measured(pairs_of_node(1, 10.0))[:1]
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
     assert found.suspects == ()
-    assert found.sentence.endswith(": that was not measured, so nobody is blamed")
+    assert found.sentence.endswith(f": that was not measured, so {NOBODY_BLAMED}")
 
 
 def test_a_table_that_is_not_the_steps_blames_nobody_and_says_so() -> None:
     tables = [*measured(pairs_of_node(1, 10.0))[:1], table("alone", (((0, 2),),), {})]
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
     assert found.suspects == ()
-    assert found.sentence.startswith("nobody is blamed: step alone: ")
+    assert found.sentence.startswith(f"{NOBODY_BLAMED}: step alone: ")
 
 
 def test_no_table_of_all_pairs_is_a_sentence() -> None:
@@ -170,4 +171,4 @@ def test_a_slow_node_of_a_known_side_is_still_that_node() -> None:
 def test_a_node_at_no_known_leaf_blames_nobody_and_says_so() -> None:
     tables = measured(pairs_of_node(1, 10.0))
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2, {"vn1": "leaf1"})
-    assert found == Findings((), "nobody is blamed: vn2 is at none of the known leaf switches, which have 1 nodes")
+    assert found == Findings((), f"{NOBODY_BLAMED}: vn2 is at none of the known leaf switches, which have 1 nodes")

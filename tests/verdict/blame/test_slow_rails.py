@@ -7,6 +7,7 @@ import pytest
 from railyard.base.bounds import PROBE_ROUNDS_LEAST, PROBE_ROUNDS_MOST, PROBE_TIME
 from railyard.verdict.blame.slow_rails import chance, find, findings, in_turn, reach
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 
 NODES = ("vn1", "vn2", "vn3", "vn4")
 GOOD, EXPECTED = 47.8, 48.0
@@ -54,7 +55,7 @@ def test_a_slow_rail_of_a_node_is_named_after_the_least_rounds() -> None:
     assert len(found.probes) == 12 * PROBE_ROUNDS_LEAST.value
     assert found.sentence == found.suspects[0].reason
     values = [f"24.00 MB/s with {partner}" for partner in ("vn1", "vn3", "vn4")]
-    assert found.sentence.startswith("hsn1 of vn2 is slow with every partner: at best ")
+    assert found.sentence.startswith(f"hsn1 of vn2 is slow {WITH_EVERY}: at best ")
     assert all(value in found.sentence for value in values)
     assert "; the same rail carried at least 47.80 MB/s between " in found.sentence
     assert found.sentence.endswith(" in the same seconds (margin 3.0 %, probe-margin)")
@@ -67,7 +68,7 @@ def test_the_sentence_of_a_slow_rail_is_whole() -> None:
         for pair in ("vn1-vn2", "vn3-vn4", "vn1-vn3", "vn2-vn4", "vn2-vn3", "vn1-vn4")
     ]
     assert findings(probes, NODES).sentence == (
-        "hsn1 of vn2 is slow with every partner: at best 43.02 MB/s with vn1, 43.02 MB/s with vn4 and 43.02 MB/s with "
+        f"hsn1 of vn2 is slow {WITH_EVERY}: at best 43.02 MB/s with vn1, 43.02 MB/s with vn4 and 43.02 MB/s with "
         "vn3; the same rail carried at least 47.80 MB/s between vn3 and vn4, vn1 and vn3, vn1 and vn4 in the same "
         "seconds (margin 3.0 %, probe-margin)"
     )
@@ -107,7 +108,7 @@ def test_the_margin_follows_from_the_spread() -> None:
 
 def test_good_rails_are_done_with_after_the_least_rounds_and_blame_nobody() -> None:
     found = measured(slow({}), rails=("hsn0", "hsn1"))
-    assert (found.suspects, found.sentence) == ((), "no rail was slow alone in 24 probes: nobody is blamed")
+    assert (found.suspects, found.sentence) == ((), f"no rail was slow alone in 24 probes: {NOBODY_BLAMED}")
 
 
 def test_a_rail_that_is_decided_is_measured_no_more() -> None:
@@ -115,7 +116,7 @@ def test_a_rail_that_is_decided_is_measured_no_more() -> None:
         return 30.0 if rail == "hsn1" and pair == "vn1-vn3" and turn < 4 else GOOD
 
     found = measured(unsteady, rails=("hsn0", "hsn1"))
-    assert (found.suspects, found.sentence) == ((), "no rail was slow alone in 36 probes: nobody is blamed")
+    assert (found.suspects, found.sentence) == ((), f"no rail was slow alone in 36 probes: {NOBODY_BLAMED}")
     assert {probe.rail for probe in found.probes if probe.turn > 2} == {"hsn1"}
 
 
@@ -123,7 +124,7 @@ def test_a_node_that_is_good_once_is_not_named() -> None:
     def late(pair: str, rail: str, turn: int) -> float:
         return 10.0 + turn if "vn2" in pair and turn < 2 else GOOD
 
-    assert measured(late).sentence == "no rail was slow alone in 12 probes: nobody is blamed"
+    assert measured(late).sentence == f"no rail was slow alone in 12 probes: {NOBODY_BLAMED}"
 
 
 def test_values_that_scatter_blame_nobody_and_the_sentence_says_how_long_the_processes_waited() -> None:
@@ -136,7 +137,7 @@ def test_values_that_scatter_blame_nobody_and_the_sentence_says_how_long_the_pro
     assert len(found.probes) == 6 * PROBE_ROUNDS_MOST.value
     assert found.sentence.startswith("hsn1 is undecided after 48 probes in 8 rounds: at best 4")
     assert found.sentence.endswith(
-        ", others 47.80 MB/s; nobody is blamed for that; the probes' processes waited for a processor 34 % of the time"
+        f", others 47.80 MB/s; {NOBODY_BLAMED} for that; the probes' processes waited for a processor 34 % of the time"
     )
 
 
@@ -172,7 +173,7 @@ def test_a_slow_pair_is_named_and_neither_of_its_nodes() -> None:
 def test_a_slow_pair_that_the_run_did_not_use_explains_nothing() -> None:
     found = measured(slow({"vn2-vn3": 24.0}))
     assert found.suspects == ()
-    assert found.sentence.endswith(": the path between them, which this run did not use: nobody is blamed for that")
+    assert found.sentence.endswith(f": the path between them, which this run did not use: {NOBODY_BLAMED} for that")
 
 
 def test_a_rail_that_gives_no_result_is_not_called_slow() -> None:
@@ -208,12 +209,12 @@ def test_a_dead_rail_is_named_before_the_time_is_up() -> None:
 
 def test_no_result_at_all_blames_nobody_and_is_not_measured_again() -> None:
     found = measured(lambda *_: None, rails=("hsn0", "hsn1"))
-    assert (found.suspects, found.sentence) == ((), "none of 12 probes of single rails gave a result: nobody is blamed")
+    assert (found.suspects, found.sentence) == ((), f"none of 12 probes of single rails gave a result: {NOBODY_BLAMED}")
 
 
 @pytest.mark.parametrize("value", [None, 0.0], ids=["none", "zero"])
 @pytest.mark.parametrize("rails", [("hsn1",), ("hsn0", "hsn1")], ids=["one rail", "two rails"])
-@pytest.mark.fault("session", "a wrapper that breaks the probes too", "of single rails gave a result: nobody is blamed")
+@pytest.mark.fault("session", "a wrapper that breaks the probes too", f"of single rails gave a result: {NOBODY_BLAMED}")
 def test_probes_that_all_break_make_no_switch_slow(value: float | None, rails: tuple[str, ...], said: str) -> None:
     found = measured(lambda *_: value, rails=rails)
     assert (found.suspects, found.sentence) == ((), f"none of {6 * len(rails)} probes {said}")
@@ -233,7 +234,7 @@ def test_one_result_among_broken_probes_makes_no_switch_slow(said: str) -> None:
 def test_what_a_broken_probe_printed_is_quoted() -> None:
     probes = [RailProbe("vn1", "vn2", "hsn1", None, EXPECTED, said="sh: IMB-MPI1: not found")]
     assert findings(probes, NODES).sentence == (
-        'none of 1 probe of single rails gave a result, the first printed "sh: IMB-MPI1: not found": nobody is blamed'
+        f'none of 1 probe of single rails gave a result, the first printed "sh: IMB-MPI1: not found": {NOBODY_BLAMED}'
     )
 
 
@@ -251,9 +252,7 @@ def late(us: dict[str, float], rail: str = "hsn1", size: int = 1024) -> list[Rai
     ]  # fmt: skip
 
 
-@pytest.mark.fault(
-    "rail", "a delay of 2 ms on one rail of a node", "hsn1 of vn2 has a delay with every partner: at best"
-)
+@pytest.mark.fault("rail", "a delay of 2 ms on one rail of a node", f"hsn1 of vn2 has a delay {WITH_EVERY}: at best")
 def test_a_rail_with_a_delay_is_named_with_microseconds(said: str) -> None:
     found = findings(late({"vn2": 2060.0}), NODES)
     assert blamed(found) == [("rail", "vn2", "hsn1")]
@@ -268,13 +267,13 @@ def test_a_rail_with_a_delay_is_named_with_microseconds(said: str) -> None:
 def test_rails_without_a_delay_blame_nobody(us: float) -> None:
     found = findings(late({"vn2": us}), NODES)
     assert (found.suspects, found.is_clear) == ((), True)
-    assert found.sentence == "no rail was slow alone in 12 probes of 1 KiB: nobody is blamed"
+    assert found.sentence == f"no rail was slow alone in 12 probes of 1 KiB: {NOBODY_BLAMED}"
 
 
 def test_no_probe_begins_when_the_time_is_up() -> None:
     found = measured(lambda *_: None, rails=("hsn0", "hsn1"), seconds=40.0)
     assert len(found.probes) == 3
-    assert found.sentence == "none of 3 probes of single rails gave a result: nobody is blamed"
+    assert found.sentence == f"none of 3 probes of single rails gave a result: {NOBODY_BLAMED}"
 
 
 def test_a_rail_that_is_slow_everywhere_is_its_switch_where_another_rail_is_good() -> None:
@@ -311,7 +310,7 @@ def test_rails_that_are_all_slow_everywhere_blame_no_switch() -> None:
 
 
 def test_an_expected_value_that_nobody_knows_makes_no_rail_slow() -> None:
-    assert measured(lambda *_: 24.0, expected=0.0).sentence == "no rail was slow alone in 12 probes: nobody is blamed"
+    assert measured(lambda *_: 24.0, expected=0.0).sentence == f"no rail was slow alone in 12 probes: {NOBODY_BLAMED}"
 
 
 def test_without_partners_nobody_is_blamed() -> None:
@@ -321,7 +320,7 @@ def test_without_partners_nobody_is_blamed() -> None:
         "hsn1 is slow between vn1 and vn2: at best 24.00 MB/s, expected 48.00 MB/s (bound 85.0 %, probe-slow-share), "
         "but too few partners were measured to blame anybody",
     )
-    assert findings([], NODES) == Findings((), "no rail was measured alone, so nobody is blamed")
+    assert findings([], NODES) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
 
 
 def test_three_nodes_are_enough_to_name_one() -> None:

@@ -2,6 +2,7 @@
 
 from railyard.results.record.form import Suspect
 from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, losers, plan_probes
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
 
 RUN = ("vn1", "vn2")
 
@@ -41,7 +42,7 @@ def test_one_rail_of_one_node_is_blamed_and_its_partners_are_not() -> None:
         RUN,
     )
     reason = (
-        "hsn1 of vn2 alone loses packets with every partner: 1.0 % with vn1, 0.8 % with vn3 and 1.0 % with vn4 of "
+        f"hsn1 of vn2 alone loses packets {WITH_EVERY}: 1.0 % with vn1, 0.8 % with vn3 and 1.0 % with vn4 of "
         "segments sent again, bound 0.1 % (resent-share)"
     )
     assert found == Findings((Suspect("rail", reason, "vn2", "hsn1"),), reason)
@@ -73,7 +74,7 @@ def test_a_pair_that_the_run_did_not_use_explains_nothing() -> None:
     assert found == Findings(
         (),
         "hsn1 loses packets only between one pair (vn2-vn3 1.0 % of segments sent again): the path between them, "
-        "which this run did not use: nobody is blamed for that",
+        f"which this run did not use: {NOBODY_BLAMED} for that",
     )
 
 
@@ -88,6 +89,6 @@ def test_without_two_good_partners_nobody_is_blamed() -> None:
 
 def test_no_loss_blames_nobody() -> None:
     assert losers([clean("vn1-vn2")], RUN) == Findings(
-        (), "none of 1 probe of single rails lost packets: nobody is blamed"
+        (), f"none of 1 probe of single rails lost packets: {NOBODY_BLAMED}"
     )
-    assert losers([], RUN) == Findings((), "no rail was measured alone, so nobody is blamed")
+    assert losers([], RUN) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import nccl
 from railyard.verdict.assess import Assessment
@@ -147,7 +148,7 @@ def test_a_system_with_references_must_have_one_of_it_and_is_held_to_the_whole_c
 def test_what_no_algorithm_can_show_is_impossible(tmp_path: Path) -> None:
     found = run(tmp_path, "nccl/alltoall_perf", dict.fromkeys(SIZES, 837_000.0), mb=OF_A_RING)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 3)
-    assert found.verdict.sentence.startswith("impossible: bandwidth 837000 MB/s at 256 MiB is ")
+    assert found.verdict.sentence.startswith(f"{IMPOSSIBLE}bandwidth 837000 MB/s at 256 MiB is ")
     assert "sends and receives by nccl-tests itself on 4 nodes of 4 GPUs" in found.verdict.sentence
 
 

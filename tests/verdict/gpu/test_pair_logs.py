@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 import pytest
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers import nccl
 from railyard.parsers.nccl_said import Rank
 from railyard.parsers.wrong_lines import with_wrong_lines
@@ -90,7 +91,7 @@ def test_a_rate_that_all_pairs_share_and_no_nic_carries_is_no_pass() -> None:
     assert not found.is_good and {one.who for one in found.recorded.wrong} == {"all pairs"}
     said = gpu_pairs_text.text(found)
     assert (
-        "  all pairs: alltoall_perf: at 32 MiB: impossible: busbw 23.51 GB/s of alltoall on 2 nodes of 8 GPUs" in said
+        f"  all pairs: alltoall_perf: at 32 MiB: {IMPOSSIBLE}busbw 23.51 GB/s of alltoall on 2 nodes of 8 GPUs" in said
     )
     assert "nothing was judged\n" in said
 

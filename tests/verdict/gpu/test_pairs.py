@@ -14,6 +14,7 @@ from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import Step
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.rounds import rounds
+from railyard.verdict.wording import NOBODY_BLAMED
 from tests.made.judged import case_of, judged
 from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, gpu_site, output, over_nics, said
 
@@ -139,7 +140,7 @@ def test_a_node_that_is_slow_in_its_rounds_alone_is_not_named(tmp_path: Path) ->
     found = job(tmp_path, OF_G2)
     assert (found.verdict.state, found.verdict.rule) == ("fail", 5)
     assert found.verdict.suspects == ()
-    assert "not measured alone, so nobody is blamed" in found.verdict.sentence
+    assert f"not measured alone, so {NOBODY_BLAMED}" in found.verdict.sentence
 
 
 def test_a_gpu_that_is_slow_by_itself_is_named_by_the_rail_that_the_file_gives_it(tmp_path: Path) -> None:

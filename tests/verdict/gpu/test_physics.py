@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers import nccl
 from railyard.site.references.transport_class import find_class
 from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
@@ -115,7 +116,7 @@ def test_a_rate_that_no_nic_carries_is_impossible_and_its_cause_is_named() -> No
     """837.76 GB/s where four NICs carry 200: published as passed (references/classes, gb200-4xroce400)."""
     target = of_class(find_class(CLASSES, "gb200-4xroce400"))
     found = one(output("all_reduce", {16 * GIB: 837.76}, gpus=4, gpu="NVIDIA GB200"), target)
-    assert found.state == "fail" and found.sentence.startswith("rule 3 (possible): at 16 GiB: impossible: busbw 837.8")
+    assert found.state == "fail" and found.sentence.startswith(f"rule 3 (possible): at 16 GiB: {IMPOSSIBLE}busbw 837.8")
     assert [cause.cause for cause in found.causes] == ["one-domain", "more-nics"]
     domain = of_words("gpus=4,nvlink=5,domain=72,nics=4,link=roce-400")
     assert one(output("all_reduce", {16 * GIB: 837.76}, gpus=4, gpu="NVIDIA GB200"), domain).rules[2].state == "pass"

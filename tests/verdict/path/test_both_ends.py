@@ -10,6 +10,7 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import SHORT, NodeTraffic, Plan
+from railyard.verdict.wording import NOT_PROVEN
 
 MB = 1_000_000
 #: MB that the sender's hsn0 and hsn1 sent, and that the receiver's received.
@@ -73,7 +74,7 @@ def test_a_counter_that_stands_still_is_no_idle_rail(carried: Carried, whose: st
 def test_the_sentence_of_a_contradiction_is_whole() -> None:
     proof = proof_of((TWICE, (190.0, 0.0)))
     assert proof.sentence == (
-        "path not proven: over hsn1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two ends contradict each "
+        f"{NOT_PROVEN}over hsn1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two ends contradict each "
         "other, so the counter of bytes received of hsn1 on vn2 is wrong, not the rail"
     )
     assert proof.look_at == (

@@ -10,6 +10,7 @@ from railyard.job.counters.node import Bond, DeviceCounters, Direction, NodeCoun
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED
 
 MB = 1_000_000
 ONE_WAY = {"vn1": NodeTraffic(180 * MB, 0, 170 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 170 * MB)}
@@ -135,7 +136,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "another rail answers for the address of the meant one",
-                "190.0 MB went over hsn1 of vn2, which is not an intended rail: hsn0 of vn2 received",
+                f"190.0 MB went over hsn1 of vn2, which {NOT_INTENDED}: hsn0 of vn2 received",
             ),
             id="answers",
         ),
@@ -148,7 +149,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "what comes back goes over the other rail",
-                "hsn1 of vn1, which is not an intended rail, received 40.0 MB",
+                f"hsn1 of vn1, which {NOT_INTENDED}, received 40.0 MB",
             ),
             id="back",
         ),
@@ -170,7 +171,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "9 MB to an address for which another rail answers",
-                "5.0 MB went over hsn1 of vn2, which is not an intended rail",
+                f"5.0 MB went over hsn1 of vn2, which {NOT_INTENDED}",
             ),
             id="answers-short",
         ),
@@ -226,7 +227,9 @@ def test_the_healthy_neighbours_are_proven() -> None:
             "set-up",
             {("stack", None, None)},
             marks=pytest.mark.fault(
-                "path", "an idle second rail in a ping-pong of 10 MB", "rail hsn1 of vn1 sent 0.0 kB of 10.0 MB: idle"
+                "path",
+                "an idle second rail in a ping-pong of 10 MB",
+                f"rail hsn1 of vn1 sent 0.0 kB of 10.0 MB: {IDLE_SECOND}",
             ),
             id="idle-short",
         ),

@@ -13,6 +13,7 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
+from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
 
 MB = 1_000_000
 Moved = tuple[float, float]
@@ -104,7 +105,7 @@ def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "188.0 MB went over eth0 of vn1, which is not an intended rail: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
+        f"188.0 MB went over eth0 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
         "(bound 98.0 %, carried-share)",
     )
     assert proof.suspects[0] == Suspect("stack", "the stack used eth0 instead of hsn0", "vn1", "eth0")
@@ -119,7 +120,7 @@ def test_bytes_that_no_counter_shows_are_not_proven() -> None:
     assert said(judge(on_one(0.2), ONE)) == (
         "not-proven",
         "not-proven",
-        "path not proven: hsn0 of vn1 sent 0.2 MB of 180.0 MB (bound 98.0 %, carried-share), "
+        f"{NOT_PROVEN}hsn0 of vn1 sent 0.2 MB of 180.0 MB (bound 98.0 %, carried-share), "
         "and no other network's counter shows the rest",
     )
 
@@ -144,7 +145,7 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "eth0 of vn1, which is not an intended rail, sent 51.0 MB while the run moved 5000.0 MB (bound 50.0 MB, the "
+        f"eth0 of vn1, which {NOT_INTENDED}, sent 51.0 MB while the run moved 5000.0 MB (bound 50.0 MB, the "
         "larger of unmeant-share and wire-up)",
     )
 
@@ -164,7 +165,7 @@ def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone
     assert said(proof) == (
         "failed",
         "set-up",
-        "rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: idle second rail (bound 5.0 % "
+        f"rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND} (bound 5.0 % "
         "of what the rail should carry, idle-share)",
     )
     assert proof.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
@@ -206,7 +207,7 @@ def test_the_partners_of_a_node_that_leaves_a_rail_out_are_not_to_blame() -> Non
         assert said(proof) == (
             "failed",
             "set-up",
-            "rail hsn1 of vn2 sent 0.2 MB of 190.0 MB: idle second rail (bound 5.0 % "
+            f"rail hsn1 of vn2 sent 0.2 MB of 190.0 MB: {IDLE_SECOND} (bound 5.0 % "
             "of what the rail should carry, idle-share)",
         )
         assert {(one.kind, one.node, one.rail) for one in proof.suspects} == {("rail", "vn2", "hsn1")}
@@ -279,7 +280,7 @@ def test_a_split_of_few_bytes_is_not_proven_and_says_how_many_it_needs() -> None
     assert said(judge(on_two(188, 0), replace(DUAL, traffic=traffic))) == (
         "not-proven",
         "not-proven",
-        "path not proven: vn1 sent 2.0 MB in messages that are spread over hsn0 and hsn1, and the split can be told "
+        f"{NOT_PROVEN}vn1 sent 2.0 MB in messages that are spread over hsn0 and hsn1, and the split can be told "
         "from 2.5 MB on (wire-up-rail)",
     )
 
@@ -296,7 +297,7 @@ def test_a_nic_per_rank_needs_a_pair_per_rail() -> None:
     assert said(judge(on_two(190, 0.2), plan)) == (
         "not-proven",
         "not-proven",
-        "path not proven: with a NIC per rank 1 pair of ranks cannot use 2 rails, "
+        f"{NOT_PROVEN}with a NIC per rank 1 pair of ranks cannot use 2 rails, "
         "so this benchmark says nothing about them",
     )
     assert judge(on_two(95, 95), replace(plan, pairs=2)).state == "proven"
@@ -314,7 +315,7 @@ def test_a_collective_needs_each_rail_used_and_no_split() -> None:
     assert judge(on_two(170, 20), plan).state == "proven"
     proof = judge(on_two(185, 5), plan)
     assert proof.sentence == (
-        "rail hsn1 of vn1 sent 5.0 MB of 190.0 MB: idle second rail (bound 5.0 % of the node's bytes, collective-share)"
+        f"rail hsn1 of vn1 sent 5.0 MB of 190.0 MB: {IDLE_SECOND} (bound 5.0 % of the node's bytes, collective-share)"
     )
     assert judge(on_two(95, 95, eth0=17), plan).state == "failed"
     assert judge(on_two(900, 900), plan).disturbance is None
@@ -344,8 +345,7 @@ def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
     assert said(judge(on_one(0.01), small)) == (
         "not-proven",
         "not-proven",
-        "path not proven: vn1 moved only 0.3 MB, too little to tell from background traffic "
-        "(bound 1.0 MB, least-payload)",
+        f"{NOT_PROVEN}vn1 moved only 0.3 MB, too little to tell from background traffic (bound 1.0 MB, least-payload)",
     )
     enough = replace(ONE, traffic={"vn1": NodeTraffic(MB, 0), "vn2": NodeTraffic(0, MB)})
     assert judge(on_one(1.05), enough).state == "proven"
@@ -360,22 +360,22 @@ def test_counters_that_tell_nothing_are_not_proven() -> None:
     healthy = on_one(188)
     vn2 = healthy["vn2"]
     cases = {
-        "path not proven: no counters of vn2 were found": {"vn1": healthy["vn1"]},
-        "path not proven: the counters of vn2 cannot be used: the file has no end": {
+        f"{NOT_PROVEN}no counters of vn2 were found": {"vn1": healthy["vn1"]},
+        f"{NOT_PROVEN}the counters of vn2 cannot be used: the file has no end": {
             **healthy,
             "vn2": replace(vn2, problem="the file has no end"),
         },
-        "path not proven: the counters of vn2 have no reading of rail hsn0": {
+        f"{NOT_PROVEN}the counters of vn2 have no reading of rail hsn0": {
             **healthy,
             "vn2": replace(vn2, devices=vn2.devices[1:]),
         },
-        "path not proven: rail hsn0 of vn2 has no readable counter of bytes sent": {
+        f"{NOT_PROVEN}rail hsn0 of vn2 has no readable counter of bytes sent": {
             **healthy,
             "vn2": broken(vn2, "hsn0", Direction(1, None)),
         },
-        "path not proven: rail hsn0 of vn2 counted fewer bytes sent after the run (1) than before (9): "
+        f"{NOT_PROVEN}rail hsn0 of vn2 counted fewer bytes sent after the run (1) than before (9): "
         "it was reset or replaced": {**healthy, "vn2": broken(vn2, "hsn0", Direction(9, 1))},
-        "path not proven: network eth0 of vn2 has no readable counter of bytes sent, so it is not known what went "
+        f"{NOT_PROVEN}network eth0 of vn2 has no readable counter of bytes sent, so it is not known what went "
         "over it": {**healthy, "vn2": broken(vn2, "eth0", Direction(None, 1))},
     }
     for sentence, counters in cases.items():
@@ -401,7 +401,7 @@ def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
 def test_a_plan_without_rails_or_traffic_is_not_proven() -> None:
     assert judge(on_one(188), replace(ONE, traffic={})).state == "not-proven"
     assert judge(on_one(188), replace(ONE, rails={})).sentence == (
-        "path not proven: the run has no rail that it should use"
+        f"{NOT_PROVEN}the run has no rail that it should use"
     )
     assert not_judged("one node only").sentence == "path not judged: one node only"
 

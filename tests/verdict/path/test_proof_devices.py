@@ -11,6 +11,7 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
 
 MB = 1_000_000
 PLAN = Plan(
@@ -98,7 +99,7 @@ def test_on_shared_nodes_tcp_on_the_same_port_is_a_doubt_and_no_failure() -> Non
     assert said(of_pair(190, interface=188, plan=shared)) == (
         "not-proven",
         "not-proven",
-        "path not proven: ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB "
+        f"{NOT_PROVEN}ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB "
         "(bound 1.8 MB, the larger of unmeant-share and wire-up): the counters of mlx5_0:1 see TCP and RDMA "
         "alike, and the nodes are not exclusive",
     )
@@ -145,7 +146,7 @@ def test_traffic_on_a_device_that_nobody_named_fails_too() -> None:
     assert said(judged(first, second)) == (
         "failed",
         "set-up",
-        "188.0 MB went over mlx5_1:1 of vn1, which is not an intended rail: mlx5_0:1 of vn1 sent 0.1 MB of 180.0 MB "
+        f"188.0 MB went over mlx5_1:1 of vn1, which {NOT_INTENDED}: mlx5_0:1 of vn1 sent 0.1 MB of 180.0 MB "
         "(bound 98.0 %, carried-share)",
     )
 
@@ -158,8 +159,7 @@ def test_a_device_that_nobody_named_and_that_cannot_be_read_is_no_doubt() -> Non
     assert said(judged((rail("mlx5_0:1", 190, 3), named), second)) == (
         "not-proven",
         "not-proven",
-        "path not proven: network usb0 of vn1 has no readable counter of bytes sent, so it is not known what went "
-        "over it",
+        f"{NOT_PROVEN}network usb0 of vn1 has no readable counter of bytes sent, so it is not known what went over it",
     )
 
 
@@ -170,7 +170,7 @@ def test_a_counter_that_stood_still_fails_only_where_another_shows_the_bytes() -
     assert said(of_pair(0)) == (
         "not-proven",
         "not-proven",
-        "path not proven: mlx5_0:1 of vn1 sent 0.0 kB of 180.0 MB (bound 98.0 %, carried-share), "
+        f"{NOT_PROVEN}mlx5_0:1 of vn1 sent 0.0 kB of 180.0 MB (bound 98.0 %, carried-share), "
         "and no other network's counter shows the rest",
     )
     assert of_pair(0, interface=188).state == "failed"

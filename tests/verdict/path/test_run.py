@@ -5,11 +5,12 @@ import pytest
 from railyard.stacks import ask
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.run import LONGEST, LogDevices, compared_with_log, read_log
+from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
 
 DEVICES = ("hsn0", "hsn1", "eth0")
 MEANT = ("hsn0", "hsn1")
 PROVEN = PathProof("proven", "382.0 MB moved on vn1 and vn2")
-FAILED = PathProof("failed", "190.0 MB went over eth0 of vn1, which is not an intended rail", "set-up")
+FAILED = PathProof("failed", f"190.0 MB went over eth0 of vn1, which {NOT_INTENDED}", "set-up")
 UCX = "[vn2:524  :0]  ucp_worker.c:1912 UCX  INFO    ucp_context_0 inter-node cfg#1 tag({lanes})  rma_am(tcp/hsn0)"
 BOTH, ONE, OTHER = (UCX.format(lanes=lanes) for lanes in ("tcp/hsn0 tcp/hsn1", "tcp/hsn0", "tcp/eth0"))
 ETH_ALONE = OTHER.replace("rma_am(tcp/hsn0)", "rma_am(tcp/eth0)")
@@ -93,7 +94,7 @@ def test_the_line_that_names_the_first_device_is_kept() -> None:
         (FAILED, ETH_ALONE, f'the stack\'s own log says so too: it names eth0 ("{ETH_ALONE[:120]}")'),
         (FAILED, "", None),
         (PathProof("failed", "errors on hsn0 of vn1", "fabric"), BOTH, None),
-        (PathProof("not-proven", "path not proven: no counters", "not-proven"), ONE, None),
+        (PathProof("not-proven", f"{NOT_PROVEN}no counters", "not-proven"), ONE, None),
     ],
 )
 def test_log_and_counters_are_held_against_each_other(proof: PathProof, log: str, remark: str | None) -> None:

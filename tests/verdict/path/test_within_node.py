@@ -4,6 +4,7 @@ import pytest
 
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.verdict.path import within_node
+from railyard.verdict.wording import NOT_PROVEN
 
 PAYLOAD = 2_000_000_000
 
@@ -40,11 +41,11 @@ def test_a_network_that_carried_it_fails() -> None:
 @pytest.mark.parametrize(
     ("readings", "sentence"),
     [
-        ({"n1": reading("n1", hsn0=0)}, "path not proven: no counters of n2 were found"),
-        (both(), "path not proven: n2 has no network whose counters were read"),
+        ({"n1": reading("n1", hsn0=0)}, f"{NOT_PROVEN}no counters of n2 were found"),
+        (both(), f"{NOT_PROVEN}n2 has no network whose counters were read"),
         (
             both(hsn0=None),
-            "path not proven: network hsn0 of n2 has no readable counter of bytes sent, so it is not known what went "
+            f"{NOT_PROVEN}network hsn0 of n2 has no readable counter of bytes sent, so it is not known what went "
             "over it",
         ),
     ],

@@ -1,0 +1,69 @@
+"""The words of a verdict that several sentences or tests share: each phrase is made here, from typed facts.
+
+A rule decides, and hands over its facts; how a sentence says them is one line of this module. Tests assert the facts,
+or ask the same function for the words. ``tests/golden/sentences.txt`` shows the sentences themselves.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.base.wording import message_size, number, percent
+
+#: How a finding begins if the counters do not show which way the bytes went.
+NOT_PROVEN = "path not proven: "
+#: What is said of a network or device that carried bytes of the run, and should not.
+NOT_INTENDED = "is not an intended rail"
+#: What is said of the second of two rails, and of one of several, that carried next to nothing.
+IDLE_SECOND = "idle second rail"
+IDLE = "idle rail"
+#: With whom a rail is bad that is at fault itself.
+WITH_EVERY = "with every partner"
+#: The end of a finding that blames no part.
+NOBODY_BLAMED = "nobody is blamed"
+
+Side = Literal["below", "above"]
+#: The side of a bound on which a value is -> the words between them.
+_IS: dict[Side, str] = {"below": "is below", "above": "is above"}
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value that was measured. ``size_bytes`` is None if it has no message size."""
+
+    name: str
+    value: float
+    unit: str
+    size_bytes: int | None = None
+
+    @property
+    def words(self) -> str:
+        """``bandwidth 46.00 MB/s at 1 MiB``."""
+        at = "" if self.size_bytes is None else f" at {message_size(self.size_bytes)}"
+        return f"{self.name} {number(self.value)} {self.unit}{at}"
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A value on the wrong side of its bound; ``best_of``: of which sizes it is the best, if not each is compared."""
+
+    figure: Figure
+    side: Side
+    bound: float
+    best_of: str = ""
+
+    @property
+    def words(self) -> str:
+        """``bandwidth 46.00 MB/s at 1 MiB is below 47.00 MB/s (97.9 %)``."""
+        best = f", the best of {self.best_of}," if self.best_of else ""
+        share = percent(self.figure.value / self.bound)
+        return f"{self.figure.words}{best} {_IS[self.side]} {number(self.bound)} {self.figure.unit} ({share})"
+
+
+def too_short(latency: Figure, least_us: float) -> str:
+    """Return that a latency is less than any between nodes: ``latency 0.3000 us between nodes is below 0.4 us``."""
+    return f"{latency.words} between nodes {_IS['below']} {least_us:.2g} us"
+
+
+def in_doubt(figure: Figure, side: Side, bound: float) -> str:
+    """Return that a value breaks no bound but is not sure: ``bandwidth of 900.0 MB/s is below 1000``."""
+    return f"{figure.name} of {number(figure.value)} {figure.unit} {_IS[side]} {number(bound)}"
