@@ -14,7 +14,7 @@ from typing import Any
 
 from railyard.cli.commands.judge import read
 from railyard.parsers.parsed import Parsed, Table
-from railyard.parsers.slurm.jobs import JobEnd
+from railyard.parsers.slurm import JobEnd
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.site.references.load import References
@@ -22,7 +22,7 @@ from railyard.site.site import Site, site_at
 from railyard.verdict import findings
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
-from railyard.verdict.blame.suspects import RailProbe
+from railyard.verdict.blame.suspects import Findings, RailProbe
 from railyard.verdict.stored.judge import Judgement, judge
 from railyard.verdict.stored.system_target import of_system
 from tests.conftest import ROOT
@@ -111,7 +111,7 @@ PROBED: Mapping[str, Mapping[str, float | None]] = {
 }
 
 
-def probed(slow: Mapping[str, float | None]) -> slow_rails.Findings:
+def probed(slow: Mapping[str, float | None]) -> Findings:
     """Return what three rounds of probes of all pairs find, if these are slow and all others give 47.8 MB/s."""
 
     def value(pair: str, rail: str, turn: int) -> float | None:
@@ -182,8 +182,7 @@ def _of_runs(virtual: Site) -> Iterator[tuple[str, Iterable[str]]]:
         yield f"run: {name}", _lines(found)
     slow = run(**RUNS["one large message is slow"], rails=2)
     for name, values in PROBED.items():
-        found = probed(values)
-        yield f"run: slow, and {name}", _lines(findings.with_suspects(slow, found))
+        yield f"run: slow, and {name}", _lines(findings.with_suspects(slow, probed(values)))
 
 
 def _lines(found: Assessment) -> Iterator[str]:

@@ -48,9 +48,9 @@ def test_capture_then_edit_then_lint_then_run(site: VirtualSite) -> None:
         assert (held.code, held.record.found.state) == (0, "pass")
         assert ID in held.record.found.references
         # so low that it misses only the captured reference
-        site.edit(
-            "references/virtual.yaml", "floor: {of: data-rate, fraction: 0.9", "floor: {of: data-rate, fraction: 0.4"
-        )
+        head = "benchmark: [imb/Uniband, osu/osu_bw]\n    metric: bandwidth\n    unit: MB/s\n    kind: class\n"
+        entry = head + "    floor: {of: data-rate, fraction: "
+        site.edit("references/virtual.yaml", f"{entry}0.9}}", f"{entry}0.4}}")
         bed.degrade("vn2", "hsn0", "slow", 60)
         failed = site.cell("ImbUniband", "intelmpi", 1)
         assert (failed.code, failed.record.found.verdict.rule) == (1, 5)
