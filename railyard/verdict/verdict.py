@@ -90,9 +90,9 @@ class Verdict:
         return "" if self._failure is None else self._failure.measured
 
     @property
-    def missed(self) -> Miss | None:
+    def miss(self) -> Miss | None:
         """The bound that is broken, if that is why the test fails."""
-        return None if self._failure is None else self._failure.missed
+        return None if self._failure is None else self._failure.miss
 
     @property
     def _failure(self) -> RuleResult | None:

@@ -115,8 +115,8 @@ def test_of_both_ways_the_slower_one_counts() -> None:
     start = {"test_start": {"protocol": "TCP", "num_streams": 1, "bidir": 1}}
     (found,) = judge(parse(as_json(start=start, end=sums)), of_link("eth-10"))
     assert (found.state, found.curves[0].curve.values) == ("fail", (111.0,))
-    missed = found.rules[4].missed
-    assert missed is not None and (missed.figure.value, round(missed.bound, 1)) == (111.0, 495.7)
+    miss = found.rules[4].miss
+    assert miss is not None and (miss.figure.value, round(miss.bound, 1)) == (111.0, 495.7)
 
 
 def test_udp_names_what_was_lost_and_the_old_form_names_no_side() -> None:

@@ -110,8 +110,8 @@ def test_more_than_the_slot_of_the_gpu_is_impossible(tmp_path: Path) -> None:
 def test_a_stream_that_is_copied_through_the_hosts_memory_is_below_the_floor(tmp_path: Path) -> None:
     found = ran(site(tmp_path), printed(24_000))
     state, rule, text = said(found)
-    missed = found.verdict.missed
-    assert (state, rule, missed is not None and round(missed.bound)) == ("fail", 5, 32295)
+    miss = found.verdict.miss
+    assert (state, rule, miss is not None and round(miss.bound)) == ("fail", 5, 32295)
     assert "day-one" in text and "looks like" not in text
 
 

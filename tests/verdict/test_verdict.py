@@ -717,7 +717,7 @@ def test_a_reference_that_is_broken_is_named_before_one_that_no_measured_size_me
     own = scalar_band("own", "class", "bandwidth", "MB/s", "a source", Bound(2.7, None, None), (1, 4096))
     short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (2.8, 2.5)), bands=(FLOOR, own))
     judged = judge(with_metric(short)).rules[4]
-    assert judged.missed == Miss(Figure("bandwidth", 2.5, "MB/s", 4096), "below", 2.7)
+    assert judged.miss == Miss(Figure("bandwidth", 2.5, "MB/s", 4096), "below", 2.7)
     assert "the bound of own " in judged.sentence
 
 
@@ -965,7 +965,7 @@ def test_a_rate_that_one_size_holds_is_that_of_the_rail_but_bounds_no_size() -> 
     assert verdict.sentence.endswith("(bounded: 1 of 3 sizes, 1 MiB; no reference bounds 64 KiB to 256 KiB)")
     slow = judge(both_ways(20.1, 20.2, 20.3))
     assert (slow.state, slow.rule, slow.fault) == ("fail", 5, "fabric")
-    assert slow.missed == Miss(Figure("bandwidth", 20.3, "MB/s", M), "below", 22.5, best_of="64 KiB to 1 MiB")
+    assert slow.miss == Miss(Figure("bandwidth", 20.3, "MB/s", M), "below", 22.5, best_of="64 KiB to 1 MiB")
 
 
 def test_a_floor_from_4_mib_alone_leaves_the_rate_at_1_mib_open_and_is_no_pass() -> None:

@@ -335,7 +335,7 @@ class RuleResult:
     """What one rule says: its sentence needs none of the others. ``fault`` and ``look_at`` are set if it fails.
 
     ``brief`` is the sentence in one short line, empty if its first words do; ``measured`` is the sentence without names
-    of references and bounds, empty if it has none. ``missed``: the bound that is broken, if that is why it fails.
+    of references and bounds, empty if it has none. ``miss``: the bound that is broken, if that is why it fails.
     """
 
     rule: int
@@ -346,7 +346,7 @@ class RuleResult:
     look_at: str | None = None
     brief: str = ""
     measured: str = ""
-    missed: Miss | None = None
+    miss: Miss | None = None
 
 
 def pass_rule(rule: int, sentence: str) -> RuleResult:
@@ -362,10 +362,10 @@ def fail_rule(
     *,
     brief: str = "",
     measured: str = "",
-    missed: Miss | None = None,
+    miss: Miss | None = None,
 ) -> RuleResult:
     """Return a rule that does not hold, with the class of the fault and what to look at next."""
-    return RuleResult(rule, RULE_NAMES[rule], "fail", sentence, fault, look_at, brief, measured, missed)
+    return RuleResult(rule, RULE_NAMES[rule], "fail", sentence, fault, look_at, brief, measured, miss)
 
 
 def not_judged(rule: int, reason: str) -> RuleResult:

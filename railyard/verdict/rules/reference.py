@@ -48,7 +48,7 @@ class Violation:
 
     ``better``: the value is better than the reference allows. ``own_alone``: only the project's own condition for a
     class of links is missed, by little. ``metric`` and ``size_bytes``: where it is worst.
-    ``brief``, ``measured`` and ``missed``: as in ``RuleResult``.
+    ``brief``, ``measured`` and ``miss``: as in ``RuleResult``.
     """
 
     sentence: str
@@ -59,7 +59,7 @@ class Violation:
     size_bytes: int = 0
     brief: str = ""
     measured: str = ""
-    missed: Miss | None = None
+    miss: Miss | None = None
 
     @property
     def is_of_start(self) -> bool:
@@ -284,13 +284,13 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         assert bound is not None
         judged = True
         for side, edge, broken in _broken_edges(bound.low, bound.high, value):
-            missed = Miss(declared.figure(size, value), side, edge, _best_of(metric, band))
+            miss = Miss(declared.figure(size, value), side, edge, _best_of(metric, band))
             of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
             own = band.entry_id.startswith("class:") and broken <= _OWN_ALONE
             by = f"{number(abs(edge - value), 3)} {declared.unit} ({percent(broken)})"
             first = f"Railyard's own condition is missed by {by}" if own else ""
             begins = f"{first}: " if own else ""
-            sentence = f"{begins}{missed.words}, the {of} of {cite_band(band)}"
+            sentence = f"{begins}{miss.words}, the {of} of {cite_band(band)}"
             if worst is None or broken > worst[0]:
                 found = Violation(
                     sentence,
@@ -299,8 +299,8 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                     metric=declared.name,
                     size_bytes=size,
                     brief=first or _brief(metric, size, value, edge),
-                    measured=f"{missed.words}, its bound ({band.kind}): {band.source}",
-                    missed=missed,
+                    measured=f"{miss.words}, its bound ({band.kind}): {band.source}",
+                    miss=miss,
                 )
                 worst = (broken, found)
     if not judged:
@@ -346,7 +346,7 @@ def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     own = inputs.own_fault
     beside = f"; {own}" if own is not None and own != violation.sentence else ""
     measured = f"{violation.measured}{beside}" if violation.measured else ""
-    fails = partial(fail_rule, 5, brief=violation.brief, measured=measured, missed=violation.missed)
+    fails = partial(fail_rule, 5, brief=violation.brief, measured=measured, miss=violation.miss)
     where = f"{violation.sentence}{_crossed_words(inputs)}{beside}"
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         look = "unit and sizes of that reference, and the sizes that the check measures"

@@ -411,8 +411,8 @@ def test_a_slow_start_of_a_ping_pong_is_named_as_its_latency(said: str) -> None:
 
     assert judged(30.0, 11000).sentence.startswith(f"rule 5 (reference): {said}")
     # A slow link is named as its bandwidth.
-    missed = judged(1.1, 5000).rules[4].missed
-    assert missed is not None and (missed.figure.name, missed.side) == ("bandwidth", "below")
+    miss = judged(1.1, 5000).rules[4].miss
+    assert miss is not None and (miss.figure.name, miss.side) == ("bandwidth", "below")
 
 
 @pytest.mark.fault("rail", "TCP over a port of 10 Gbit/s in place of a faster one", "is a rate of eth-10")
@@ -955,7 +955,7 @@ def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> 
         "rule 3 (possible) not judged: no physical limit is known for performance"
     )
     slow = only(Parsed((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
-    assert slow.rules[4].missed == Miss(Figure("performance", 8000.0, "Gflop/s"), "below", 9000.0)
+    assert slow.rules[4].miss == Miss(Figure("performance", 8000.0, "Gflop/s"), "below", 9000.0)
     wrong = only(Parsed((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
     assert wrong.sentence.startswith("rule 1 (complete): the application's own check says that its result is wrong")
 
