@@ -24,7 +24,7 @@ from sidebyside import CLONE, RECORDED, in_turns, spread
 from railyard.parsers import PARSERS
 from railyard.parsers.detect import parse
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 
 MADE = CLONE / "tests" / "parsers" / "made"
 NETPIPE = CLONE / "tests" / "recordings" / "netpipe3.7.2-pingpong-openmpi4.1.4-veth.out"
@@ -137,7 +137,7 @@ def _rates(tool: str, texts: Mapping[int, str], repeats: int) -> dict[int, list[
     return dict(zip(texts, taken, strict=True))
 
 
-def _rate(read: Callable[[str], Parsed], text: str) -> float:
+def _rate(read: Callable[[str], ParsedOutput], text: str) -> float:
     """Return the MB per second of CPU time for one text; ends the program if nothing was read."""
     start = time.process_time()
     parsed = read(text)

@@ -26,12 +26,6 @@ KEPT = (
     ("railyard/rfm/backends.py", "finished", "ReFrame calls it"),
     ("checks/apps/installed.py", "installed", "a path that people give to ReFrame, and that docs/ has"),
 )
-#: Names that still have to change. A new one does not belong here.
-NOT_DONE = (
-    ("railyard/parsers/parsed.py", "parsed", "nearly every parser and test imports it"),
-    ("railyard/parsers/parsed.py", "Parsed", "nearly every parser and test imports it"),
-    ("railyard/verdict/stored/__init__.py", "stored", "many modules and pages name this room"),
-)
 
 
 def is_bare(name: str) -> bool:
@@ -64,13 +58,13 @@ def definitions(tree: ast.AST) -> Iterator[tuple[int, str, str]]:
 
 
 def found(file: str, text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield the line, the kind and the name of what a file must not have, apart from what is kept or not done."""
+    """Yield the line, the kind and the name of what a file must not have, apart from what is kept."""
     path = Path(file)
     stem = path.parent.name if path.stem == "__init__" else path.stem
     for line, kind, name in [(1, "module", stem), *definitions(ast.parse(text, file))]:
         # The name of a class of checks/ is the name of a test, which people type.
         is_test = kind == "class" and path.parts[0] == "checks"
-        if is_bare(name) and not is_test and not any(holds(each, path, name) for each in (*KEPT, *NOT_DONE)):
+        if is_bare(name) and not is_test and not any(holds(each, path, name) for each in KEPT):
             yield line, kind, name
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from railyard.cli.commands.judge import read
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.output import ParsedOutput, Table
 from railyard.parsers.slurm import JobEnd
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import folder_of, read_index
@@ -23,8 +23,8 @@ from railyard.verdict import findings
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Findings, RailProbe
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
 from tests.conftest import ROOT
 from tests.made.judged import Moved, healthy_rates, imb_output, run_of_cell
 
@@ -140,7 +140,7 @@ def recordings() -> Iterator[tuple[str, Site, Recording]]:
                 yield f"{folder.name}/{one.file}", site_at(ROOT, folder.name), one
 
 
-def changed(parsed: Parsed, factor: float) -> Parsed:
+def changed(parsed: ParsedOutput, factor: float) -> ParsedOutput:
     """Return the tables with all rates multiplied by this, and all times divided by it."""
     return replace(parsed, tables=tuple(_changed(table, factor) for table in parsed.tables))
 

@@ -11,9 +11,9 @@ from math import log2
 
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import Pattern
-from railyard.parsers.parsed import Parsed, Table
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.parsers.output import ParsedOutput, Table
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 
 LINK = "ib-hdr"
 NODES, RANKS_PER_NODE = (4, 8, 32), (1, 8, 32, 64)
@@ -67,7 +67,7 @@ class Run:
         """Return what is said of a curve whose sizes from ``from_bytes`` on have this share of a healthy rate."""
         rows = tuple((size, self.healthy_us(size) / (share if size >= from_bytes else 1.0)) for size in SIZES)
         table = Table("osu", "5.9", self.collective, ("size", "avg"), ("B", "us"), rows, 1, True, {})
-        (found,) = judge(Parsed((table,)), _TARGET, nodes=Nodes(count=self.nodes, ranks_each=self.ranks_per_node))
+        (found,) = judge(ParsedOutput((table,)), _TARGET, nodes=Nodes(count=self.nodes, ranks_each=self.ranks_per_node))
         return found
 
     def fails_from(self, from_bytes: int) -> int:

@@ -12,10 +12,10 @@ from railyard.base.bounds import RAILS_SHARE
 from railyard.base.wording import number
 from railyard.benchmarks import own_shape
 from railyard.hardware import day_one
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.output import ParsedOutput, Table
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import judge
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 from tests import slowed_collectives
 
 SIZES = tuple(1 << power for power in range(23))  # 1 B to 4 MiB
@@ -141,7 +141,7 @@ def applies(link: Link, pattern: str) -> bool:
 def fails(link: Link, pattern: str, share: float, from_bytes: int) -> bool:
     """Return whether a curve fails whose sizes from ``from_bytes`` on have only this share of a healthy bandwidth."""
     shares = {size: share if size >= from_bytes else 1.0 for size in SIZES}
-    (found,) = judge(Parsed((PATTERNS[pattern](link, shares),)), link.target, nodes=Nodes(count=2, ranks_each=1))
+    (found,) = judge(ParsedOutput((PATTERNS[pattern](link, shares),)), link.target, nodes=Nodes(count=2, ranks_each=1))
     by_tcp = link.target.fabric.link.family == "ethernet"  # at the rate of 10 Gbit/s it is not judged
     assert found.state in ("pass", "fail") or (by_tcp and share < 1), found.sentence
     return found.state == "fail"

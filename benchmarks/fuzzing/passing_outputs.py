@@ -25,11 +25,11 @@ from railyard.benchmarks.model import LATENCY
 from railyard.hardware.day_one import class_of
 from railyard.hardware.links import LINKS
 from railyard.parsers import PARSERS
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict import requested_output
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import of_link
 
 #: An output is judged against the first of these links that it passes, so there is a pass to lose.
 JUDGED_BY = ("ib-edr", "ib-fdr", "ib-hdr", "ib-ndr", "slingshot-11", "ib-qdr", "eth-100", "ib-sdr")
@@ -133,7 +133,7 @@ def passing(tool: str, text: str, link: str, sizes: Sizes) -> tuple[frozenset[Pa
     return frozenset(_curves(one) for one in found if one.is_pass), all(one.is_pass for one in found)
 
 
-def _judgements(parsed: Parsed, link: str, key: str | None, sizes: tuple[int, ...]) -> tuple[Judgement, ...]:
+def _judgements(parsed: ParsedOutput, link: str, key: str | None, sizes: tuple[int, ...]) -> tuple[Judgement, ...]:
     try:  # a median of fewer passes is another curve: judge each table by itself
         return judge(parsed, _TARGETS[link], benchmark=key, sizes=sizes, passes=False)
     except RailyardError:
@@ -145,7 +145,7 @@ def _curves(judgement: Judgement) -> Pass:
     return (judgement.benchmark, *((curve.metric, curve.sizes, curve.values) for curve in curves))
 
 
-def _printed_points(whole: Parsed) -> Iterator[Point]:
+def _printed_points(whole: ParsedOutput) -> Iterator[Point]:
     for judgement in _judgements(whole, JUDGED_BY[0], None, ()):
         yield from _points(_curves(judgement))
 

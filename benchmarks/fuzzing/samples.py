@@ -18,10 +18,10 @@ from typing import Any
 from railyard.base.clean_text import clean
 from railyard.parsers import PARSERS
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 
 CLONE = Path(__file__).resolve().parents[2]
-EVERY: Mapping[str, Callable[[str], Parsed]] = {**PARSERS, **FABRIC_PARSERS}
+EVERY: Mapping[str, Callable[[str], ParsedOutput]] = {**PARSERS, **FABRIC_PARSERS}
 LARGEST = 60_000  # of a sample, in characters: a longer one is replaced by a stretch of lines of that length
 SMALL = 2_000  # characters: a longer output with several tables is split
 _FIRST, _LAST = 3, 2  # how many repeats are kept of similar lines in a row
@@ -50,7 +50,7 @@ class Sample:
     tool: str
     name: str
     text: str
-    whole: Parsed
+    whole: ParsedOutput
 
     @cached_property
     def values(self) -> Mapping[tuple[Any, ...], Any]:
@@ -84,7 +84,7 @@ class Samples:
     long: list[Sample]
 
 
-def read(parse: Callable[[str], Parsed], text: str) -> Parsed | None:
+def read(parse: Callable[[str], ParsedOutput], text: str) -> ParsedOutput | None:
     """Return what a parser reads; None if it does not take the text for an output of its tool."""
     try:
         return parse(text)
@@ -160,7 +160,7 @@ def _drop_known(sample: Sample, known: list[str]) -> Sample:
     return sample
 
 
-def _rows(parsed: Parsed) -> list[Any]:
+def _rows(parsed: ParsedOutput) -> list[Any]:
     return [(table.rows, table.context, table.units) for table in parsed.tables]
 
 
@@ -170,17 +170,17 @@ def _shorter(sample: Sample, texts: Iterable[str]) -> Sample:
     return next((part for part in parts if part and _is_same(part.whole, sample.whole)), sample)
 
 
-def _is_same(part: Parsed, whole: Parsed) -> bool:
+def _is_same(part: ParsedOutput, whole: ParsedOutput) -> bool:
     return _reading_facts(part) == _reading_facts(whole) and _has_ports(part, whole)
 
 
-def _reading_facts(parsed: Parsed) -> list[Any]:
+def _reading_facts(parsed: ParsedOutput) -> list[Any]:
     """Return what stays the same in a reading if rows in the middle are left out."""
     tables = [(table.benchmark, table.version, table.columns, table.complete, table.ended) for table in parsed.tables]
     return [tables, bool(parsed.fabric), bool(parsed.hardware), bool(parsed.failures)]
 
 
-def _has_ports(part: Parsed, whole: Parsed) -> bool:
+def _has_ports(part: ParsedOutput, whole: ParsedOutput) -> bool:
     """Return whether each port of the part is one of the whole's, maybe in another line: no port lost a line."""
     known = [port._replace(line=0) for port in whole.fabric]
     return all(port._replace(line=0) in known for port in part.fabric)

@@ -13,7 +13,7 @@ from reframe.core.builtins import parameter
 
 from railyard.benchmarks.apps import milc
 from railyard.benchmarks.table.applications import MILC_EDGES
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.variants import node_counts
@@ -39,7 +39,7 @@ class MilcScaling(ApplicationCheck):
     def words(self) -> list[str]:
         return [milc.FILE]
 
-    def parse(self, text: str) -> Parsed:
+    def parse(self, text: str) -> ParsedOutput:
         """Return what the run printed. Its rate is per node."""
         return milc.parse(text, self.num_nodes)
 

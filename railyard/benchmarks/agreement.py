@@ -12,7 +12,7 @@ from railyard.base.bounds import AGREEMENT_SHARE
 from railyard.base.wording import message_size, number
 from railyard.benchmarks import model
 from railyard.benchmarks.table import micro
-from railyard.parsers.parsed import Cell, Table
+from railyard.parsers.output import Cell, Table
 
 #: Columns with the time from which a row's bandwidth was computed, and half of the step to which it is rounded.
 _TIMES = ("time", "time_max", "latency")

@@ -13,7 +13,7 @@ from railyard.benchmarks.curve import Curve, Figure, n_half, peak
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of
-from railyard.parsers.parsed import REPORTS, Cell, Table
+from railyard.parsers.output import REPORTS, Cell, Table
 
 #: An output may print a benchmark's name with other capitals than its key has.
 _KEYS: Mapping[str, str] = MappingProxyType({key.lower(): key for key in reversed([*BENCHMARKS])})

@@ -11,7 +11,7 @@ from typing import Literal
 
 from railyard.benchmarks.curve import Figure
 from railyard.hardware.day_one import HALF_ROUND_TRIP, Pattern, Turn
-from railyard.parsers.parsed import Cell, Table
+from railyard.parsers.output import Cell, Table
 
 Shape = Literal["pingpong", "stream", "one-of-two", "collective", "latency", "figure"]
 Better = Literal["higher", "lower"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from railyard.benchmarks.model import LeastVector, Traffic
 from railyard.benchmarks.table.micro import find
 from railyard.benchmarks.table.micro import tool as tool_of
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 #: If the number of ranks per node is unknown: enough ranks to find the smallest possible share.
 _ANY_RANKS = (1, 2, 4, 64, 1024)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
+from railyard.parsers.output import Cell, Table
 from railyard.parsers.pairs import ALONE, ONE_RAIL
-from railyard.parsers.parsed import Cell, Table
 
 #: Which value stands for a run, by benchmark and metric.
 FIGURES = {

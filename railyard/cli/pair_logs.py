@@ -13,11 +13,11 @@ import click
 
 from railyard.base.errors import InputError
 from railyard.base.files import read_bounded
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 from railyard.site.topology import Leaves
 
 if TYPE_CHECKING:
-    from railyard.parsers.parsed import Parsed
+    from railyard.parsers.output import ParsedOutput
     from railyard.verdict.blame.gpu_pairs import RecordedTests
 
 
@@ -66,7 +66,7 @@ def judge(given: Sequence[Path], leaf_of: Leaves, asked: JudgeOptions) -> int:
     from railyard.verdict.gpu.target import of_words
 
     target = None if asked.nodes_have is None else of_words(asked.nodes_have)
-    parsed: dict[str, Parsed] = {}
+    parsed: dict[str, ParsedOutput] = {}
     recorded, early = _read_logs(given, asked.at_once, asked.name_pattern, parsed)
     recorded = check_logs(recorded, parsed, target)
     found = judged_again(recorded, early, leaf_of).judged
@@ -88,7 +88,7 @@ def _read_logs(
     given: Sequence[Path],
     at_once: Sequence[Path],
     name_pattern: str | None,
-    kept: "dict[str, Parsed] | None" = None,
+    kept: "dict[str, ParsedOutput] | None" = None,
 ) -> tuple["RecordedTests", frozenset[str]]:
     """Return what logs hold, and the names of those that ran at the same time as others.
 
@@ -104,7 +104,7 @@ def _read_logs(
     names = [file.name for file in files]
     shown = dict(zip(files, names if len(set(names)) == len(names) else map(str, files), strict=True))
 
-    def read(file: str) -> "Parsed":
+    def read(file: str) -> "ParsedOutput":
         text = read_output(file, io.BytesIO())
         found = parse(text)
         if kept is not None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.site.topology import Leaves
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from railyard.site.references.model import Claim, Source
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems
-from railyard.verdict.stored.replays import replay_records
+from railyard.verdict.stored_outputs.replays import replay_records
 
 HEAD = """\
 # What the published sources say, and what holds it

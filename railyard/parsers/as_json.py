@@ -9,12 +9,12 @@ from typing import Any
 from railyard.base.clean_text import clean
 from railyard.base.json_codec import encode
 from railyard.parsers.nccl_said import Job, Log, NcclOutput
-from railyard.parsers.parsed import Parsed, Remark, Table
+from railyard.parsers.output import ParsedOutput, Remark, Table
 
 FORMAT = 1
 
 
-def to_json(parsed: Parsed, file: str | None = None) -> dict[str, Any]:
+def to_json(parsed: ParsedOutput, file: str | None = None) -> dict[str, Any]:
     """Return the object: format, tables, failures, remarks; and ``file`` and what else there is in the text.
 
     That is ``fabric`` (ports), ``hardware`` (slots, GIDs, nearness) and ``nccl``. Numbers are not rounded; texts have

@@ -16,7 +16,7 @@ from operator import and_
 from typing import NamedTuple
 
 from railyard.parsers.lines import clean_text, decimals
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 
 #: Narrower columns break every line of every tool. Broader ones break no row.
 _NARROWEST, _BROADEST = 16, 400
@@ -60,7 +60,7 @@ class _Way(NamedTuple):
     breaks_a_number: bool
 
 
-def without_broken_lines(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> Parsed:
+def without_broken_lines(parsed: ParsedOutput, text: str, read: Callable[[str], ParsedOutput]) -> ParsedOutput:
     """Return what was read of a text, or a failure without any table if its lines were broken at a column."""
     found = broken_at(parsed, text, read)
     if found is None:
@@ -68,7 +68,7 @@ def without_broken_lines(parsed: Parsed, text: str, read: Callable[[str], Parsed
     column, number, line = found
     failure = Remark(number, _WHAT.format(column, line.strip()))
     rest = tuple(each for each in parsed.failures if each.line != number)
-    return Parsed((), tuple(sorted((failure, *rest), key=lambda each: each.line)), parsed.remarks)
+    return ParsedOutput((), tuple(sorted((failure, *rest), key=lambda each: each.line)), parsed.remarks)
 
 
 def says_broken(failure: str) -> bool:
@@ -76,19 +76,19 @@ def says_broken(failure: str) -> bool:
     return _BROKEN in failure[:40]
 
 
-def refuse_broken_lines(error: ParseError, text: str, read: Callable[[str], Parsed]) -> ParseError:
+def refuse_broken_lines(error: ParseError, text: str, read: Callable[[str], ParsedOutput]) -> ParseError:
     """Return the error of a text that no parser knows: a better one if it can be read with its lines joined.
 
     A text of two tools is no such text.
     """
-    found = None if "of one tool:" in error.expected else broken_at(Parsed(), text, read)
+    found = None if "of one tool:" in error.expected else broken_at(ParsedOutput(), text, read)
     if found is None:
         return error
     column, number, line = found
     return ParseError(number, line, f"whole lines: they are {_BROKEN} {column}; paste it without line breaks")
 
 
-def broken_at(parsed: Parsed, text: str, read: Callable[[str], Parsed]) -> tuple[int, int, str] | None:
+def broken_at(parsed: ParsedOutput, text: str, read: Callable[[str], ParsedOutput]) -> tuple[int, int, str] | None:
     """Return the column at which the lines of a text were broken, and the first such line with its number; or None."""
     if len(text) > _LONGEST or parsed.fabric or parsed.hardware:
         return None
@@ -120,7 +120,7 @@ def _all_ways(text: str, lines: Sequence[str], suspects: Container[int] | None) 
         yield len(lines[way.first - 1]), way
 
 
-def _is_intended(parsed: Parsed, way: _Way, read: Callable[[str], Parsed]) -> bool:
+def _is_intended(parsed: ParsedOutput, way: _Way, read: Callable[[str], ParsedOutput]) -> bool:
     """Return whether the text with its lines joined in this way has the intended rows, or names a benchmark in full."""
     try:
         other = read(way.text)
@@ -129,7 +129,7 @@ def _is_intended(parsed: Parsed, way: _Way, read: Callable[[str], Parsed]) -> bo
     return _is_nearer(rows_of(parsed), rows_of(other), way.breaks_a_number) or _is_named_in_full(parsed, other)
 
 
-def _is_named_in_full(parsed: Parsed, other: Parsed) -> bool:
+def _is_named_in_full(parsed: ParsedOutput, other: ParsedOutput) -> bool:
     """Return whether the same rows have a longer name: "PingPong" in place of "PingP", or a name in place of none."""
     if rows_of(parsed) != rows_of(other) or len(parsed.tables) != len(other.tables):
         return False
@@ -137,7 +137,7 @@ def _is_named_in_full(parsed: Parsed, other: Parsed) -> bool:
     return any(one != two for one, two in names) and all(two.startswith(one) for one, two in names)
 
 
-def _suspects(parsed: Parsed) -> frozenset[int] | None:
+def _suspects(parsed: ParsedOutput) -> frozenset[int] | None:
     """Return the lines that may be the rest of a broken one: those that no parser knows. None: any line."""
     if any(table.tool in _SILENT for table in parsed.tables) or not parsed.tables:
         return None
@@ -154,7 +154,7 @@ def _is_nearer(rows: Sequence[tuple[object, ...]], other: Sequence[tuple[object,
     return new > lost or (number_breaks and 0 < new and lost <= 2 * new)
 
 
-def _rests(parsed: Parsed, lines: Sequence[str]) -> Iterator[int]:
+def _rests(parsed: ParsedOutput, lines: Sequence[str]) -> Iterator[int]:
     """Yield the number of each line whose last number goes on in the next line, one of which no parser knows."""
     longest = max(map(len, lines))
     for note in (*parsed.remarks, *parsed.failures):
@@ -172,7 +172,7 @@ def _rests(parsed: Parsed, lines: Sequence[str]) -> Iterator[int]:
             yield note.line - 1
 
 
-def _parts_of_headings(parsed: Parsed) -> Iterator[int]:
+def _parts_of_headings(parsed: ParsedOutput) -> Iterator[int]:
     """Yield the line of each heading whose last part is in a line below it, which no parser knows."""
     headings = {table.line for table in parsed.tables}
     for remark in parsed.remarks:
@@ -196,14 +196,14 @@ def _is_whole(line: str, before: Sequence[str]) -> bool:
     )
 
 
-def _is_compared(line: str, parsed: Parsed) -> bool:
+def _is_compared(line: str, parsed: ParsedOutput) -> bool:
     """Return whether a line is a row whose parser compared its last number with the others: no digit is lost."""
     last = line.split()[-1].replace(",", "")
     compared = (row for table in parsed.tables if table.tool in _COMPARED for row in table.rows)
     return any(str(row[-1]) == last for row in compared)
 
 
-def rows_of(parsed: Parsed) -> list[tuple[object, ...]]:
+def rows_of(parsed: ParsedOutput) -> list[tuple[object, ...]]:
     """Return the rows of all tables."""
     return [row for table in parsed.tables for row in table.rows]
 

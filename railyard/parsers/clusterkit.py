@@ -17,8 +17,8 @@ import re
 from dataclasses import dataclass, field
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
+from railyard.parsers.output import Caution, ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.pair_matrix import PairMatrix, figures
-from railyard.parsers.parsed import Caution, ContextValue, Parsed, Remark, Table
 
 TOOL = "clusterkit"
 
@@ -50,7 +50,7 @@ class _Report:
     matrix: PairMatrix | None = None
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one report.
 
     Raises ParseError if the text has no figure of ClusterKit.
@@ -85,7 +85,7 @@ def parse(text: str) -> Parsed:
         _judge(report, failures, remarks)
     if not reports:
         raise foreign(text, _EXPECTED)
-    return Parsed(tuple(map(_table, reports)), tuple(failures), tuple(remarks))
+    return ParsedOutput(tuple(map(_table, reports)), tuple(failures), tuple(remarks))
 
 
 def _take_row(matrix: PairMatrix, line: Line, text: str) -> bool:

@@ -14,7 +14,7 @@ from railyard.base.clean_text import one_line
 from railyard.parsers import PARSERS
 from railyard.parsers.broken_lines import count_cells, rows_of
 from railyard.parsers.lines import clean_text, texts_of
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 
 #: Tools whose rows are below a heading: what is above the first one is none of them.
 _WITH_HEADING = frozenset({"osu", "imb", "perftest", "nccl"})
@@ -41,7 +41,7 @@ _FIGURE = re.compile(
 _CHECKED = re.compile(r"\b(?:pass(?:ed)?|fail(?:ed)?|skipped)\b", re.IGNORECASE)
 
 
-def without_commented_rows(parsed: Parsed, text: str) -> Parsed:
+def without_commented_rows(parsed: ParsedOutput, text: str) -> ParsedOutput:
     """Return what was read, with a failure for each row that is commented out, and the tables above as incomplete."""
     whole = clean_text(text)
     has_decimals = _CANDIDATE.search(whole) is not None
@@ -66,7 +66,7 @@ def without_commented_rows(parsed: Parsed, text: str) -> Parsed:
     )
 
 
-def _commented_rows(parsed: Parsed, lines: Sequence[str]) -> Iterator[Remark]:
+def _commented_rows(parsed: ParsedOutput, lines: Sequence[str]) -> Iterator[Remark]:
     """Yield a failure for each line that is a row behind a comment mark."""
     notes = {note.line for note in (*parsed.remarks, *parsed.failures)}
     marks = {number: mark for number, line in enumerate(lines, start=1) if (mark := _mark(line))}
@@ -108,7 +108,7 @@ def _of_whole_numbers(lines: Sequence[str]) -> list[Remark]:
     ]
 
 
-def _read_without(parsed: Parsed, lines: Sequence[str], marks: dict[int, int]) -> Iterator[Remark]:
+def _read_without(parsed: ParsedOutput, lines: Sequence[str], marks: dict[int, int]) -> Iterator[Remark]:
     """Yield a failure for each line without whose mark its parser reads more figures."""
     tools = {table.tool for table in parsed.tables} & set(PARSERS)
     if len(tools) != 1:

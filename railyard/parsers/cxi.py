@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.parsers.lines import foreign, is_failure, lines_of, number, own_text
-from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ParsedOutput, Remark, Table
 
 TOOL = "cxi"
 
@@ -45,7 +45,7 @@ class _Run:
     spoiled: bool = False
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output.
 
     Raises ParseError if the text has neither the test's title nor an error of its own.
@@ -66,7 +66,7 @@ def parse(text: str) -> Parsed:
     failures += [Remark(run.line, "a title without any row") for run in runs if not run.rows]
     if not runs and not any(_REFUSAL.match(failure.text) for failure in failures):
         raise foreign(plain, _EXPECTED)
-    return Parsed(
+    return ParsedOutput(
         tuple(_table(run) for run in runs if run.rows),
         tuple(sorted(failures, key=lambda each: each.line)),
         tuple(remarks),

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 _FENCE = re.compile(
     r"^[ \t]{0,40}(?:```|~~~)[a-z]{0,12}(?:-session)?[ \t]{0,9}$|^[ \t]{0,40}```|```[ \t]{0,9}$", re.MULTILINE

@@ -33,7 +33,7 @@ from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.joined_lines import refuse_one_line, without_joined_lines
 from railyard.parsers.lines import Line, clean_text, first_line, is_failure, lines_of
 from railyard.parsers.mixed_rows import without_mixed_rows
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 from railyard.parsers.registry import held_back
 
 # What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
@@ -95,7 +95,7 @@ _WITHOUT_TITLE = (
 )
 
 
-def parse(text: str, tool: str | None = None) -> Parsed:
+def parse(text: str, tool: str | None = None) -> ParsedOutput:
     """Return the tables, ports, failures and remarks of one output of any tool.
 
     ``tool``: which tool printed it, if known; then no other parser is asked. Raises ParseError if no tool knows the
@@ -105,13 +105,13 @@ def parse(text: str, tool: str | None = None) -> Parsed:
     try:
         parsed = _parse_plain(text, tool)
     except ParseError:
-        refuse_one_line(Parsed(), with_own_signs(text))
+        refuse_one_line(ParsedOutput(), with_own_signs(text))
         raise
     refuse_one_line(parsed, text)
     return parsed
 
 
-def _parse_plain(text: str, tool: str | None) -> Parsed:
+def _parse_plain(text: str, tool: str | None) -> ParsedOutput:
     """Return what is in a text without its prefixes and decorations. Raises ParseError, and RailyardError."""
     read = _whichever if tool is None else _parser(tool)
     _refuse_two_kept(text, read)
@@ -138,7 +138,7 @@ def _parse_plain(text: str, tool: str | None) -> Parsed:
     return parsed if count_cells(rows_of(plain)) < count_cells(rows_of(parsed)) else plain
 
 
-def _refuse_two_kept(text: str, read: Callable[[str], Parsed]) -> None:
+def _refuse_two_kept(text: str, read: Callable[[str], ParsedOutput]) -> None:
     """Raise ParseError if JSON keeps two outputs with rows: whether they are passes of one run, it does not say."""
     kept = kept_in_json(text)
     with_rows = [
@@ -155,14 +155,14 @@ def _refuse_two_kept(text: str, read: Callable[[str], Parsed]) -> None:
         )
 
 
-def _read_either_form(text: str, read: Callable[[str], Parsed]) -> Parsed:
+def _read_either_form(text: str, read: Callable[[str], ParsedOutput]) -> ParsedOutput:
     """Return what is in a text, or in its form with blanks between columns in which more is read. Raises ParseError."""
     text = clean_text(text)  # here once, or each check below would do it again
     error = None
     try:
         parsed = _check_lines(text, read)
     except ParseError as caught:
-        parsed, error = Parsed(), caught
+        parsed, error = ParsedOutput(), caught
     if parsed.fabric or parsed.hardware or (parsed.tables and not _leaves_columns(parsed, text)):
         return parsed
     # blanks in place of tabs would move the column at which lines were broken
@@ -180,12 +180,12 @@ def _read_either_form(text: str, read: Callable[[str], Parsed]) -> Parsed:
     return _with_form(parsed, text)
 
 
-def _count(parsed: Parsed) -> tuple[int, int]:
+def _count(parsed: ParsedOutput) -> tuple[int, int]:
     """Return how many cells were read, and how many tables with the name of their benchmark."""
     return count_cells(rows_of(parsed)), sum(table.benchmark is not None for table in parsed.tables)
 
 
-def _leaves_columns(parsed: Parsed, text: str) -> bool:
+def _leaves_columns(parsed: ParsedOutput, text: str) -> bool:
     """Return whether rows or titles may be left over: lines with a tab, or a table in Markdown.
 
     A parser reads its tool's own tabs; but no tool prints tabs alone, without a blank.
@@ -203,7 +203,7 @@ def _without_mark(error: ParseError, text: str) -> ParseError:
     return ParseError(error.line_number, error.line, f"{error.expected}, {_NO_MARK.format(mark)}") if mark else error
 
 
-def _with_form(parsed: Parsed, text: str) -> Parsed:
+def _with_form(parsed: ParsedOutput, text: str) -> ParsedOutput:
     """Return what was read; if that is no table, and the text is in a form that nobody reads, with a failure that says
     so: a table in Markdown, or lines that are all commented out.
     """
@@ -220,7 +220,7 @@ def _with_form(parsed: Parsed, text: str) -> Parsed:
     return parsed
 
 
-def _check_lines(text: str, read: Callable[[str], Parsed]) -> Parsed:
+def _check_lines(text: str, read: Callable[[str], ParsedOutput]) -> ParsedOutput:
     """Return what is in a text, or a failure if its lines were broken. Raises ParseError."""
     try:
         parsed = read(text)
@@ -240,7 +240,7 @@ def _check_lines(text: str, read: Callable[[str], Parsed]) -> Parsed:
     return without_broken_lines(parsed, text, PARSERS[tools.pop()] if len(tools) == 1 else read)
 
 
-def _parser(tool: str) -> Callable[[str], Parsed]:
+def _parser(tool: str) -> Callable[[str], ParsedOutput]:
     for parsers in (PARSERS, FABRIC_PARSERS):
         if tool in parsers:
             return parsers[tool]
@@ -248,7 +248,7 @@ def _parser(tool: str) -> Callable[[str], Parsed]:
     raise RailyardError(f'--tool: found "{tool}", expected a tool with a parser; {near}')
 
 
-def _without_prefixes(text: str, read: Callable[[str], Parsed], is_read: bool = False) -> Parsed | None:
+def _without_prefixes(text: str, read: Callable[[str], ParsedOutput], is_read: bool = False) -> ParsedOutput | None:
     """Return what is in a text behind the prefixes of its lines; None if there are none, or nothing behind them.
 
     A text that was read as it is (``is_read``) has one source: other prefixes are the tool's own ("s2: " of iperf3).
@@ -271,7 +271,7 @@ def _without_prefixes(text: str, read: Callable[[str], Parsed], is_read: bool = 
 
 
 @held_back
-def _whichever(text: str) -> Parsed:
+def _whichever(text: str) -> ParsedOutput:
     text = clean_text(text)  # here once, or each parser would do it again
     known, states = read_by_tool(text, PARSERS), read_by_tool(text, FABRIC_PARSERS)
     printed = {tool: parsed for tool, parsed in known.items() if _own_lines(parsed)}
@@ -288,13 +288,13 @@ def _whichever(text: str) -> Parsed:
     return _launcher_text(text)
 
 
-def _with_log(parsed: Parsed, known: Iterable[Parsed]) -> Parsed:
+def _with_log(parsed: ParsedOutput, known: Iterable[ParsedOutput]) -> ParsedOutput:
     """Return what was read, with the log of NCCL if another benchmark's output has one; its lines stay remarks."""
     spoken = next((each.nccl for each in known if each.nccl), None)
     return parsed if parsed.nccl or spoken is None else replace(parsed, nccl=spoken)
 
 
-def read_by_tool(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> dict[str, Parsed]:
+def read_by_tool(text: str, parsers: Mapping[str, Callable[[str], ParsedOutput]]) -> dict[str, ParsedOutput]:
     """Return what the parsers read in the text, by tool; only those that accept it, none if none does."""
     text = clean_text(text)
     marked = without_marks(text)  # as a fabric's tools are read
@@ -310,7 +310,7 @@ def read_by_tool(text: str, parsers: Mapping[str, Callable[[str], Parsed]]) -> d
     return found
 
 
-def _combine_parts(parts: Sequence[Parsed]) -> Parsed:
+def _combine_parts(parts: Sequence[ParsedOutput]) -> ParsedOutput:
     """Return the tables of a benchmark and the ports of fabric tools in one text, ports in the order of the text.
 
     A line is a remark or a failure only if no part knows it as its own. If the benchmark's parser takes a line for no
@@ -326,7 +326,7 @@ def _combine_parts(parts: Sequence[Parsed]) -> Parsed:
     told = [note for note in told if all(note.line in lines for lines in of_hardware)]
     failures = {note.line: note for note in told}
     remarks = {note.line: note for part in parts for note in part.remarks if note.line in noted - failures.keys()}
-    return Parsed(
+    return ParsedOutput(
         tables=tuple(table for part in parts for table in part.tables),
         failures=tuple(failures[line] for line in sorted(failures)),
         remarks=tuple(remarks[line] for line in sorted(remarks)),
@@ -335,7 +335,7 @@ def _combine_parts(parts: Sequence[Parsed]) -> Parsed:
     )
 
 
-def _launcher_text(text: str) -> Parsed:
+def _launcher_text(text: str) -> ParsedOutput:
     """Return what a launcher, a library or a scheduler says about a run that printed nothing else.
 
     Raises ParseError if none of them says anything.
@@ -351,16 +351,16 @@ def _launcher_text(text: str) -> Parsed:
         raise ParseError(first.number, first.text, f"the output of one of {tools}")
     said = {failure.line for failure in failures}
     rest = (line for line in lines if line.number not in said and line.text.strip())
-    return Parsed((), failures, tuple(map(_remark, rest)))
+    return ParsedOutput((), failures, tuple(map(_remark, rest)))
 
 
-def _own_lines(parsed: Parsed) -> list[int]:
+def _own_lines(parsed: ParsedOutput) -> list[int]:
     """Return the lines that show the tool itself: those of its tables, and failures that no launcher prints."""
     own = [failure.line for failure in parsed.failures if not _says_why(failure.text)]
     return sorted([*(table.line for table in parsed.tables), *own])
 
 
-def _first_line(parsed: Parsed) -> int:
+def _first_line(parsed: ParsedOutput) -> int:
     """Return where a tool's output begins: its first table; a line in another tool's output may look like its error."""
     return min((table.line for table in parsed.tables), default=_own_lines(parsed)[0])
 
@@ -377,7 +377,7 @@ def _remark(line: Line) -> Remark:
     return Remark(line.number, line.text.strip()[:2000])
 
 
-def _claimed_twice(printed: Mapping[str, Parsed], text: str) -> ParseError | None:
+def _claimed_twice(printed: Mapping[str, ParsedOutput], text: str) -> ParseError | None:
     """Return the error of a heading that two tools print alike; None if each tool's rows are its own.
 
     A tool knows a row if it does not remark on it. Comments do not count, since many parsers skip them; nor does a text
@@ -397,7 +397,7 @@ def _claimed_twice(printed: Mapping[str, Parsed], text: str) -> ParseError | Non
     return None
 
 
-def _mixed_error(printed: Mapping[str, Parsed], text: str) -> ParseError:
+def _mixed_error(printed: Mapping[str, ParsedOutput], text: str) -> ParseError:
     begins = sorted((_first_line(parsed), tool) for tool, parsed in printed.items())
     second = begins[1][0]
     where = ", ".join(f"{tool} begins in line {line}" for line, tool in begins)

@@ -29,7 +29,7 @@ from railyard.parsers.lines import (
     restore_rate,
     run_pattern,
 )
-from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ParsedOutput, Remark, Table
 
 TOOL = "fabtests"
 
@@ -80,7 +80,7 @@ class _Run:
         self.rows.extend(zip(sizes, counts, exact, times, [rate * 1e6 for rate in transfers], strict=True))
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output.
 
     Raises ParseError if the text has neither a heading of these tests nor an error in their form.
@@ -107,7 +107,7 @@ def parse(text: str) -> Parsed:
     if not runs and not any(_OWN_FAILURE.search(failure.text) for failure in failures):
         raise foreign(text, _EXPECTED)
     tables = tuple(_table(run) for run in runs if run.rows)
-    return Parsed(tables, tuple(sorted(failures, key=lambda item: item.line)), tuple(remarks))
+    return ParsedOutput(tables, tuple(sorted(failures, key=lambda item: item.line)), tuple(remarks))
 
 
 def _heading(line: int, words: list[str]) -> _Run | None:

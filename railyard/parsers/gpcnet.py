@@ -19,7 +19,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from railyard.parsers.lines import BINARY_MB, Line, each_line, foreign, is_failure, not_a_number, number, own_text
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "gpcnet"
 
@@ -69,7 +69,7 @@ class _Box:
     followed: bool = False
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of GPCNeT.
 
     Raises ParseError if the text has neither a banner, nor a box, nor a refusal of GPCNeT.
@@ -119,7 +119,7 @@ class _Reader:
         if not self._read_heading(line.number, text[:200]):
             self._foreign(line)
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         if self.part is not None:
             self._spoil()
@@ -132,7 +132,7 @@ class _Reader:
         if not (self.boxes or self.failures):
             self.remarks.append(Remark(1, "GPCNeT started no test: no box of results"))
         tables = tuple(self._table(box) for box in self.boxes if box.cells)
-        return Parsed(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
+        return ParsedOutput(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
 
     def _bars(self, line: Line) -> bool:
         """Read a line of a box: its title, its headings, a test; a line without its last bar is held for the next."""

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from railyard.parsers.lines import first_line
-from railyard.parsers.parsed import Cell, Parsed, ParseError, Table
+from railyard.parsers.output import Cell, ParsedOutput, ParseError, Table
 
 _HEAD = re.compile(r"^# railyard-gpu-pairs 1 (?P<name>\S{1,80}) (?P<tag>\S{1,80})$")
 _NODE = re.compile(r"^# node [0-9]{1,6} (?P<node>\S{1,255})$")
@@ -44,7 +44,7 @@ class Step(NamedTuple):
         return f"{FOLDER}/{self.name}.log"
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the steps of a job; complete with the end, and as many rows as that says.
 
     Raises ParseError where the text has no heading of such a job.
@@ -69,7 +69,7 @@ def parse(text: str) -> Parsed:
         complete=ended == [len(rows)],
         context=MappingProxyType({"hosts": " ".join(nodes), "left": left}),
     )
-    return Parsed((table,))
+    return ParsedOutput((table,))
 
 
 def steps_of(table: Table) -> tuple[Step, ...]:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 
 from railyard.parsers.lines import BINARY_MB, Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.mixed_rows import MIXED
+from railyard.parsers.output import ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.pair_matrix import PairMatrix, figures
-from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
 
 TOOL = "hp2p"
 
@@ -53,7 +53,7 @@ class _Summary:
     spoiled: bool = False
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output.
 
     Raises ParseError if the text has no summary of hp2p.
@@ -93,7 +93,7 @@ class _Reader:
             for summary in self._open() if failed or line.dots else ():
                 summary.spoiled = True
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         found = [summary for summary in self.summaries if summary.figures]
         if not found and self.begun:
@@ -101,14 +101,14 @@ class _Reader:
         elif not found:
             raise foreign(text, _EXPECTED)
         if self.mixed is not None:
-            return Parsed((), (self.mixed, *self.failures), tuple(self.remarks))
+            return ParsedOutput((), (self.mixed, *self.failures), tuple(self.remarks))
         matrix = self.matrices[-1] if self.matrices else None
         least = found[-1].figures.get("bandwidth_min") if found else None
         if matrix is not None and least and matrix.has_minimum(least[0] / BINARY_MB, 0.01):
             slow = matrix.slow_node("MiB/s")
             self.failures += [Remark(matrix.line, slow)] if slow else []
         tables = tuple(_table(summary, summary is found[-1], matrix) for summary in found)
-        return Parsed(tables, tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
+        return ParsedOutput(tables, tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
 
     def _of_matrix(self, line: Line) -> bool:
         """Take a row of the matrix: figures with six decimals, a tab behind each. Rows are the ranks, in order."""

@@ -35,7 +35,7 @@ from railyard.parsers.hpcc_words import (
 )
 from railyard.parsers.hpl import HplReader
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, number, own_text, remember_matches
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "hpcc"
 
@@ -87,7 +87,7 @@ class _Section:
         self.values.setdefault(table, {}).setdefault(figure.column, figure)
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one hpccoutf.txt, of any number of runs.
 
     Raises ParseError if the text has neither the banner nor a section of HPC Challenge.
@@ -134,14 +134,14 @@ class _Reader:
             failed = bad or is_failure(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
-    def result(self) -> Parsed:
+    def result(self) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._close(ended=False)
         self._finish()
         if not self.tables and not self.failures:
             self.failures.append(Remark(self.known, "no section of HPC Challenge gave a figure"))
         ordered = sorted(self.failures, key=lambda item: item.line)
-        return Parsed(tuple(self.tables), tuple(ordered), tuple(sorted(self.remarks, key=lambda item: item.line)))
+        return ParsedOutput(tuple(self.tables), tuple(ordered), tuple(sorted(self.remarks, key=lambda item: item.line)))
 
     def _banner(self, line: Line, text: str) -> bool:
         banner = _BANNER.match(text)

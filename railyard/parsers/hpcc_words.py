@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from railyard.parsers.lines import number, remember_matches
-from railyard.parsers.parsed import Cell, Table
+from railyard.parsers.output import Cell, Table
 
 
 class Figure(NamedTuple):

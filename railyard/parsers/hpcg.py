@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, not_a_number, number, own_text
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "hpcg"
 
@@ -71,7 +71,7 @@ class _Report:
     spoiled: bool = False
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one report.
 
     Raises ParseError if the text has neither the report's title nor a rating.
@@ -110,7 +110,7 @@ class _Reader:
         elif found is None or not self._take(line, *found, whole=line.ended and not broken):
             self._foreign(line, text)
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         if not self.reports:
             raise foreign(text, _EXPECTED)
@@ -121,7 +121,9 @@ class _Reader:
                 tables.append(table)
             elif report.rating is None:
                 self.failures.append(Remark(report.line, "a report without any figure"))
-        return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
+        return ParsedOutput(
+            tuple(tables), tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks)
+        )
 
     def _field(self, text: str) -> tuple[str, str] | None:
         """Return key and value of a line, and enter its section; None for any other line."""

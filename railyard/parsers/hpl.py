@@ -28,7 +28,7 @@ from railyard.parsers.lines import (
     own_text,
     remember_matches,
 )
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "hpl"
 
@@ -64,7 +64,7 @@ _TOLD_BY = 0.25  # a time that lost a larger share by rounding says nothing
 _UNREAD = "a row that cannot be read: "
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the table, failures and remarks of one output of HPL.
 
     Raises ParseError if the text has neither a banner nor a heading of HPL nor an error of xhpl, or if it is hpcc's.
@@ -79,7 +79,7 @@ def parse(text: str) -> Parsed:
     if not reader.known and not (reader.failures and "xhpl" in text):
         raise foreign(text, _EXPECTED)
     ordered = sorted(reader.failures, key=lambda item: item.line)
-    return Parsed(tables, tuple(ordered), tuple(reader.remarks))
+    return ParsedOutput(tables, tuple(ordered), tuple(reader.remarks))
 
 
 class HplReader:

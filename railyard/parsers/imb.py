@@ -30,7 +30,7 @@ from railyard.parsers.lines import (
     number,
     own_text,
 )
-from railyard.parsers.parsed import Caution, Parsed, Remark, Table
+from railyard.parsers.output import Caution, ParsedOutput, Remark, Table
 
 TOOL = "imb"
 
@@ -90,7 +90,7 @@ _SAID = (("banner", _BANNER), ("maximum", _MAXIMUM), ("end", _END), ("title", _T
 _EXPECTED = 'output of IMB: a banner, a title "# Benchmarking …" or a heading'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of IMB.
 
     Raises ParseError if the text has neither a banner nor a title nor a heading of IMB, and names none of its programs.
@@ -136,7 +136,7 @@ class _Reader:
         if not known:
             self._foreign(line, text)
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._close(followed=False)
         self._end_run(ended=False)
@@ -144,7 +144,9 @@ class _Reader:
             self.failures.append(Remark(self.banner.number, f"no table follows: {self.banner.text.strip()}"))
         if not self.began and not self.banner and not (self.failures and "IMB-" in text):
             raise foreign(text, _EXPECTED)
-        return Parsed(tuple(self.tables), tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
+        return ParsedOutput(
+            tuple(self.tables), tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks)
+        )
 
     def _comment(self, line: Line, text: str) -> bool:
         kind, found = _comment_kind(text)

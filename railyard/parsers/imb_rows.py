@@ -11,7 +11,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from railyard.parsers.lines import BINARY_MB, DECIMAL, WHOLE, Run, not_a_number, number, restore_rate, run_pattern
-from railyard.parsers.parsed import Cell, ContextValue, Table
+from railyard.parsers.output import Cell, ContextValue, Table
 
 # Printed heading -> column and unit. A new heading is a new line here; it decides how the rows below it are read.
 HEADINGS: MappingProxyType[str, tuple[str, str | None]] = MappingProxyType(

@@ -27,7 +27,7 @@ from types import MappingProxyType
 from railyard.parsers.iperf_intervals import Interval, wrong_intervals
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.mixed_rows import MIXED
-from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "iperf2"
 
@@ -172,7 +172,7 @@ class _Run:
         return report.end >= _SHORTEST or not report.end.is_integer()
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output.
 
     Raises ParseError if the text has neither a connection nor a report of iperf 2.
@@ -221,14 +221,14 @@ class _Reader:
         elif not (text.startswith(("-----", *_OWN)) or text.endswith("datagrams")):
             self._foreign(line, text)
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         if not self.runs and self.begun:
             self.failures.append(Remark(self.begun, "a client without a connection"))
         elif not self.runs:
             raise foreign(text, _EXPECTED)
         if self.mixed is not None:
-            return Parsed((), (self.mixed, *self.failures), tuple(self.remarks))
+            return ParsedOutput((), (self.mixed, *self.failures), tuple(self.remarks))
         tables = []
         for run in self.runs:
             rows = run.final()
@@ -239,7 +239,9 @@ class _Reader:
                 what = "the sum of its streams" if len(run.streams) > 1 and run.is_over() else "its report"
                 what = f"{what}, both ways at once" if run.both_ways else what
                 self.failures.append(Remark(run.line, f"a run without {what}"))
-        return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
+        return ParsedOutput(
+            tuple(tables), tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks)
+        )
 
     def _report(self, line: Line, text: str) -> bool:
         if _CONNECTED.match(text[:700]):

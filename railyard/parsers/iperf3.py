@@ -28,7 +28,7 @@ from typing import Any
 from railyard.parsers.iperf_intervals import Interval, wrong_intervals
 from railyard.parsers.json_objects import figure, objects
 from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text, texts_of
-from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import ContextValue, ParsedOutput, Remark, Table
 
 SUM = "SUM"  # in the place of a stream's number
 
@@ -156,7 +156,7 @@ _SUMS = (
 )
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of iperf3, printed or in JSON.
 
     Raises ParseError if the text has neither a run of iperf3 nor an error under its name.
@@ -167,7 +167,7 @@ def parse(text: str) -> Parsed:
     return _read(text)
 
 
-def _read(text: str) -> Parsed:
+def _read(text: str) -> ParsedOutput:
     reader = _Reader(*read_json(text))
     if not (reader.runs or reader.failures):
         for line in each_line(text):
@@ -195,7 +195,7 @@ class _Reader:
         elif text and not text.isspace() and not self._read_own_line(line, text):
             self._foreign(line, text.strip())
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after everything was read."""
         tables = []
         for run in self.runs:
@@ -208,7 +208,9 @@ class _Reader:
                 self.failures.append(Remark(run.line, f"a run without {what}"))
         if not self.runs and not (self.failures and _SIGN.search(text)):
             raise foreign(text, _EXPECTED)
-        return Parsed(tuple(tables), tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
+        return ParsedOutput(
+            tuple(tables), tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks)
+        )
 
     def _run(self, line: Line) -> Run:
         if not self.runs:
@@ -296,7 +298,7 @@ def _rate_mb_s(found: re.Match[str]) -> float:
     return float(found["rate"]) * rates[found["prefix"].upper()]
 
 
-def clients_of(text: str, read: Callable[[str], Parsed]) -> Parsed | None:
+def clients_of(text: str, read: Callable[[str], ParsedOutput]) -> ParsedOutput | None:
     """Return the one table of several clients with titles; None if the text has fewer than two titles.
 
     ``read`` reads the text of one client.
@@ -318,7 +320,7 @@ def clients_of(text: str, read: Callable[[str], Parsed]) -> Parsed | None:
     made = (_sum(tables),) if whole else ()
     if not whole and not failures:
         failures[1] = Remark(1, "a client without closing lines")
-    return Parsed(made, tuple(failures[line] for line in sorted(failures)))
+    return ParsedOutput(made, tuple(failures[line] for line in sorted(failures)))
 
 
 def _of_client(lines: Sequence[str], title: str, titles: Sequence[str]) -> list[str]:

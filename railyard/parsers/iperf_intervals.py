@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.base.wording import number
-from railyard.parsers.parsed import Remark
+from railyard.parsers.output import Remark
 
 #: An interval shorter than this share of the longest is a rest at a run's end.
 _WHOLE = 0.5

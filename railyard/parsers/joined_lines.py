@@ -11,7 +11,7 @@ import re
 from railyard.base.clean_text import one_line
 from railyard.parsers import tool_signs
 from railyard.parsers.lines import clean_text
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 
 _SHOWN = 100  # characters
 _WITHIN = r"(?<=\S)[ \t]{1,40}"
@@ -54,7 +54,7 @@ _NO_BREAKS = "the lines of the output: all lines are joined in one: paste it wit
 _WHAT = "two lines are joined, as fmt does, so that figures may be lost (paste the output with its own lines): "
 
 
-def refuse_one_line(parsed: Parsed, text: str) -> None:
+def refuse_one_line(parsed: ParsedOutput, text: str) -> None:
     """Do nothing if something was read, or if a line says why nothing was. Raises ParseError for lines joined in one.
 
     An output in JSON may be in one line: then it was read.
@@ -82,7 +82,7 @@ def _has_many_rows(line: str) -> bool:
     return (longest > _MOST_OF_ONE_ROW and has_heading) or is_report
 
 
-def without_joined_lines(parsed: Parsed, text: str) -> Parsed:
+def without_joined_lines(parsed: ParsedOutput, text: str) -> ParsedOutput:
     """Return what was read of a text, or a failure without any table if lines of its tool were joined.
 
     A text without a table may be of one of several tools.
@@ -101,4 +101,4 @@ def without_joined_lines(parsed: Parsed, text: str) -> Parsed:
     line = one_line(plain[begin : None if end < 0 else end].strip())[:_SHOWN]
     failure = Remark(number, f'{_WHAT}found "{line}"')
     rest = (each for each in parsed.failures if each.line != number)
-    return Parsed((), tuple(sorted((failure, *rest), key=lambda each: each.line)), parsed.remarks)
+    return ParsedOutput((), tuple(sorted((failure, *rest), key=lambda each: each.line)), parsed.remarks)

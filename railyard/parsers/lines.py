@@ -13,7 +13,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from railyard.parsers import failure_lines, tool_signs
-from railyard.parsers.parsed import Cell, ParseError
+from railyard.parsers.output import Cell, ParseError
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
 #: Bytes of a unit's prefix in a message size: 64K, 4m.

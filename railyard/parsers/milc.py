@@ -17,7 +17,7 @@ from collections.abc import Callable
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, foreign, is_failure, line_of, own_text, texts_of
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "milc"
 
@@ -65,7 +65,7 @@ _BEGINS = (
 _EXPECTED = 'output of MILC: "MIMD version …" or "Time = … seconds"'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of a MILC application.
 
     A run that ended before its first "Time =" gives no table. Raises ParseError if the text is not MILC's.
@@ -124,7 +124,7 @@ class _Reader:
             return False
         return True
 
-    def result(self, text: str, lines: list[str]) -> Parsed:
+    def result(self, text: str, lines: list[str]) -> ParsedOutput:
         """Return what was found, after every line was read."""
         # the next line tells whether iterations follow: if there is no next line, and the program iterates, the row is
         # cut
@@ -137,7 +137,7 @@ class _Reader:
             sign = self.sign or self.solves_line
             self.remarks.append(Remark(sign, "MILC finished no run: no line Time = … seconds"))
         tables = self._tables(lines) if self.rows else ()
-        return Parsed(tables, tuple(self.failures), tuple(sorted(self.remarks, key=lambda item: item.line)))
+        return ParsedOutput(tables, tuple(self.failures), tuple(sorted(self.remarks, key=lambda item: item.line)))
 
     def time(self, line: Line) -> bool:
         """Read "Time =": the end of a run."""

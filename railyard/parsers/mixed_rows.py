@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from railyard.base.wording import count_of, message_size
 from railyard.parsers.lines import PREFIX_BYTES, clean_text, number, texts_of
-from railyard.parsers.parsed import REPORTS, Parsed, Remark, Table
+from railyard.parsers.output import REPORTS, ParsedOutput, Remark, Table
 from railyard.parsers.unread_rows import NO_ROW
 
 #: NCCL's tests, NetPIPE and others have signs of their own, or sizes that need not rise.
@@ -87,12 +87,14 @@ class _Row:
     width: int
 
 
-def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
+def without_mixed_rows(parsed: ParsedOutput, text: str) -> ParsedOutput:
     """Return what was read of a text, or a failure without any table if lines of two outputs are mixed in it."""
     tools = {table.tool for table in parsed.tables}
     nested = next((found for tool in tools if (found := _find_nested(tool, text)) is not None), None)
     if nested is not None:
-        return Parsed((), (nested, *(each for each in parsed.failures if each.line != nested.line)), parsed.remarks)
+        return ParsedOutput(
+            (), (nested, *(each for each in parsed.failures if each.line != nested.line)), parsed.remarks
+        )
     if not tools & _TOOLS:
         return parsed
     # A row whose own validation failed is a failure, and no row of another output.
@@ -105,7 +107,7 @@ def without_mixed_rows(parsed: Parsed, text: str) -> Parsed:
         return parsed
     # a heading without rows is a consequence
     rest = (each for each in parsed.failures if each.line != failure.line and not NO_ROW.match(each.text))
-    return Parsed((), (failure, *rest), parsed.remarks)
+    return ParsedOutput((), (failure, *rest), parsed.remarks)
 
 
 def _find_nested(tool: str, text: str) -> Remark | None:
@@ -201,7 +203,7 @@ def _rises(table: Table) -> bool:
     return repeats or "sl" in table.columns or all(map(operator.lt, known, known[1:]))
 
 
-def _find_mixed(parsed: Parsed, text: str, left: set[int]) -> Iterator[Remark]:
+def _find_mixed(parsed: ParsedOutput, text: str, left: set[int]) -> Iterator[Remark]:
     """Yield a failure for each row of another output; ``left``: rows that the parser left over."""
     doubtful = [table.line for table in parsed.tables if not _rises(table)]
     begins = sorted(table.line for table in parsed.tables)

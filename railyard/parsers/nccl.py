@@ -4,8 +4,8 @@
 benchmark (the program), version, ranks and nodes in the context, columns as printed: size B, time us, ``algbw`` and
 ``busbw`` MB/s (10^6 B/s, from the printed 10^9 B/s), ``wrong`` (elements) or ``error`` (largest difference); the names
 of the in-place half end in ``_in_place``. ``validation`` is whether no element was wrong. The rest is in
-``Parsed.nccl``: the jobs with their ranks, and the log (NCCL_DEBUG=INFO) as ``nccl_log`` reads it; a text may have only
-the log. ``nccl_words`` has the forms of the releases.
+``ParsedOutput.nccl``: the jobs with their ranks, and the log (NCCL_DEBUG=INFO) as ``nccl_log`` reads it; a text may
+have only the log. ``nccl_words`` has the forms of the releases.
 
 Up to 2.16 a program does not name itself. Its columns and busbw / algbw then tell which it is. If several fit, the
 table names none, and its context has them as ``one_of``.
@@ -28,7 +28,7 @@ from railyard.parsers.nccl_rows import Cut, half_of, row_of
 from railyard.parsers.nccl_run import Run
 from railyard.parsers.nccl_said import NcclOutput, Rank
 from railyard.parsers.nccl_words import Heading
-from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.output import ParsedOutput, Remark
 from railyard.parsers.prefixes import Prefixes
 
 TOOL = "nccl"
@@ -40,7 +40,7 @@ _EXPECTED = 'output of nccl-tests or rccl-tests ("# nThread …", "# size count 
 _LONGEST = 2000  # characters: longer lines are not looked at
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures, remarks, jobs and log of one output of nccl-tests, rccl-tests, NCCL or RCCL.
 
     Raises ParseError if the text has neither a line of these programs nor a line of the log.
@@ -124,7 +124,7 @@ class _Reader:
         failed = is_own_failure(text)
         (self.failures if failed else self.remarks).append(Remark(line.number, text[:LONGEST_NOTE]))
 
-    def result(self, written: nccl_json.WrittenJson) -> Parsed:
+    def result(self, written: nccl_json.WrittenJson) -> ParsedOutput:
         """Return what was found, after every line was read."""
         runs = [*written.runs, *(run for stream in self.streams.values() for run in stream.runs)]
         runs.sort(key=lambda run: run.line)
@@ -137,7 +137,7 @@ class _Reader:
             for table in own
         ]
         failures = [*self.failures, *written.failures, *apart, *(each for run in runs for each in run.failures)]
-        return Parsed(
+        return ParsedOutput(
             tuple(sorted(tables, key=lambda table: table.line)),
             tuple(sorted(failures, key=lambda failure: failure.line)),
             tuple(self.remarks),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from railyard.parsers.nccl_said import Job
-from railyard.parsers.parsed import Remark
+from railyard.parsers.output import Remark
 
 #: Processes that one command starts at once have numbers closer together than this. A run starts many threads, and
 #: each takes a number, so the next run's are farther away.

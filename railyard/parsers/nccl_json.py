@@ -23,7 +23,7 @@ from railyard.parsers.nccl_busbw import FACTORS
 from railyard.parsers.nccl_run import Row, Run
 from railyard.parsers.nccl_said import Rank
 from railyard.parsers.nccl_words import IN_PLACE, Column, Heading
-from railyard.parsers.parsed import Cell, Remark
+from railyard.parsers.output import Cell, Remark
 
 _HALVES = (("out_of_place", ""), ("in_place", IN_PLACE))
 _KEYS: Mapping[str, str] = MappingProxyType(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from railyard.parsers.lines import Line, not_a_number, number
 from railyard.parsers.nccl_run import Row
 from railyard.parsers.nccl_words import Column, Heading
-from railyard.parsers.parsed import Cell
+from railyard.parsers.output import Cell
 
 _TYPE = re.compile(r"[a-z][a-z0-9_]{1,15}")
 _REDOP = re.compile(r"[a-z][a-z0-9_]{1,15}")

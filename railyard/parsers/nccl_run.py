@@ -16,7 +16,7 @@ from railyard.parsers.lines import decimals
 from railyard.parsers.nccl_busbw import FACTORS, NOT_SIZE_OVER_TIME, Way, ways
 from railyard.parsers.nccl_said import Job, Rank
 from railyard.parsers.nccl_words import IN_PLACE, Heading
-from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, Remark, Table
 
 #: Relative: how far two figures of a row may differ besides their rounding.
 _SHARE = 1e-3

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, decimals, filled_lines, foreign, is_failure, number, own_text
-from railyard.parsers.parsed import Caution, Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Caution, Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "netperf"
 
@@ -127,7 +127,7 @@ class _Run:
     warned: Remark | None = None  # an interval is wider, and nothing says yet that it is not the throughput's
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of netperf.
 
     Raises ParseError if the text has neither a title nor fields of omni nor an error of netperf.
@@ -165,12 +165,12 @@ class _Reader:
             run.has_columns |= "Throughput" in text
             run.spoiled |= failed or line.dots or rest_of_title or _NUMBERS.fullmatch(text) is not None
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._close()
         if not self.tables and not any(_is_own(failure.text) for failure in self.failures):
             raise foreign(text, _EXPECTED)
-        return Parsed(tuple(self.tables), tuple(sorted(self.failures)), tuple(self.remarks))
+        return ParsedOutput(tuple(self.tables), tuple(sorted(self.failures)), tuple(self.remarks))
 
     def _is_taken(self, line: Line, text: str) -> bool:
         if self._title(line, text) or self._field(line, text) or self._csv(line, text) or text.startswith(_OWN):

@@ -33,7 +33,7 @@ from railyard.parsers.lines import (
     own_text,
     run_pattern,
 )
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "netpipe"
 
@@ -107,14 +107,14 @@ class _Run:
     decimal: bool = False  # its units are surely powers of ten: NetPIPE 5
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of NetPIPE, or of one of its np.out files.
 
     Raises ParseError if the text has neither a row nor a title of NetPIPE.
     """
     written = data_file(text)
     if written:
-        return Parsed((written,))
+        return ParsedOutput((written,))
     text = own_text(text, TOOL, _EXPECTED)
     scanner, reader = Scanner(text), _Reader()
     for line in scanner:
@@ -161,7 +161,7 @@ class _Reader:
         run.following = after
         return ()
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._close()
         for run in self.runs:
@@ -173,7 +173,7 @@ class _Reader:
             # the sentence has a buffer of its own and may come last (3.7.2 under mpirun, no -o)
             self.runs[0].context["mode"] = self.mode
         tables = tuple(_table(run) for run in self.runs if run.rows)
-        return Parsed(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
+        return ParsedOutput(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(self.remarks))
 
     def _title(self, line: Line, text: str) -> bool:
         title = _TITLE.match(text)

@@ -36,7 +36,7 @@ from railyard.parsers.lines import (
     own_text,
     remember_matches,
 )
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "npb"
 
@@ -130,7 +130,7 @@ class _Block:
         )
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of the NAS Parallel Benchmarks, of any number of runs.
 
     Raises ParseError if the text has neither a banner nor a result block, nor an error that names a program of NPB.
@@ -163,13 +163,13 @@ class _Reader:
             failed = is_failure(text) or _OWN_FAILURE.match(text)
             (self.failures if failed else self.remarks).append(Remark(line.number, text[:2000]))
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._close(followed=False)
         if not self.known and not (self.failures and _PROGRAM.search(text)):
             raise foreign(text, _EXPECTED)
         ordered = sorted(self.failures, key=lambda item: item.line)
-        return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
+        return ParsedOutput(tuple(self.tables), tuple(ordered), tuple(self.remarks))
 
     def _title(self, line: Line, text: str) -> bool:
         title = _TITLE.match(text)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from railyard.parsers import nvbandwidth_json
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
 from railyard.parsers.nvbandwidth_table import Matrix, unit_of
-from railyard.parsers.parsed import Caution, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Caution, ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.prefixes import Prefixes
 
 TOOL = "nvbandwidth"
@@ -50,7 +50,7 @@ _SHOWS = ("nvbandwidth Version: ", "Running host_", "Running device_", "SUM host
 _LONGEST = 2000
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of nvbandwidth, printed or written with ``-j``.
 
     Raises ParseError if the text has no line of nvbandwidth.
@@ -68,7 +68,7 @@ def parse(text: str) -> Parsed:
         raise foreign(text, _EXPECTED)
     if reader.known and not (reader.tables or reader.failures or reader.remarks or written.lines):
         reader.failures.append(Remark(reader.began, "an output of nvbandwidth in which no test ran"))
-    return Parsed(
+    return ParsedOutput(
         tuple(sorted([*written.tables, *reader.tables], key=lambda table: table.line)),
         tuple(sorted([*written.failures, *reader.failures], key=lambda failure: failure.line)),
         tuple(sorted([*written.remarks, *reader.remarks], key=lambda remark: remark.line)),

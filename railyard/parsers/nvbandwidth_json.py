@@ -9,7 +9,7 @@ from typing import Any
 
 from railyard.parsers.json_objects import figure, objects
 from railyard.parsers.nvbandwidth_table import Matrix, unit_of
-from railyard.parsers.parsed import Caution, ContextValue, Remark, Table
+from railyard.parsers.output import Caution, ContextValue, Remark, Table
 
 _TITLE = "nvbandwidth"
 _UNIT = re.compile(r"\((?P<unit>[A-Za-z/]{1,12})\)\s{0,8}$")

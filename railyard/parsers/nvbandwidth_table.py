@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from railyard.parsers.lines import decimals, not_a_number, number
-from railyard.parsers.parsed import Cell, ContextValue, Table
+from railyard.parsers.output import Cell, ContextValue, Table
 
 
 class Unit(NamedTuple):

@@ -37,7 +37,7 @@ from railyard.parsers.osu_headings import (
 )
 from railyard.parsers.osu_rows import VALIDATION, Block, pattern_of
 from railyard.parsers.osu_titles import EXECUTABLES
-from railyard.parsers.parsed import Caution, Cell, Parsed, Remark, Table
+from railyard.parsers.output import Caution, Cell, ParsedOutput, Remark, Table
 
 TOOL = "osu"
 
@@ -61,7 +61,7 @@ _REFUSAL = re.compile(
 _EXPECTED = 'output of OSU: a banner "# OSU … Test v…" or a heading "# Size …"'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of OSU's benchmarks.
 
     Raises ParseError if the text has neither a banner nor a heading of OSU, nor an error of one of its programs.
@@ -144,13 +144,13 @@ class _Reader:
         if not known and not (text[0] == "#" and not is_failure(text)):
             self._foreign(line, text)
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._close()
         if not self.known and not (self.failures and re.search(r"\bosu_[a-z_]{2,40}\b", text)):
             raise foreign(text, _EXPECTED)
         ordered = sorted(self.failures, key=lambda item: item.line)
-        return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
+        return ParsedOutput(tuple(self.tables), tuple(ordered), tuple(self.remarks))
 
     def _title(self, line: Line, text: str) -> bool:
         title = title_of(text)

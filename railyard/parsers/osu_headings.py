@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from railyard.parsers.osu_titles import benchmark_of, is_collective
-from railyard.parsers.parsed import ContextValue
+from railyard.parsers.output import ContextValue
 
 LONGEST = 600
 Heading = tuple[str, str | None]  # column and unit

@@ -7,7 +7,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from railyard.parsers.lines import DECIMAL, WHOLE, Line, Run, decimals, number, run_pattern
-from railyard.parsers.parsed import Cell, ContextValue, Table
+from railyard.parsers.output import Cell, ContextValue, Table
 
 # Pass and Fail; osu_acc_latency, osu_cas_latency and osu_fop_latency write them out, or skip a type
 VALIDATION = MappingProxyType({"pass": True, "passed": True, "fail": False, "failed": False, "skipped": None})

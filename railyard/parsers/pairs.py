@@ -27,7 +27,7 @@ from railyard.parsers.lines import (
     number,
     own_text,
 )
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "pairs"
 
@@ -96,7 +96,7 @@ class _Block:
         return Table("pairs", self.version, name, COLUMNS, UNITS, tuple(self.rows), self.line, complete, context)
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of railyard-pairs.
 
     Raises ParseError if the text has neither its heading nor a sentence of its own.
@@ -158,13 +158,13 @@ class _Reader:
         if self.block and (failed or line.dots):
             self.block.spoiled = True
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._close()
         if not self.known:
             raise foreign(text, _EXPECTED)
         ordered = sorted(self.failures, key=lambda failure: failure.line)
-        return Parsed(tuple(self.tables), tuple(ordered), tuple(self.remarks))
+        return ParsedOutput(tuple(self.tables), tuple(ordered), tuple(self.remarks))
 
     def _title(self, line: Line, text: str) -> bool:
         found = _TITLE.match(text)

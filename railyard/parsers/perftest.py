@@ -20,7 +20,7 @@ from types import MappingProxyType
 from railyard.parsers import perftest_formats as formats
 from railyard.parsers import perftest_json
 from railyard.parsers.lines import Line, decimals, foreign, is_failure, is_whole, line_of, number, own_text, texts_of
-from railyard.parsers.parsed import REPORTS, Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import REPORTS, Cell, ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.perftest_formats import Device, Heading, with_memory
 
 TOOL = "perftest"
@@ -100,7 +100,7 @@ class Run:
         )
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of perftest, printed or written by ``--out_json``.
 
     Raises ParseError if the text has neither title nor heading nor results of perftest, nor an error of its own.
@@ -149,7 +149,7 @@ class _Reader:
         if not (taken or self._own(line, text) or self._setting(text)):
             self._foreign(line, text)
 
-    def result(self, text: str, written: perftest_json.WrittenJson) -> Parsed:
+    def result(self, text: str, written: perftest_json.WrittenJson) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._name()
         if self.waiting is not None:
@@ -164,7 +164,7 @@ class _Reader:
         failures = sorted([*self.failures, *written.failures], key=lambda item: item.line)
         if not (tables or self.runs or written.lines or (failures and formats.SIGN.search(text))):
             raise foreign(text, _EXPECTED)
-        return Parsed(tuple(sorted(tables, key=lambda table: table.line)), tuple(failures), tuple(self.remarks))
+        return ParsedOutput(tuple(sorted(tables, key=lambda table: table.line)), tuple(failures), tuple(self.remarks))
 
     def _title(self, line: Line, text: str) -> bool:
         title = formats.title_of(text) if text[-1] in "tT" and text[-4:].lower() == "test" else None

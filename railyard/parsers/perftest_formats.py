@@ -20,7 +20,7 @@ from operator import mul
 from types import MappingProxyType
 
 from railyard.parsers.lines import BINARY_MB, not_a_number, number
-from railyard.parsers.parsed import Cell, ContextValue
+from railyard.parsers.output import Cell, ContextValue
 
 GBIT = 125.0  # MB/s in one Gb/s
 _RATE = 1e6  # messages per second in one Mpps

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from railyard.parsers import perftest_formats as formats
-from railyard.parsers.parsed import Cell, ContextValue, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, Remark, Table
 from railyard.parsers.perftest_formats import with_memory
 
 # "test": "RDMA_Write_BW_Test",   |   MsgSize: 65536,   |   "test_info": {   |   }

@@ -16,7 +16,7 @@ from functools import lru_cache
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, number, own_text
-from railyard.parsers.parsed import ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "qperf"
 
@@ -114,7 +114,7 @@ class _Run:
         self.context[name] = word
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output of qperf.
 
     Raises ParseError if the text has neither a test of qperf with its colon nor a server's errors under its name.
@@ -147,13 +147,13 @@ class _Reader:
             if self.run and (failed or line.dots):
                 self.run.spoiled = True
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         if self.last is None and not (self.failures and re.search(r"\bqperf\b", text)):
             raise foreign(text, _EXPECTED)
         self._close()
         ordered = sorted(self.failures, key=lambda item: item.line)
-        return Parsed(tuple(self.tables), tuple(ordered), tuple(sorted(self.remarks, key=lambda item: item.line)))
+        return ParsedOutput(tuple(self.tables), tuple(ordered), tuple(sorted(self.remarks, key=lambda item: item.line)))
 
     def _close(self) -> None:
         """End the last test."""

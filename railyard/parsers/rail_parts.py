@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, ParseError, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, ParseError, Remark, Table
 
 _MOST_RAILS = 256  # no node has more, and each is read separately
 _HEAD = re.compile(r"^# railyard: rail (?P<device>\S{1,80})[ \t\r]*$", re.MULTILINE)
@@ -22,7 +22,7 @@ _SUMMED_UNITS = frozenset({"MB/s", "1/s"})
 _SUMMED_CONTEXT = ("bytes_sent", "bytes_received")
 
 
-def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Parsed:
+def parse(text: str, read: Callable[[str], ParsedOutput], worst: bool = False) -> ParsedOutput:
     """Return what ``read`` finds in each rail's part, with combined tables; ``worst`` if the rails ran in turn.
 
     A part that ``read`` refuses is a failure, with its rail and line. Raises ParseError if it refuses all of them.
@@ -33,9 +33,9 @@ def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Pars
     if len(heads) > _MOST_RAILS:
         number = text.count("\n", 0, heads[_MOST_RAILS].start()) + 1
         raise ParseError(number, heads[_MOST_RAILS][0], f"at most {_MOST_RAILS} rails' outputs")
-    parts: list[Parsed] = []
+    parts: list[ParsedOutput] = []
     errors: list[ParseError] = []
-    before = Parsed(remarks=tuple(_lines(text[: heads[0].start()], 1)))
+    before = ParsedOutput(remarks=tuple(_lines(text[: heads[0].start()], 1)))
     lines, counted_to = 1, 0  # counted from the head before: else each of a million heads would count all again
     for head, end in zip(heads, [*(each.start() for each in heads[1:]), len(text)], strict=True):
         lines += text.count("\n", counted_to, head.end())
@@ -45,12 +45,12 @@ def parse(text: str, read: Callable[[str], Parsed], worst: bool = False) -> Pars
         except ParseError as error:
             expected = f"{error.expected}, for rail {head['device']}"
             errors.append(ParseError(error.line_number and error.line_number + lines, error.line, expected))
-            parts.append(Parsed(failures=(Remark(errors[-1].line_number, str(errors[-1])),)))
+            parts.append(ParsedOutput(failures=(Remark(errors[-1].line_number, str(errors[-1])),)))
     if len(errors) == len(parts):
         raise errors[0]
     tables = _combine_tables([part.tables for part in parts], worst) if len(parts) > 1 else parts[0].tables
     uneven = () if len({len(part.tables) for part in parts}) == 1 else (Remark(0, "the rails' tables differ"),)
-    return Parsed(
+    return ParsedOutput(
         tables,
         tuple(failure for part in parts for failure in part.failures) + uneven,
         tuple(remark for part in (before, *parts) for remark in part.remarks),
@@ -62,7 +62,7 @@ def _lines(text: str, first: int) -> list[Remark]:
     return [Remark(number, line.strip()[:2000]) for number, line in numbered if line.strip()]
 
 
-def _moved_down(parsed: Parsed, lines: int) -> Parsed:
+def _moved_down(parsed: ParsedOutput, lines: int) -> ParsedOutput:
     return replace(
         parsed,
         tables=tuple(replace(table, line=table.line + lines) for table in parsed.tables),

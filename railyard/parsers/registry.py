@@ -14,17 +14,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from railyard.parsers.parsed import Parsed
+    from railyard.parsers.output import ParsedOutput
 
 
-class Parsers(Mapping[str, Callable[[str], "Parsed"]]):
+class Parsers(Mapping[str, Callable[[str], "ParsedOutput"]]):
     """By tool its ``parse``, in the order of the tools given; a tool's module has its name."""
 
     def __init__(self, package: str, tools: Iterable[str]) -> None:
         self._package = package
-        self._known: dict[str, Callable[[str], Parsed] | None] = dict.fromkeys(tools)
+        self._known: dict[str, Callable[[str], ParsedOutput] | None] = dict.fromkeys(tools)
 
-    def __getitem__(self, tool: str) -> Callable[[str], "Parsed"]:
+    def __getitem__(self, tool: str) -> Callable[[str], "ParsedOutput"]:
         read = self._known[tool]
         if read is None:
             read = self._known[tool] = held_back(import_module(f"{self._package}.{tool}").parse)
@@ -40,11 +40,11 @@ class Parsers(Mapping[str, Callable[[str], "Parsed"]]):
         return len(self._known)
 
 
-def held_back(read: Callable[[str], "Parsed"]) -> Callable[[str], "Parsed"]:
+def held_back(read: Callable[[str], "ParsedOutput"]) -> Callable[[str], "ParsedOutput"]:
     """Return a parser that reads with the collector off and then restores it, even if the parser raises."""
 
     @wraps(read)
-    def parse(text: str) -> "Parsed":
+    def parse(text: str) -> "ParsedOutput":
         was_enabled = gc.isenabled()
         gc.disable()
         try:

@@ -8,7 +8,7 @@ import re
 from types import MappingProxyType
 
 from railyard.parsers.lines import foreign, is_failure, lines_of, number, own_text
-from railyard.parsers.parsed import Parsed, Remark, Table
+from railyard.parsers.output import ParsedOutput, Remark, Table
 
 TOOL = "sharing"
 
@@ -29,7 +29,7 @@ _ONE = "one output, from its heading to its end (give each a file of its own)"
 _EXPECTED = 'output of railyard-sharing: "# railyard-sharing 1: 2 ranks on processor …"'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the table, failures and remarks of one output of railyard-sharing.
 
     Raises ParseError if the text has neither its heading nor a sentence of its own.
@@ -59,11 +59,11 @@ def parse(text: str) -> Parsed:
     if heading is None:
         if not refused:
             raise foreign(plain, _EXPECTED)
-        return Parsed((), tuple(failures), tuple(remarks))
+        return ParsedOutput((), tuple(failures), tuple(remarks))
     at, title = heading
     if not rows:
         failures.append(Remark(at, f"a heading without any row: {BENCHMARK}"))
-        return Parsed((), tuple(sorted(failures, key=lambda failure: failure.line)), tuple(remarks))
+        return ParsedOutput((), tuple(sorted(failures, key=lambda failure: failure.line)), tuple(remarks))
     table = Table(
         tool="sharing",
         version=title["format"],
@@ -77,4 +77,4 @@ def parse(text: str) -> Parsed:
             {"ranks": int(title["ranks"]), "processor": int(title["processor"]), "node": title["node"]}
         ),
     )
-    return Parsed((table,), tuple(failures), tuple(remarks))
+    return ParsedOutput((table,), tuple(failures), tuple(remarks))

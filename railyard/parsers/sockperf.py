@@ -22,7 +22,7 @@ import re
 from dataclasses import dataclass, field
 
 from railyard.parsers.lines import BINARY_MB, Line, filled_lines, foreign, is_failure, own_text
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "sockperf"
 
@@ -159,7 +159,7 @@ class _Client:
     size: int | None = None
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output.
 
     Raises ParseError if the text has neither a figure of a client nor an error under sockperf's name.
@@ -204,7 +204,7 @@ class _Reader:
         elif not self._read_surroundings(text):
             self._foreign(line, text)
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         if not self.runs and self.server:
             self.failures.append(Remark(self.server, "no figures: a server prints none, its client's output has them"))
@@ -217,7 +217,7 @@ class _Reader:
             elif not self.own_failures:
                 self.failures.append(Remark(run.line, "a test without any figure"))
         ordered = sorted(self.failures, key=lambda each: each.line)
-        return Parsed(tuple(tables), tuple(ordered), tuple(self.remarks))
+        return ParsedOutput(tuple(tables), tuple(ordered), tuple(self.remarks))
 
     def _read_surroundings(self, text: str) -> bool:
         """Read what is around a client's lines: its command, the address of its server, the header of its log."""

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
-from railyard.parsers.parsed import NO_CONTEXT, Cell, Parsed, Remark, Table
+from railyard.parsers.output import NO_CONTEXT, Cell, ParsedOutput, Remark, Table
 from railyard.parsers.ucx_perftest_rows import (
     ROW,
     THREADS,
@@ -102,7 +102,7 @@ class _Run:
         return not self.spoiled and size is not None and last is not None and last < size
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one output.
 
     Raises ParseError if the text has neither a heading, nor a server's box, nor an error of ucx_perftest.
@@ -141,7 +141,7 @@ class _Reader:
         if not taken:
             self._foreign(line, text.strip())
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         self._close(at_end=True)
         if not self.headings and self.boxes:
@@ -151,7 +151,7 @@ class _Reader:
         elif not self.headings and not any(_OWN_FAILURE.search(failure.text) for failure in self.failures):
             raise foreign(text, _EXPECTED)
         tables = tuple(_table(run) for run in self.runs)
-        return Parsed(tables, tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
+        return ParsedOutput(tables, tuple(sorted(self.failures, key=lambda each: each.line)), tuple(self.remarks))
 
     def _heading(self, line: Line, text: str) -> bool:
         if self.box.take(text):

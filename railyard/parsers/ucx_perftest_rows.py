@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.parsers.lines import BINARY_MB, number
-from railyard.parsers.parsed import Cell
+from railyard.parsers.output import Cell
 
 Form = Literal["old", "stage", "test"]
 

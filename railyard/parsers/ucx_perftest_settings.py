@@ -9,7 +9,7 @@ perftest_run.c, and the example batch files of contrib/ucx_perftest_config, UCX 
 import re
 from dataclasses import dataclass, fields, replace
 
-from railyard.parsers.parsed import ContextValue
+from railyard.parsers.output import ContextValue
 
 TESTS = (
     *("am_lat", "put_lat", "add_lat", "get", "fadd", "swap", "cswap", "am_bw", "put_bw", "get_bw", "add_mr"),

@@ -12,7 +12,7 @@ from dataclasses import replace
 from railyard.base.clean_text import one_line
 from railyard.base.wording import count_of
 from railyard.parsers.lines import PREFIX_BYTES, number
-from railyard.parsers.parsed import Parsed, Remark, Table
+from railyard.parsers.output import ParsedOutput, Remark, Table
 
 #: How a parser names a heading that no row of its form follows.
 NO_ROW = re.compile(r"^a (?:heading|title|box) without any row\b")
@@ -53,7 +53,7 @@ _HAS_DIGIT = re.compile(r"(?=.*[0-9])[^:@=]*")
 _CHECKED = re.compile(r"pass(?:ed)?|fail(?:ed)?|skipped", re.IGNORECASE)
 
 
-def unread_rows(parsed: Parsed) -> str | None:
+def unread_rows(parsed: ParsedOutput) -> str | None:
     """Return how many rows of figures are among the remarks of a text without a table, and why none was read.
 
     Return None if there is no such row, if a table was read, or if a failure says it.
@@ -88,7 +88,7 @@ def _is_row(remark: Remark) -> bool:
     return len(numbers) >= 2 and words[0] in numbers and 2 * len(numbers) > len(words)
 
 
-def without_unannounced_rows(parsed: Parsed) -> Parsed:
+def without_unannounced_rows(parsed: ParsedOutput) -> ParsedOutput:
     """Return what was read, with a failure for the first of the rows beside its tables which no heading announces.
 
     Such a remark has three numbers or more, one of them with decimals, and no other word: a table whose heading is
@@ -111,7 +111,7 @@ def _is_bare_row(text: str) -> bool:
     return begins and any("." in word for word in words) and all(map(_NUMBER.fullmatch, words))
 
 
-def without_lost_rows(parsed: Parsed) -> Parsed:
+def without_lost_rows(parsed: ParsedOutput) -> ParsedOutput:
     """Return what was read, with a failure for each row of a table that was not, and these tables as incomplete.
 
     Such a line begins with a size that the table lacks, and has a word for each column; one is no number, or more
@@ -132,7 +132,7 @@ def without_lost_rows(parsed: Parsed) -> Parsed:
     )
 
 
-def _with_first_rows(parsed: Parsed) -> Parsed:
+def _with_first_rows(parsed: ParsedOutput) -> ParsedOutput:
     """Return what was read; a heading whose only rows have no size, or a form of their own, fails with the line of the
     first of them.
     """

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "wrf"
 
@@ -57,7 +57,7 @@ class _Steps:
     spoiled: bool = False
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return the tables, failures and remarks of one rsl file or console output of WRF.
 
     A run that ended before its first timed step gives no table. Raises ParseError if the text is not WRF's.
@@ -103,7 +103,7 @@ class _Reader:
         if "arning" in text or "WARN" in text or "exceeded cfl" in text:
             self._remark(line)
 
-    def result(self, text: str) -> Parsed:
+    def result(self, text: str) -> ParsedOutput:
         """Return what was found, after every line was read."""
         if self.begun:
             self._spoil(_kind(self.begun[1]))
@@ -113,7 +113,7 @@ class _Reader:
             self.remarks.append(Remark(self.sign, "WRF timed no step and no file: no line Timing for main or Writing"))
         tables = tuple(self._table(*item) for item in self.tables.items())
         remarks = sorted(self.remarks, key=lambda item: item.line)
-        return Parsed(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(remarks))
+        return ParsedOutput(tables, tuple(sorted(self.failures, key=lambda item: item.line)), tuple(remarks))
 
     def _timing(self, line: Line) -> None:
         rows = list(_ROW.finditer(line.text))

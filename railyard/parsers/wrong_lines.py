@@ -15,7 +15,7 @@ from railyard.parsers import failure_lines
 from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.lines import LONGEST_NOTE, clean_text, is_failure, texts_of
 from railyard.parsers.mixed_rows import without_mixed_rows
-from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ParsedOutput, Remark, Table
 from railyard.parsers.unread_rows import without_lost_rows, without_unannounced_rows
 
 #: No rate, time or count of a benchmark is beyond these, in any unit.
@@ -53,7 +53,7 @@ _COMMA_VALUE = re.compile(
 _COMMA = "a comma in place of the decimal point, so that no figure is read (set LC_ALL=C in the job): "
 
 
-def with_wrong_lines(parsed: Parsed, text: str) -> Parsed:
+def with_wrong_lines(parsed: ParsedOutput, text: str) -> ParsedOutput:
     """Return what was read in a text, with a failure for each line that reports one or has a value that is not finite.
 
     Ports are not changed: a fabric's own tools have other words for errors.
@@ -98,7 +98,7 @@ def _wrong(line: str, is_known: bool) -> str | None:
     return line.strip()[:LONGEST_NOTE] if not is_known and is_failure(line) else None
 
 
-def without_absurd_numbers(parsed: Parsed, text: str) -> Parsed:
+def without_absurd_numbers(parsed: ParsedOutput, text: str) -> ParsedOutput:
     """Return what was read without figures that no measurement gives, and with a failure for the line of each."""
     doubtful = [table for table in parsed.tables if not table.complete or _has_absurd(table)]
     lines = texts_of(clean_text(text)) if doubtful or _FAR_EXPONENT.search(text) else []

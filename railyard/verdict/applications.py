@@ -12,7 +12,7 @@ from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.model import Metric, physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.job.counters.node import NodeCounters
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings

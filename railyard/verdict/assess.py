@@ -15,7 +15,7 @@ from railyard.job.counters import energy
 from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
-from railyard.parsers.parsed import Parsed, ParseError, Table, validation_of
+from railyard.parsers.output import ParsedOutput, ParseError, Table, validation_of
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.conditions import describe_differences
@@ -75,7 +75,7 @@ class Assessment:
     printed: tuple[PrintedRow, ...] = ()
 
 
-def assess(case: Case, evidence: Evidence, parse: Callable[[str], Parsed], today: date) -> Assessment:
+def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput], today: date) -> Assessment:
     """Return the assessment of one run. Whatever an output or a counters file holds, nothing is raised: it fails a
     rule.
     """
@@ -229,11 +229,11 @@ def _beside_hops(case: Case) -> list[str]:
     return [f"{said}: it is not known how many switches are between its nodes (type: railyard fabric --keep-hops)"]
 
 
-def _parse(text: str, parse: Callable[[str], Parsed]) -> tuple[Parsed, str | None]:
+def _parse(text: str, parse: Callable[[str], ParsedOutput]) -> tuple[ParsedOutput, str | None]:
     try:
         return with_wrong_lines(parse(text), text), None
     except ParseError as error:
-        return Parsed(), str(error)
+        return ParsedOutput(), str(error)
 
 
 def _is_meant(table: Table, key: str) -> bool:
@@ -328,7 +328,7 @@ def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counter
     return tuple(dict.fromkeys(each.node for each in read if each.devices and each.node and each.node not in known))
 
 
-def _failures(case: Case, parsed: Parsed, evidence: Evidence) -> tuple[OutputLine, ...]:
+def _failures(case: Case, parsed: ParsedOutput, evidence: Evidence) -> tuple[OutputLine, ...]:
     """Return what the output reports as wrong; for a run that failed, the first cause before its consequences.
 
     The error output counts whatever the exit code is. If a job failed and neither output has a known message, the first

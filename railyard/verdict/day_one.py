@@ -15,7 +15,7 @@ from railyard.benchmarks.table import micro
 from railyard.hardware import day_one
 from railyard.hardware.collective_times import time_of
 from railyard.hardware.day_one import EFA, LONG_FROM_BYTES, LinkClass, Rail, Turn, Window
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.site.references.band import Band, Bound, scalar_band
 from railyard.verdict.rules.model import BandLike, MetricInput, points
 

@@ -17,7 +17,7 @@ from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.job import environment, mpi_identity
 from railyard.job.case import Case, Evidence
 from railyard.job.mpi_identity import IntendedMpi
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
 

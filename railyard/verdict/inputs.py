@@ -29,7 +29,7 @@ from railyard.hardware.day_one import (
     class_of,
     rail_of,
 )
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.site.link_alone import LinkAlone
 from railyard.site.references.band import Band, Bound, floor_band, scalar_band
 from railyard.site.test_id import TestId

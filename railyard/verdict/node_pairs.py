@@ -10,8 +10,8 @@ from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.micro import find, metric
 from railyard.job.counters.node import NodeCounters
+from railyard.parsers.output import ParsedOutput, ParseError, Table
 from railyard.parsers.pairs import SAMPLE
-from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.results.pair_summary import RecordedPairs, leaf_names, of_rows
 from railyard.results.record.form import Suspect
 from railyard.results.record.pair_rows import Row
@@ -47,7 +47,7 @@ def _least(bands: Iterable[BandLike], size: int) -> float | None:
     return max((bound.low for bound in bounds if bound is not None and bound.low is not None), default=None)
 
 
-def steps(texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
+def steps(texts: Sequence[str], parse: Callable[[str], ParsedOutput]) -> tuple[Table, ...]:
     """Return the tables of repeated measurements, up to the first output that is incomplete."""
     found: list[Table] = []
     for text in texts:
@@ -155,7 +155,7 @@ class NodePairs(Sizes):
 
     has_shape = False
 
-    def steps(self, texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
+    def steps(self, texts: Sequence[str], parse: Callable[[str], ParsedOutput]) -> tuple[Table, ...]:
         """Return the tables of repeated measurements, up to the first output that is incomplete."""
         return steps(texts, parse)
 

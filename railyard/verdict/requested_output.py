@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from railyard.base.wording import count_of, listing, message_size
 from railyard.benchmarks.table import micro
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 if TYPE_CHECKING:
     from railyard.job.case import Case

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.results.record.pairs import ExercisedCount, NodesNotMeasured, PairsSample, PromiseRecord
 from railyard.site.topology import Leaves
 from railyard.verdict.assess import Assessment

@@ -16,7 +16,7 @@ from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import AssessedBy, Benchmark, Metric
 from railyard.benchmarks.moved_bytes import is_mirrored, least_moved, parts_of_a_vector
 from railyard.benchmarks.table import micro
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.output import ParsedOutput, Table
 
 if TYPE_CHECKING:
     from railyard.benchmarks.curve import Curve, Figure
@@ -41,7 +41,7 @@ class Sizes:
         """Return the answers for one run, from its other files; most benchmarks need only its output."""
         return self
 
-    def steps(self, texts: Sequence[str], parse: Callable[[str], Parsed]) -> tuple[Table, ...]:
+    def steps(self, texts: Sequence[str], parse: Callable[[str], ParsedOutput]) -> tuple[Table, ...]:
         """Return the tables of repeated measurements."""
         return ()
 

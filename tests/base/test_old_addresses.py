@@ -27,7 +27,7 @@ from railyard.pairs import rounds
 from railyard.pairs.bisection import shifts
 from railyard.pairs.model import Round
 from railyard.parsers import fabtests, gpcnet, hpcc, hpl, imb, iperf3, netpipe, npb, perftest, sharing, wrf
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.probes import PROBE_SIZE_BYTES
 from railyard.railpolicies import DEFAULT
 from railyard.rfm_fabric import FabricCheck

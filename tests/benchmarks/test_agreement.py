@@ -5,7 +5,7 @@ import json
 import pytest
 
 from railyard.benchmarks.agreement import contradiction
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.parsers.perftest import parse
 
 HEAD = """\

@@ -15,7 +15,7 @@ from railyard.benchmarks.moved_bytes import MovedBytes, moved_at_most, moved_by
 from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS, find, metric
 from railyard.parsers import PARSERS
 from railyard.parsers import TOOLS as PARSED_TOOLS
-from railyard.parsers.parsed import Cell, Table
+from railyard.parsers.output import Cell, Table
 from railyard.site.references.model import HIGHER_IS_BETTER, UNITS
 
 NPB: dict[str, Any] = {"tool": "npb", "class": "B"}

@@ -7,7 +7,7 @@ import pytest
 
 from railyard.benchmarks.moved_bytes import MovedBytes, Repetitions, is_mirrored, least_moved, parts_of_a_vector
 from railyard.benchmarks.table.micro import BENCHMARKS
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 
 def table(

@@ -17,8 +17,8 @@ from railyard.benchmarks.node_pairs import (
     with_alone,
 )
 from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
+from railyard.parsers.output import Cell, Table
 from railyard.parsers.pairs import COLUMNS, UNITS
-from railyard.parsers.parsed import Cell, Table
 
 SIZE = 4 << 20
 CONTEXT = {"size": SIZE, "window": 8, "repeats": 2, "warm_up": 1, "exchanges": 20, "exchange_bytes": 8}

@@ -10,7 +10,7 @@ from railyard.cli.main import main
 from railyard.cluster.soak.judge import Reading
 from railyard.cluster.soak.log import Log
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results import relations
 from railyard.results.cost import costs_of_run
@@ -19,7 +19,7 @@ from railyard.results.report.terminal import text_report
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems
-from railyard.verdict.stored.replays import replay_records
+from railyard.verdict.stored_outputs.replays import replay_records
 
 ROOT = Path(__file__).parents[2]
 WIDTH = 80

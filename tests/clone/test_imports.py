@@ -366,5 +366,5 @@ def test_judge_by_a_link_loads_no_systems_file(tmp_path: Path) -> None:
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     modules = answer.stdout.rpartition("modules ")[2].split()
-    assert "railyard.verdict.stored.judge" in modules
+    assert "railyard.verdict.stored_outputs.judge" in modules
     assert [name for name in modules if name == "pydantic" or name.startswith("railyard.site.systems")] == []

@@ -16,7 +16,7 @@ from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.references.load import References
 from railyard.site.site import site_at
-from railyard.verdict.stored.replays import replay_records
+from railyard.verdict.stored_outputs.replays import replay_records
 from tests.conftest import ROOT
 
 #: The sources whose every number and claim is listed.

@@ -7,7 +7,7 @@ from railyard.cli.main import main
 from railyard.hardware.gpu_nodes import node_of_words
 from railyard.hardware.link_names import links_meant, why_no_link
 from railyard.hardware.links import LINKS
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.target import of_link
 
 MEANT = {
     "slingshot-200": "slingshot-11",

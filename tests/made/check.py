@@ -7,7 +7,7 @@ from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Pace
 from railyard.job.command import Command, Program
 from railyard.parsers import imb
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.groups import Layout, Outputs, Request, Start
 from railyard.site.systems.measure import StatedAmounts
 
@@ -20,7 +20,7 @@ class MadeCheck:
     policy: str = "default"
     tool: str = "imb"
     benchmark: str = "Uniband"
-    parse: Callable[[str], Parsed] = imb.parse
+    parse: Callable[[str], ParsedOutput] = imb.parse
     num_nodes: int = 2
     all_nodes: bool = False
     ranks_per_node: int = 1

@@ -11,7 +11,7 @@ from typing import Any
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch
 from railyard.parsers import imb
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment, assess
@@ -75,7 +75,7 @@ def case_of(
 def judged(
     case: Case,
     output: str,
-    parse: Callable[[str], Parsed],
+    parse: Callable[[str], ParsedOutput],
     moved: Mapping[str, Moved] | None = None,
     **left: Any,
 ) -> Assessment:
@@ -99,7 +99,7 @@ def run_of_cell(
     output: str | None = None,
     moved: Mapping[str, Moved] | None = None,
     counters: tuple[str, ...] | None = None,
-    parse: Callable[[str], Parsed] = imb.parse,
+    parse: Callable[[str], ParsedOutput] = imb.parse,
     hops: int | None = None,
     **evidence: Any,
 ) -> Assessment:

@@ -13,7 +13,7 @@ from typing import Any
 
 from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.parsed import Parsed, Remark, Table
+from railyard.parsers.output import ParsedOutput, Remark, Table
 
 #: Signs without which a table of the tool is not complete (PARSED.md): one of them must follow its heading. For the
 #: other tools the text cannot show whether an output ends early or was asked for less.
@@ -28,7 +28,7 @@ CLOSING = {
 _HEADING = {"perftest": re.compile(r"#bytes.*\n")}
 
 
-def values(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
+def values(parsed: ParsedOutput) -> dict[tuple[Any, ...], Any]:
     """Return every cell by its table's line, row and column, and every value of a port by the port's line."""
     rows = {
         (table.tool, table.line, place, column): (unit, cell)
@@ -50,7 +50,7 @@ def values(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
     return {**rows, **ports, **hardware, **_spoken(parsed)}
 
 
-def _spoken(parsed: Parsed) -> dict[tuple[Any, ...], Any]:
+def _spoken(parsed: ParsedOutput) -> dict[tuple[Any, ...], Any]:
     """Return what NCCL's log and the jobs of nccl-tests say, by line, without what a cut leaves out."""
     if parsed.nccl is None:
         return {}
@@ -77,7 +77,7 @@ def _flat(form: dict[str, Any]) -> Iterable[tuple[tuple[str, ...], Any]]:
             yield (key,), json.dumps(value)
 
 
-def judged(parsed: Parsed) -> list[Any]:
+def judged(parsed: ParsedOutput) -> list[Any]:
     """Return all that a verdict depends on, without line numbers: noise between rows must not change it."""
     tables = [
         (table.tool, table.benchmark, table.version, table.columns, table.units, table.rows, table.complete)
@@ -87,7 +87,7 @@ def judged(parsed: Parsed) -> list[Any]:
     return [tables, [{**port.as_json(), "line": 0} for port in parsed.fabric], hardware]
 
 
-def ill_formed(parsed: Parsed, text: str) -> str | None:
+def ill_formed(parsed: ParsedOutput, text: str) -> str | None:
     """Return what is ill-formed in a result: a table without rows, a NaN, a line outside the text, an empty note."""
     last = text.count("\n") + 1
     for table in parsed.tables:
@@ -141,7 +141,7 @@ def _is_finite(value: object) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def invented(part: Parsed, known: Mapping[tuple[Any, ...], Any]) -> str | None:
+def invented(part: ParsedOutput, known: Mapping[tuple[Any, ...], Any]) -> str | None:
     """Return which value the reading of a cut text has but that of the whole text (with these values) lacks."""
     for key, value in values(part).items():
         # whether a link is degraded follows from values that a cut may remove
@@ -150,7 +150,7 @@ def invented(part: Parsed, known: Mapping[tuple[Any, ...], Any]) -> str | None:
     return None
 
 
-def wrongly_complete(part: Parsed, whole: Parsed, text: str) -> str | None:
+def wrongly_complete(part: ParsedOutput, whole: ParsedOutput, text: str) -> str | None:
     """Return which table of a cut text is called complete although the text shows that rows are missing.
 
     Rows are missing if its closing sign has not come (``CLOSING``), or if the text ends inside a row of the whole text.

@@ -11,7 +11,7 @@ from railyard.cli.commands.judge import command as judge
 from railyard.cli.commands.parse import command as parse
 from railyard.cli.commands.parse import read
 from railyard.parsers import detect
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.output import ParsedOutput, Table
 from railyard.parsers.wrong_lines import with_wrong_lines, without_absurd_numbers
 
 SHARED = Path(__file__).parents[3] / "shared"
@@ -85,7 +85,7 @@ def test_one_absurd_cell_among_others_is_found_in_any_place(cell: float, place: 
     column[place] = cell
     rows = tuple(zip((1, 2, 4), column, strict=True))
     table = Table("osu", None, "osu_bw", ("size", "bandwidth"), ("B", "MB/s"), rows, line=1, complete=True)
-    (found,) = without_absurd_numbers(Parsed((table,)), "").tables
+    (found,) = without_absurd_numbers(ParsedOutput((table,)), "").tables
     assert not found.complete
     assert [row[1] for row in found.rows] == [None if at == place else value for at, value in enumerate(column)]
 

@@ -2,7 +2,7 @@
 
 from railyard.parsers.as_json import FORMAT, to_json
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.parsed import Parsed, Remark, Table
+from railyard.parsers.output import ParsedOutput, Remark, Table
 
 RED = "\x1b[31mred\x1b[0m"
 
@@ -20,7 +20,7 @@ def test_every_text_is_cleaned_and_every_number_kept() -> None:
         context={"device": RED, "pairs": 4},
     )
     port = PortState(node=RED, port=1, rate=100.0, counters={"SymbolErrorCounter": 3}, line=9)
-    assert to_json(Parsed((table,), (Remark(1, RED),), (Remark(2, RED),), (port,)), file=RED) == {
+    assert to_json(ParsedOutput((table,), (Remark(1, RED),), (Remark(2, RED),), (port,)), file=RED) == {
         "format": FORMAT,
         "file": "red",
         "tables": [
@@ -43,4 +43,4 @@ def test_every_text_is_cleaned_and_every_number_kept() -> None:
 
 
 def test_what_is_absent_has_no_key() -> None:
-    assert to_json(Parsed()) == {"format": 1, "tables": [], "failures": [], "remarks": []}
+    assert to_json(ParsedOutput()) == {"format": 1, "tables": [], "failures": [], "remarks": []}

@@ -10,7 +10,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 
 TESTS = Path(__file__).parents[1]
@@ -85,11 +85,11 @@ def at_blanks_indented(text: str, column: int) -> str:
 WAYS: tuple[Callable[[str, int], str], ...] = (broken, indented, folded, at_blanks, at_blanks_indented)
 
 
-def read(text: str) -> Parsed:
+def read(text: str) -> ParsedOutput:
     return with_wrong_lines(parse(text), text)
 
 
-def figures(parsed: Parsed) -> Figures:
+def figures(parsed: ParsedOutput) -> Figures:
     """Return each number of each table with its column and the size of its row."""
     found: Figures = set()
     for table in parsed.tables:
@@ -101,7 +101,7 @@ def figures(parsed: Parsed) -> Figures:
     return found
 
 
-def wrong_figures(text: str, whole: Parsed) -> Figures:
+def wrong_figures(text: str, whole: ParsedOutput) -> Figures:
     """Return figures that the whole text does not have, of a broken text that shows no sign of it.
 
     If no figure is wrong but some are missing, return ("missing", how many there are).
@@ -126,7 +126,7 @@ def beginning(text: str) -> str:
     return "".join(filter(str.isalpha, text))[:25]
 
 
-def count(parsed: Parsed) -> int:
+def count(parsed: ParsedOutput) -> int:
     """Return how many cells have a value."""
     return sum(cell is not None for table in parsed.tables for row in table.rows for cell in row)
 

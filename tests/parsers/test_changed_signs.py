@@ -8,9 +8,9 @@ import pytest
 
 from railyard.parsers.changed_signs import with_own_signs
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import ParseError
-from railyard.verdict.stored.judge import judge
-from railyard.verdict.stored.target import of_link
+from railyard.parsers.output import ParseError
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.target import of_link
 
 MADE = Path(__file__).with_name("made")
 OUTPUTS = {

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.parsers.clusterkit import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 MADE = Path(__file__).parent / "made"
 ANALYSIS = (MADE / "clusterkit-analysis.txt").read_text(encoding="utf-8")

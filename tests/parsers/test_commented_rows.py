@@ -8,7 +8,7 @@ import pytest
 from railyard.cli.main import main
 from railyard.parsers import TOOLS
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 from tests.parsers.samples import samples
 from tests.parsers.test_unread_rows import TABLES
@@ -17,7 +17,7 @@ MARKS = ("# ", "#", "  #  ", "// ", "//", "-- ", "% ", "; ", "# # ", "rem ")
 WHAT = "a row that is commented out"
 
 
-def read(text: str) -> Parsed:
+def read(text: str) -> ParsedOutput:
     return with_wrong_lines(parse(text), text)
 
 
@@ -92,11 +92,11 @@ def test_no_tool_loses_a_row_to_a_comment_mark_silently(tool: str, row: str) -> 
     assert is_found
 
 
-def cells(parsed: Parsed) -> int:
+def cells(parsed: ParsedOutput) -> int:
     return sum(cell is not None for table in parsed.tables for row in table.rows for cell in row)
 
 
-def not_whole(parsed: Parsed) -> bool:
+def not_whole(parsed: ParsedOutput) -> bool:
     return bool(parsed.failures) or not all(table.complete for table in parsed.tables)
 
 

@@ -13,7 +13,7 @@ from railyard.cli.commands.parse import read
 from railyard.parsers import PARSERS
 from railyard.parsers.detect import read_by_tool
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.parsed import Cell, Parsed, Table
+from railyard.parsers.output import Cell, ParsedOutput, Table
 
 #: Files and tables of each tool in EXPECTED.tsv; hpcc has none there.
 COUNTS = {
@@ -71,7 +71,7 @@ def expected(corpus: Path) -> dict[str, list[dict[str, str]]]:
 
 
 @cache
-def reading(path: Path) -> Parsed | RailyardError:
+def reading(path: Path) -> ParsedOutput | RailyardError:
     """Return what `railyard parse` reads in a file, or the sentence with which it refuses it."""
     try:
         return read(str(path))
@@ -106,7 +106,7 @@ def differences(table: Table, row: dict[str, str]) -> list[str]:
     return [f"{row['file']} table {row['table']}: {name}" for name, agrees in said.items() if not agrees]
 
 
-def wrong_in(name: str, parsed: Parsed | RailyardError, rows: list[dict[str, str]]) -> list[str]:
+def wrong_in(name: str, parsed: ParsedOutput | RailyardError, rows: list[dict[str, str]]) -> list[str]:
     if isinstance(parsed, RailyardError):
         return [f"{name}: refused: {parsed}"]
     wanted = [row for row in rows if row["table"] != "-"]

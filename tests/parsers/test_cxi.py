@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.parsers.cxi import COLUMNS, parse
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 
 TEXT = (Path(__file__).parent / "made" / "cxi-write_bw.txt").read_text(encoding="utf-8")
 LAST = "           4       64000    160.25        40.062500\n"

@@ -7,7 +7,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.parsers import qperf
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 from .test_broken_lines import GENUINE, LONGEST, SAMPLES, name_of, read, text_of, wrong_figures
 

@@ -10,7 +10,7 @@ import pytest
 
 from railyard.parsers.decorations import comment_mark, strip_decorations, without_prefixes
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 from tests.parsers.samples import MADE, samples
 
@@ -210,7 +210,7 @@ BLANKS: dict[str, Callable[[str], str]] = {
 IN_CELLS = ("a cell of Markdown for each word", "a cell of Markdown for each line")
 
 
-def rows_in(parsed: Parsed) -> int:
+def rows_in(parsed: ParsedOutput) -> int:
     return sum(len(table.rows) for table in parsed.tables)
 
 
@@ -220,7 +220,7 @@ def cells_of(text: str, words: Callable[[str], list[str]]) -> str:
     return "\n".join([lines[0], "|---|---|", *lines[1:]]) + "\n"
 
 
-def figures(parsed: Parsed) -> tuple[object, object, object]:
+def figures(parsed: ParsedOutput) -> tuple[object, object, object]:
     """Return all that was read but for the lines, since a table in Markdown has one more."""
     ports = [{**port.as_json(), "line": 0} for port in parsed.fabric]
     hardware = [{**one, "line": 0} for entries in parsed.hardware.as_json().values() for one in entries]
@@ -249,7 +249,7 @@ def test_other_blanks_give_the_same_figures_or_an_error_with_its_line(
         assert cells(changed) <= cells(alone)
 
 
-def cells(parsed: Parsed) -> set[object]:
+def cells(parsed: ParsedOutput) -> set[object]:
     """Return each figure of the tables with its column."""
     return {
         (table.benchmark, column, cell)

@@ -8,7 +8,7 @@ from railyard.base.errors import RailyardError
 from railyard.parsers import PARSERS, detect, osu
 from railyard.parsers.detect import parse, read_by_tool
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 from tests.parsers.samples import MADE
 
 OSU = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n1                       1.50\n"
@@ -65,7 +65,7 @@ def test_two_tools_in_one_text_are_refused_with_both_and_their_lines(text: str, 
     assert str(caught.value) == sentence
 
 
-def bare(text: str) -> Parsed:
+def bare(text: str) -> ParsedOutput:
     """Return what another tool prints with OSU's heading."""
     parsed = osu.parse(text)
     return replace(parsed, tables=tuple(replace(table, tool="ringbench") for table in parsed.tables))

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.parsers.fabtests import parse
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 
 PINGPONG = "bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec\n"
 OTHER = "bytes   iters   total       time     MB/sec    usec/xfer   Mxfers/sec\n"

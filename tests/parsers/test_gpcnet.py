@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.parsers.gpcnet import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 MIB = 2**20 / 10**6
 LEGEND = (

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.parsers.gpu_pairs import parse, steps_of
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 TEXT = """\
 # railyard-gpu-pairs 1 alltoall_perf 1a2b-3c

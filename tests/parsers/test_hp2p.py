@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.parsers.hp2p import parse
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 
 TEXT = (Path(__file__).parent / "made" / "hp2p-two-summaries.txt").read_text(encoding="utf-8")
 BINARY_MB = 1.048576

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.parsers.hpcc import parse
-from railyard.parsers.parsed import ParseError, Table, validation_of
+from railyard.parsers.output import ParseError, Table, validation_of
 
 HEAD = "This is the DARPA/DOE HPC Challenge Benchmark version 1.5.0 October 2012\nProduced by Jack Dongarra\n"
 LINPACK = "HPLinpack 2.0  --  High-Performance Linpack benchmark  --   September 10, 2008\n"

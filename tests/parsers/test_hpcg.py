@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.metrics import key_of
 from railyard.parsers.hpcg import parse
-from railyard.parsers.parsed import ParseError, Remark, validation_of
+from railyard.parsers.output import ParseError, Remark, validation_of
 
 MADE = Path(__file__).parent / "made"
 VALID = (MADE / "hpcg-3.1-valid.txt").read_text(encoding="utf-8")

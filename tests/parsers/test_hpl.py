@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.parsers.hpl import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 BANNER = "HPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018\n"
 RULE, LINE = "=" * 80 + "\n", "-" * 80 + "\n"

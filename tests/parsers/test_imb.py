@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.metrics import curves
 from railyard.parsers.imb import parse
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 
 RULE = "#---------------------------------------------------\n"
 BANNER = "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n"

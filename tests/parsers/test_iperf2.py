@@ -7,7 +7,7 @@ import pytest
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.parsers import detect
 from railyard.parsers.iperf2 import parse
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 
 MADE = Path(__file__).parent / "made"
 INTERVALS = (MADE / "iperf2-intervals.txt").read_text(encoding="utf-8")

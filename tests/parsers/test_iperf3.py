@@ -8,9 +8,9 @@ import pytest
 
 from railyard.benchmarks.metrics import key_of
 from railyard.parsers.iperf3 import parse
-from railyard.parsers.parsed import ParseError, Remark, Table
-from railyard.verdict.stored.judge import judge
-from railyard.verdict.stored.target import of_link
+from railyard.parsers.output import ParseError, Remark, Table
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.target import of_link
 
 #: Sender and receiver of every run of the reference corpus, read by hand.
 CORPUS = {

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 from tests.parsers.test_broken_lines import LONGEST, SAMPLES, name_of, read, text_of, wrong_figures
 
 WIDTHS = range(40, 201)

@@ -10,9 +10,9 @@ from railyard.cli.commands.judge import read
 from railyard.cli.main import main
 from railyard.parsers import wrf
 from railyard.site.site import site_at
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 
 ROOT = Path(__file__).resolve().parents[2]
 

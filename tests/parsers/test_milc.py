@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.parsers.milc import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 HEAD = (
     "SU3 with improved KS action\nMIMD version 7.8.1\nMachine = MPI (portable), with 16 nodes\nHost(0) = node-1\n"

@@ -10,7 +10,7 @@ import pytest
 
 from railyard.parsers import osu
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 
 SIZES = tuple(1 << place for place in range(0, 23, 2))
@@ -48,7 +48,7 @@ def alternated(one: str, other: str) -> str:
     )
 
 
-def read(text: str) -> Parsed:
+def read(text: str) -> ParsedOutput:
     return with_wrong_lines(parse(text), text)
 
 

@@ -13,7 +13,7 @@ from railyard.benchmarks.metrics import curves, key_of
 from railyard.parsers import detect, nccl
 from railyard.parsers.as_json import to_json
 from railyard.parsers.nccl_said import Job, Link, Log, LogSentence, Nic, Speaker
-from railyard.parsers.parsed import Parsed, ParseError, Remark, Table
+from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results.report.output_text import parsed_text
 from tests.parsers.samples import MADE
@@ -751,4 +751,4 @@ def test_superbenchs_samples_of_an_old_release_are_as_read_by_hand(
 
 
 def test_an_empty_record_is_none() -> None:
-    assert Parsed().nccl is None
+    assert ParsedOutput().nccl is None

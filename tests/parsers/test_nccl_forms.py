@@ -11,7 +11,7 @@ import pytest
 
 from railyard.parsers import nccl
 from railyard.parsers.nccl_busbw import Way, ways
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from tests.made.nccl_early import early
 from tests.parsers.samples import MADE
 
@@ -24,7 +24,7 @@ ALL_REDUCE = made("2.13-all_reduce")
 MIXED = made("mixed-with-its-log")
 
 
-def shown(parsed: Parsed) -> list[object]:
+def shown(parsed: ParsedOutput) -> list[object]:
     return [(table.rows, table.benchmark, table.complete, dict(table.context)) for table in parsed.tables]
 
 

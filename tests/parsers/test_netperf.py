@@ -4,9 +4,9 @@ import pytest
 
 from railyard.parsers import detect
 from railyard.parsers.netperf import parse
-from railyard.parsers.parsed import Parsed, ParseError
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_link
+from railyard.parsers.output import ParsedOutput, ParseError
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import of_link
 from tests.parsers.samples import MADE
 
 
@@ -30,7 +30,7 @@ def requests(rate: str = "20000.00", sizes: tuple[int, int] = (64, 64), more: st
     )
 
 
-def only(parsed: Parsed) -> dict[str, object]:
+def only(parsed: ParsedOutput) -> dict[str, object]:
     (table,) = parsed.tables
     assert table.complete
     return {"benchmark": table.benchmark, **dict(zip(table.columns, table.rows[0], strict=True))}

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.parsers.netpipe import parse
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 
 MBIT = 2**20 / 8 / 10**6
 START = "Now starting the main loop\n"

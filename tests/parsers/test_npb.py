@@ -4,7 +4,7 @@ import pytest
 
 from railyard.base.wording import number as shown
 from railyard.parsers.npb import parse
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 BANNER = " NAS Parallel Benchmarks 3.3 -- CG Benchmark\n\n Size:      14000\n Iterations:    15\n"
 LINES = """

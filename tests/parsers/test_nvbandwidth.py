@@ -8,7 +8,7 @@ import pytest
 
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.parsers import nvbandwidth
-from railyard.parsers.parsed import Remark, Table
+from railyard.parsers.output import Remark, Table
 from railyard.parsers.wrong_lines import with_wrong_lines
 from tests.parsers.samples import MADE
 

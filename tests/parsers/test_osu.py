@@ -4,7 +4,7 @@ import pytest
 
 from railyard.parsers.osu import parse
 from railyard.parsers.osu_titles import benchmark_of
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 
 BW = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n"
 ROWS = "1                       1.50\n2                       3.00\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from railyard.parsers.output import ParseError, Remark
 from railyard.parsers.pairs import COLUMNS, UNITS, parse, text_of
-from railyard.parsers.parsed import ParseError, Remark
 
 TEXT = (Path(__file__).parent / "made/pairs-four-nodes.txt").read_text(encoding="utf-8")
 LINES = TEXT.splitlines()

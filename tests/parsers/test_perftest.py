@@ -7,7 +7,7 @@ import pytest
 
 from railyard.benchmarks.table import micro
 from railyard.parsers.lines import BINARY_MB
-from railyard.parsers.parsed import ParseError, Remark, Table
+from railyard.parsers.output import ParseError, Remark, Table
 from railyard.parsers.perftest import parse
 from tests.parsers.samples import MADE
 

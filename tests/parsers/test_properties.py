@@ -18,7 +18,7 @@ import railyard.parsers
 from railyard.parsers import PARSERS, detect
 from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 from railyard.parsers.tool_signs import Form
 from tests.parsers.properties import ill_formed, invented, judged, values, wrongly_complete
 from tests.parsers.samples import MADE, samples

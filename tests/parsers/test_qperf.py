@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from railyard.parsers.parsed import ParseError, Remark, Table
+from railyard.parsers.output import ParseError, Remark, Table
 from railyard.parsers.qperf import parse
 
 #: Test, columns and row of every table of the reference corpus, read by hand.

@@ -7,7 +7,7 @@ import pytest
 from railyard.benchmarks import metrics
 from railyard.benchmarks.moved_bytes import MovedBytes, moved_by
 from railyard.parsers import fabtests, iperf3, netpipe, perftest
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 from railyard.parsers.rail_parts import parse
 from railyard.provision.replay.texts import OutputPlan, text_of
 
@@ -122,7 +122,7 @@ RECORDED = [
 
 @pytest.mark.parametrize(("name", "read", "key", "size"), RECORDED)
 def test_our_own_runs_over_two_rails_read_as_their_sum(
-    name: str, read: Callable[[str], Parsed], key: str, size: int, recording: Callable[[str], str]
+    name: str, read: Callable[[str], ParsedOutput], key: str, size: int, recording: Callable[[str], str]
 ) -> None:
     (both,) = parse(recording(name), read).tables
     assert (both.complete, both.context["rails"], metrics.key_of(both)) == (True, 2, key)

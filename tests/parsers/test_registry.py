@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.registry import held_back
 
 
@@ -16,15 +16,15 @@ def _collector_on() -> Iterator[None]:
     gc.enable()
 
 
-def read(text: str) -> Parsed:
+def read(text: str) -> ParsedOutput:
     assert not gc.isenabled()
     if not text:
         raise ParseError(0, text, "a text")
-    return Parsed()
+    return ParsedOutput()
 
 
 def test_the_collector_is_off_while_a_text_is_read_and_on_after() -> None:
-    assert held_back(read)("text") == Parsed()
+    assert held_back(read)("text") == ParsedOutput()
     assert gc.isenabled()
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 from railyard.parsers.sharing import BENCHMARK, COLUMNS, parse
 
 TEXT = """\

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.benchmarks.metrics import curves, key_of
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 from railyard.parsers.sockperf import parse
 
 MADE = Path(__file__).parent / "made"

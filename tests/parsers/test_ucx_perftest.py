@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.parsers import detect
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 from railyard.parsers.ucx_perftest import parse
 
 MADE = Path(__file__).parent / "made"

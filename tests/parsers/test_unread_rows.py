@@ -6,7 +6,7 @@ import pytest
 
 from railyard.cli.main import main
 from railyard.parsers import detect, osu
-from railyard.parsers.parsed import Parsed, Remark
+from railyard.parsers.output import ParsedOutput, Remark
 from railyard.parsers.unread_rows import unread_rows, without_lost_rows, without_unannounced_rows
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results.report.output_text import parsed_text
@@ -35,7 +35,7 @@ def test_rows_of_a_spreadsheet_are_named_as_such(separator: str) -> None:
 
 
 def test_rows_without_a_heading_are_named() -> None:
-    parsed = Parsed(remarks=(Remark(7, "vn1 is up"), Remark(9, "4194304 1000 11034.57")))
+    parsed = ParsedOutput(remarks=(Remark(7, "vn1 is up"), Remark(9, "4194304 1000 11034.57")))
     assert unread_rows(parsed) == (
         '1 line with figures is among the remarks, first line 9, "4194304 1000 11034.57", but no heading above them '
         "says what they measure"
@@ -47,7 +47,7 @@ def test_rows_without_a_heading_are_named() -> None:
     ["vn1 is up", "12 nodes", "2026-11-28 05:29:42", "rank 0 of 16 on 2 nodes", "", "1", "3 of 4 nodes answered 17"],
 )
 def test_prose_is_no_row(text: str) -> None:
-    assert unread_rows(Parsed(remarks=(Remark(1, text),))) is None
+    assert unread_rows(ParsedOutput(remarks=(Remark(1, text),))) is None
 
 
 def test_nothing_measured_is_said_only_if_there_are_no_figures() -> None:
@@ -161,7 +161,7 @@ def test_a_first_row_that_is_marked_as_a_whole_fails_its_table(tool: str, whole:
 @pytest.mark.parametrize("tool", ["osu", "imb"])
 def test_prose_above_the_first_row_is_no_lost_row(tool: str, text: str) -> None:
     parsed = detect.parse(TABLES[tool][0])
-    parsed = Parsed(parsed.tables, parsed.failures, (Remark(20, text),))
+    parsed = ParsedOutput(parsed.tables, parsed.failures, (Remark(20, text),))
     assert without_lost_rows(parsed) is parsed
 
 
@@ -222,7 +222,7 @@ def test_an_only_row_without_a_size_fails_with_its_line(tool: str, size: str) ->
 @pytest.mark.parametrize("tool", ["osu", "imb"])
 def test_prose_below_a_table_is_no_lost_row(tool: str, text: str) -> None:
     parsed = detect.parse(TABLES[tool][0])
-    parsed = Parsed(parsed.tables, parsed.failures, (Remark(20, text),))
+    parsed = ParsedOutput(parsed.tables, parsed.failures, (Remark(20, text),))
     assert without_lost_rows(parsed) is parsed
 
 
@@ -274,7 +274,7 @@ def test_where_no_row_is_read_for_its_form_the_headline_names_the_form(
 
 def test_a_row_whose_heading_is_lost_beside_a_table_is_a_failure() -> None:
     remarks = (Remark(9, "64 10 1000.00"), Remark(10, "65 10 1000.00"))
-    parsed = without_unannounced_rows(Parsed(osu.parse(f"{HEADING}1        1.60\n").tables, remarks=remarks))
+    parsed = without_unannounced_rows(ParsedOutput(osu.parse(f"{HEADING}1        1.60\n").tables, remarks=remarks))
     assert parsed.failures == (
         (
             9,
@@ -285,7 +285,7 @@ def test_a_row_whose_heading_is_lost_beside_a_table_is_a_failure() -> None:
 
 @pytest.mark.parametrize("text", ["0.08 0.02 0.01 1/234 5678", "12 30 7", "10.5 s", "0.08 0.02"])
 def test_other_figures_beside_a_table_are_remarks(text: str) -> None:
-    parsed = Parsed(osu.parse(f"{HEADING}1        1.60\n").tables, remarks=(Remark(9, text),))
+    parsed = ParsedOutput(osu.parse(f"{HEADING}1        1.60\n").tables, remarks=(Remark(9, text),))
     assert without_unannounced_rows(parsed) == parsed
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 from railyard.parsers.wrf import parse
 
 SUCCESS = "wrf: SUCCESS COMPLETE WRF\n"

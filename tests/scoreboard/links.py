@@ -27,7 +27,7 @@ from railyard.hardware.links import LINKS
 from railyard.site.link_alone import LinkAlone
 from railyard.site.systems.model import Fabric
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.target import ANY_STACK, of_link
+from railyard.verdict.stored_outputs.target import ANY_STACK, of_link
 
 TABLE = Path(__file__).with_name("links.tsv")
 Condition = Literal["healthy", "degraded", "unknown"]

@@ -17,10 +17,10 @@ from railyard.base.output_file import read_output
 from railyard.benchmarks.metrics import key_of
 from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
-from railyard.parsers.parsed import Parsed
-from railyard.verdict.stored.each_file import first_sentence
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, unnamed_link
+from railyard.parsers.output import ParsedOutput
+from railyard.verdict.stored_outputs.each_file import first_sentence
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import Nodes, unnamed_link
 from tests.scoreboard.links import Row, rows, rows_of, target_of
 
 ROOT = Path(__file__).parents[2]
@@ -111,7 +111,7 @@ def _entries(file: str, of: Sequence[Row]) -> Iterator[Entry]:
         yield from _entries_of_row(file, row, replace(parsed, tables=tables), text)
 
 
-def _entries_of_row(file: str, row: Row, parsed: Parsed, text: str) -> Iterator[Entry]:
+def _entries_of_row(file: str, row: Row, parsed: ParsedOutput, text: str) -> Iterator[Entry]:
     if not parsed.tables and not parsed.failures:
         yield Entry(row, file, None, "no-benchmark", "it has no table of a benchmark")
         return
@@ -127,7 +127,7 @@ def _entries_of_row(file: str, row: Row, parsed: Parsed, text: str) -> Iterator[
         yield Entry(row, file, one.benchmark, state, why if state == "unknown-link" else ours(one.sentence))
 
 
-def _judged(row: Row, parsed: Parsed, text: str) -> Sequence[Judgement]:
+def _judged(row: Row, parsed: ParsedOutput, text: str) -> Sequence[Judgement]:
     """Return the verdicts of a row's tables; without a link that carried them, of their curves alone."""
     loopback = row.link.startswith("loopback ") and any(
         key_of(table) == "perftest/ib_write_bw" for table in parsed.tables

@@ -10,11 +10,11 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.table.micro import find, metric
 from railyard.cli.main import main
-from railyard.parsers.parsed import Cell, Parsed, Table
+from railyard.parsers.output import Cell, ParsedOutput, Table
 from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
 from tests.made.words import below
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def judged(site: Site, fabric: str, key: str, columns: Mapping[str, str], *rows:
     tool, _, name = key.partition("/")
     context = MappingProxyType({"pairs": 1} if find(key).sums_pairs else {})
     table = Table(tool, None, name, tuple(columns), tuple(columns.values()), rows, 1, True, context)
-    (found,) = judge(Parsed((table,)), of_system(site, fabric, "hpcx"))
+    (found,) = judge(ParsedOutput((table,)), of_system(site, fabric, "hpcx"))
     return found
 
 

@@ -25,8 +25,8 @@ from railyard.site.topology import (
     text,
 )
 from railyard.verdict.assess import Assessment
-from railyard.verdict.stored.judge import judge
-from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.system_target import of_system
 
 PLACES = {
     "mlx5_0": {"vn1": "LID 1", "vn2": "LID 1", "vn3": "LID 2"},

@@ -16,7 +16,7 @@ from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.model import RepetitionsFrom
 from railyard.benchmarks.table import micro
 from railyard.parsers import imb
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import Suspect
 from railyard.site.references.load import References
@@ -808,13 +808,13 @@ def test_a_failure_that_the_references_expect_is_one(assessed: Assess, virtual: 
     assert assessed(site=site, rails=2, rates=slow).verdict.state == "fail"
 
 
-def without_repetitions(text: str) -> Parsed:
+def without_repetitions(text: str) -> ParsedOutput:
     """Return the output of another tool that does not say how often it measured."""
     (table,) = imb.parse(text).tables
     kept = [place for place, name in enumerate(table.columns) if name != "repetitions"]
     columns, units = tuple(table.columns[place] for place in kept), tuple(table.units[place] for place in kept)
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
-    return Parsed((replace(table, columns=columns, units=units, rows=rows),))
+    return ParsedOutput((replace(table, columns=columns, units=units, rows=rows),))
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import Fabric
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording import Figure, too_short
 from tests.conftest import ROOT
 from tests.verdict.test_one_host import ib_write_bw, iperf3_client, osu_bw, osu_latency

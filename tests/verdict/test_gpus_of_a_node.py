@@ -5,9 +5,9 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.parsers.osu import parse
 from railyard.site.site import site_at
-from railyard.verdict.stored.judge import judge
-from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes, of_link, unnamed_link
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.stored_outputs.target import Nodes, of_link, unnamed_link
 from tests.conftest import ROOT
 
 

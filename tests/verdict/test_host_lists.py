@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.verdict.stored.host_lists import host_lists
+from railyard.verdict.stored_outputs.host_lists import host_lists
 from tests.verdict.test_one_node_words import TABLE, judged, state
 
 RUN = "$ mpirun -np 2 -hostfile hosts ./osu_latency"

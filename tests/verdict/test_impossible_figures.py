@@ -8,9 +8,9 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed, Table
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.parsers.output import ParsedOutput, Table
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording import Figure, too_short
 
 SIZES = tuple(1 << power for power in range(23))
@@ -40,7 +40,7 @@ def judged_by_edr(benchmark: Benchmark, impossible: str, nodes: Nodes) -> Judgem
         *(benchmark.tool, None, named, tuple(units), tuple(units.values()), rows, 1, True, MappingProxyType({}), True)
     )
     try:
-        return judge(Parsed((table,)), of_link("ib-edr"), benchmark=benchmark.key, nodes=nodes)[0]
+        return judge(ParsedOutput((table,)), of_link("ib-edr"), benchmark=benchmark.key, nodes=nodes)[0]
     except RailyardError:
         return None
 
@@ -60,7 +60,7 @@ def test_no_impossible_figure_passes(impossible: str, nodes: Nodes) -> None:
 @pytest.mark.parametrize(("latency_us", "state"), [(0.3, "fail"), (1.2, "pass"), (13.0, "pass"), (19.0, "fail")])
 def test_one_latency_without_a_size_has_a_least_value_too(latency_us: float, state: str) -> None:
     table = Table("qperf", None, "rc_lat", ("latency",), ("us",), ((latency_us,),), 1, True)
-    (judged,) = judge(Parsed((table,)), of_link("ib-edr"))
+    (judged,) = judge(ParsedOutput((table,)), of_link("ib-edr"))
     assert judged.state == state
     if latency_us == 0.3:
         assert judged.headline == f"Impossible: {too_short(Figure('latency', 0.3, 'us'), 0.4)}"

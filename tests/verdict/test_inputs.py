@@ -4,7 +4,7 @@ import pytest
 
 from railyard.benchmarks.table.micro import find, metric
 from railyard.verdict.day_one import Facts
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.target import of_link
 
 
 @pytest.mark.parametrize(

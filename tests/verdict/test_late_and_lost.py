@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 from tests.parsers.test_iperf3 import seconds_of
 
 MADE = Path(__file__).parents[1] / "parsers/made"

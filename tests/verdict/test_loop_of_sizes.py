@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import pytest
 
 from railyard.parsers import osu, perftest
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.passes import Passes
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.passes import Passes
+from railyard.verdict.stored_outputs.target import of_link
 
 RULE = "-" * 87
 DOUBLED = tuple(2**n for n in range(23))

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.provision.replay.form import Recording, words_of
 from railyard.provision.replay.index import folder_of, match_index, read_index
 from railyard.rfm.checks.catalogue import needs
@@ -17,10 +17,10 @@ from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
 from railyard.verdict.gpu.target import of_gpu_system
 from railyard.verdict.rules.model import RuleResult
-from railyard.verdict.stored.collectives import judge_collectives
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes
+from railyard.verdict.stored_outputs.collectives import judge_collectives
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.stored_outputs.target import Nodes
 from tests.conftest import ROOT
 from tests.made.judged import case_of, judged
 
@@ -39,7 +39,7 @@ def hops_of(site: Site, fabric: str) -> int | None:
     return next((each for entry in site.references.entries if entry.fabric == fabric for each in entry.hops), None)
 
 
-def run_again(site: Site, one: Recording, need: Need, text: str, parsed: Parsed, hops: int | None) -> Assessment:
+def run_again(site: Site, one: Recording, need: Need, text: str, parsed: ParsedOutput, hops: int | None) -> Assessment:
     """Return the verdict of a run that printed this, as a replay of the recording assesses it."""
     policy = re.search(r"%policy=(\S+)", one.check)
     case = case_of(
@@ -54,7 +54,7 @@ def run_again(site: Site, one: Recording, need: Need, text: str, parsed: Parsed,
     return judged(case, text, lambda _: parsed, played=recorded, tag="")
 
 
-def of_file(site: Site, one: Recording, need: Need, parsed: Parsed, hops: int | None) -> Judgement:
+def of_file(site: Site, one: Recording, need: Need, parsed: ParsedOutput, hops: int | None) -> Judgement:
     """Return what `railyard judge` says about the same output."""
     policy = re.search(r"%policy=(\S+)", one.check)
     target = of_system(site, one.fabric, one.stack, one.rails, policy[1] if policy else None, hops)

@@ -4,9 +4,9 @@ import pytest
 
 from railyard.benchmarks.table import micro
 from railyard.parsers.detect import parse
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.launch_command import launch, server
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.launch_command import launch, server
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 
 HEAD = "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n"
 TABLE = HEAD + "".join(f"{1 << n:<10}{1.1 + (1 << n) / 11_800:>18.2f}\n" for n in range(23))

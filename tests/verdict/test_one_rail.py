@@ -3,8 +3,8 @@
 import pytest
 
 from railyard.parsers.osu import parse
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 
 SIZES = tuple(4 << n for n in range(19))
 HDR_MB_S = 24_500.0

@@ -3,8 +3,8 @@
 import pytest
 
 from railyard.parsers import perftest
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import of_link
 
 
 def ib_write_bw(link_type: str, mib_s: float) -> str:

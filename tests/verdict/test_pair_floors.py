@@ -3,8 +3,8 @@
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import of_link
 
 NDR = 98_000.0  # MB/s both ways together, as posted healthy pairs reach over one card
 BLOCKED = "a slow pair, or a network with few uplinks; only a reference says which"

@@ -9,8 +9,8 @@ from railyard.benchmarks.table import micro
 from railyard.hardware.collective_times import time_of
 from railyard.parsers.osu import parse
 from railyard.verdict.day_one import Facts
-from railyard.verdict.stored.judge import judge
-from railyard.verdict.stored.target import Nodes, of_link
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.target import Nodes, of_link
 from tests.slowed_collectives import SIZES, Run, runs
 
 _BOUND = re.compile(r"has a bound of ([0-9.]+) % of what the rails carry, so a run at that rate would still pass")

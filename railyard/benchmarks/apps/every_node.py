@@ -14,7 +14,7 @@ from railyard.base.bounds import BUSY_SHARE
 from railyard.base.paths import packaged_text
 from railyard.parsers import hpl, nvbandwidth
 from railyard.parsers.lines import first_line, number
-from railyard.parsers.parsed import Cell, Parsed, ParseError, Remark, Table
+from railyard.parsers.output import Cell, ParsedOutput, ParseError, Remark, Table
 
 SCRIPT = "each.sh"
 EVERY_NODE = "every-node"
@@ -62,7 +62,7 @@ def each_script() -> str:
     return packaged_text(f"benchmarks/apps/{SCRIPT}")
 
 
-def hpl_of_nodes(text: str) -> Parsed:
+def hpl_of_nodes(text: str) -> ParsedOutput:
     """Return one table, one row per node: HPL's Gflop/s, whether its residual passed, threads given, and threads busy.
 
     ``busy`` is how many threads computed, on average over the time that HPL measured. Raises ParseError if there is no
@@ -72,7 +72,7 @@ def hpl_of_nodes(text: str) -> Parsed:
     return _of_nodes(text, "hpl", columns, _hpl)
 
 
-def stream_of_nodes(text: str) -> Parsed:
+def stream_of_nodes(text: str) -> ParsedOutput:
     """Return one table, one row per node: STREAM's Triad in MB/s (10^6 B/s) and whether its solution validates.
 
     Raises ParseError if the text has no part of a node.
@@ -82,7 +82,7 @@ def stream_of_nodes(text: str) -> Parsed:
     return _of_nodes(text, "stream", {"bandwidth": "MB/s", "passed": None}, _stream)
 
 
-def nvbandwidth_of_nodes(text: str) -> Parsed:
+def nvbandwidth_of_nodes(text: str) -> ParsedOutput:
     """Return one table, one row per node, of one test of nvbandwidth: its slowest and fastest copy, MB/s (10^6 B/s).
 
     ``copies`` is how many it made: one per GPU, or one for each pair of them. ``gpu`` is the GPU of the slowest copy
@@ -134,7 +134,7 @@ def slow(table: Table) -> tuple[tuple[str, float, float], ...]:
     return tuple(sorted(found, key=lambda each: each[1]))
 
 
-def _of_nodes(text: str, tool: str, columns: Mapping[str, str | None], read: _Read) -> Parsed:
+def _of_nodes(text: str, tool: str, columns: Mapping[str, str | None], read: _Read) -> ParsedOutput:
     """Return the table with these columns, each with its unit. The first column has the value."""
     rows: list[tuple[Cell, ...]] = []
     failures: list[Remark] = []
@@ -163,7 +163,7 @@ def _of_nodes(text: str, tool: str, columns: Mapping[str, str | None], read: _Re
         complete=complete,
         context=MappingProxyType({"nodes": " ".join(part.node for part in parts)}),
     )
-    return Parsed((table,), tuple(failures))
+    return ParsedOutput((table,), tuple(failures))
 
 
 def _parts(text: str) -> list[_Part]:
@@ -183,7 +183,7 @@ def _parts(text: str) -> list[_Part]:
     return found
 
 
-def _tables(parse: Callable[[str], Parsed], part: _Part) -> tuple[Table, ...]:
+def _tables(parse: Callable[[str], ParsedOutput], part: _Part) -> tuple[Table, ...]:
     """Return what a tool's parser finds in a part; nothing if the part is not an output of the tool."""
     try:
         return parse(part.body).tables

@@ -10,7 +10,7 @@ from railyard.base.errors import did_you_mean
 from railyard.base.fields import Count, Model, Template, refuse, show
 from railyard.base.wording import listing
 from railyard.parsers.lines import first_line, is_failure, number
-from railyard.parsers.parsed import Parsed, ParseError, Remark, Table
+from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 
 TOOL = "installed"
 #: The name of the number, in seconds, in a figure's pattern.
@@ -77,7 +77,7 @@ class Application(Model):
     ranks_per_node: Count = Field(default=1, description="Ranks per node; without MPI, the processes it starts there")
 
 
-def parse(text: str, name: str, stated: Application) -> Parsed:
+def parse(text: str, name: str, stated: Application) -> ParsedOutput:
     """Return one table with one row, the time in seconds. It is whole if the run ended well.
 
     The failures say what went wrong. A refused licence is a failure with its own words, since no network is to blame
@@ -94,9 +94,9 @@ def parse(text: str, name: str, stated: Application) -> Parsed:
     if seconds is None:
         if ended:
             failures.append(Remark(len(lines), f"{name} printed no line like figure: {stated.figure}"))
-        return Parsed((), tuple(failures))
+        return ParsedOutput((), tuple(failures))
     table = Table(TOOL, None, name, ("time",), ("s",), ((seconds,),), at, ended)
-    return Parsed((table,), tuple(failures))
+    return ParsedOutput((table,), tuple(failures))
 
 
 def _failures(lines: list[str], name: str, stated: Application) -> list[Remark]:

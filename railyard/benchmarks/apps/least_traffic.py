@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from railyard.benchmarks.apps.npb_shape import find as kernel_of
 from railyard.benchmarks.model import Least, Physics, physics_of
 from railyard.benchmarks.table.micro import find
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 #: Pivots and keys are random, and the last blocks of a matrix do not reach all processes: this share is certain.
 CERTAIN = 0.9

@@ -22,7 +22,7 @@ from railyard.base.wording import count_of
 from railyard.benchmarks.model import Physics
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.parsers import milc
-from railyard.parsers.parsed import Cell, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ParsedOutput, Remark, Table
 
 Lattice = tuple[int, int, int, int]
 #: The most nodes of the published sweep.
@@ -200,7 +200,7 @@ def _is_number(value: Cell) -> TypeGuard[float]:
 ASQTAD = Physics(wrong=wrong, remarks=remarks)
 
 
-def parse(text: str, nodes: int) -> Parsed:
+def parse(text: str, nodes: int) -> ParsedOutput:
     """Return one table with one row, with the columns ``COLUMNS``. A run that did not end gives none.
 
     ``residual`` is the largest |r|^2 / |source|^2 that MILC printed, None if it printed none. Raises ParseError if the

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from railyard.benchmarks.curve import Figure
 from railyard.benchmarks.model import Physics
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 _OTHERS = {"polling": "polls", "yielding": "yields", "receiving": "waits as this library does (MPI_Recv)"}
 

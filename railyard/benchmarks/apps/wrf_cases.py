@@ -9,7 +9,7 @@ from pathlib import Path
 from railyard.base.errors import UNFIT_EXIT, RailyardError
 from railyard.benchmarks.model import Physics
 from railyard.benchmarks.table.applications import WRF_STORMS
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 #: The files that every case reads. A real case also reads the weather at its edges.
 NEEDED = ("namelist.input", "wrfinput_d01")

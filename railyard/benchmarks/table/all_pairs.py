@@ -14,7 +14,7 @@ Descriptions and Options" (defaults).
 """
 
 from railyard.benchmarks.model import Benchmark, Bounded, Metric, Tool
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 #: Of a healthy stream over one rail, one way. The best pair has its rails alone; as for any figure without a message
 #: size, 70 % is asked. A tree may have a quarter of the uplinks that all pairs at once would need (blocking 4:1). So

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Better, Metric, Package, Rows, Tool, printed_benchmark
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 NO_REFERENCE = "processors, memory and compiler set it, and no reference names it"
 #: WRF's real problems. Inputs of version 3 run up to WRF 3.9. Those of version 4 are other data with the same names,

@@ -1,7 +1,7 @@
 """The tests of Slingshot's libcxi: they measure the cards directly, without libfabric and without MPI."""
 
 from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, printed_benchmark
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 BIDIRECTIONAL = "bidirectional"
 

@@ -12,7 +12,7 @@ from railyard.benchmarks.model import (
 )
 from railyard.benchmarks.table.collective import ALLGATHER, ALLREDUCE, ALLTOALL, barrier, collective
 from railyard.hardware.day_one import EXCHANGE_OF_2, EXCHANGE_OF_4, FENCED, FENCED_BOTH_WAYS, PING_PING
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 _ONE_SIDED = {"Unidir_Put": FENCED, "Unidir_Get": FENCED, "Bidir_Put": FENCED_BOTH_WAYS, "Bidir_Get": FENCED_BOTH_WAYS}
 

@@ -2,7 +2,7 @@
 
 from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, printed_benchmark
 from railyard.benchmarks.table.iperf3 import BOTH_WAYS, both_ways
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 STREAMS = {2: 2, 4: 4, 8: 8, 16: 16, "several": 2}  # beside one, with the least number of streams
 

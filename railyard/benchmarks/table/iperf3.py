@@ -1,7 +1,7 @@
 """iperf3: TCP, one stream or several."""
 
 from railyard.benchmarks.model import Benchmark, Tool, Traffic, bandwidth, printed_benchmark
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 STREAMS = (2, 4, 8, 16)  # beside one
 BOTH_WAYS = "both-ways"

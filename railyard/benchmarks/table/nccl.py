@@ -7,7 +7,7 @@ from types import MappingProxyType
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool
 from railyard.parsers.nccl_busbw import FACTORS
-from railyard.parsers.parsed import Cell, Table
+from railyard.parsers.output import Cell, Table
 
 
 def _from_device(table: Table) -> bool:

@@ -1,7 +1,7 @@
 """netperf: TCP or UDP, one stream, or requests and responses in turn."""
 
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool, Traffic, latency, printed_benchmark
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 
 def _printed_name(table: Table) -> str | None:

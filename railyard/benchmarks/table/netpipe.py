@@ -2,7 +2,7 @@
 
 from railyard.benchmarks.model import Benchmark, Package, Tool, Traffic, as_printed, bandwidth, latency
 from railyard.hardware.day_one import EXCHANGE_OF_2
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 _TRIALS = 3  # TRIALS of 3.7.2; each of a row's trials makes the printed number of repeats
 #: Before its main loop it makes 100 ping-pongs of the smallest size, also with -s and -2.

@@ -16,7 +16,7 @@ Source: bench_lat_bw_1.5.2.c and pdtransdriver.c of HPC Challenge 1.5.0; random_
 """
 
 from railyard.benchmarks.model import Benchmark, Better, Bounded, Metric, Package, Tool
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 #: From HPC Challenge's summary: each figure, and the columns that may have it; the first one that is there counts.
 _HPCC: tuple[tuple[str, str, str, Bounded], ...] = (

@@ -1,7 +1,7 @@
 """nvbandwidth: what the GPUs, CPUs and links of one node move."""
 
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric, Package, Tool, Within
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 _WITHIN = (
     "no network carries it: it is between the GPUs and CPUs of one node. Of one way by the copy engines (ce), --link "

@@ -13,7 +13,7 @@ from railyard.benchmarks.model import (
     printed_benchmark,
 )
 from railyard.hardware.day_one import ROUND_TRIP
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 BIDIRECTIONAL = "bidirectional"
 ONE_OF_TWO = "one-of-two"  # --report-both: what one side sent, while both did

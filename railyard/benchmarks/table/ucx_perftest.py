@@ -12,7 +12,7 @@ from railyard.benchmarks.model import (
     printed_benchmark,
 )
 from railyard.hardware.day_one import ONE_SIDED
-from railyard.parsers.parsed import ContextValue, Table
+from railyard.parsers.output import ContextValue, Table
 
 LOOPBACK, DEVICE, ALONE = "loopback", "device", "one-at-a-time"
 #: The last figure of a test's entry in the table ``tests`` of perftest.c; -O sets another. Up to 1.8 it was 1 for all

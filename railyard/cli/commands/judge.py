@@ -13,12 +13,12 @@ from railyard.cli.options import say
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from railyard.parsers.parsed import Parsed
+    from railyard.parsers.output import ParsedOutput
     from railyard.site.references.transport_class import TransportClass
     from railyard.site.site import Site
     from railyard.verdict.gpu.target import GpuTarget
     from railyard.verdict.inputs import Target
-    from railyard.verdict.stored.judge import Judgement
+    from railyard.verdict.stored_outputs.judge import Judgement
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def command(**options: Any) -> int:
     """
     given = _Options(**options)
     from railyard.base.output_file import shown_name
-    from railyard.verdict.stored import text
+    from railyard.verdict.stored_outputs import text
 
     _refuse_mixed(given)
     for option, value in (
@@ -178,7 +178,7 @@ def _judge_each_file(given: _Options, of: "TransportClass | None", target: "Targ
 
     from railyard.base.output_file import STANDARD_INPUT, shown_name
     from railyard.benchmarks.table import micro
-    from railyard.verdict.stored import each_file
+    from railyard.verdict.stored_outputs import each_file
 
     if given.file == STANDARD_INPUT:
         raise RailyardError("--each-file: found -, expected a folder of outputs")
@@ -215,12 +215,12 @@ def _judge_file(
             raise RailyardError(
                 f"--node-pairs: found {given.node_pairs}, expected nothing: busbw between GPUs is not a sum over pairs"
             )
-        from railyard.verdict.stored.collectives import judge_collectives
+        from railyard.verdict.stored_outputs.collectives import judge_collectives
 
         sizes = _sizes(given.sizes)
         return judge_collectives(parsed, gpus, benchmark=given.benchmark, sizes=sizes, text=output), gpus
-    from railyard.verdict.stored.judge import judge
-    from railyard.verdict.stored.target import Nodes
+    from railyard.verdict.stored_outputs.judge import judge
+    from railyard.verdict.stored_outputs.target import Nodes
 
     target = nic or target or _target(given)
     if not given.in_turn:
@@ -239,7 +239,7 @@ def _judge_file(
     except RailyardError as error:
         raise error if parsed.tables else RailyardError(f"{shown_name(file)}: {error}") from error
     if nic is not None and of is not None:
-        from railyard.verdict.stored.nic_demands import with_demands
+        from railyard.verdict.stored_outputs.nic_demands import with_demands
 
         judgements = with_demands(judgements, of)
     return judgements, target
@@ -247,14 +247,14 @@ def _judge_file(
 
 def _target(given: _Options) -> "Target":
     """Return what to judge an output between hosts by."""
-    from railyard.verdict.stored.target import of_link, unnamed_link
+    from railyard.verdict.stored_outputs.target import of_link, unnamed_link
 
     if given.link is None and given.system is None:
         return unnamed_link()
     rails = 1 if given.rails is None else given.rails
     if given.link is not None:
         return of_link(given.link, given.slot, rails, given.mtu)
-    from railyard.verdict.stored.system_target import of_system
+    from railyard.verdict.stored_outputs.system_target import of_system
 
     return of_system(_site(str(given.system)), given.fabric, given.stack, rails, given.policy, given.hops)
 
@@ -267,11 +267,11 @@ def _class(given: _Options) -> "TransportClass | None":
     return find_class(_class_folder(), given.transport_class)
 
 
-def _nic(given: _Options, of: "TransportClass | None", parsed: "Parsed") -> "Target | None":
+def _nic(given: _Options, of: "TransportClass | None", parsed: "ParsedOutput") -> "Target | None":
     """Return one NIC of the class, if nothing else is named to judge an output of perftest by."""
     if of is None or given.system is not None or given.nodes_have is not None:
         return None
-    from railyard.verdict.stored.nic_demands import of_nic
+    from railyard.verdict.stored_outputs.nic_demands import of_nic
 
     nic = of_nic(of, parsed)
     if nic is not None and given.nodes is not None:
@@ -279,7 +279,7 @@ def _nic(given: _Options, of: "TransportClass | None", parsed: "Parsed") -> "Tar
     return nic
 
 
-def _gpu_target(given: _Options, of: "TransportClass | None", parsed: "Parsed") -> "GpuTarget | None":
+def _gpu_target(given: _Options, of: "TransportClass | None", parsed: "ParsedOutput") -> "GpuTarget | None":
     """Return the nodes by which collectives between GPUs are judged; None for any other output.
 
     If a system's references name nccl-tests, and its file has no GPUs, they are judged like any other benchmark.
@@ -313,7 +313,7 @@ def _class_folder() -> "Path":
     return part(home, "references/classes")
 
 
-def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
+def read(file: str, in_turn: bool = False, tool: str | None = None) -> "ParsedOutput":
     """Return what one output holds; `-` is standard input. Raises RailyardError if it is not the output of one tool.
 
     With one pair of processes per rail, a line that names the rail comes before each client's output. The sum counts;
@@ -324,7 +324,7 @@ def read(file: str, in_turn: bool = False, tool: str | None = None) -> "Parsed":
     return _parse(file, read_output(file, sys.stdin.buffer), in_turn, tool)
 
 
-def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
+def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "ParsedOutput":
     """Return what a text holds. If it is of no tool, but a library says why it did not start, that is a failure."""
     from functools import partial
 
@@ -332,7 +332,7 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
     from railyard.parsers import rail_parts
     from railyard.parsers.changed_signs import with_own_signs
     from railyard.parsers.detect import parse
-    from railyard.parsers.parsed import Parsed, ParseError, Remark
+    from railyard.parsers.output import ParsedOutput, ParseError, Remark
     from railyard.parsers.wrong_lines import with_wrong_lines
     from railyard.verdict.hints.first_cause import first_cause
 
@@ -342,7 +342,7 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "Parsed":
     except ParseError as error:
         cause = first_cause(None, (with_own_signs(text),))
         if cause is not None:
-            return Parsed(failures=(Remark(cause.line, cause.quoted),))
+            return ParsedOutput(failures=(Remark(cause.line, cause.quoted),))
         raise RailyardError(f"{shown_name(file)}: {error}") from error
 
 
@@ -363,7 +363,7 @@ def _sizes(given: str | None) -> tuple[int, ...]:
     return tuple(smallest << n for n in range((largest // smallest).bit_length()))
 
 
-def _refuse_other_rails(parsed: "Parsed", rails: int | None) -> None:
+def _refuse_other_rails(parsed: "ParsedOutput", rails: int | None) -> None:
     """Raise RailyardError if an output of several rails would be compared with what another number of rails can do.
 
     ``rails`` None: it is compared with one NIC of a class.

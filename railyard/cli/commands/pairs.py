@@ -13,8 +13,8 @@ from railyard.benchmarks.node_pairs import is_sample
 from railyard.cli import pair_logs
 from railyard.cli.pair_runs import COMMANDS
 from railyard.cli.pair_sample import Sample, judged_sample, next_of_sample, sample_options
+from railyard.parsers.output import ParseError, Table
 from railyard.parsers.pairs import parse
-from railyard.parsers.parsed import ParseError, Table
 from railyard.site.topology import Leaves
 from railyard.site.topology import parse as parse_leaves
 from railyard.verdict.blame.node_pairs import RAIL_REPEATS, layout_of, next_step, rail_rounds, rounds_text

@@ -12,7 +12,7 @@ from railyard.base.output_file import read_output, shown_name
 from railyard.base.terminal import width
 from railyard.cli.options import say
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.replay.form import said_of_itself
 
@@ -58,7 +58,7 @@ def command(files: tuple[str, ...], as_json: bool, tool: str | None) -> int:
     return code
 
 
-def read(file: str, tool: str | None = None) -> Parsed:
+def read(file: str, tool: str | None = None) -> ParsedOutput:
     """Return what one output holds, printed by ``tool``, or by any tool if None; `-` is standard input.
 
     Raises RailyardError, with the file, if it cannot be read or is not the output of one known tool.

@@ -23,7 +23,7 @@ from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source
 from railyard.hardware.links import pcie_slot
 from railyard.parsers.fabric import ibstatus, lspci, nvidia_smi
 from railyard.parsers.fabric.hardware import PciSlot
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 
 _NVIDIA = "/proc/driver/nvidia/gpus"
 _PCI = "/sys/bus/pci/devices"
@@ -309,11 +309,11 @@ def _full(address: str) -> str:
     return address if address.count(":") == 2 else f"0000:{address}"
 
 
-def _read(source: Source, words: tuple[str, ...], parse: Callable[[str], Parsed]) -> Parsed:
+def _read(source: Source, words: tuple[str, ...], parse: Callable[[str], ParsedOutput]) -> ParsedOutput:
     try:
         return parse(f"{source.run(*words) or ''}\n")
     except ParseError:
-        return Parsed()
+        return ParsedOutput()
 
 
 def domains(source: Source) -> Mapping[str, int]:

@@ -33,7 +33,7 @@ from railyard.job import node_files
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import Hardware
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 
 SUBNET_TOOLS = ("iblinkinfo", "ibnetdiscover", "ibqueryerrors")
 NODE_TOOLS = ("ibv_devinfo", "ibstat", "ibstatus", "rdma_link", "mlxlink")
@@ -52,8 +52,8 @@ class _SavedOutputs:
     ``queried``: ports of perfquery, whose counters add to those of ibqueryerrors.
     """
 
-    subnet: dict[tuple[str, str], Parsed] = field(default_factory=dict)
-    later: dict[str, Parsed] = field(default_factory=dict)
+    subnet: dict[tuple[str, str], ParsedOutput] = field(default_factory=dict)
+    later: dict[str, ParsedOutput] = field(default_factory=dict)
     own: list[PortState] = field(default_factory=list)
     queried: list[PortState] = field(default_factory=list)
     cards: list[Card] = field(default_factory=list)
@@ -134,7 +134,7 @@ def _with_name(port: PortState, known: Iterable[PortState]) -> PortState:
     return port._replace(node=at.node, device=at.device, guid=at.guid, peer=at.peer)
 
 
-def _ports_with_counts(outputs: Iterable[Parsed]) -> tuple[PortState, ...] | None:
+def _ports_with_counts(outputs: Iterable[ParsedOutput]) -> tuple[PortState, ...] | None:
     """Return the ports of the outputs of ibqueryerrors that could be read; None if there is no such output."""
     read = [parsed.fabric for parsed in outputs if parsed.fabric or parsed.remarks or not parsed.failures]
     return merge_ports(by_guid, *read) if read else None
@@ -215,7 +215,7 @@ def _with_pfc(card: Card, priorities: tuple[int, ...] | None) -> Card:
     return card if priorities is None else replace(card, pfc=priorities)
 
 
-def _of_node(parsed: Parsed, node: str, device: str | None) -> list[PortState]:
+def _of_node(parsed: ParsedOutput, node: str, device: str | None) -> list[PortState]:
     """Return a node's ports with its name. mlxlink prints neither device nor port: its file's name says them."""
     return [
         port._replace(node=node, device=port.device or device, port=1 if port.port is None else port.port)
@@ -238,7 +238,7 @@ def _read_own(path: Path, found: _SavedOutputs) -> None:
     found.cards += cards
 
 
-def _parse_file(path: Path, tool: str, found: _SavedOutputs) -> Parsed:
+def _parse_file(path: Path, tool: str, found: _SavedOutputs) -> ParsedOutput:
     """Return what a tool's output holds. What failed in it becomes a note; only the rest is judged."""
     try:
         parsed = FABRIC_PARSERS[tool](_text(path))

@@ -26,7 +26,7 @@ from railyard.job import probe_job
 from railyard.job.client_server import SCRIPT, run_words
 from railyard.job.launch import device_name
 from railyard.parsers import iperf3, perftest, rail_parts
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.site.systems.model import Fabric, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
 
@@ -67,7 +67,7 @@ _ARGUMENTS: dict[str, Callable[[int], tuple[str, ...]]] = {
     "perftest": lambda messages: ("-s", str(MESSAGE_BYTES), "-n", str(messages)),
     "iperf3": lambda messages: ("-J", "-l", str(_IPERF3_BYTES), "-n", str(messages * MESSAGE_BYTES)),
 }
-_READERS: dict[str, Callable[[str], Parsed]] = {"perftest": perftest.parse, "iperf3": iperf3.parse}
+_READERS: dict[str, Callable[[str], ParsedOutput]] = {"perftest": perftest.parse, "iperf3": iperf3.parse}
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from railyard.benchmarks.node_pairs import hosts_of
 from railyard.cluster.rolling.job import BEGUN, END, ERRORS, OUTPUT
 from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep
 from railyard.job.batch import State
+from railyard.parsers.output import ParsedOutput, ParseError, Table
 from railyard.parsers.pairs import parse
-from railyard.parsers.parsed import Parsed, ParseError, Table
 from railyard.verdict.hints.first_cause import never_began
 
 #: ``waits`` and ``runs``: it is not over. ``lost``: the scheduler ended it, or its nodes went away. ``broken``: it
@@ -48,7 +48,7 @@ class Part:
     folder: Path
     kind: Kind
     words: str = ""
-    parsed: Parsed | None = None
+    parsed: ParsedOutput | None = None
     began: float | None = None
     ended: float | None = None
     clock_off_s: float | None = None
@@ -89,7 +89,7 @@ def part_of(
     group, own = step.groups[number - 1], folder / step.folder(number)
     begun, end = _mark(own / BEGUN), _mark(own / END)
 
-    def part(kind: Kind, words: str = "", parsed: Parsed | None = None) -> Part:
+    def part(kind: Kind, words: str = "", parsed: ParsedOutput | None = None) -> Part:
         began, over = _time(begun, 2), _time(end, 2)
         off = clock_off(began, over, _begin_time(begun, end), _time(begun, 3), run.submitted, now)
         return Part(step.name, number, group.nodes, own, kind, words, parsed, began, over, off)
@@ -208,7 +208,7 @@ def duration(seconds: float) -> str:
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-def _read_group(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[Kind, str, Parsed | None]:
+def _read_group(own: Path, run: KeptRun, group: KeptGroup, end: _Mark) -> tuple[Kind, str, ParsedOutput | None]:
     """Return the kind of a group whose job wrote its end, and why it is not whole, or its table."""
     if end.tag != run.tag:
         return "foreign", f"its files are of another run ({end.tag})", None

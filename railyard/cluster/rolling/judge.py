@@ -22,8 +22,8 @@ from railyard.job.case import Case, Evidence
 from railyard.job.kept_facts import kept_of
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.job.provenance import circumstances, provenance
+from railyard.parsers.output import Table
 from railyard.parsers.pairs import parse, text_of
-from railyard.parsers.parsed import Table
 from railyard.provision.installed_stack import changed_files
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.results import run_folder

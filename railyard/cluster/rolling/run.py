@@ -20,7 +20,7 @@ from railyard.cluster.rolling.under_scheduler import Scheduler, reasons_to_wait
 from railyard.job import slurm
 from railyard.job.batch import State
 from railyard.job.node_files import SEEN_WITHIN_S
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.results.record.form import Record
 from railyard.site.site import Site
 from railyard.site.topology import Leaves

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import without_marks
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 
 _LONGEST = 60_000  # characters: nobody copies more out of a terminal
 _MOST_TRIED = 10  # each reads the text again: what twice the text takes stays twice as long
@@ -28,7 +28,7 @@ class _Values(NamedTuple):
     ports: tuple[PortState, ...]
 
 
-def without_broken_ports(text: str, read: Callable[[str], Parsed]) -> Parsed:
+def without_broken_ports(text: str, read: Callable[[str], ParsedOutput]) -> ParsedOutput:
     """Return what was read of a text, with a failure if a line of it was broken.
 
     Raises ParseError like ``read``.
@@ -73,14 +73,14 @@ def _suspects(lines: list[str]) -> Iterator[int]:
             yield number
 
 
-def _try(read: Callable[[str], Parsed], text: str) -> _Values | None:
+def _try(read: Callable[[str], ParsedOutput], text: str) -> _Values | None:
     try:
         return _said_by(read(text))
     except ParseError:
         return None
 
 
-def _said_by(parsed: Parsed) -> _Values:
+def _said_by(parsed: ParsedOutput) -> _Values:
     ports = tuple(port._replace(line=0) for port in parsed.fabric)
     return _Values(sum(map(_count_values, (value for port in ports for value in port))), ports)
 

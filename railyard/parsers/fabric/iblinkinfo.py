@@ -12,7 +12,7 @@ from railyard.parsers.fabric.link_info import link_of, peer_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, guid_of, split_description
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # Switch: 0xec0d9a0300000020 Leaf2:   |   CA: vn3 mlx5_1:   |   Switch 0x0002c902004050f8 Infiniscale-IV ...:
 _NODE = re.compile(
@@ -45,7 +45,7 @@ class _Node(NamedTuple):
     guid: str | None = None
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per printed port, in the order of the text; a port that is down has no width, speed or rate.
 
     Raises ParseError if no line is a link in the form of iblinkinfo, and no line is a failure of iblinkinfo.

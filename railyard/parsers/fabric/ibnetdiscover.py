@@ -14,7 +14,7 @@ from railyard.hardware.ib_speeds import rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, split_description
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # Switch	40 "S-ec0d9a0300000020"		# "Leaf2" enhanced port 0 lid 5 lmc 0
 # Ca	1 "H-b8599f0300001038"		# "vn3 mlx5_1"
@@ -69,7 +69,7 @@ class _Node(NamedTuple):
     guid: str | None = None
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per printed port, in the order of the text; each link is there from both of its ends.
 
     Raises ParseError if no line is a node or a port in the form of ibnetdiscover, and no line is a failure of it.

@@ -17,7 +17,7 @@ from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, state_of
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # # Port info: Lid 12 port 2   |   # MLNX ext Port info: Lid 12 port 2   |   # Port info: DR path slid 0; 0,1 port 1
 _BLOCK = re.compile(r"^\s*# (?P<ext>MLNX ext )?Port info: .{0,200}?\bport (?P<port>[0-9]{1,4})\s*$")
@@ -52,12 +52,12 @@ class _Block:
         return self.closed
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per block, in the order of the text. Raises ParseError if no line heads such a block."""
     return without_broken_ports(text, _read)
 
 
-def _read(text: str) -> Parsed:
+def _read(text: str) -> ParsedOutput:
     lines, cut = lines_of(tools_text(text, "ibportstate", _EXPECTED))
     notes = Notes()
     blocks: list[_Block] = []

@@ -19,7 +19,7 @@ from railyard.parsers.fabric.link_info import link_of, peer_of
 from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, Link, Peer, PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, split_description
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # Errors for "vn3 mlx5_1"   |   Errors for 0x2c903006e29b0 "MF0;sw:SX6036/U1"   |   Data Counters for 0x... "..."
 _NODE = re.compile(
@@ -45,7 +45,7 @@ _LONGEST = 4000  # the tool's own buffer for one port's counters has 2048 charac
 _EXPECTED = '"Errors for ..." or "## Summary: ..."'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per reported port, in the order of the text; none if no counter was above its threshold.
 
     Raises ParseError if the text has no node, no port and no summary of ibqueryerrors, nor a failure of it.
@@ -53,7 +53,7 @@ def parse(text: str) -> Parsed:
     return without_broken_ports(text, _read)
 
 
-def _read(text: str) -> Parsed:
+def _read(text: str) -> ParsedOutput:
     lines, cut = lines_of(tools_text(text, "ibqueryerrors", _EXPECTED))
     reader = _Reader()
     for number, line in enumerate(lines, 1):

@@ -15,7 +15,7 @@ from railyard.hardware.ib_speeds import speed_name
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # CA 'mlx5_0'   |   CA: 'mlx5_0'   |   Switch 'x'   |   iWARP RNIC 'cxgb4_0'
 _DEVICE = re.compile(r"^\s*(?P<kind>CA|Switch|Router|iWARP RNIC|\?\?\?):? '(?P<device>[^']{1,100})'\s*$")
@@ -38,7 +38,7 @@ _PORT_FIELDS = frozenset({"LMC", "Capability mask", "Effective speed"})
 _EXPECTED = "a device as \"CA 'mlx5_0'\", or port GUIDs only"
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per port, in the order of the text.
 
     Raises ParseError if the text names no device in the form of ibstat, and is neither a list of GUIDs nor a failure.
@@ -51,7 +51,7 @@ def parse(text: str) -> Parsed:
     if not reader.known:
         listed = _read_guids(lines)
         if listed:
-            return Parsed(fabric=tuple(listed))
+            return ParsedOutput(fabric=tuple(listed))
         # ibpanic: [1234] main: stat of IB device 'mlx5_0' failed: the words are ibstat's, but its name is not there
         reader.known = any("stat of IB device" in failure.text for failure in reader.notes.failures)
     return finish("ibstat", reader.ports, reader.known, reader.notes, lines, _EXPECTED)

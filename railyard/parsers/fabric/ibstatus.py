@@ -15,7 +15,7 @@ from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # Infiniband device 'mlx5_0' port 1 status:
 _PORT = re.compile(r"^\s*Infiniband device '(?P<device>[^']{1,100})' port (?P<port>[0-9]{1,4}) status:\s*$")
@@ -30,7 +30,7 @@ _NO_DEVICES = re.compile(r"^Fatal error: +(?:No devices|device '.{1,100}': sys f
 _EXPECTED = "\"Infiniband device '...' port N status:\""
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per port, in the order of the text.
 
     Raises ParseError if no line announces a port in the form of ibstatus, and no line says that there are no devices.
@@ -38,7 +38,7 @@ def parse(text: str) -> Parsed:
     return without_broken_ports(text, _read)
 
 
-def _read(text: str) -> Parsed:
+def _read(text: str) -> ParsedOutput:
     lines, cut = lines_of(tools_text(text, "ibstatus", _EXPECTED))
     notes = Notes()
     blocks: list[dict[str, Any]] = []

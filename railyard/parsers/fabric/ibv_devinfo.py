@@ -14,7 +14,7 @@ from railyard.hardware.ib_speeds import rate_gbit_s, speed_of_lane, width_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # PORT_ACTIVE (4)   |   25.0 Gbps (32)   |   invalid MTU (0)
 _CODED = re.compile(r"^(?P<word>.{1,40}?) \((?P<code>[0-9]{1,10})\)$")
@@ -27,7 +27,7 @@ _BAD_KEYS = {"bad_pkey_cntr": "BadPKeyCounter", "qkey_viol_cntr": "QKeyViolation
 _EXPECTED = 'a device as "hca_id: mlx5_0"'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per port, in the order of the text.
 
     Raises ParseError if the text has neither "hca_id:" nor the list of -l, nor a failure of ibv_devinfo.

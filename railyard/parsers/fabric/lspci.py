@@ -10,7 +10,7 @@ from typing import Any
 
 from railyard.parsers.fabric.hardware import Hardware, PciSlot
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # 81:00.0 Infiniband controller: Mellanox Technologies MT27800 Family [ConnectX-5]   |   0000:81:00.0 …
 _DEVICE = re.compile(
@@ -32,7 +32,7 @@ _DENIED = re.compile(r"^\s+Capabilities: <access denied>\s*$")
 _EXPECTED = 'a device as "81:00.0 Infiniband controller: ...", with LnkCap and LnkSta (lspci -vv, as root)'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PciSlot per device with a LnkSta, in the order of the text, as ``hardware``.
 
     Raises ParseError if no device has a link in the form of lspci.
@@ -61,7 +61,7 @@ def parse(text: str) -> Parsed:
             notes.foreign(number, line)
     slots = tuple(PciSlot(**device) for device in devices if "width" in device)
     done = finish("lspci", [], bool(slots), notes, lines, _EXPECTED)
-    return Parsed(failures=done.failures, remarks=done.remarks, hardware=Hardware(slots=slots))
+    return ParsedOutput(failures=done.failures, remarks=done.remarks, hardware=Hardware(slots=slots))
 
 
 def _take(device: dict[str, Any], line: str, number: int) -> bool:

@@ -20,7 +20,7 @@ from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, known_value, physical_of, state_of
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 
 _TITLE = "Operational Info"
 _EXPECTED = 'the section "Operational Info", or the JSON of --json'
@@ -55,7 +55,7 @@ _WORDS = MappingProxyType(
 )
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per output of mlxlink, in the order of the text.
 
     Raises ParseError if the text has neither the section "Operational Info" nor mlxlink's JSON, nor a failure of it.
@@ -63,7 +63,7 @@ def parse(text: str) -> Parsed:
     return without_broken_ports(text, _read)
 
 
-def _read(text: str) -> Parsed:
+def _read(text: str) -> ParsedOutput:
     text = tools_text(text, "mlxlink", _EXPECTED)
     notes = Notes()
     # JSON first: no line of the console begins with a brace

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from railyard.parsers.fabric.hardware import Hardware, Nearness
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 _NAME = r"(?:GPU[0-9]{1,3}|NIC[0-9]{1,3}|[a-z][a-z0-9_]{1,30}[0-9])"
 #         GPU0  GPU1  NIC0  CPU Affinity  NUMA Affinity  GPU NUMA ID
@@ -25,7 +25,7 @@ _OWN = re.compile(r"^\s*(?:(?:NIC )?Legend:|(?:X|SYS|NODE|PHB|PXB|PIX|NV#|SOC|PS
 _EXPECTED = 'a heading of GPUs and NICs as "GPU0 GPU1 NIC0 CPU Affinity"'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one Nearness per row, in the order of the text, as ``hardware``.
 
     Raises ParseError if there is no heading of GPUs and NICs.
@@ -55,7 +55,7 @@ def parse(text: str) -> Parsed:
             notes.foreign(number, line)
     named = tuple(row._replace(device=devices.get(row.name, row.device)) for row in rows)
     done = finish("nvidia-smi", [], bool(names), notes, lines, _EXPECTED)
-    return Parsed(failures=done.failures, remarks=done.remarks, hardware=Hardware(nearness=named))
+    return ParsedOutput(failures=done.failures, remarks=done.remarks, hardware=Hardware(nearness=named))
 
 
 def _row(found: re.Match[str], names: list[str], number: int) -> Nearness | None:

@@ -14,7 +14,7 @@ from railyard.hardware.ib_counters import full, standard_name
 from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 # # Port counters: Lid 1 port 1 (CapMask: 0x1200)   |   # Port extended counters: DR path slid 0; dlid 0; 0,1 port 1
 _BLOCK = re.compile(
@@ -28,7 +28,7 @@ _EXTENDED = "Port extended"
 _EXPECTED = 'a heading as "# Port counters: Lid 1 port 1"'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per block of counters, in the order of the text.
 
     Raises ParseError if no line heads a block in the form of perfquery, and no line is a failure of perfquery.
@@ -36,7 +36,7 @@ def parse(text: str) -> Parsed:
     return without_broken_ports(text, _read)
 
 
-def _read(text: str) -> Parsed:
+def _read(text: str) -> ParsedOutput:
     lines, cut = lines_of(tools_text(text, "perfquery", _EXPECTED))
     notes = Notes()
     ports: list[PortState] = []

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer, physical_of, state_of
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 
 # link mlx5_0/1 state ACTIVE ...   |   0/1: mlx5_0/1: subnet_prefix fe80:0000:0000:0000 lid 13397 ...
 _PORT = re.compile(
@@ -31,7 +31,7 @@ _CAPABILITIES = re.compile(r"^\s*(?:caps: )?<.*$")
 _EXPECTED = 'a port as "link mlx5_0/1 state ACTIVE ...", or the same as JSON'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per port, in the order of the text.
 
     Raises ParseError if no line and no JSON object is a port with a state, as for ``rdma statistic``.
@@ -40,7 +40,7 @@ def parse(text: str) -> Parsed:
     # JSON first: its lines are long, and never of the other form
     ports = _from_json(text) if '"ifname"' in text else []
     if ports:
-        return Parsed(fabric=tuple(ports))
+        return ParsedOutput(fabric=tuple(ports))
     lines, cut = lines_of(text)
     notes = Notes()
     for number, line in enumerate(lines, 1):

@@ -14,7 +14,7 @@ from railyard.hardware.ib_counters import full
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 
 # link mlx5_0/1 rx_write_requests 0 rx_read_requests 0 ...
 _PORT = re.compile(r"^link (?P<device>[^\s/]{1,100})/(?P<port>[0-9]{1,5})(?=\s|$)")
@@ -56,7 +56,7 @@ class _Port:
         return _port(self.device, self.port, self.counters, self.line)
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one PortState per port, in the order of the text.
 
     Raises ParseError if no line and no JSON object is a port with counters, as for ``rdma link``.
@@ -65,7 +65,7 @@ def parse(text: str) -> Parsed:
     # JSON first: its lines are long, and never of the other form
     states = _from_json(text) if '"ifname"' in text else []
     if states:
-        return Parsed(fabric=tuple(states))
+        return ParsedOutput(fabric=tuple(states))
     lines, cut = lines_of(text)
     notes = Notes()
     ports: list[_Port] = []

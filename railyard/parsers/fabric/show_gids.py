@@ -8,7 +8,7 @@ import re
 
 from railyard.parsers.fabric.hardware import GidEntry, Hardware
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 
 _GAP = r"\s{1,40}"  # bounded, so that a line of blanks costs no more than its length
 _HEADING = re.compile(
@@ -25,7 +25,7 @@ _OWN = re.compile(r"^\s{0,40}(?:[-\s]{10,200}|n_gids_found=[0-9]{1,6})$")
 _EXPECTED = 'the heading "DEV PORT INDEX GID IPv4 VER DEV"'
 
 
-def parse(text: str) -> Parsed:
+def parse(text: str) -> ParsedOutput:
     """Return one GidEntry per row, in the order of the text, as ``hardware``.
 
     Raises ParseError if the heading is missing.
@@ -47,4 +47,4 @@ def parse(text: str) -> Parsed:
         elif not known or not _OWN.match(shown):
             notes.foreign(number, line)
     done = finish("show_gids", [], known, notes, lines, _EXPECTED)
-    return Parsed(failures=done.failures, remarks=done.remarks, hardware=Hardware(gids=tuple(gids)))
+    return ParsedOutput(failures=done.failures, remarks=done.remarks, hardware=Hardware(gids=tuple(gids)))

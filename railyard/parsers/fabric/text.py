@@ -14,7 +14,7 @@ from typing import Any
 
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.lines import is_failure, own_text
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 
 _WITHIN = r"(?<=\S)[ \t]{1,40}"
 _DOTS = r":\.{2,60}[^\n.]{1,60}[ \t]\w{1,60}:\.{2}"
@@ -142,7 +142,9 @@ class Notes:
             self.remark(header[0], f"no port is printed: {header[1][:LONGEST].strip()}")
 
 
-def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: list[str], expected: str) -> Parsed:
+def finish(
+    tool: str, ports: list[PortState], known: bool, notes: Notes, lines: list[str], expected: str
+) -> ParsedOutput:
     """Return the result. A text without the tool's own lines must at least name the tool and say what failed.
 
     Raises ParseError otherwise, with the first line that is not blank.
@@ -153,7 +155,7 @@ def finish(tool: str, ports: list[PortState], known: bool, notes: Notes, lines: 
     if known and (number := first_joined(tool, lines)):
         notes.note_unread(number, lines[number - 1], "one line of the tool in each line: two are joined, as fmt does")
     remarks = sorted(notes.remarks, key=lambda note: note.line)
-    return Parsed(failures=tuple(notes.failures), remarks=tuple(remarks), fabric=tuple(ports))
+    return ParsedOutput(failures=tuple(notes.failures), remarks=tuple(remarks), fabric=tuple(ports))
 
 
 def first_joined(tool: str, lines: list[str]) -> int:

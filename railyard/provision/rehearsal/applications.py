@@ -15,7 +15,7 @@ from railyard.benchmarks.apps import milc, npb_shape
 from railyard.benchmarks.table.network import HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.hardware.node import NodeHardware
 from railyard.parsers.npb import count_operations
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.provision.rehearsal.rank_ports import LibraryError
 from railyard.provision.replay import application_texts
 from railyard.site.site import Site
@@ -113,11 +113,11 @@ def text_of(tool: str, program: str, folder: Path, machine: Machine) -> str:
     return f"# {machine.sentence}\n{writer(program, folder, machine)}"
 
 
-def parse(tool: str, text: str) -> Parsed:
+def parse(tool: str, text: str) -> ParsedOutput:
     """Return what a tool's own parser reads in its output; nothing for an installed application and for STREAM."""
     if tool in ("installed", "stream"):
-        return Parsed()
-    parsed: Parsed = import_module(f"railyard.parsers.{tool}").parse(text)
+        return ParsedOutput()
+    parsed: ParsedOutput = import_module(f"railyard.parsers.{tool}").parse(text)
     return parsed
 
 

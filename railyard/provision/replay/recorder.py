@@ -8,7 +8,7 @@ from pathlib import Path
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import recording_of
 from railyard.results.record.file import read_records
@@ -34,7 +34,7 @@ class RecordedRun:
 
 
 def recorded_outputs(
-    run: Path, parsers: Mapping[str, Callable[[str], Parsed]], hosts: tuple[str, ...], users: tuple[str, ...]
+    run: Path, parsers: Mapping[str, Callable[[str], ParsedOutput]], hosts: tuple[str, ...], users: tuple[str, ...]
 ) -> RecordedRun:
     """Return the recordings of a run's folder. ``parsers`` has one per tool; hosts and users are scrubbed.
 
@@ -97,7 +97,7 @@ def _test(record: Record) -> TestId:
     )
 
 
-def _refuse_changed(record: Record, parsers: Mapping[str, Callable[[str], Parsed]], raw: str, text: str) -> None:
+def _refuse_changed(record: Record, parsers: Mapping[str, Callable[[str], ParsedOutput]], raw: str, text: str) -> None:
     """Raise RailyardError if the parser reads other tables from the scrubbed text."""
     parse = parsers.get(record.test.benchmark.partition("/")[0])
     if parse is None:

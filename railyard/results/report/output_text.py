@@ -14,7 +14,7 @@ from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.metrics import curves, key_figures, key_of
 from railyard.parsers.fabric.port import WAIT, PortState, has_small_mtu, port_remarks, port_words
 from railyard.parsers.nccl_said import Job, Log, LogSentence, NcclOutput
-from railyard.parsers.parsed import Cell, ContextValue, Parsed, Remark, Table
+from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.unread_rows import unread_rows
 from railyard.results.report.hardware_text import hardware_parts, hardware_remarks
 from railyard.results.report.text import number
@@ -45,7 +45,7 @@ _EIGHTHS = len(_BLOCKS) - 1
 _WIDEST_BAR = 2
 
 
-def parsed_text(parsed: Parsed, file: str | None = None, *, width: int = 100) -> str:
+def parsed_text(parsed: ParsedOutput, file: str | None = None, *, width: int = 100) -> str:
     """Return everything that was read, under the file's name if one is given; ends with a newline.
 
     Long tables are shown without their middle, long lists without their end, and the text says so: the JSON form has
@@ -200,7 +200,7 @@ def _column_plot(table: Table, width: int) -> list[str]:
     return ["", title, *plot(values, ends, width=min(width, _WIDEST_PLOT), logarithmic=slow)]
 
 
-def _ports(parsed: Parsed, width: int) -> str:
+def _ports(parsed: ParsedOutput, width: int) -> str:
     """Return the ports as a table, with a column for everything that is printed for at least one port.
 
     Columns that do not fit into the width follow below, after node, device and port again.

@@ -13,7 +13,7 @@ from railyard.benchmarks.apps import every_node, installed_applications
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.table.applications import key_on
 from railyard.job.launch import starting_agent
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Layout, Start
 from railyard.site.policies import DEFAULT
@@ -173,7 +173,7 @@ class InstalledApplication(ApplicationCheck):
         ranks_per_node = max(self.ranks_per_node, self.application.ranks_per_node)
         return installed_applications.words(self.application, self.num_nodes, ranks_per_node, self.has_no_mpi)
 
-    def parse(self, text: str) -> Parsed:
+    def parse(self, text: str) -> ParsedOutput:
         """Return what the application printed, read by the patterns of the system's file."""
         return installed_applications.parse(text, self.app, self.application)
 

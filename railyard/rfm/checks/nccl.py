@@ -28,7 +28,7 @@ from railyard.site.sizes import sizes_within
 if TYPE_CHECKING:
     from railyard.job.command import Command
     from railyard.job.launch import Launch
-    from railyard.parsers.parsed import Parsed
+    from railyard.parsers.output import ParsedOutput
     from railyard.rfm.checks.prober import Prober
 
 
@@ -39,7 +39,7 @@ _SIZES = tuple(1 << n for n in range(41))
 _WHOLE = ("all_reduce", "broadcast", "sendrecv")
 
 
-def _parse(text: str) -> "Parsed":
+def _parse(text: str) -> "ParsedOutput":
     from railyard.parsers import nccl  # a listing reads no output
 
     return nccl.parse(text)

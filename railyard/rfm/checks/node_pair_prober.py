@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.job import node_pair_steps
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.prober import RailProber
 from railyard.rfm.checks.runner import text_of
 from railyard.site import topology
@@ -48,7 +48,7 @@ class AllPairsProber:
 
     rails: RailProber
     stage: Path
-    parse: Callable[[str], Parsed]
+    parse: Callable[[str], ParsedOutput]
     repeats: int
     least: float | None
     leaf_of: topology.Leaves

@@ -9,7 +9,7 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics, model
 from railyard.benchmarks.table import micro
 from railyard.job.launch import Launch
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.site.sizes import PROBE_DELAY_BYTES, PROBE_SIZE_BYTES
 
 #: At most so many characters are quoted of the first line of a probe without a result.
@@ -29,7 +29,7 @@ class PingPong:
     """
 
     key: str
-    parse: Callable[[str], Parsed]
+    parse: Callable[[str], ParsedOutput]
     launch: Callable[[str, tuple[str, str]], Launch]
     words: Callable[[Launch, int], list[str]]
     files: Callable[[int], Mapping[str, str]] = _no_files

@@ -13,7 +13,7 @@ from railyard.job.launch import Launch, Ranks, device_name, plan_launch, runs_as
 from railyard.job.placement import ProcessPlacement, side_of
 from railyard.job.scheduling import Scheduling, span
 from railyard.parsers import rail_parts
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.numbers import why_not_taken
 from railyard.rfm.checks.runner import PlannedJob, RunOutputs, runner_of
 from railyard.site.matrix import disabled_reason
@@ -85,7 +85,7 @@ class Plan:
         as_root, rails = runs_as_root(self.site.system), self.launch.meant
         return plan_launch(self.site, self.test.fabric, self.test.stack, rails, nodes, self.ranks, as_root)
 
-    def read_rails(self, text: str) -> Parsed:
+    def read_rails(self, text: str) -> ParsedOutput:
         """Return what the tool's parser finds; if one client per rail printed, in all of them together."""
         return rail_parts.parse(text, self.check.parse, worst=self.check.in_turn)
 

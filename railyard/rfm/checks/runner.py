@@ -16,7 +16,7 @@ from railyard.job.command import Command
 from railyard.job.gpu_steps import EndedStep
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import FOLDER
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 from railyard.rfm.checks.groups import Outputs, Start
 from railyard.site.site import Site
 from railyard.site.test_id import TestId

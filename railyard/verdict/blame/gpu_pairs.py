@@ -14,7 +14,7 @@ from railyard.base.bounds import GPU_DIP_SHARE
 from railyard.base.errors import InputError
 from railyard.parsers.nccl import parse
 from railyard.parsers.nccl_said import Job, Rank
-from railyard.parsers.parsed import Parsed, ParseError, Table
+from railyard.parsers.output import ParsedOutput, ParseError, Table
 from railyard.site.topology import Leaves
 from railyard.verdict.blame.contradictions import Contradiction
 from railyard.verdict.blame.gpu_pair_names import name_gpus, one_name_a_node
@@ -122,7 +122,7 @@ class Sufficient:
 def read_tests(
     texts: Iterable[tuple[str, str]],
     name_pattern: re.Pattern[str] | None = None,
-    parse: Callable[[str], Parsed] = parse,
+    parse: Callable[[str], ParsedOutput] = parse,
 ) -> RecordedTests:
     """Return the tests of logs. Each log is given as its name and its text, or what ``parse`` finds its text by.
 
@@ -245,7 +245,7 @@ def order_pair(a: str, b: str) -> tuple[str, str]:
 
 
 def _tests(
-    log: str, parsed: Parsed, by_name: tuple[str, str] | None, seen: dict[tuple[object, ...], str]
+    log: str, parsed: ParsedOutput, by_name: tuple[str, str] | None, seen: dict[tuple[object, ...], str]
 ) -> tuple[list[tuple[Test, tuple[Rank, ...]]], list[NotUsed]]:
     jobs = parsed.nccl.jobs if parsed.nccl else ()
     tests: list[tuple[Test, tuple[Rank, ...]]] = []
@@ -286,7 +286,7 @@ def _why_not(job: Job, nodes: Sequence[str]) -> str | None:
     return None
 
 
-def _of_job(log: str, job: Job, nodes: Sequence[str], parsed: Parsed, ended: int | None) -> list[Test]:
+def _of_job(log: str, job: Job, nodes: Sequence[str], parsed: ParsedOutput, ended: int | None) -> list[Test]:
     """Return one test for each table of a job, or a test without a result."""
     gpus = tuple(tuple(rank.bus_id for rank in job.ranks if rank.host == node) for node in nodes)
     size = job.settings.get("max_bytes", 0)

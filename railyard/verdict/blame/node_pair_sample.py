@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import hosts_of, is_sample, pairs_of
+from railyard.parsers.output import Table
 from railyard.parsers.pairs import ALONE, ONE_RAIL, SAMPLE
-from railyard.parsers.parsed import Table
 from railyard.results.record.form import Confidence, Suspect
 from railyard.site.topology import Leaves
 from railyard.verdict.blame.node_pairs import rounds_text, values_of

@@ -7,7 +7,7 @@ their host names, because a later launch may place other ranks on them.
 from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.benchmarks.node_pairs import hosts_of, is_of_all, pairs_of
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
 from railyard.site.topology import Leaves, sides
 from railyard.verdict.blame import slow_rails

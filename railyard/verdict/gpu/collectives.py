@@ -16,7 +16,7 @@ from railyard.hardware.gpu_nodes import Shape
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.nccl_said import NcclOutput
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.site.gpu_shape import shape_of_part
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import meant_way, rails

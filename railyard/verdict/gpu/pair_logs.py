@@ -11,7 +11,7 @@ from dataclasses import replace
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of
 from railyard.parsers.nccl_said import Job, NcclOutput
-from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.parsers.output import ParsedOutput, Table, validation_of
 from railyard.verdict.blame.contradictions import SOCKETS, Contradiction
 from railyard.verdict.blame.gpu_pairs import NotUsed, RecordedTests
 from railyard.verdict.blame.search.paths import Layer, Test
@@ -23,7 +23,7 @@ from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult
 
 
-def check_logs(found: RecordedTests, parsed: Mapping[str, Parsed], target: GpuTarget | None) -> RecordedTests:
+def check_logs(found: RecordedTests, parsed: Mapping[str, ParsedOutput], target: GpuTarget | None) -> RecordedTests:
     """Return the logs with what contradicts their nodes, without the tests whose figures are not believed.
 
     ``parsed`` has each log by its name; ``target`` is what each node has, None if nobody says it. Raises RailyardError
@@ -59,7 +59,7 @@ def check_logs(found: RecordedTests, parsed: Mapping[str, Parsed], target: GpuTa
     )
 
 
-def _paths(log: str, pair: tuple[str, str], parsed: Parsed, target: GpuTarget | None) -> Iterator[Contradiction]:
+def _paths(log: str, pair: tuple[str, str], parsed: ParsedOutput, target: GpuTarget | None) -> Iterator[Contradiction]:
     """Yield each host that used sockets; if none did, what else the log says against the nodes."""
     spoken = parsed.nccl
     if spoken is None or spoken.log is None:
@@ -88,7 +88,7 @@ def _paths(log: str, pair: tuple[str, str], parsed: Parsed, target: GpuTarget | 
             return
 
 
-def _reported_faults(log: str, parsed: Parsed, tests: Sequence[Test]) -> Iterator[Contradiction]:
+def _reported_faults(log: str, parsed: ParsedOutput, tests: Sequence[Test]) -> Iterator[Contradiction]:
     """Yield what a log reports as wrong although its test has a result: Xid lines, warnings of NCCL, a lost port."""
     jobs = () if parsed.nccl is None else parsed.nccl.jobs
     for place, job in enumerate(jobs):
@@ -105,14 +105,14 @@ def _reported_faults(log: str, parsed: Parsed, tests: Sequence[Test]) -> Iterato
                 break
 
 
-def _unchecked_remark(tests: Sequence[Test], parsed: Mapping[str, Parsed]) -> tuple[str, ...]:
+def _unchecked_remark(tests: Sequence[Test], parsed: Mapping[str, ParsedOutput]) -> tuple[str, ...]:
     """Return that tests did not check what arrived; empty if all did."""
     tables = [_table_of(test, parsed[test.log]) for test in tests if test.value is not None]
     bare = sum(table is not None and validation_of([table]) is None for table in tables)
     return (f"{count_of(bare, 'test')} did not check what arrived (-c 0): wrong data would not show",) if bare else ()
 
 
-def _run(test: Test, parsed: Parsed, target: GpuTarget) -> GpuRun | None:
+def _run(test: Test, parsed: ParsedOutput, target: GpuTarget) -> GpuRun | None:
     table = _table_of(test, parsed)
     return None if table is None or parsed.nccl is None else _of_table(test.log, table, parsed.nccl, target)
 
@@ -124,7 +124,7 @@ def _of_table(log: str, table: Table, spoken: NcclOutput, target: GpuTarget) -> 
         raise RailyardError(f"{error} ({log})") from None
 
 
-def _possible(test: Test, parsed: Parsed, run: GpuRun | None) -> RuleResult | None:
+def _possible(test: Test, parsed: ParsedOutput, run: GpuRun | None) -> RuleResult | None:
     """Return whether the rates of a test are possible; None for a test without a result."""
     table = _table_of(test, parsed)
     if test.value is None or table is None or run is None:
@@ -134,7 +134,7 @@ def _possible(test: Test, parsed: Parsed, run: GpuRun | None) -> RuleResult | No
 
 
 def _slow_layers(
-    tests: Sequence[Test], parsed: Mapping[str, Parsed], runs: Mapping[Test, GpuRun | None]
+    tests: Sequence[Test], parsed: Mapping[str, ParsedOutput], runs: Mapping[Test, GpuRun | None]
 ) -> tuple[list[Contradiction], tuple[str, ...]]:
     """Return for each layer why even its fastest pair is not healthy, and why no floor judges the others."""
     best: dict[Layer, Test] = {}
@@ -161,12 +161,12 @@ def _slow_layers(
     return wrong, tuple(unknown)
 
 
-def _table_of(test: Test, parsed: Parsed) -> Table | None:
+def _table_of(test: Test, parsed: ParsedOutput) -> Table | None:
     own = [table for table in parsed.tables if str(table.benchmark) == test.layer.benchmark and table.complete]
     return next(iter(own), None)
 
 
-def _table(job: Job, parsed: Parsed) -> Table | None:
+def _table(job: Job, parsed: ParsedOutput) -> Table | None:
     return next((table for table in parsed.tables if table.line in job.tables), None)
 
 

@@ -20,7 +20,7 @@ from railyard.job.gpu_steps import TIMED_OUT, EndedStep
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import nccl
 from railyard.parsers.nccl_said import Job, Log, NcclOutput
-from railyard.parsers.parsed import Parsed, ParseError, Table
+from railyard.parsers.output import ParsedOutput, ParseError, Table
 from railyard.results.record.form import Suspect
 from railyard.site import topology
 from railyard.site.gpu_shape import shape_of_part
@@ -192,8 +192,8 @@ class GpuPairs(GpuCollectives):
         return judged_again(self._recorded_tests, self._at_once, _leaves(case))
 
     @cached_property
-    def _parsed_logs(self) -> Mapping[str, Parsed | ParseError]:
-        found: dict[str, Parsed | ParseError] = {}
+    def _parsed_logs(self) -> Mapping[str, ParsedOutput | ParseError]:
+        found: dict[str, ParsedOutput | ParseError] = {}
         for ended in self.all_steps:
             if ended.text not in found:
                 try:
@@ -204,7 +204,7 @@ class GpuPairs(GpuCollectives):
 
     @cached_property
     def _recorded_tests(self) -> gpu_pairs.RecordedTests:
-        def find_parsed(text: str) -> Parsed:
+        def find_parsed(text: str) -> ParsedOutput:
             found = self._parsed_logs[text]
             if isinstance(found, ParseError):
                 raise found
@@ -233,7 +233,7 @@ class GpuPairs(GpuCollectives):
 
     def _read_spoken(self, ended: EndedStep) -> NcclOutput | None:
         found = self._parsed_logs[ended.text]
-        return found.nccl if isinstance(found, Parsed) else None
+        return found.nccl if isinstance(found, ParsedOutput) else None
 
     def _job(self, ended: EndedStep) -> Job | None:
         spoken = self._read_spoken(ended)
@@ -241,7 +241,7 @@ class GpuPairs(GpuCollectives):
 
     def _table(self, ended: EndedStep) -> Table | None:
         found = self._parsed_logs[ended.text]
-        whole = [table for table in found.tables if table.complete] if isinstance(found, Parsed) else []
+        whole = [table for table in found.tables if table.complete] if isinstance(found, ParsedOutput) else []
         return whole[0] if len(whole) == 1 else None
 
     def _table_of(self, test: Test) -> Table:
@@ -254,7 +254,7 @@ class GpuPairs(GpuCollectives):
             return "a bug of the launcher (mpi/pmi2) ended its start twice, so it says nothing about a network"
         tests = [test for test in self._recorded_tests.tests if test.log == ended.step.log]
         parsed = self._parsed_logs[ended.text]
-        if isinstance(parsed, Parsed) and parsed.failures and any(test.value is not None for test in tests):
+        if isinstance(parsed, ParsedOutput) and parsed.failures and any(test.value is not None for test in tests):
             return f'its output reports "{parsed.failures[0].text}" (line {parsed.failures[0].line})'
         if any(test.value is not None and not test.wrong for test in tests) and ended.step.exit_code == 0:
             return None

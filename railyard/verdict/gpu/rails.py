@@ -11,7 +11,7 @@ from railyard.base.wording import listing, number
 from railyard.job.case import Case
 from railyard.parsers import nccl
 from railyard.parsers.nccl_words import GB
-from railyard.parsers.parsed import ParseError, Table
+from railyard.parsers.output import ParseError, Table
 from railyard.results.record.form import Suspect
 from railyard.verdict.blame.search.robust import healthy
 from railyard.verdict.blame.suspects import Findings

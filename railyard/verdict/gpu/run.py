@@ -13,7 +13,7 @@ from railyard.hardware.gpu_links import link_of_gpu
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Job, NcclOutput, Rank
 from railyard.parsers.nccl_words import GB, IN_PLACE
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.verdict.gpu.target import GpuTarget
 
 #: The columns of a table that are judged: its out-of-place half and its in-place half.

@@ -16,7 +16,7 @@ from railyard.benchmarks.own_shape import starts_as_rdma
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link
 from railyard.parsers.lines import LONGEST_NOTE, clean_text
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.verdict.hints.branches import branches, surely_holds
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.rules.model import OutputLine

@@ -6,7 +6,7 @@ from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import SLOTS
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.verdict.hints.causes import Likeness, likely_causes
 from railyard.verdict.hints.shapes import SeenCurve
 from railyard.verdict.inputs import Target

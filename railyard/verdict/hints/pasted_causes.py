@@ -11,7 +11,7 @@ from railyard.hardware import limits
 from railyard.hardware.links import SLOTS, Link, pcie_slot
 from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.fabric.port import PortState, has_small_mtu, place
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.results.report.hardware_text import below_words
 from railyard.verdict.hints.causes import GUESS, Likeness
 
@@ -20,7 +20,7 @@ _NEARLY = 0.98
 _LAYERS = {"infiniband": "InfiniBand", "roce": "Ethernet", "ethernet": "Ethernet", "slingshot": "Ethernet"}
 
 
-def causes_beside(parsed: Parsed, link: Link) -> tuple[Likeness, ...]:
+def causes_beside(parsed: ParsedOutput, link: Link) -> tuple[Likeness, ...]:
     """Return a cause for each degraded slot, slow port and small path MTU in the text of a benchmark's output."""
     cards = [slot for slot in parsed.hardware.slots if slot.is_network]
     # beside a card of InfiniBand, those of Ethernet are not meant

@@ -18,7 +18,7 @@ from railyard.benchmarks import metrics
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.moved_bytes import moved_bytes, pairs_of, repetitions_of
 from railyard.benchmarks.table.micro import find, tool
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 if TYPE_CHECKING:
     from railyard.job.case import Case

@@ -14,7 +14,7 @@ from railyard.base.wording import listing
 from railyard.job.case import Case
 from railyard.job.counters.node import NodeCounters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.stacks import ask
 from railyard.verdict.path.addresses import Conflict, conflicts, look_at
 from railyard.verdict.path.ports import loses

@@ -15,7 +15,7 @@ from railyard.benchmarks.apps.every_node import (
     slow,
     stream_of_nodes,
 )
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 
 def part(node: str, body: str, end: str = "# railyard: end 0\n") -> str:

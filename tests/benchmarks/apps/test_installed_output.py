@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from railyard.benchmarks.apps.installed_applications import Application, folder, parse, words
 from railyard.benchmarks.metrics import curves
 from railyard.benchmarks.table.micro import find
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.apps.least_traffic import CERTAIN, least
 from railyard.benchmarks.model import Least
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 
 def npb(name: str, problem: str, iterations: int | None) -> Table:

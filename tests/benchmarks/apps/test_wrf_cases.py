@@ -21,7 +21,7 @@ from railyard.benchmarks.apps.wrf_cases import (
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers import wrf
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 
 CASE = "conus12km-v4"
 

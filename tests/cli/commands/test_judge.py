@@ -16,14 +16,14 @@ from railyard.benchmarks.table.micro import find
 from railyard.cli.main import main
 from railyard.parsers import hpcc
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Caution, Cell, Parsed, Remark, Table
+from railyard.parsers.output import Caution, Cell, ParsedOutput, Remark, Table
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes, of_link, unnamed_link
-from railyard.verdict.stored.text import text as words_of
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.stored_outputs.target import Nodes, of_link, unnamed_link
+from railyard.verdict.stored_outputs.text import text as words_of
 from railyard.verdict.wording import Figure, Miss, too_short
 from tests.made.words import below
 
@@ -65,7 +65,7 @@ def stream(values: Mapping[int, float], **rest: Any) -> Table:
     return table("osu", "osu_bw", {"size": "B", "bandwidth": "MB/s"}, *values.items(), **rest)
 
 
-def only(parsed: Parsed, target: Target, **options: Any) -> Judgement:
+def only(parsed: ParsedOutput, target: Target, **options: Any) -> Judgement:
     (found,) = judge(parsed, target, **options)
     return found
 
@@ -189,7 +189,7 @@ def test_a_remark_of_figures_is_of_the_table_at_or_above_its_line_and_no_noise_i
         table("osu", "osu_latency", {"size": "B", "latency": "us"}, (1, 1.1), (2, 1.2), line=line) for line in (3, 9)
     )
     said = [Caution(1, "above all"), Remark(5, "a library's message"), Caution(11, "the second")]
-    judged = judge(Parsed((first, second), (), tuple(said)), of_link("ib-edr", None, 1, None), passes="apart")
+    judged = judge(ParsedOutput((first, second), (), tuple(said)), of_link("ib-edr", None, 1, None), passes="apart")
     shown = [[remark for remark in one.remarks if remark.startswith("line ")] for one in judged]
     assert shown == [["line 1: above all"], ["line 11: the second"]]
 
@@ -302,7 +302,7 @@ LINK = of_link("ib-edr", "pcie3-x16")
 
 
 def test_an_output_that_is_cut_fails_whatever_it_holds() -> None:
-    found = only(Parsed((stream(rates(12300), complete=False),)), LINK)
+    found = only(ParsedOutput((stream(rates(12300), complete=False),)), LINK)
     assert found.sentence == (
         "rule 1 (complete): the output is cut: osu/osu_bw (line 3) lacks rows; "
         "look at where the job's output ends, and its limits of time and file size"
@@ -310,20 +310,22 @@ def test_an_output_that_is_cut_fails_whatever_it_holds() -> None:
 
 
 def test_what_the_output_reports_as_wrong_fails() -> None:
-    broken = Parsed((stream(rates(12300)),), (Remark(40, "mpirun noticed that process rank 1 exited on signal 9"),))
+    broken = ParsedOutput(
+        (stream(rates(12300)),), (Remark(40, "mpirun noticed that process rank 1 exited on signal 9"),)
+    )
     found = only(broken, LINK)
     assert found.sentence == (
         "rule 1 (complete): the output itself reports 1 failure, line 40: "
         '"mpirun noticed that process rank 1 exited on signal 9"; look at the quoted line in the job\'s output'
     )
-    alone = only(Parsed((), broken.failures), LINK)
+    alone = only(ParsedOutput((), broken.failures), LINK)
     assert (alone.state, alone.sentence) == (
         "fail",
         "rule 1 (complete): the output has no table and reports 1 failure, line 40: "
         '"mpirun noticed that process rank 1 exited on signal 9"',
     )
     with pytest.raises(RailyardError) as caught:
-        judge(Parsed(), LINK)
+        judge(ParsedOutput(), LINK)
     assert str(caught.value) == "the output has no table of a benchmark, so there is nothing to judge"
 
 
@@ -331,7 +333,7 @@ def test_what_the_output_reports_as_wrong_fails() -> None:
 def test_the_benchmarks_own_validation_counts(marks: tuple[bool, bool], state: str) -> None:
     columns = {"size": "B", "bandwidth": "MB/s", "validation": None}
     rows = zip((1 << 20, 2 << 20), (12200.0, 12300.0), marks, strict=True)
-    found = only(Parsed((table("osu", "osu_bw", columns, *rows),)), LINK)
+    found = only(ParsedOutput((table("osu", "osu_bw", columns, *rows),)), LINK)
     assert found.state == state
     assert (
         found.rules[0].sentence
@@ -344,7 +346,7 @@ def test_the_benchmarks_own_validation_counts(marks: tuple[bool, bool], state: s
 
 
 def test_more_than_the_limit_is_impossible() -> None:
-    found = only(Parsed((stream(rates(30000)),)), LINK)
+    found = only(ParsedOutput((stream(rates(30000)),)), LINK)
     assert found.sentence.startswith(
         f"rule 3 (possible): {IMPOSSIBLE}bandwidth 14295 MB/s at 8 KiB is 115.1 % of the limit"
     )
@@ -353,8 +355,8 @@ def test_more_than_the_limit_is_impossible() -> None:
 
 def test_two_rails_are_held_to_two() -> None:
     both = of_link("ib-edr", "pcie3-x16", rails=2)
-    assert only(Parsed((stream(rates(24500)),)), both).state == "pass"
-    found = only(Parsed((stream(rates(12300)),)), both)
+    assert only(ParsedOutput((stream(rates(24500)),)), both).state == "pass"
+    found = only(ParsedOutput((stream(rates(12300)),)), both)
     assert found.state == "fail"
     assert "looks like 1 rail of 2 (98.9 % of 12421 MB/s)" in [cause.sentence for cause in found.causes]
 
@@ -369,34 +371,34 @@ def test_what_no_floor_holds_for_is_not_judged_and_no_pass(tmp_path: Path, capsy
 
 
 def test_a_stream_without_large_sizes_is_not_judged_and_what_would_still_pass_is_said() -> None:
-    found = only(Parsed((stream({size: value for size, value in rates(12300).items() if size <= 8192}),)), LINK)
+    found = only(ParsedOutput((stream({size: value for size, value in rates(12300).items() if size <= 8192}),)), LINK)
     assert found.state == "not-judged"
     assert found.sentence.startswith("not judged: a run at 17.5 % of the limit would still pass at 8 KiB, its largest")
     assert found.remarks == ()
-    impossible = only(Parsed((stream({8192: 13000.0}),)), LINK)
+    impossible = only(ParsedOutput((stream({8192: 13000.0}),)), LINK)
     assert impossible.sentence.startswith(f"rule 3 (possible): {IMPOSSIBLE}bandwidth 13000 MB/s at 8 KiB is 104.7 %")
 
 
 def test_the_card_that_perftest_names_is_no_device_memory() -> None:
     columns = {"size": "B", "iterations": None, "time_typical": "us"}
     one = table("perftest", "ib_send_lat", columns, (2, 1000, 0.9), device="mlx5_0")
-    assert only(Parsed((one,)), LINK).state == "pass"
+    assert only(ParsedOutput((one,)), LINK).state == "pass"
 
 
 @pytest.mark.parametrize(("latency_us", "state", "causes"), [(1.1, "pass", []), (29.0, "fail", ["tcp"])])
 def test_a_link_tells_rdma_from_tcp_by_its_latency(latency_us: float, state: str, causes: list[str]) -> None:
     columns = {"size": "B", "latency": "us"}
     rows = [(size, latency_us + size / 20000) for size in SIZES]
-    found = only(Parsed((table("osu", "osu_latency", columns, *rows),)), of_link("slingshot-11"))
+    found = only(ParsedOutput((table("osu", "osu_latency", columns, *rows),)), of_link("slingshot-11"))
     assert (found.state, [cause.cause for cause in found.causes]) == (state, causes)
     on_device = table("osu", "osu_latency", columns, *rows, device="CUDA")
-    assert only(Parsed((on_device,)), of_link("slingshot-11")).state == "pass"  # staged copies take that long
+    assert only(ParsedOutput((on_device,)), of_link("slingshot-11")).state == "pass"  # staged copies take that long
 
 
 def test_both_metrics_of_a_ping_pong_are_judged() -> None:
     columns = {"size": "B", "repetitions": None, "time": "us", "bandwidth": "MB/s"}
     rows = [(size, 1000, 1.1 + size / 11000, size / (1.1 + size / 11000)) for size in SIZES]
-    found = only(Parsed((table("imb", "PingPong", columns, *rows, ranks=2),)), LINK)
+    found = only(ParsedOutput((table("imb", "PingPong", columns, *rows, ranks=2),)), LINK)
     assert found.state == "pass"
     assert [curve.references for curve in found.curves] == [("day-one",), ("day-one",)]
 
@@ -407,7 +409,7 @@ def test_a_slow_start_of_a_ping_pong_is_named_as_its_latency(said: str) -> None:
 
     def judged(start_us: float, mb_s: float) -> Judgement:
         rows = [(size, 1000, start_us + size / mb_s, size / (start_us + size / mb_s)) for size in SIZES]
-        return only(Parsed((table("imb", "PingPong", columns, *rows, ranks=2),)), LINK)
+        return only(ParsedOutput((table("imb", "PingPong", columns, *rows, ranks=2),)), LINK)
 
     assert judged(30.0, 11000).sentence.startswith(f"rule 5 (reference): {said}")
     # A slow link is named as its bandwidth.
@@ -418,7 +420,7 @@ def test_a_slow_start_of_a_ping_pong_is_named_as_its_latency(said: str) -> None:
 @pytest.mark.fault("rail", "TCP over a port of 10 Gbit/s in place of a faster one", "is a rate of eth-10")
 def test_a_flow_of_tcp_at_the_rate_of_a_slower_port_does_not_pass(said: str) -> None:
     def at(mb_s: float, link: str) -> Judgement:
-        return only(Parsed((stream(rates(mb_s, message_us=5.0)),)), of_link(link))
+        return only(ParsedOutput((stream(rates(mb_s, message_us=5.0)),)), of_link(link))
 
     for mb_s in (1030, 1170, 1230):
         slow = at(mb_s, "eth-100")
@@ -427,7 +429,7 @@ def test_a_flow_of_tcp_at_the_rate_of_a_slower_port_does_not_pass(said: str) -> 
     assert at(2400, "eth-100").state == "pass"
     assert at(560, "eth-100").state == "fail"
     half_trip = [(size, 20 + size / 1170) for size in SIZES]
-    latency = Parsed((table("osu", "osu_latency", {"size": "B", "latency": "us"}, *half_trip),))
+    latency = ParsedOutput((table("osu", "osu_latency", {"size": "B", "latency": "us"}, *half_trip),))
     assert only(latency, of_link("eth-25")).state == "not-judged"
 
 
@@ -435,7 +437,7 @@ def test_a_flow_of_tcp_at_the_rate_of_a_slower_port_does_not_pass(said: str) -> 
 def test_one_flow_at_the_limit_of_a_cloud_is_not_judged_and_anything_else_that_low_fails(link: str) -> None:
     def flows(mb_s: float, streams: int = 1, link: str = link) -> str:
         figure = table("iperf3", "iperf3", {"bandwidth": "MB/s"}, (mb_s,), streams=streams)
-        return only(Parsed((figure,)), of_link(link)).sentence
+        return only(ParsedOutput((figure,)), of_link(link)).sentence
 
     for gbit_s in (4.75, 4.97):
         assert flows(125 * gbit_s).startswith("not judged: its ")
@@ -448,7 +450,7 @@ def test_one_flow_at_the_limit_of_a_cloud_is_not_judged_and_anything_else_that_l
 
 def test_a_curve_of_one_flow_at_the_limit_of_a_cloud_fails_if_short_messages_are_slow() -> None:
     def at(message_us: float) -> Judgement:
-        return only(Parsed((stream(rates(620, message_us=message_us)),)), of_link("eth-100"))
+        return only(ParsedOutput((stream(rates(620, message_us=message_us)),)), of_link("eth-100"))
 
     assert (at(5.0).state, at(60.0).state) == ("not-judged", "fail")
 
@@ -457,7 +459,7 @@ def test_a_curve_of_one_flow_at_the_limit_of_a_cloud_fails_if_short_messages_are
 def test_flows_at_the_rate_of_a_slower_ethernet_do_not_pass(said: str) -> None:
     def summed(mb_s: float, streams: int, link: str) -> Judgement:
         figure = table("iperf3", "iperf3", {"bandwidth": "MB/s"}, (mb_s,), streams=streams)
-        return only(Parsed((figure,)), of_link(link))
+        return only(ParsedOutput((figure,)), of_link(link))
 
     for mb_s, streams, link, slower in (
         *((2938, 8, "eth-100", 25), (4712, 8, "eth-100", 40), (2938, 16, "eth-400", 25)),
@@ -490,16 +492,16 @@ def test_what_one_of_two_rails_can_carry_does_not_pass(
     said: str, made: Callable[[float], Table], link: str, both_mb_s: float
 ) -> None:
     one_mb_s = 0.95 * (3098 if link == "eth-25" else 12400)
-    found = only(Parsed((made(one_mb_s),)), of_link(link, rails=2))
+    found = only(ParsedOutput((made(one_mb_s),)), of_link(link, rails=2))
     assert found.state == "not-judged" and said in found.sentence
-    assert only(Parsed((made(both_mb_s),)), of_link(link, rails=2)).state == "pass"
-    assert only(Parsed((made(one_mb_s),)), of_link(link)).state == "pass"
+    assert only(ParsedOutput((made(both_mb_s),)), of_link(link, rails=2)).state == "pass"
+    assert only(ParsedOutput((made(one_mb_s),)), of_link(link)).state == "pass"
 
 
-def exchange(one_way_mb_s: float) -> Parsed:
+def exchange(one_way_mb_s: float) -> ParsedOutput:
     columns = {"size": "B", "repetitions": None, "time_avg": "us", "bandwidth": "MB/s"}
     times = [(size, 40 + 2 * size / one_way_mb_s) for size in SIZES]
-    return Parsed((table("imb", "Exchange", columns, *((n, 10, us, 4 * n / us) for n, us in times), ranks=2),))
+    return ParsedOutput((table("imb", "Exchange", columns, *((n, 10, us, 4 * n / us) for n, us in times), ranks=2),))
 
 
 def test_an_exchange_sends_two_messages_each_way_in_its_time() -> None:
@@ -513,7 +515,7 @@ def test_an_exchange_sends_two_messages_each_way_in_its_time() -> None:
 def test_a_limit_of_one_flow_does_not_excuse_several(tool: str) -> None:
     def summed(mb_s: float, streams: int) -> Judgement:
         figure = table(tool, tool, {"bandwidth": "MB/s"}, (mb_s,), streams=streams)
-        return only(Parsed((figure,)), of_link("eth-100"))
+        return only(ParsedOutput((figure,)), of_link("eth-100"))
 
     assert [summed(1170, streams).state for streams in (1, 2, 4, 8)] == ["not-judged", "not-judged", "fail", "fail"]
     assert [summed(mb_s, 8).state for mb_s in (1370, 1990, 2100)] == ["fail", "fail", "pass"]
@@ -522,10 +524,12 @@ def test_a_limit_of_one_flow_does_not_excuse_several(tool: str) -> None:
 
 def test_a_latency_says_how_little_of_the_rate_is_asked_of_it() -> None:
     rows = [(size, 18 + size / 4000) for size in SIZES]
-    latency = Parsed((table("osu", "osu_latency", {"size": "B", "latency": "us"}, *rows),))
+    latency = ParsedOutput((table("osu", "osu_latency", {"size": "B", "latency": "us"}, *rows),))
     (remark,) = only(latency, of_link("efa-100")).remarks
     assert remark.startswith("latency at 4 MiB, its largest size, has a bound of 11.6 % of the limit: one message at a")
-    assert not only(Parsed((table("osu", "osu_latency", {"size": "B", "latency": "us"}, (8, 1.2)),)), LINK).remarks
+    assert not only(
+        ParsedOutput((table("osu", "osu_latency", {"size": "B", "latency": "us"}, (8, 1.2)),)), LINK
+    ).remarks
 
 
 @pytest.mark.parametrize(
@@ -537,15 +541,15 @@ def test_half_a_round_trip_below_that_of_mpi_is_believed_only_of_the_layers_belo
 ) -> None:
     def said(us: float) -> str:
         columns = {"size": "B", "latency" if tool == "osu" else "time": "us", "bandwidth": "MB/s"}
-        return only(Parsed((table(tool, name, columns, (8, us, 8 / us), ranks=2),)), LINK).sentence
+        return only(ParsedOutput((table(tool, name, columns, (8, us, 8 / us), ranks=2),)), LINK).sentence
 
     assert f"{IMPOSSIBLE}{too_short(Figure('latency', least - 0.01, 'us', 8), least)}" in said(least - 0.01)
     assert "impossible" not in said(least + 0.01)
 
 
-def perftest(mb_s: float, depth: int, iterations: int) -> Parsed:
+def perftest(mb_s: float, depth: int, iterations: int) -> ParsedOutput:
     columns = {"size": "B", "iterations": None, "bandwidth": "MB/s"}
-    return Parsed((table("perftest", "ib_write_bw", columns, (64 << 10, iterations, mb_s), tx_depth=depth),))
+    return ParsedOutput((table("perftest", "ib_write_bw", columns, (64 << 10, iterations, mb_s), tx_depth=depth),))
 
 
 @pytest.mark.parametrize(
@@ -565,9 +569,11 @@ def test_a_card_at_half_of_hdr_fails_whatever_its_depth(
     assert only(perftest(size / healthy_us / 2, depth, iterations), hdr).state == "fail"
 
 
-def puts_at(mtu: int, mb_s: float, **context: Any) -> Parsed:
+def puts_at(mtu: int, mb_s: float, **context: Any) -> ParsedOutput:
     columns = {"size": "B", "bandwidth": "MB/s"}
-    return Parsed((table("perftest", "ib_write_bw", columns, (1 << 20, mb_s), (2 << 20, mb_s), mtu=mtu, **context),))
+    return ParsedOutput(
+        (table("perftest", "ib_write_bw", columns, (1 << 20, mb_s), (2 << 20, mb_s), mtu=mtu, **context),)
+    )
 
 
 def test_the_printed_mtu_sets_limit_and_floor_and_the_verdict_says_so() -> None:
@@ -593,9 +599,11 @@ def test_an_mtu_of_the_user_decides_and_a_contradiction_is_said() -> None:
     assert not any("MTU" in remark for remark in only(puts_at(1024, 11800), of_link("ib-edr", mtu=1024)).remarks)
 
 
-def rows_of_one_size(count: int, complete: bool) -> Parsed:
+def rows_of_one_size(count: int, complete: bool) -> ParsedOutput:
     columns = {"size": "B", "iterations": None, "bandwidth": "MB/s"}
-    return Parsed((table("perftest", "ib_write_bw", columns, *[(64 << 10, 5000, 11000.0)] * count, complete=complete),))
+    return ParsedOutput(
+        (table("perftest", "ib_write_bw", columns, *[(64 << 10, 5000, 11000.0)] * count, complete=complete),)
+    )
 
 
 def test_rows_of_one_size_without_an_end_are_no_cut_output() -> None:
@@ -607,11 +615,11 @@ def test_rows_of_one_size_without_an_end_are_no_cut_output() -> None:
     assert only(failed, of_link("ib-edr")).state == "fail"
 
 
-def reports(*rates: float, peak: float = 0.0) -> Parsed:
+def reports(*rates: float, peak: float = 0.0) -> ParsedOutput:
     """Return a table of the reports of ib_write_bw --run_infinitely, each of 64 KiB."""
     columns = {"size": "B", "iterations": None, "bandwidth_peak": "MB/s", "bandwidth": "MB/s"}
     rows = [(64 << 10, 5000, peak, rate) for rate in rates]
-    return Parsed((table("perftest", "ib_write_bw", columns, *rows, reports=True),))
+    return ParsedOutput((table("perftest", "ib_write_bw", columns, *rows, reports=True),))
 
 
 GROUPS = Path(__file__).parents[2] / "recordings" / "imb2021.11-PingPong-groups-mpich5.0.2-shm.out"
@@ -638,7 +646,7 @@ def test_each_report_of_a_run_without_end_must_hold() -> None:
 
 def test_one_row_without_an_end_and_without_a_peak_is_not_judged() -> None:
     (whole,) = reports(11500.0).tables
-    found = only(Parsed((replace(whole, complete=False, context={}),)), of_link("ib-edr"))
+    found = only(ParsedOutput((replace(whole, complete=False, context={}),)), of_link("ib-edr"))
     assert found.state == "not-judged"
     assert "its only row measures no peak and has no end" in found.sentence
 
@@ -646,7 +654,7 @@ def test_one_row_without_an_end_and_without_a_peak_is_not_judged() -> None:
 def test_a_message_rate_that_its_bounded_bandwidth_implies_needs_no_word() -> None:
     columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
     rows = [(size, 12200.0, 12200e6 / size) for size in (1 << 20, 2 << 20)]
-    parsed = Parsed((table("perftest", "ib_write_bw", columns, *rows),))
+    parsed = ParsedOutput((table("perftest", "ib_write_bw", columns, *rows),))
     found = only(parsed, of_link("ib-edr"))
     assert found.state == "pass"
     assert not any("message_rate" in remark for remark in found.remarks)
@@ -654,14 +662,14 @@ def test_a_message_rate_that_its_bounded_bandwidth_implies_needs_no_word() -> No
 
 @pytest.mark.parametrize("options", [[], ["--link", "ib-edr"]])
 def test_hpl_without_a_system_is_sent_to_the_references_at_once(options: list[str]) -> None:
-    hpl = Parsed((table("hpl", "hpl", {"performance": "Gflop/s"}, (833.0,)),))
+    hpl = ParsedOutput((table("hpl", "hpl", {"performance": "Gflop/s"}, (833.0,)),))
     found = only(hpl, of_link("ib-edr") if options else unnamed_link())
     said = "no link bounds performance of hpl/hpl: only a system's references judge it (--system)"
     assert (found.state, said in found.sentence, "--link" in found.sentence) == ("not-judged", True, False)
 
 
 def test_a_slow_barrier_has_no_size_and_may_be_noise_of_the_ranks() -> None:
-    barrier = Parsed((table("osu", "osu_barrier", {"avg": "us"}, (900.0,)),))
+    barrier = ParsedOutput((table("osu", "osu_barrier", {"avg": "us"}, (900.0,)),))
     sentence = only(barrier, of_link("ib-edr"), nodes=Nodes(1, 4, 1)).sentence
     assert sentence.startswith("rule 5 (reference): latency 900.0 us is above 24.00 us")
     assert "look at how the ranks are bound and what else ran on their cores, then each rail alone" in sentence
@@ -669,7 +677,7 @@ def test_a_slow_barrier_has_no_size_and_may_be_noise_of_the_ranks() -> None:
 
 def test_a_fall_in_one_step_is_said_once() -> None:
     rates = [(512 << 10, 10730.0), (1 << 20, 1099.0), (2 << 20, 1100.0)]
-    sentence = only(Parsed((stream(dict(rates)),)), unnamed_link()).sentence
+    sentence = only(ParsedOutput((stream(dict(rates)),)), unnamed_link()).sentence
     assert "falls by 89.8 %: from 10730 MB/s at 512 KiB, its peak, to 1099 MB/s at 1 MiB; look at" in sentence
 
 
@@ -685,7 +693,7 @@ def test_a_table_in_markdown_is_named_as_the_form_that_cannot_be_read(
 def test_passes_keep_the_remark_of_their_mtu() -> None:
     (good,), (bad,) = puts_at(1024, 11800).tables, puts_at(1024, 6000).tables
     assert (
-        only(Parsed((good, bad, good)), of_link("ib-edr"))
+        only(ParsedOutput((good, bad, good)), of_link("ib-edr"))
         .remarks[0]
         .startswith("the output prints an MTU of 1024, and")
     )
@@ -712,7 +720,7 @@ def test_pairs_that_share_a_rail_are_judged_by_the_ranks_of_a_node(
     assert ("does not print how many: say it with --ranks-per-node" in made.sentence) is (state == "not-judged")
 
 
-def groups_of_imb(*rates_mb_s: float) -> Parsed:
+def groups_of_imb(*rates_mb_s: float) -> ParsedOutput:
     """Return what is read of IMB's -multi 1: groups of two ranks, each with a rate of its own."""
     rows = "".join(
         f"{group:>13} {size:>12} {10:>12} {1.4 + size / rate:>12.2f} {size / (1.4 + size / rate):>12.2f}\n"
@@ -742,7 +750,7 @@ def test_each_group_of_imb_is_judged_and_a_slow_one_is_named() -> None:
 
 @pytest.mark.parametrize(("time_us", "state"), [(4.0, "pass"), (60.0, "fail")])
 def test_a_barrier_is_bounded_by_its_rounds_of_messages(time_us: float, state: str) -> None:
-    barrier = Parsed((table("osu", "osu_barrier", {"avg": "us"}, (time_us,)),))
+    barrier = ParsedOutput((table("osu", "osu_barrier", {"avg": "us"}, (time_us,)),))
     # On 4 nodes with a rank each, twice two rounds of 6 us.
     assert only(barrier, LINK, nodes=Nodes(2, 4, 1)).state == state
     unplaced = only(barrier, LINK)
@@ -754,14 +762,14 @@ def test_a_barrier_is_bounded_by_its_rounds_of_messages(time_us: float, state: s
 
 @pytest.mark.parametrize(("latency_us", "state"), [(13.0, "pass"), (24.0, "fail")])
 def test_the_latency_of_qperf_over_edr(latency_us: float, state: str) -> None:
-    assert only(Parsed((table("qperf", "rc_lat", {"latency": "us"}, (latency_us,)),)), LINK).state == state
+    assert only(ParsedOutput((table("qperf", "rc_lat", {"latency": "us"}, (latency_us,)),)), LINK).state == state
 
 
 def test_ranks_that_may_share_a_node_are_not_blamed_for_the_end_of_a_cache() -> None:
     columns = {"size": "B", "repetitions": None, "bandwidth": "MB/s", "message_rate": "1/s"}
     values = {size: (0.37 if size > 1 << 20 else 1.0) * value for size, value in rates(70000).items()}
     rows = [(size, 1000, value, value / size * 1e6) for size, value in values.items()]
-    among = Parsed((table("imb", "Uniband", columns, *rows, ranks=32),))
+    among = ParsedOutput((table("imb", "Uniband", columns, *rows, ranks=32),))
     assert only(among, unnamed_link()).state == "not-judged"
     assert only(among, LINK, nodes=Nodes(16, 2, 16)).state == "fail"
 
@@ -769,7 +777,7 @@ def test_ranks_that_may_share_a_node_are_not_blamed_for_the_end_of_a_cache() -> 
 def test_sums_over_several_pairs_of_nodes_are_divided() -> None:
     columns = {"size": "B", "bandwidth": "MB/s", "message_rate": "1/s"}
     rows = [(size, 4 * value, 4e6 * value / size) for size, value in rates(12300).items()]
-    multi = Parsed((table("osu", "osu_mbw_mr", columns, *rows, pairs=4, window=64),))
+    multi = ParsedOutput((table("osu", "osu_mbw_mr", columns, *rows, pairs=4, window=64),))
     assert only(multi, LINK).sentence.startswith(f"rule 3 (possible): {IMPOSSIBLE}")
     assert only(multi, LINK).remarks[-1] == (
         "its sums are over 4 pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
@@ -780,7 +788,7 @@ def test_sums_over_several_pairs_of_nodes_are_divided() -> None:
 
 
 def test_each_table_is_judged_where_that_is_asked_and_one_that_fails_fails_the_output() -> None:
-    parsed = Parsed((stream(rates(12300)), stream(rates(6000), line=40)))
+    parsed = ParsedOutput((stream(rates(12300)), stream(rates(6000), line=40)))
     assert [(each.lines, each.state) for each in judge(parsed, LINK, passes="apart")] == [
         ((3,), "pass"),
         ((40,), "fail"),
@@ -796,14 +804,16 @@ def test_one_table_that_fails_gives_1(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_nothing_sent_is_quick_in_a_collective_and_impossible_between_two_nodes() -> None:
     columns = {"size": "B", "repetitions": None, "time_avg": "us"}
     nothing = table("imb", "Alltoall", columns, (0, 1000, 0.05), (8, 1000, 4.0))
-    assert only(Parsed((nothing,)), LINK).state == "not-judged"
+    assert only(ParsedOutput((nothing,)), LINK).state == "not-judged"
     ping = table("osu", "osu_latency", {"size": "B", "latency": "us"}, (0, 0.05), (1, 1.0))
-    assert only(Parsed((ping,)), LINK).sentence.startswith(f"rule 3 (possible): {IMPOSSIBLE}latency 0.0500 us at 0 B")
+    assert only(ParsedOutput((ping,)), LINK).sentence.startswith(
+        f"rule 3 (possible): {IMPOSSIBLE}latency 0.0500 us at 0 B"
+    )
 
 
-def passes(*peaks: float) -> Parsed:
+def passes(*peaks: float) -> ParsedOutput:
     """Return passes of osu_bw with these peaks, MB/s; their headings are 40 lines apart, the first in line 3."""
-    return Parsed(tuple(stream(rates(peak), line=3 + 40 * place) for place, peak in enumerate(peaks)))
+    return ParsedOutput(tuple(stream(rates(peak), line=3 + 40 * place) for place, peak in enumerate(peaks)))
 
 
 def test_tables_alike_are_passes_of_one_run() -> None:
@@ -851,7 +861,7 @@ def test_of_very_many_passes_those_with_the_worst_values_are_judged_alone() -> N
 
 def test_a_pass_that_contradicts_itself_fails_the_output_without_a_link_too() -> None:
     falls = stream({**rates(12300), 1 << 22: 1200.0}, line=40)
-    found = only(Parsed((stream(rates(12300)), falls, stream(rates(12290), line=80))), unnamed_link())
+    found = only(ParsedOutput((stream(rates(12300)), falls, stream(rates(12290), line=80))), unnamed_link())
     assert (found.state, found.shown_line) == ("fail", 40)
 
 
@@ -862,7 +872,7 @@ def test_each_pass_and_only_the_median_are_not_asked_for_together(capsys: pytest
 
 def test_a_latency_of_perftest_without_its_title_lists_the_latencies_that_it_may_be() -> None:
     latencies = table("perftest", None, {"size": "B", "time_typical": "us"}, (2, 1.0), (4, 1.0))
-    (judged,) = judge(Parsed((latencies,)), LINK)
+    (judged,) = judge(ParsedOutput((latencies,)), LINK)
     assert judged.sentence == (
         "not judged: the table of perftest names no benchmark; say which with --benchmark: perftest/ib_write_lat, "
         "perftest/ib_send_lat, perftest/raw_ethernet_lat, perftest/ib_read_lat, perftest/ib_atomic_lat"
@@ -873,7 +883,7 @@ def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
     columns = {"size": "B", "repetitions": None, "time_avg": "us"}
     nameless = table("imb", None, columns, (8, 10, 5.0))
     other = table("osu", "osu_partitioned_latency", {"avg": "us"}, (5.0,), line=9)
-    assert [(each.state, each.sentence) for each in judge(Parsed((nameless, other)), LINK)] == [
+    assert [(each.state, each.sentence) for each in judge(ParsedOutput((nameless, other)), LINK)] == [
         (
             "not-judged",
             "not judged: the table of imb names no benchmark; say which with --benchmark: imb/Allreduce, imb/Reduce, "
@@ -885,19 +895,19 @@ def test_a_table_without_a_name_or_of_nothing_that_is_judged_says_so() -> None:
             "not judged: osu/osu_partitioned_latency measures nothing that is compared with a reference or a limit",
         ),
     ]
-    named = judge(Parsed((nameless, other)), LINK, benchmark="imb/Allreduce")
+    named = judge(ParsedOutput((nameless, other)), LINK, benchmark="imb/Allreduce")
     assert [each.benchmark for each in named] == ["imb/Allreduce"]
 
 
 @pytest.mark.fault("output", "a table without its title beside one that has it", "the lines above its heading are lost")
 def test_a_table_without_a_name_beside_one_that_has_it_is_not_judged_as_the_same(said: str) -> None:
     named, nameless = stream(rates(12300), line=3), replace(stream(rates(12290), line=40), benchmark=None)
-    found = judge(Parsed((named, nameless)), LINK, benchmark="osu/osu_bw")
+    found = judge(ParsedOutput((named, nameless)), LINK, benchmark="osu/osu_bw")
     assert [(each.state, each.lines) for each in found] == [("pass", (3,)), ("not-judged", (40,))]
     assert (
         f"another table of the output is of osu/osu_bw. Either {said}, or it is from another run" in found[1].sentence
     )
-    (alone,) = judge(Parsed((nameless,)), LINK, benchmark="osu/osu_bw")
+    (alone,) = judge(ParsedOutput((nameless,)), LINK, benchmark="osu/osu_bw")
     assert alone.state == "pass"
 
 
@@ -918,7 +928,7 @@ IMPACTS = [metric.columns[0] for metric in find("gpcnet/network_load_test").metr
 )
 def test_a_single_figure_is_never_passed_by_a_link_or_without_a_reference(one: Table) -> None:
     for target in (LINK, of_system(site_at(ROOT, "dell-c6320"), "edr", "hpcx")):
-        found = only(Parsed((one,)), target)
+        found = only(ParsedOutput((one,)), target)
         assert not found.is_pass
         assert "not judged: " in found.sentence or "no reference for " in found.sentence or found.state == "fail"
 
@@ -927,7 +937,7 @@ def test_a_single_figure_is_never_passed_by_a_link_or_without_a_reference(one: T
     ("test", "mb_s", "state"), [("ud_bw", 5100.0, "pass"), ("ud_bw", 450.0, "fail"), ("rc_bw", 5100.0, "fail")]
 )
 def test_datagrams_of_qperf_are_bounded_by_their_short_messages(test: str, mb_s: float, state: str) -> None:
-    assert only(Parsed((table("qperf", test, {"bw": "MB/s"}, (mb_s,)),)), of_link("ib-hdr")).state == state
+    assert only(ParsedOutput((table("qperf", test, {"bw": "MB/s"}, (mb_s,)),)), of_link("ib-hdr")).state == state
 
 
 def test_a_ring_that_no_rail_carries_is_impossible_in_a_stored_output_too() -> None:
@@ -948,15 +958,15 @@ def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> 
         "floor: 9000, source: {document: the contract, date: 2026-01-01}}",
     )
     columns = {"N": None, "performance": "Gflop/s", "passed": None}
-    good = Parsed((table("hpl", "hpl", columns, (100, 8000.0, True), (200, 9100.0, True)),))
+    good = ParsedOutput((table("hpl", "hpl", columns, (100, 8000.0, True), (200, 9100.0, True)),))
     assert (
         only(good, of_system(site, "edr")).sentence
         == "performance holds linpack, at worst 101.1 % of linpack (bounded: 1 of 1 figure); "
         "rule 3 (possible) not judged: no physical limit is known for performance"
     )
-    slow = only(Parsed((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
+    slow = only(ParsedOutput((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
     assert slow.rules[4].miss == Miss(Figure("performance", 8000.0, "Gflop/s"), "below", 9000.0)
-    wrong = only(Parsed((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
+    wrong = only(ParsedOutput((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
     assert wrong.sentence.startswith("rule 1 (complete): the application's own check says that its result is wrong")
 
 
@@ -976,12 +986,12 @@ def test_a_report_only_system_is_held_to_its_limit_and_never_called_a_pass() -> 
     site = site_at(ROOT, "dell-c6320")
     alone = site.system.model_copy(update={"report_only": "no figures yet"})
     target = of_system(Site(ROOT, alone, References(alone)), "edr")
-    found = only(Parsed((stream(rates(12300)),)), target)
+    found = only(ParsedOutput((stream(rates(12300)),)), target)
     assert found.state == "report-only"
     assert found.sentence.startswith(
         "report-only (no figures yet): bandwidth holds class:ib-edr and day-one, at worst "
     )
-    assert only(Parsed((stream(rates(6000)),)), target).state == "fail"
+    assert only(ParsedOutput((stream(rates(6000)),)), target).state == "fail"
 
 
 def of_two_rails(*peaks_mb_s: float) -> str:
@@ -1024,7 +1034,7 @@ def test_a_stored_stream_over_bonded_ports_is_held_to_one_of_them() -> None:
     alone = site.system.model_copy(update={"report_only": "no figures yet", "fabrics": fabrics})
     target = of_system(Site(ROOT, alone, References(alone)), "edr")
     for rate, state in ((12300, "report-only"), (20000, "report-only"), (6000, "fail")):
-        assert only(Parsed((stream(rates(rate)),)), target).state == state
+        assert only(ParsedOutput((stream(rates(rate)),)), target).state == state
 
 
 @pytest.mark.parametrize("rate_mb_s", [47.5, 20.0])
@@ -1083,7 +1093,7 @@ def test_a_get_is_held_to_the_class_of_the_link_and_not_to_the_floor_of_its_puts
     def state(benchmark: str, mb_s: float) -> str:
         rows = ((1 << 20, mb_s), (2 << 20, mb_s))
         found = table("osu", benchmark, {"size": "B", "bandwidth": "MB/s"}, *rows)
-        return only(Parsed((found,)), of_link("ib-edr")).state
+        return only(ParsedOutput((found,)), of_link("ib-edr")).state
 
     assert (state("osu_get_bw", 11770), state("osu_get_bw", 7450)) == ("pass", "fail")
     assert (state("osu_put_bw", 11770), state("osu_put_bw", 12050)) == ("fail", "pass")
@@ -1098,42 +1108,42 @@ def test_a_get_is_held_to_the_class_of_the_link_and_not_to_the_floor_of_its_puts
     ],
 )
 def test_a_flat_top_without_a_link_names_the_networks_and_slots_that_it_equals(mb_s: float, equals: str) -> None:
-    found = only(Parsed((stream(rates(mb_s)),)), unnamed_link())
+    found = only(ParsedOutput((stream(rates(mb_s)),)), unnamed_link())
     assert found.state == "not-judged"
     assert equals in found.sentence
     assert "if its network should be faster, it did not use it" in found.sentence
-    held = only(Parsed((stream(rates(12250)),)), of_link("ib-edr"))
+    held = only(ParsedOutput((stream(rates(12250)),)), of_link("ib-edr"))
     assert "flat top" not in held.sentence
 
 
 def test_one_figure_and_one_message_at_a_time_are_compared_with_networks_too() -> None:
     figure = table("iperf3", "iperf3", {"bandwidth": "MB/s"}, (1176.0,), streams=1)
-    assert "; its 1176 MB/s is a rate of roce-10" in only(Parsed((figure,)), unnamed_link()).sentence
+    assert "; its 1176 MB/s is a rate of roce-10" in only(ParsedOutput((figure,)), unnamed_link()).sentence
     times = tuple((1 << power, 20.0 + (1 << power) / 1152) for power in range(23))
     turn = table("osu", "osu_latency", {"size": "B", "latency": "us"}, *times)
-    said = only(Parsed((turn,)), unnamed_link()).sentence
+    said = only(ParsedOutput((turn,)), unnamed_link()).sentence
     assert "; its 1146 MB/s at 4 MiB is a rate of roce-10 (93.5 %), eth-10 (92.5 %)" in said
 
 
 def test_a_flow_of_tcp_passes_with_the_share_of_the_link_that_is_asked_of_it() -> None:
     slow = "bandwidth over TCP has a bound of 8.1 % of the limit"
-    found = only(Parsed((stream(rates(2400, message_us=2.0)),)), of_link("eth-100"))
+    found = only(ParsedOutput((stream(rates(2400, message_us=2.0)),)), of_link("eth-100"))
     assert found.state == "pass"
     assert [each for each in found.remarks if each.startswith(slow)]
-    ten = only(Parsed((stream(rates(1176, message_us=2.0)),)), of_link("eth-10"))
+    ten = only(ParsedOutput((stream(rates(1176, message_us=2.0)),)), of_link("eth-10"))
     assert ten.state == "pass"
     assert not [each for each in ten.remarks if "one flow reaches" in each]
 
 
 def test_a_curve_that_fails_by_itself_names_no_rail_if_nobody_named_a_link() -> None:
     dip = {size: rate * (0.4 if size == 32768 else 1) for size, rate in rates(12300).items()}
-    rule = next(rule for rule in only(Parsed((stream(dip),)), unnamed_link()).rules if rule.state == "fail")
+    rule = next(rule for rule in only(ParsedOutput((stream(dip),)), unnamed_link()).rules if rule.state == "fail")
     assert rule.sentence.endswith("5.628 us at 64 KiB)")
     assert rule.look_at is not None and rule.look_at.startswith("each rail alone between the run's nodes and good")
 
 
 def test_a_slow_run_within_one_node_blames_no_rail() -> None:
-    (found,) = judge(Parsed((stream(rates(1150)),)), LINK, nodes=Nodes(count=1))
+    (found,) = judge(ParsedOutput((stream(rates(1150)),)), LINK, nodes=Nodes(count=1))
     rule = next(rule for rule in found.rules if rule.state == "fail")
     assert rule.sentence.endswith("), within one node")
     assert rule.look_at is not None and rule.look_at.startswith("which cores (and GPUs) the ranks were bound to")
@@ -1142,7 +1152,7 @@ def test_a_slow_run_within_one_node_blames_no_rail() -> None:
 def test_a_collective_between_gpus_names_the_option_that_it_is_judged_by() -> None:
     rows = ((1 << 20, 40_000.0), (1 << 21, 45_000.0))
     nccl = table("nccl", "all_reduce_perf", {"size": "B", "busbw": "MB/s"}, *rows)
-    found = only(Parsed((nccl,)), LINK)
+    found = only(ParsedOutput((nccl,)), LINK)
     assert found.state == "not-judged"
     assert "a collective between GPUs; say what each node has with --nodes-have" in found.sentence
 
@@ -1151,7 +1161,7 @@ def test_a_weak_bound_of_one_message_at_a_time_is_said_with_what_asks_for_more()
     columns = {"size": "B", "time": "us", "bandwidth": "MB/s"}
     rows = tuple((size, 1.2 + size / 11500, size / (1.2 + size / 11500)) for size in SIZES)
     ping_pong = table("imb", "PingPong", columns, *rows)
-    one, two = (only(Parsed((ping_pong,)), of_link("ib-edr", rails=rails)) for rails in (1, 2))
+    one, two = (only(ParsedOutput((ping_pong,)), of_link("ib-edr", rails=rails)) for rails in (1, 2))
     assert (one.state, one.remarks, two.state) == ("pass", (), "not-judged")
     assert two.remarks == (
         "bandwidth at 4 MiB, its largest size, has a bound of 34.0 % of the limit of 2 rails: one message at a time "

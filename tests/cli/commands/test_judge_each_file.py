@@ -9,7 +9,7 @@ import pytest
 
 from railyard.base.errors import InputError, RailyardError
 from railyard.cli.main import main
-from railyard.verdict.stored.each_file import MOST_CHARACTERS, first_sentence, judge_each_file
+from railyard.verdict.stored_outputs.each_file import MOST_CHARACTERS, first_sentence, judge_each_file
 
 SIZES = tuple(2**n for n in range(23))
 

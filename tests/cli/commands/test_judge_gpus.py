@@ -11,7 +11,7 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.parsers import nccl
 from railyard.verdict.gpu.target import of_words
-from railyard.verdict.stored.collectives import judge_collectives
+from railyard.verdict.stored_outputs.collectives import judge_collectives
 from tests.made.nccl_output import CLASS_CURVE, GIB, curve, output
 from tests.verdict.gpu.conftest import SYSTEM
 

@@ -7,8 +7,8 @@ import pytest
 
 from railyard.benchmarks.node_pairs import merge_tables
 from railyard.cluster.rolling.groups import Candidate, group_rounds, groups, groups_of_step
+from railyard.parsers.output import Table
 from railyard.parsers.pairs import COLUMNS, UNITS
-from railyard.parsers.parsed import Table
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import Round
 from railyard.verdict.screened_pairs import SampleOrigin, screen_tables

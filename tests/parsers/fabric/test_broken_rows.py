@@ -7,7 +7,7 @@ import pytest
 
 from railyard.parsers.detect import parse
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from tests.parsers.test_broken_lines import WAYS, at_blanks, broken, folded, name_of, text_of
 from tests.parsers.test_joined_lines import filled
 
@@ -28,7 +28,7 @@ def filled_to_one_blank(text: str, width: int) -> str:
     return filled(text, width, keeps_blanks=False)
 
 
-def ports_of(parsed: Parsed) -> list[PortState]:
+def ports_of(parsed: ParsedOutput) -> list[PortState]:
     return [port._replace(line=0) for port in parsed.fabric]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 
 #: (device or node, port, state, physical state, rate in Gbit/s, LID, link layer) of each port of a file.
 Row = tuple[str | None, int | None, str | None, str | None, float | None, int | None, str | None]

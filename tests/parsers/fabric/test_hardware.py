@@ -9,7 +9,7 @@ from railyard.parsers.as_json import to_json
 from railyard.parsers.detect import parse as parse_any
 from railyard.parsers.fabric import lspci, nvidia_smi, show_gids
 from railyard.parsers.fabric.hardware import GidEntry, Hardware, Nearness, PciSlot
-from railyard.parsers.parsed import ParseError, Remark
+from railyard.parsers.output import ParseError, Remark
 from railyard.results.report.hardware_text import far_gpus, hardware_remarks
 from railyard.results.report.output_text import parsed_text
 

@@ -6,12 +6,12 @@ import pytest
 
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 
 HERE = Path(__file__).parent
 
 
-def read(name: str) -> Parsed:
+def read(name: str) -> ParsedOutput:
     path = next(
         path for path in (HERE / "samples" / f"{name}.txt", HERE / "recordings" / f"{name}.out") if path.is_file()
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from railyard.parsers.fabric import FABRIC_PARSERS, FABRIC_TOOLS
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.parsed import Parsed, ParseError
+from railyard.parsers.output import ParsedOutput, ParseError
 from tests.parsers.test_joined_lines import filled
 
 HERE = Path(__file__).parent
@@ -36,7 +36,7 @@ def values(port: PortState) -> set[tuple[Any, ...]]:
     return found
 
 
-def parsed(tool: str, text: str) -> Parsed | None:
+def parsed(tool: str, text: str) -> ParsedOutput | None:
     try:
         return FABRIC_PARSERS[tool](text)
     except ParseError:
@@ -122,7 +122,7 @@ def test_lines_that_fmt_joined_lose_no_port_in_silence(name: str, width: int) ->
         assert len(found.failures) > len(whole.failures)
 
 
-def _rows(parsed: Parsed) -> int:
+def _rows(parsed: ParsedOutput) -> int:
     return len(parsed.fabric) + sum(map(len, parsed.hardware.as_json().values()))
 
 

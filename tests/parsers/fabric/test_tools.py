@@ -7,7 +7,7 @@ import pytest
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.text import Notes
-from railyard.parsers.parsed import Parsed, ParseError, Remark
+from railyard.parsers.output import ParsedOutput, ParseError, Remark
 
 HERE = Path(__file__).parent
 
@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 CA_LINE = 'Ca\t1 "H-00aa000000000001"\t\t# "node1 mlx5_0"'
 
 
-def read(name: str) -> Parsed:
+def read(name: str) -> ParsedOutput:
     path = next(
         path for path in (HERE / "samples" / f"{name}.txt", HERE / "recordings" / f"{name}.out") if path.is_file()
     )
@@ -59,7 +59,7 @@ def test_ibstat_without_ports_is_a_remark() -> None:
 
 def test_ibstat_that_finds_no_device_says_so() -> None:
     panic = "ibpanic: [17] main: stat of IB device 'mlx5_0' failed: No such file or directory"
-    assert FABRIC_PARSERS["ibstat"](f"{panic}\n") == Parsed(failures=(Remark(1, panic),))
+    assert FABRIC_PARSERS["ibstat"](f"{panic}\n") == ParsedOutput(failures=(Remark(1, panic),))
 
 
 def test_ibstatus_takes_the_guid_from_the_gid_on_infiniband_only() -> None:

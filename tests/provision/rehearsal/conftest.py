@@ -14,7 +14,7 @@ from railyard.job.case import Case, Evidence
 from railyard.job.command import Command, Program
 from railyard.job.counters.node import reader_script
 from railyard.job.launch import Launch, Ranks, device_name, plan_launch
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.prepare import write
 from railyard.site.site import Site, site_at
@@ -168,7 +168,7 @@ class Ran:
     def assessed(
         self,
         benchmark: str,
-        parse: Callable[[str], Parsed],
+        parse: Callable[[str], ParsedOutput],
         *,
         window: int = 1,
         told: Repetitions | None = None,

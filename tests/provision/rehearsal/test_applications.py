@@ -14,7 +14,7 @@ from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.model import physics_of
 from railyard.benchmarks.table import micro
 from railyard.parsers import gpcnet, hpcc, hpl, milc, npb, sharing, wrf
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.provision.rehearsal import applications
 from railyard.provision.rehearsal.applications import CASE_FILE, Machine, text_of
 from railyard.provision.rehearsal.prepare import write_wrf_cases
@@ -31,11 +31,11 @@ def machine(roomy: Site) -> Machine:
     return Machine(roomy, NODES, 32, 8, 1, 1.0, 45_000.0, 1.2, SENTENCE)
 
 
-def milc_of_four(text: str) -> Parsed:
+def milc_of_four(text: str) -> ParsedOutput:
     return milc_run.parse(text, 4)
 
 
-CASES: list[tuple[str, str, str, Callable[[str], Parsed]]] = [
+CASES: list[tuple[str, str, str, Callable[[str], ParsedOutput]]] = [
     *(("npb", f"{kernel}.C.x", f"npb/{kernel.upper()}/C", npb.parse) for kernel in npb_shape.KERNELS),
     *(("npb-mz", f"{code}.C.x", f"npb/{code.upper()}/C", npb.parse) for code in npb_mz_shape.KERNELS),
     ("hpl", "xhpl", "hpl/hpl", hpl.parse),
@@ -50,7 +50,7 @@ CASES: list[tuple[str, str, str, Callable[[str], Parsed]]] = [
 
 @pytest.mark.parametrize(("tool", "program", "key", "parse"), CASES)
 def test_its_parser_reads_a_whole_run(
-    machine: Machine, tmp_path: Path, tool: str, program: str, key: str, parse: Callable[[str], Parsed]
+    machine: Machine, tmp_path: Path, tool: str, program: str, key: str, parse: Callable[[str], ParsedOutput]
 ) -> None:
     (tmp_path / "HPL.dat").write_text(hpl_input.text(hpl_input.Problem(40_000, 192, 4, 8, "asked", "")))
     (tmp_path / milc_run.FILE).write_text(milc_run.text(milc_run.lattice(6, 4)))
@@ -90,7 +90,7 @@ def test_a_reference_is_met(machine: Machine, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("tool", "parse"), [("stream", every_node.stream_of_nodes), ("hpl", every_node.hpl_of_nodes)])
-def test_a_node_by_itself(machine: Machine, tmp_path: Path, tool: str, parse: Callable[[str], Parsed]) -> None:
+def test_a_node_by_itself(machine: Machine, tmp_path: Path, tool: str, parse: Callable[[str], ParsedOutput]) -> None:
     (tmp_path / "HPL.dat").write_text(hpl_input.text(hpl_input.Problem(9600, 192, 1, 1, "asked", "")))
     alone = replace(machine, nodes=("n9",), ranks=1, ranks_per_node=1, threads=8)
     text = text_of(tool, "stream_c.exe", tmp_path, alone)

@@ -7,7 +7,7 @@ import pytest
 from railyard.job.client_server import scripts
 from railyard.job.command import ClientAndServer
 from railyard.parsers import perftest, rail_parts
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.provision.rehearsal.benchmark_request import parse_words
 from railyard.provision.rehearsal.form import Fault
 from tests.made.sysfs import Tree, write
@@ -65,5 +65,5 @@ def test_a_card_that_is_not_there_ends_the_server_with_its_own_words(pair: Bed) 
     assert ran.exit_code != 0 and "Unable to find the Infiniband/RoCE device mlx5_7" in ran.stderr
 
 
-def perftest_of_rails(text: str) -> Parsed:
+def perftest_of_rails(text: str) -> ParsedOutput:
     return rail_parts.parse(text, perftest.parse)

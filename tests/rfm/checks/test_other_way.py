@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from railyard.job.launch import Launch
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.groups import Probes
 from railyard.rfm.checks.other_way import OneWay, OtherWay
@@ -30,7 +30,7 @@ class LastWord(PingPong):
         return float(words[-1]) if words and words[-1].replace(".", "").isdigit() else None
 
 
-def nothing(text: str) -> Parsed:
+def nothing(text: str) -> ParsedOutput:
     raise AssertionError("nothing is parsed here")
 
 

@@ -14,7 +14,7 @@ from railyard.base.errors import RailyardError
 from railyard.job.launch import Launch
 from railyard.job.probe_job import NodesAsked, limit_words
 from railyard.job.scheduling import Scheduling
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks import probe_places
 from railyard.rfm.checks.ping_pong import PingPong
 from railyard.rfm.checks.probe_places import InJob, LocalPlace, NotProbed, place_of
@@ -57,7 +57,7 @@ class LastWord(PingPong):
         return float(words[-1]) if words and words[-1].replace(".", "").isdigit() else None
 
 
-def nothing(text: str) -> Parsed:
+def nothing(text: str) -> ParsedOutput:
     raise AssertionError("nothing is parsed here")
 
 

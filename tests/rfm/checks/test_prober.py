@@ -14,7 +14,7 @@ import pytest
 from railyard.job.launch import Launch
 from railyard.job.testbed_words import AND_KILL_THE_REST, namespace_words
 from railyard.parsers import imb
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.provision.testbed.scripts import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
@@ -44,7 +44,7 @@ class LastWord(PingPong):
         return float(words[-1]) if words and words[-1].replace(".", "").isdigit() else None
 
 
-def nothing(text: str) -> Parsed:
+def nothing(text: str) -> ParsedOutput:
     raise AssertionError("nothing is parsed here")
 
 

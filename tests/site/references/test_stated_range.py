@@ -10,14 +10,14 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.base.wording import IMPOSSIBLE
-from railyard.parsers.parsed import Parsed, Table
+from railyard.parsers.output import ParsedOutput, Table
 from railyard.results.reference_sheet import amount_words, as_json
 from railyard.site.references.lint import findings
 from railyard.site.references.load import References, load_references
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
 from tests.made.words import above, below
 
 SITE = """\
@@ -80,7 +80,7 @@ def judged(folder: Path, latency_us: float, peak_mb_s: float = 220.0) -> Judgeme
     table = Table(
         "netpipe", None, "pingpong", tuple(columns), tuple(columns.values()), tuple(rows), 1, True, MappingProxyType({})
     )
-    (one,) = judge(Parsed((table,)), of_system(Site(folder, found.system, found), "myri"))
+    (one,) = judge(ParsedOutput((table,)), of_system(Site(folder, found.system, found), "myri"))
     return one
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import pytest
 
+from railyard.parsers.output import Table
 from railyard.parsers.pairs import COLUMNS, UNITS
-from railyard.parsers.parsed import Table
 from railyard.site.topology import Leaves, stated_leaves
 from railyard.verdict.blame.node_pairs import (
     RAIL_REPEATS,

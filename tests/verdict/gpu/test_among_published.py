@@ -12,8 +12,8 @@ from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers import nccl
 from railyard.site.references.transport_class import classes, figures, find_class
 from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
-from railyard.verdict.stored.collectives import judge_collectives
-from railyard.verdict.stored.judge import Judgement
+from railyard.verdict.stored_outputs.collectives import judge_collectives
+from railyard.verdict.stored_outputs.judge import Judgement
 from tests.made.nccl_output import CLASS_CURVE as PUBLISHED
 from tests.made.nccl_output import GIB, output
 

@@ -6,7 +6,7 @@ from railyard.parsers import nccl
 from railyard.site.site import Site
 from railyard.verdict.gpu.log_word import LogWord, word
 from railyard.verdict.gpu.target import GpuTarget, of_words
-from railyard.verdict.stored.collectives import judge_collectives
+from railyard.verdict.stored_outputs.collectives import judge_collectives
 from tests.made.nccl_output import curve, output
 
 TWO = of_words("gpus=8,nvlink=4,nics=2,link=ib-ndr")

@@ -9,8 +9,8 @@ from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers import nccl
 from railyard.site.references.transport_class import find_class
 from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
-from railyard.verdict.stored.collectives import judge_collectives
-from railyard.verdict.stored.judge import Judgement
+from railyard.verdict.stored_outputs.collectives import judge_collectives
+from railyard.verdict.stored_outputs.judge import Judgement
 from tests.made.nccl_early import early
 from tests.made.nccl_output import GIB, curve, output, ranks_of, rows_of
 

@@ -8,10 +8,10 @@ import pytest
 from railyard.cli.main import main
 from railyard.hardware.links import LINKS
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.verdict.hints.fallback import FALLBACKS, document, fallbacks, judged_fallbacks, shows_rdma
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import of_link
 from tests.conftest import ROOT
 
 HEAD = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
@@ -274,7 +274,7 @@ def test_a_run_that_failed_keeps_its_own_cause_first() -> None:
     ["but there are no active ports detected (or Open MPI was unable to use", "vn1: no active ports detected"],
 )
 def test_the_words_alone_are_a_failure(line: str) -> None:
-    failures, _ = judged_fallbacks(LINKS["ib-hdr"], f"\n{line}\n", Parsed().tables, ())
+    failures, _ = judged_fallbacks(LINKS["ib-hdr"], f"\n{line}\n", ParsedOutput().tables, ())
     assert [(each.line, each.text) for each in failures] == [(2, line)]
 
 

@@ -12,8 +12,8 @@ from railyard.parsers import osu
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict.assess import Assessment
 from railyard.verdict.hints.first_cause import MESSAGES, document, first_cause
-from railyard.verdict.stored.judge import judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.judge import judge
+from railyard.verdict.stored_outputs.target import of_link
 from tests.conftest import ROOT
 
 RECORDED = Path(__file__).resolve().parents[2] / "recordings" / "failed"

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from railyard.parsers.detect import parse
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.target import of_link
 from tests.verdict.hints.test_fallback import osu_bw
 
 SAMPLES = Path(__file__).resolve().parents[2] / "parsers" / "fabric" / "samples"

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.provision.testbed.rail_traffic import Reading
 from railyard.site.site import Site
 from railyard.verdict.path.pace import PrintedRow, printed_rows, readings_of_run, why_too_long, why_unlike

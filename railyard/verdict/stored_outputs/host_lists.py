@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import PurePosixPath
 
-from railyard.verdict.stored.one_node_words import NO_HOST
+from railyard.verdict.stored_outputs.one_node_words import NO_HOST
 
 #: Files and variables in which a scheduler names the nodes of the job.
 _OF_JOB = re.compile(

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 
 from railyard.benchmarks.model import Tool
-from railyard.verdict.stored.host_lists import default_host_file, is_one_host
+from railyard.verdict.stored_outputs.host_lists import default_host_file, is_one_host
 
 _SLURM = ("srun", "salloc", "sbatch", "yhrun", "lrun", "flux")
 _MPIRUN = (

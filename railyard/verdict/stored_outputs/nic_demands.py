@@ -11,17 +11,17 @@ from railyard.base.wording import listing, message_size, number
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.parsers.perftest_formats import GBIT
 from railyard.site.references.transport_class import NicThreshold, TransportClass
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import Judgement
-from railyard.verdict.stored.target import of_link
+from railyard.verdict.stored_outputs.judge import Judgement
+from railyard.verdict.stored_outputs.target import of_link
 
 _DEVICE = "/device"
 
 
-def of_nic(of: TransportClass, parsed: Parsed) -> Target | None:
+def of_nic(of: TransportClass, parsed: ParsedOutput) -> Target | None:
     """Return one NIC of a class, by which an output of perftest is judged; None for any other output.
 
     Raises RailyardError if the class has no NICs, or if the output names a GPU of another class.

@@ -10,13 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from railyard.benchmarks.table import micro
-from railyard.parsers.parsed import REPORTS, Table
+from railyard.parsers.output import REPORTS, Table
 from railyard.verdict.requested_output import begins_like, sizes_of
 from railyard.verdict.rules.model import MeasuredMetric, MetricInput
 from railyard.verdict.rules.reference import worst_ratio
 
 if TYPE_CHECKING:
-    from railyard.verdict.stored.judge import Judgement
+    from railyard.verdict.stored_outputs.judge import Judgement
 
 
 #: How tables of the same kind are judged: as passes that must ``all`` hold, by their ``median`` as in a live run, or

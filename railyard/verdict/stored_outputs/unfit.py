@@ -7,10 +7,10 @@ from functools import lru_cache
 
 from railyard.base.wording import count_of
 from railyard.benchmarks.table import micro
-from railyard.parsers.parsed import REPORTS, Parsed, Table
+from railyard.parsers.output import REPORTS, ParsedOutput, Table
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.one_node import one_node
-from railyard.verdict.stored.target import Nodes
+from railyard.verdict.stored_outputs.one_node import one_node
+from railyard.verdict.stored_outputs.target import Nodes
 
 #: Fewer messages under way than this are no stream: perftest's send queue of 128 and OSU's window of 64 are.
 _FEW_MESSAGES = 16
@@ -127,7 +127,9 @@ class _Ends:
         return _DOCKER in ends and all(map(_CONTAINER.match, ends))
 
 
-def why_unfit(key: str | None, table: Table, target: Target, nodes: Nodes, parsed: Parsed, text: str) -> str | None:
+def why_unfit(
+    key: str | None, table: Table, target: Target, nodes: Nodes, parsed: ParsedOutput, text: str
+) -> str | None:
     """Return why a table of ``parsed`` is "not judged: …" by the target; None if it is. ``text`` is the output."""
     return (
         other_link(table, target, text)
@@ -142,7 +144,7 @@ def why_unfit(key: str | None, table: Table, target: Target, nodes: Nodes, parse
 
 
 def _within_one_host(
-    key: str | None, table: Table, target: Target, nodes: Nodes, parsed: Parsed, text: str
+    key: str | None, table: Table, target: Target, nodes: Nodes, parsed: ParsedOutput, text: str
 ) -> str | None:
     """Return that an output names one host at both ends; None for others, and if its run was intended to stay within
     one node, or to go through one card.

@@ -10,13 +10,13 @@ from railyard.base.clean_text import one_line
 from railyard.benchmarks.model import Tool
 from railyard.benchmarks.table import micro
 from railyard.parsers.lines import LONGEST_NOTE, clean_text
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.verdict.hints.branches import branches, possible
 from railyard.verdict.hints.fallback import FAMILIES
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.host_lists import HostList, default_host_file, host_lists, is_one_host, name_of
-from railyard.verdict.stored.launch_command import Command, host_file, launch, server
-from railyard.verdict.stored.one_node_words import (
+from railyard.verdict.stored_outputs.host_lists import HostList, default_host_file, host_lists, is_one_host, name_of
+from railyard.verdict.stored_outputs.launch_command import Command, host_file, launch, server
+from railyard.verdict.stored_outputs.one_node_words import (
     MAP,
     NODE_COUNTS,
     RANKS,

@@ -1,8 +1,8 @@
 """The verdict of a stored output of nccl-tests or rccl-tests: its curve, compared with what its nodes can reach.
 
-The rules and the form of the result are those of any stored output (``verdict.stored.judge``). Rule 3 is the physics of
-collectives between GPUs. Rule 4 is what NCCL's log says (this is not a proof). Rule 5 uses the references of a system,
-the published numbers of a transport class, or the floor of healthy nodes.
+The rules and the form of the result are those of any stored output (``verdict.stored_outputs.judge``). Rule 3 is the
+physics of collectives between GPUs. Rule 4 is what NCCL's log says (this is not a proof). Rule 5 uses the references of
+a system, the published numbers of a transport class, or the floor of healthy nodes.
 """
 
 import math
@@ -20,7 +20,7 @@ from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
 from railyard.parsers.changed_signs import with_own_signs
 from railyard.parsers.nccl_said import Log, NcclOutput
-from railyard.parsers.parsed import Parsed, Table, validation_of
+from railyard.parsers.output import ParsedOutput, Table, validation_of
 from railyard.verdict.class_standing import Standing
 from railyard.verdict.day_one import Facts
 from railyard.verdict.gpu import rules
@@ -42,7 +42,7 @@ from railyard.verdict.rules.model import (
     RuleResult,
 )
 from railyard.verdict.rules.reference import reference
-from railyard.verdict.stored.judge import (
+from railyard.verdict.stored_outputs.judge import (
     NODES,
     CurveJudgement,
     Judgement,
@@ -54,11 +54,11 @@ from railyard.verdict.stored.judge import (
     unlike_asked,
     without_table,
 )
-from railyard.verdict.stored.target import ANY_STACK
+from railyard.verdict.stored_outputs.target import ANY_STACK
 
 
 def judge_collectives(
-    parsed: Parsed,
+    parsed: ParsedOutput,
     target: GpuTarget,
     *,
     benchmark: str | None = None,
@@ -117,7 +117,7 @@ def _of_log(log: Log | None, target: GpuTarget, failures: tuple[OutputLine, ...]
 
 
 def _judge_table(
-    parsed: Parsed,
+    parsed: ParsedOutput,
     key: str | None,
     table: Table,
     target: GpuTarget,

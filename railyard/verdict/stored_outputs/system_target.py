@@ -9,7 +9,7 @@ from railyard.site.site import Site
 from railyard.stacks import ask, model, table
 from railyard.verdict.inputs import Target
 from railyard.verdict.path.traffic import Policy
-from railyard.verdict.stored.target import ANY_STACK, check_rails
+from railyard.verdict.stored_outputs.target import ANY_STACK, check_rails
 
 
 def of_system(

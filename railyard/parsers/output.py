@@ -112,7 +112,7 @@ def validation_of(tables: Sequence[Table]) -> bool | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedOutput:
     """All that is in one output, in the order of the text.
 
     ``nccl``: the jobs of nccl-tests or rccl-tests, and the log of NCCL or RCCL; None if there is neither.

@@ -7,7 +7,7 @@ from railyard.base.bounds import without_names
 from railyard.base.wording import count_of, message_size, number
 from railyard.results.record.headline import describe_finding
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement, State
+from railyard.verdict.stored_outputs.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement, State
 
 if TYPE_CHECKING:
     from railyard.verdict.gpu.target import GpuTarget

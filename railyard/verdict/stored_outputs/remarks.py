@@ -12,7 +12,7 @@ from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
 from railyard.hardware.links import LINKS, SLOTS, Link
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.site.link_alone import LinkAlone
 from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
@@ -20,10 +20,10 @@ from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.requested_output import describe_skipped
 from railyard.verdict.rules.model import MetricInput, points
-from railyard.verdict.stored.gpus_of_one_node import as_board_of_four, without_nvlink
-from railyard.verdict.stored.late_and_lost import late_remarks
-from railyard.verdict.stored.one_rail import idle_rails
-from railyard.verdict.stored.rails_share import rails_remark
+from railyard.verdict.stored_outputs.gpus_of_one_node import as_board_of_four, without_nvlink
+from railyard.verdict.stored_outputs.late_and_lost import late_remarks
+from railyard.verdict.stored_outputs.one_rail import idle_rails
+from railyard.verdict.stored_outputs.rails_share import rails_remark
 
 #: If no size is longer: perftest's default (64 KiB) is level already.
 _LEVEL_FROM_BYTES = 64 << 10

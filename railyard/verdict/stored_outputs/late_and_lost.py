@@ -7,7 +7,7 @@ from railyard.base.bounds import LATE_MEAN, RESENT_SHARE
 from railyard.base.wording import message_size, number, percent
 from railyard.benchmarks.model import LATENCY, Benchmark
 from railyard.benchmarks.table import micro
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.verdict.rules.model import MetricInput, points
 
 #: perftest's "99% percentile", OSU's "P99 Tail Lat(us)", sockperf's "percentile 99.000".

@@ -20,7 +20,7 @@ from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
 from railyard.parsers.changed_signs import with_own_signs
-from railyard.parsers.parsed import Caution, Parsed, Table, validation_of
+from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
@@ -47,12 +47,19 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
-from railyard.verdict.stored.gpus_of_one_node import below_gpu_slots, between_few_gpus
-from railyard.verdict.stored.late_and_lost import describe_loss, late_or_lost
-from railyard.verdict.stored.one_rail import one_rail
-from railyard.verdict.stored.passes import Passes, counted_as, groups_of, judge_passes, longest_messages, pass_name
-from railyard.verdict.stored.rails_share import weak_collective
-from railyard.verdict.stored.remarks import (
+from railyard.verdict.stored_outputs.gpus_of_one_node import below_gpu_slots, between_few_gpus
+from railyard.verdict.stored_outputs.late_and_lost import describe_loss, late_or_lost
+from railyard.verdict.stored_outputs.one_rail import one_rail
+from railyard.verdict.stored_outputs.passes import (
+    Passes,
+    counted_as,
+    groups_of,
+    judge_passes,
+    longest_messages,
+    pass_name,
+)
+from railyard.verdict.stored_outputs.rails_share import weak_collective
+from railyard.verdict.stored_outputs.remarks import (
     flow_limit,
     plateau,
     remarks_on,
@@ -63,8 +70,8 @@ from railyard.verdict.stored.remarks import (
     slower_port,
     tcp_over_rdma,
 )
-from railyard.verdict.stored.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
-from railyard.verdict.stored.unfit import why_unfit
+from railyard.verdict.stored_outputs.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
+from railyard.verdict.stored_outputs.unfit import why_unfit
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
@@ -143,7 +150,7 @@ def _with_likeness(brief: str, causes: Sequence[Likeness]) -> str:
 
 
 def judge(
-    parsed: Parsed,
+    parsed: ParsedOutput,
     target: Target,
     *,
     benchmark: str | None = None,
@@ -208,7 +215,7 @@ def judge(
     )
 
 
-def _by_heading(parsed: Parsed) -> dict[int, list[str]]:
+def _by_heading(parsed: ParsedOutput) -> dict[int, list[str]]:
     """Return what the parser remarks of the figures, by the heading of the table that is at or above the line."""
     headings = sorted(table.line for table in parsed.tables)
     found: dict[int, list[str]] = {}
@@ -237,7 +244,7 @@ def _with_beside(judgement: Judgement, beside: tuple[Likeness, ...]) -> Judgemen
     )
 
 
-def failures_of(parsed: Parsed, stack: str, text: str) -> tuple[OutputLine, ...]:
+def failures_of(parsed: ParsedOutput, stack: str, text: str) -> tuple[OutputLine, ...]:
     """Return what the output reports as wrong: the first cause, then what followed from it."""
     found = tuple(OutputLine(failure.line, failure.text) for failure in parsed.failures)
     if not found:
@@ -267,7 +274,7 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "no table", unrea
     return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
 
 
-def _of_the_fabric(parsed: Parsed, target: Target) -> str | None:
+def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:
     """Return what ports, slots or GPUs a text shows in place of a benchmark, and what to do with it; else None."""
     if not parsed.fabric and not parsed.hardware:
         return None
@@ -291,7 +298,7 @@ def _unfit(
     tables: Sequence[Table],
     target: Target,
     nodes: Nodes,
-    parsed: Parsed,
+    parsed: ParsedOutput,
     text: str,
 ) -> Judgement | None:
     """Return that equal tables are not judged by the target, whatever their figures; None if they are."""

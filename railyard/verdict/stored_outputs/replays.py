@@ -11,7 +11,7 @@ from railyard.benchmarks.apps import installed_applications
 from railyard.benchmarks.table.applications import installed_name
 from railyard.parsers import rail_parts
 from railyard.parsers.detect import parse
-from railyard.parsers.parsed import Parsed
+from railyard.parsers.output import ParsedOutput
 from railyard.provision.replay.form import WORDS, Recording
 from railyard.provision.replay.index import content_of, folder_of, read_index
 from railyard.results.record.form import (
@@ -29,9 +29,9 @@ from railyard.site.matrix import Need, asked_for
 from railyard.site.site import Site
 from railyard.site.test_id import TestId, named_policy, plain_check, without_repeat
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored.judge import Judgement, judge
-from railyard.verdict.stored.system_target import of_system
-from railyard.verdict.stored.target import Nodes
+from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.stored_outputs.target import Nodes
 
 
 def replay_records(site: Site, needs: Sequence[Need]) -> tuple[Record, ...]:
@@ -68,7 +68,7 @@ def _hops(site: Site, fabric: str) -> int | None:
     return next((each for entry in site.references.entries if entry.fabric == fabric for each in entry.hops), None)
 
 
-def _parse_recording(site: Site, one: Recording, text: str) -> Parsed:
+def _parse_recording(site: Site, one: Recording, text: str) -> ParsedOutput:
     name = installed_name(one.benchmark)
     if name is not None:
         return installed_applications.parse(text, name, site.system.applications[name])

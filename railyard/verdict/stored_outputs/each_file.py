@@ -16,12 +16,12 @@ from typing import Any, Literal
 from railyard.base.clean_text import one_line
 from railyard.base.errors import InputError, RailyardError
 from railyard.base.wording import count_of
-from railyard.parsers.parsed import ParseError
+from railyard.parsers.output import ParseError
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored import text
-from railyard.verdict.stored.judge import Judgement
-from railyard.verdict.stored.text import WORDS, state_of
+from railyard.verdict.stored_outputs import text
+from railyard.verdict.stored_outputs.judge import Judgement
+from railyard.verdict.stored_outputs.text import WORDS, state_of
 
 State = Literal["pass", "report-only", "fail", "not-judged", "unreadable"]
 #: The order in which the last line counts them.

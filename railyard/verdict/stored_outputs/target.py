@@ -10,7 +10,7 @@ from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.gpu_links import GPU_LINKS, XGMI_GPUS
 from railyard.hardware.link_names import links_meant, why_no_link
 from railyard.hardware.links import LINKS, SLOTS, Link
-from railyard.parsers.parsed import Table
+from railyard.parsers.output import Table
 from railyard.site.link_alone import LinkAlone, link_alone
 from railyard.verdict.inputs import Target
 
