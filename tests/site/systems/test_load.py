@@ -181,9 +181,9 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         ),
         (
             "--partition=hdr",
-            "--partition=hdr; id",
-            'systems/site.yaml:5: access[0]: found "--partition=hdr; id", '
-            'expected an option such as "--partition=compute"; a shell would end its command at ";"',
+            "--partition=hdr\\nrm -r x",
+            'systems/site.yaml:5: access[0]: found "--partition=hdr\\nrm -r x", '
+            "expected one line without control characters; a job's script would break at them",
         ),
         (
             "sw/mvapich2",
@@ -313,7 +313,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "  mvapich2:",
             "  mvapich_2:",
             'systems/site.yaml:27: stacks.mvapich_2: found "mvapich_2", expected a stack of docs/reference/stacks.md; '
-            'did you mean "mvapich2"?',
+            'did you mean "mvapich2"? If it is another MPI, declare it: like and differs',
         ),
         (
             "    modules: [openmpi/4.1.6]\n",
