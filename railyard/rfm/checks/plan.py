@@ -95,7 +95,7 @@ class Plan:
         evidence = self.runner.evidence(self.check, left, launch, self.placing)
         return assess(self._case(launch), evidence, self.read_rails, date.today()), evidence
 
-    def _declared(self) -> tuple[str, ...]:
+    def _declaration(self) -> tuple[str, ...]:
         """Return the remark that the file declares this MPI, if it does: nobody but the site tried its settings."""
         said = self.site.system.declared_words(self.test.stack)
         return () if said is None else (f"the MPI is {said}: Railyard's authors never ran it",)
@@ -116,7 +116,7 @@ class Plan:
             validates=check.validates,
             hops=self.runner.hops(launch),
             time_limit_s=self.scheduling.limit_s,
-            remarks=(*check.remarks, *self.placing.remarks(launch), *self._declared()),
+            remarks=(*check.remarks, *self.placing.remarks(launch), *self._declaration()),
             sizes=check.asked_sizes,
             threads=check.threads_a_rank if check.outputs.has_threads else 0,
             threads_told=check.threads_a_rank,

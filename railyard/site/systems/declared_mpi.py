@@ -158,7 +158,7 @@ class DeclaredMpi(Model):
                 raise ValueError(f"fabrics.{kind}: {policy} is in policies and in cannot")
             spreads.pop(policy, None)
             cannot[policy] = why if why.endswith(".") else f"{why}."
-        settings = self._changed(() if other is None else other.settings, own.settings)
+        settings = self._change_settings(() if other is None else other.settings, own.settings)
         for spread in spreads.values():
             twice = {line.name for line in settings} & {line.name for line in spread.settings}
             if twice:
@@ -178,7 +178,7 @@ class DeclaredMpi(Model):
         return replace(
             kept,
             threshold=own.says,
-            settings=self._changed(kept.settings, own.settings),
+            settings=self._change_settings(kept.settings, own.settings),
             threshold_bytes=own.from_bytes,
             max_rails=own.most_rails or kept.max_rails,
             # The other's threshold and log belong to its own settings.
@@ -188,10 +188,10 @@ class DeclaredMpi(Model):
 
     def _proof(self, before: Proof | None, own: DeclaredLog | str | None) -> Proof:
         if isinstance(own, DeclaredLog):
-            return Proof(self._changed((), own.settings), own.pattern, own.says)
+            return Proof(self._change_settings((), own.settings), own.pattern, own.says)
         return silent(self.title) if own is not None or before is None else before
 
-    def _changed(self, lines: Sequence[Setting], own: Mapping[str, str | None]) -> tuple[Setting, ...]:
+    def _change_settings(self, lines: Sequence[Setting], own: Mapping[str, str | None]) -> tuple[Setting, ...]:
         kept = [line for line in lines if line.name not in own]
         given = [(name, value) for name, value in own.items() if value is not None]
         return (*kept, *(Setting(name, value, "as declared", DECLARED, self.source) for name, value in given))

@@ -361,11 +361,11 @@ class System(Model):
             name: entry.model_copy(
                 update={"prefix": None, "env": {}, "spack": None, "launcher": None}
                 | {"benchmarks": {tool: tool for tool in entry.tools}}
-            ).unprepared()
+            ).without_preparation()
             for name, entry in self.stacks.items()
         }
         fabrics = {
-            name: fabric.model_copy(update={"env": {}, "launcher": None}).unprepared()
+            name: fabric.model_copy(update={"env": {}, "launcher": None}).without_preparation()
             for name, fabric in self.fabrics.items()
         }
         local = {"scheduler": "local", "launcher": "replay", "access": (), "modules_system": None}

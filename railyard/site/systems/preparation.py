@@ -31,6 +31,6 @@ class Preparation(Model):
         folders = (*(("unuse", path) for path in self.unuse), *(("use", path) for path in self.use))
         return (*(f"module {word} {shlex.quote(path)}" for word, path in folders), *self.prepare_cmds)
 
-    def unprepared(self: _Prepared) -> _Prepared:
+    def without_preparation(self: _Prepared) -> _Prepared:
         """Return it without commands and modules: nothing of the site's is loaded in a replay or a rehearsal."""
         return self.model_copy(update={"prepare_cmds": (), "unuse": (), "use": (), "modules": ()})

@@ -10,8 +10,9 @@ from railyard.base.errors import InputError
 from railyard.hardware import links
 from railyard.rfm.settings import configuration
 from railyard.site.references.load import references_of
+from railyard.site.systems.fields import Kind
 from railyard.site.systems.load import find_system, load_system, load_systems
-from railyard.site.systems.model import HeaderModel, Kind, System
+from railyard.site.systems.model import HeaderModel, System
 from railyard.site.systems.module_system import find_unloaded
 from railyard.stacks import model
 from railyard.stacks.ask import Knobs
