@@ -45,7 +45,8 @@ MPT = Stack(
     sonames=("libmpi.so",),
     spack_package="hpe-mpi",
     module=r"(?:mpt|hpe-mpi|mpi-hpe)",
-    local_rank_variables=("MPT_MPI_RANK", "SLURM_LOCALID"),
+    # No documentation at hand names its own variable: MPT_MPI_RANK counts the ranks of all nodes.
+    local_rank_variables=("SLURM_LOCALID",),
     launches=(
         Launch(
             since=2,
