@@ -19,6 +19,7 @@ from reframe.frontend.loader import RegressionCheckLoader
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, part
+from railyard.rfm.name_conflicts import note_name_conflicts, refuse_name_conflicts
 from railyard.site.systems.model import System
 
 #: The beginning of each line below the sentence: what dropped one check.
@@ -42,8 +43,11 @@ def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool
 
     So too on any other system if every test that it loaded is one of Railyard's. Otherwise runs of other systems, of
     other people's suites in the same command, stay as they were. ``shared``: so do runs of these systems.
+
+    A test of ours that ReFrame would not load, since another suite has its name, is an error too.
     """
     _KNOWN.update({name: _Known(home, system, shared) for name, system in systems.items()})
+    note_name_conflicts()
     loaded: list[Any] = []
     load_all = _original(RegressionCheckLoader.load_all)
     list_checks, run_all = _original(cli.list_checks), _original(Runner.runall)
@@ -65,6 +69,7 @@ def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool
     @wraps(load_all)
     def load_and_keep(loader: RegressionCheckLoader, force: bool = False) -> list[Any]:
         loaded[:] = load_all(loader, force)
+        refuse_name_conflicts([part(each.home, CHECKS) for each in _KNOWN.values()])
         return list(loaded)
 
     @wraps(list_checks)

@@ -75,8 +75,10 @@ def _read(given: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
     if isinstance(given, Mapping):
         found: Any = given
     else:
+        is_file = str(given).endswith(".py")
+        if is_file and not Path(given).is_file():
+            raise RailyardError(f'extend: found no file "{given}", expected the site\'s settings file there')
         try:
-            is_file = str(given).endswith(".py")
             module = import_module_from_file(given, load_parents=True) if is_file else import_module(str(given))
         except ImportError as error:
             raise RailyardError(

@@ -76,6 +76,7 @@ IMPURE = {
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
     "railyard.rfm.extend": "adds to ReFrame's configuration",
+    "railyard.rfm.name_conflicts": "replaces a method of ReFrame's loader",
     "railyard.rfm.system_choice": "replaces methods of ReFrame's configuration that choose a system",
     "railyard.rfm.settings": "raises ReFrame's ConfigError",
     "railyard.rfm.run.reframe": "starts reframe",

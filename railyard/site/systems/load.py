@@ -139,19 +139,12 @@ def _text_in(path: Path, field: str) -> str:
 
 
 def _hostnames_of(path: Path) -> tuple[str, ...] | None:
-    """Return the host names of a broken file; None if they cannot be read. A system without any takes no host."""
+    """Return the host names of a broken file; None if it has none that can be read: the rest may be cut off."""
     try:
-        found = load(path).data.get("hostnames", [])
+        found = load(path).data.get("hostnames")
     except InputError:
-        return None if _may_have_hostnames(path) else ()
+        return None
     return tuple(found) if isinstance(found, list) and all(map(_is_pattern, found)) else None
-
-
-def _may_have_hostnames(path: Path) -> bool:
-    try:
-        return b"hostnames" in path.read_bytes()
-    except OSError:
-        return True
 
 
 def _is_pattern(text: object) -> bool:
