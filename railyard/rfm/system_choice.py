@@ -1,7 +1,7 @@
 """Which system ReFrame takes: none with a broken file, none that two settings files have, ours for any host last.
 
-ReFrame 4.10.4 only warns of a system in two files and takes the one of the last file, and it cannot be told that a
-system exists but must not run. A settings file can only reach the methods of its configuration.
+ReFrame 4.10.4 only warns of a system in two files and takes the one of the last file, and it has no word for a
+system that exists and must not run. A settings file can only reach the methods of its configuration.
 """
 
 from collections.abc import Callable, Collection, Mapping

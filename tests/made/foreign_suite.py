@@ -1,6 +1,7 @@
 """A small ReFrame suite of another author: settings, a check, and a site of Railyard beside them."""
 
 from pathlib import Path
+from typing import Any
 
 import reframe.core.settings as reframe_settings
 from reframe.core.config import _SiteConfig
@@ -121,11 +122,11 @@ def write_site(folder: Path, *names: str, more: str = "") -> Path:
     return path
 
 
-def settings_of(path: Path) -> dict[str, object]:
+def settings_of(path: Path) -> dict[str, Any]:
     """Return the dictionary of a settings file."""
     if path.name == "reframe_settings.py":
         return build(path)
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(path.read_text(encoding="utf-8"), names)
     found = names["site_configuration"]
     assert isinstance(found, dict)

@@ -91,7 +91,7 @@ def test_the_configuration_may_be_in_a_file_or_a_module(
     write_site(tmp_path / "ours", "csd3")
     path = write_foreign(tmp_path / "theirs")
     monkeypatch.syspath_prepend(str(path.parent))
-    given = {"path": path, "text": str(path), "module": "their_settings"}[form]
+    given: Any = {"path": path, "text": str(path), "module": "their_settings"}[form]
     (system,) = extend(given, "csd3", tmp_path / "ours")["systems"]
     assert [each["name"] for each in system["partitions"]] == ["icelake", "eth"]
 
