@@ -27,7 +27,7 @@ INDENT = "  "
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _KnownSystem:
     """A system of Railyard in this process; ``shared``: a site's own tests run on it, too."""
 
     home: Path
@@ -35,7 +35,7 @@ class _Known:
     shared: bool
 
 
-_KNOWN: dict[str, _Known] = {}
+_KNOWN: dict[str, _KnownSystem] = {}
 
 
 def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool = False) -> None:
@@ -46,7 +46,7 @@ def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool
 
     A test of ours that ReFrame would not load, since another suite has its name, is an error too.
     """
-    _KNOWN.update({name: _Known(home, system, shared) for name, system in systems.items()})
+    _KNOWN.update({name: _KnownSystem(home, system, shared) for name, system in systems.items()})
     note_name_conflicts()
     loaded: list[Any] = []
     load_all = _original(RegressionCheckLoader.load_all)

@@ -38,7 +38,7 @@ def load_site(home: Path) -> Systems:
             references_of(home / "references", system)
         except RailyardError as error:
             broken[name] = BrokenSystem(error, system.hostnames)
-    found = systems.without(broken)
+    found = systems.leave_out(broken)
     if not found:
         # First the table itself: another system may be like this one, and share it.
         raise min(broken.items(), key=lambda each: systems[each[0]].like is not None)[1].error

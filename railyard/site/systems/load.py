@@ -67,7 +67,7 @@ class Systems(dict[str, System]):
             f"{self.folder}/", f"no system {show(name)}", "a system of that name", action=did_you_mean(name, known)
         )
 
-    def without(self, broken: Mapping[str, BrokenSystem]) -> "Systems":
+    def leave_out(self, broken: Mapping[str, BrokenSystem]) -> "Systems":
         """Return the systems with more broken ones: those whose references have a mistake."""
         return Systems(self, {**broken, **self.broken}, self.folder)
 
@@ -196,9 +196,15 @@ def _asked_for(variable: str) -> bool:
 
 
 def _check_file_name(path: Path, system: System, document: Document) -> None:
-    if path.stem != system.system:
-        expected = f'"{path.stem}", the name of the file'
-        raise document.error(("system",), show(system.system), expected, f"rename the file to {system.system}.yaml")
+    if path.stem == system.system:
+        return
+    other = path.with_name(f"{system.system}.yaml")
+    if other.exists():
+        found = f"the system {show(system.system)} for the second time"
+        expected = f"one file per system ({_short_path(other)} has that name)"
+        raise document.error(("system",), found, expected, "rename one")
+    expected = f'"{path.stem}", the name of the file'
+    raise document.error(("system",), show(system.system), expected, f"rename the file to {system.system}.yaml")
 
 
 #: Fields that are not inherited. If two systems had the same host names, nobody could tell them apart.
