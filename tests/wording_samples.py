@@ -1,0 +1,138 @@
+"""Samples of every sentence function of ``railyard.verdict.wording``, drawn from the types of its arguments.
+
+Each argument first has an ordinary value, then one after another its special ones: nothing, none, one, several. So a
+new function is in tests/golden/sentences.txt without a line here, unless only particular facts make its words: then its
+module and name stand in ``PARTICULAR``.
+"""
+
+import ast
+import inspect
+import pkgutil
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from railyard.verdict import wording
+from railyard.verdict.wording import Figure, Miss
+
+_WORD = re.compile(r"[^\W\d]+")
+ROOM = Path(wording.__file__).parent
+
+#: What a text is, by the argument's name: others are shown as their name, in brackets.
+TEXTS: Mapping[str, str] = {"name": "bandwidth", "unit": "MB/s", "node": "vn2", "rail": "hsn1", "way": "sent"}
+#: The facts that several sentences are about.
+FACTS: Mapping[type, Sequence[Any]] = {
+    Figure: (Figure("bandwidth", 46.0, "MB/s", 1 << 20), Figure("bandwidth", 0.25, "MB/s")),
+    Miss: (Miss(Figure("bandwidth", 46.0, "MB/s", 1 << 20), "below", 47.0),),
+    bool: (False, True),
+    int: (3, 1, 0),
+    float: (40.0, 1.5),
+}
+#: Facts that make words which the ordinary values do not make: by module and function, each with all its arguments.
+PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {}
+
+
+def modules() -> list[types.ModuleType]:
+    """Return the modules of the room, itself first."""
+    names = (each.name for each in pkgutil.walk_packages(wording.__path__, f"{wording.__name__}."))
+    return [wording, *map(import_module, names)]
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield each public function of the room with its module and name; a fact's own words are in the sentences."""
+    for module in modules():
+        room = module.__name__.removeprefix(f"{wording.__name__}.").removeprefix(wording.__name__)
+        for name, value in vars(module).items():
+            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"):
+                yield f"{room}.{name}".lstrip("."), value
+
+
+def samples(name: str, function: Callable[..., Any]) -> list[str]:
+    """Return what a sentence function says of its sample facts; a sentence without a new word is left out."""
+    hints = get_type_hints(function)
+    hints.pop("return")
+    drawn = [values_of(parameter, kind) for parameter, kind in hints.items()]
+    facts = [*_one_at_a_time(drawn), *PARTICULAR.get(name, ())]
+    kept, seen = [], set[str]()
+    for said in (line for each in facts for line in _lines(function(*each))):
+        words = set(_WORD.findall(said)) - seen
+        kept += [said] if words else []
+        seen |= words
+    return kept
+
+
+def _lines(said: Any) -> list[str]:
+    return [said] if isinstance(said, str) else [line for each in said or () for line in _lines(each)]
+
+
+def _one_at_a_time(drawn: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield the ordinary values, then those with one of them replaced by a special one."""
+    ordinary = tuple(values[0] for values in drawn)
+    yield ordinary
+    for place, values in enumerate(drawn):
+        for value in values[1:]:
+            yield (*ordinary[:place], value, *ordinary[place + 1 :])
+
+
+def values_of(parameter: str, kind: Any) -> list[Any]:
+    """Return the sample values of an argument of this name and type, the ordinary one first."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind in FACTS:
+        return list(FACTS[kind])
+    if kind is str:
+        return [TEXTS.get(parameter, f"[{parameter}]"), ""]
+    if origin is Literal:
+        return list(parts)
+    if origin in (Union, types.UnionType):
+        return [each for part in parts if part is not type(None) for each in values_of(parameter, part)] + [None]
+    if origin is tuple and parts[-1] is not Ellipsis:
+        return [tuple(values_of(f"{parameter} {place}", part)[0] for place, part in enumerate(parts, start=1))]
+    if origin is not None and issubclass(origin, Mapping):
+        return [{values_of(f"{parameter} {n}", parts[0])[0]: values_of(parameter, parts[1])[0] for n in (1, 2)}, {}]
+    if origin is not None and issubclass(origin, Sequence | set | frozenset):
+        return [_several(parameter, parts[0], count) for count in (2, 1, 0)]
+    if is_dataclass(kind):
+        assert isinstance(kind, type)
+        hints = get_type_hints(kind)
+        drawn = [values_of(each.name, hints[each.name]) for each in fields(kind)]
+        return [kind(*each) for each in _one_at_a_time(drawn)]
+    raise TypeError(f"no sample of {kind} for {parameter}: add one to FACTS")
+
+
+def _several(parameter: str, kind: Any, count: int) -> list[Any]:
+    return [values_of(f"{parameter.removesuffix('s')} {place}", kind)[0] for place in range(1, count + 1)]
+
+
+def literals() -> Iterator[tuple[str, str]]:
+    """Yield each piece of words in the room's functions and tables, with where it is."""
+    for path in sorted(ROOM.glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        no_words = {id(one) for node in ast.walk(tree) for one in _not_said(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in no_words:
+                if any(letter.isalpha() for letter in node.value):
+                    yield f"{path.name}:{node.lineno}", node.value
+
+
+def _not_said(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the strings of a node that no sentence shows: docstrings, formats, types, and values that are compared."""
+    if isinstance(node, ast.Expr):
+        yield node.value
+    elif isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+        yield from ast.walk(node.format_spec)
+    elif isinstance(node, ast.Compare):
+        yield from ast.walk(node)
+    elif isinstance(node, ast.Subscript):
+        yield from ast.walk(node)
+    elif isinstance(node, ast.Dict):
+        yield from (key for key in node.keys if key is not None)
+
+
+def samples_of_all() -> Iterator[tuple[str, list[str]]]:
+    """Yield each function of the room with its sample sentences."""
+    for name, function in functions():
+        yield name, samples(name, function)
