@@ -16,6 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from railyard.parsers.slurm import Kind
 from railyard.verdict import wording
 from railyard.verdict.wording import Figure, Miss
 
@@ -25,15 +26,20 @@ ROOM = Path(wording.__file__).parent
 #: What a text is, by the argument's name: others are shown as their name, in brackets.
 TEXTS: Mapping[str, str] = {"name": "bandwidth", "unit": "MB/s", "node": "vn2", "rail": "hsn1", "way": "sent"}
 #: The facts that several sentences are about.
-FACTS: Mapping[type, Sequence[Any]] = {
+FACTS: Mapping[Any, Sequence[Any]] = {
     Figure: (Figure("bandwidth", 46.0, "MB/s", 1 << 20), Figure("bandwidth", 0.25, "MB/s")),
-    Miss: (Miss(Figure("bandwidth", 46.0, "MB/s", 1 << 20), "below", 47.0),),
+    Miss: tuple(Miss(Figure("bandwidth", 46.0, "MB/s", 1 << 20), "below", 47.0, best) for best in ("", "1 B to 64 B")),
     bool: (False, True),
     int: (3, 1, 0),
     float: (40.0, 1.5),
+    Kind: [kind for kind in get_args(Kind) if kind != "time"],
 }
 #: Facts that make words which the ordinary values do not make: by module and function, each with all its arguments.
-PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {}
+PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
+    "complete.quoted": [("a long line of a log. " * 10,)],
+    "complete.exited": [(137, "[after]")],
+    "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
+}
 
 
 def modules() -> list[types.ModuleType]:
@@ -43,12 +49,24 @@ def modules() -> list[types.ModuleType]:
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield each public function of the room with its module and name; a fact's own words are in the sentences."""
+    """Yield each public function of the room with its module and name, and what gives the words of each fact."""
     for module in modules():
-        room = module.__name__.removeprefix(f"{wording.__name__}.").removeprefix(wording.__name__)
+        room = module.__name__.removeprefix(wording.__name__).removeprefix(".")
         for name, value in vars(module).items():
-            if inspect.isfunction(value) and value.__module__ == module.__name__ and not name.startswith("_"):
-                yield f"{room}.{name}".lstrip("."), value
+            if getattr(value, "__module__", None) != module.__name__ or name.startswith("_"):
+                continue
+            if inspect.isfunction(value):
+                yield f"{room}.{name}".removeprefix("."), value
+            elif is_dataclass(value) and isinstance(value, type) and hasattr(value, "words"):
+                yield f"{room}.{name}".removeprefix("."), _words_of(value)
+
+
+def _words_of(kind: type) -> Callable[[Any], str]:
+    def words(fact: Any) -> str:
+        return str(fact.words)
+
+    words.__annotations__ = {"fact": kind, "return": str}
+    return words
 
 
 def samples(name: str, function: Callable[..., Any]) -> list[str]:
