@@ -21,6 +21,8 @@ from railyard.verdict import wording
 from railyard.verdict.wording import Figure, Miss
 
 _WORD = re.compile(r"[^\W\d]+")
+#: A text that stands for a fact.
+_FACT = re.compile(r"\[[^]]*\]")
 ROOM = Path(wording.__file__).parent
 
 #: What a text is, by the argument's name: others are shown as their name, in brackets.
@@ -39,6 +41,8 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
     "complete.quoted": [("a long line of a log. " * 10,)],
     "complete.exited": [(137, "[after]")],
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
+    "reference.brief": [(Miss(Figure("latency", 46.0, "us", 8), "above", 10.0),)],
+    "reference.range_of": [((6.0, 7.0), 7.7, "us")],
 }
 
 
@@ -75,10 +79,10 @@ def samples(name: str, function: Callable[..., Any]) -> list[str]:
     hints.pop("return")
     drawn = [values_of(parameter, kind) for parameter, kind in hints.items()]
     facts = [*_one_at_a_time(drawn), *PARTICULAR.get(name, ())]
-    kept, seen = [], set[str]()
+    kept, seen = list[str](), set[str]()
     for said in (line for each in facts for line in _lines(function(*each))):
-        words = set(_WORD.findall(said)) - seen
-        kept += [said] if words else []
+        words = set(_WORD.findall(_FACT.sub("", said))) - seen
+        kept += [said] if words or not kept else []
         seen |= words
     return kept
 
