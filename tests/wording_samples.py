@@ -32,7 +32,7 @@ FACTS: Mapping[Any, Sequence[Any]] = {
     Figure: (Figure("bandwidth", 46.0, "MB/s", 1 << 20), Figure("bandwidth", 0.25, "MB/s")),
     Miss: tuple(Miss(Figure("bandwidth", 46.0, "MB/s", 1 << 20), "below", 47.0, best) for best in ("", "1 B to 64 B")),
     bool: (False, True),
-    int: (3, 1, 0),
+    int: (3, 1),
     float: (40.0, 1.5),
     Kind: [kind for kind in get_args(Kind) if kind != "time"],
 }

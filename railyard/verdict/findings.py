@@ -14,10 +14,10 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.hints.causes import GUESS
 from railyard.verdict.path import pace
-from railyard.verdict.path.ports import look_at
 from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording.ports import look_at
 
 if TYPE_CHECKING:
     from railyard.provision.testbed.rail_traffic import Reading
