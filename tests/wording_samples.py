@@ -38,6 +38,8 @@ FACTS: Mapping[Any, Sequence[Any]] = {
 }
 #: Facts that make words which the ordinary values do not make: by module and function, each with all its arguments.
 PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
+    "blame.both_ways": [("vn2", "vn1", out, back, 0.9) for out, back in ((0.0, 40.0), (38.0, 40.0))],
+    "blame.shared_part": [(("hsn0", "hsn1", "hsn2"), "[reason]", "vn2")],
     "complete.quoted": [("a long line of a log. " * 10,)],
     "complete.exited": [(137, "[after]")],
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
