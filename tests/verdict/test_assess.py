@@ -28,6 +28,10 @@ from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from railyard.verdict.wording import IDLE_SECOND, NOBODY_BLAMED, NOT_INTENDED, NOT_PROVEN, WITH_EVERY
+from railyard.verdict.wording.complete import exited, reported
+from railyard.verdict.wording.metrics import unread
+from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable
+from railyard.verdict.wording.split import idle_part
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
 from tests.made.words import below
@@ -191,18 +195,18 @@ def test_percentages_are_of_the_worst_size_and_of_the_limit(assessed: Assess) ->
 HEALTHY_TEXT_END = "# All processes entering MPI_Finalize"
 
 RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
-    ("exit code", {"exit_code": 3}, "set-up", "the job exited 3, expected 0"),
+    ("exit code", {"exit_code": 3}, "set-up", exited(3, '')),
     (
         "exit code with a word on standard error",
         {"exit_code": 1, "stderr": "-----\nmpirun has detected an attempt to run as root.\n-----\n"},
         "set-up",
-        'the job exited 1, expected 0, "mpirun has detected an attempt to run as root."',
+        f'{exited(1, "")}, "mpirun has detected an attempt to run as root."',
     ),
     (
         "ended before ldd was asked",
         {"exit_code": 66, "linked": "", "stderr": "railyard: error: an input is another one\n"},
         "set-up",
-        'the job exited 66, expected 0, "railyard: error: an input is another one"',
+        f'{exited(66, "")}, "railyard: error: an input is another one"',
     ),
     (
         "ended well and ldd said nothing",
@@ -216,7 +220,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "set-up",
         "the job exited 1, expected 0, \"cp: cannot stat '/data/inputs/.': No such file or directory\"",
     ),
-    ("signal", {"exit_code": 137}, "node", "the job exited 137 (ended by signal 9), expected 0"),
+    ("signal", {"exit_code": 137}, "node", exited(137, '')),
     ("no exit code", {"exit_code": None}, "scheduler", "the job ended without an exit code, expected 0"),
     ("scheduler", {"scheduler_error": "no partition"}, "scheduler", 'the job did not run: "no partition"'),
     (
@@ -304,7 +308,7 @@ def test_a_line_that_reports_a_failure_fails_beside_a_whole_table(
         "fail",
         1,
         "set-up",
-        'the output itself reports 1 failure, line 22: "= BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"',
+        f'{reported(1, "")}, line 22: "= BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"',
     )
 
 
@@ -321,7 +325,7 @@ HEALTHY_VN1 = {"hsn0": (190.0, 2.0), "hsn1": (0.1, 0.1), "eth0": (0.1, 0.1)}
 def test_a_node_without_counters_fails(assessed: Assess, counters_text: Callable[..., str]) -> None:
     found = assessed(counters=(counters_text("vn1", HEALTHY_VN1),))
     assert said(found) == ("fail", 1, "scheduler", "the job ran on vn1, expected vn1 and vn2")
-    assert found.path.sentence == f"{NOT_PROVEN}no counters of vn2 were found"
+    assert found.path.sentence == f"{NOT_PROVEN}{counters_not_found('vn2')}"
 
 
 @pytest.mark.parametrize(
@@ -329,12 +333,12 @@ def test_a_node_without_counters_fails(assessed: Assess, counters_text: Callable
     [
         (
             lambda text: text.replace("1a2b3c4d-17", "99999999-1"),
-            f"{NOT_PROVEN}the counters of vn2 cannot be used: the file is from another run (99999999-1, expected "
+            f"{NOT_PROVEN}{counters_unusable('vn2', '')}the file is from another run (99999999-1, expected "
             "1a2b3c4d-17)",
         ),
         (
             lambda text: cut(text, "end 0"),
-            f"{NOT_PROVEN}the counters of vn2 cannot be used: the file has no end: the run was killed before the "
+            f"{NOT_PROVEN}{counters_unusable('vn2', '')}the file has no end: the run was killed before the "
             "counters were read again",
         ),
         (
@@ -360,8 +364,8 @@ def test_metrics_that_cannot_be_read_fail_rule_2(assessed: Assess, imb_text: Cal
         "fail",
         2,
         "set-up",
-        "the output has no bandwidth in MB/s that can be read: imb/Uniband: no column message_rate, only size, "
-        "repetitions, bandwidth, time; the output has no message_rate in 1/s that can be read: imb/Uniband: no column "
+        f"{unread('bandwidth', 'MB/s', '')}: imb/Uniband: no column message_rate, only size, "
+        f"repetitions, bandwidth, time; {unread('message_rate', '1/s', '')}: imb/Uniband: no column "
         "message_rate, only size, repetitions, bandwidth, time",
     )
 
@@ -395,7 +399,7 @@ def test_an_idle_second_rail_fails_although_the_rate_would_do(assessed: Assess) 
         "fail",
         4,
         "set-up",
-        f"rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: {IDLE_SECOND} (bound 5.0 % "
+        f"{idle_part('hsn1', 'vn1', 'sent', 100_000, 190_100_000)}: {IDLE_SECOND} (bound 5.0 % "
         "of what the rail should carry, idle-share)",
     )
     assert found.verdict.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
@@ -455,7 +459,8 @@ def test_a_collective_of_small_messages_owes_no_rail_its_share(assessed: Assess)
         "fail",
         4,
         "set-up",
-        f"rail hsn1 of vn1 sent 0.0 kB of 40.0 MB: {IDLE_SECOND} (bound 5.0 % of the node's bytes, collective-share)",
+        f"{idle_part('hsn1', 'vn1', 'sent', 0, 40_000_000)}: {IDLE_SECOND} "
+        "(bound 5.0 % of the node's bytes, collective-share)",
     )
 
 
@@ -466,7 +471,7 @@ def test_a_collective_owes_every_node_the_bytes_of_its_vectors(assessed: Assess)
         "fail",
         4,
         "not-proven",
-        f"{NOT_PROVEN}hsn0 of vn3 sent 1.0 MB of 28.0 MB (bound 98.0 %, carried-share), and no other network's "
+        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn3', 'sent', 1_000_000, 28_000_000)}, and no other network's "
         "counter shows the rest",
     )
 
@@ -570,7 +575,7 @@ def test_a_single_host_is_never_a_pass(assessed: Assess) -> None:
 def test_a_single_host_fails_where_the_run_is_not_sound(assessed: Assess) -> None:
     local = site_at(ROOT, "local")
     found = assessed("loopback", site=local, counters=(), exit_code=1)
-    assert said(found) == ("fail", 1, "set-up", "the job exited 1, expected 0")
+    assert said(found) == ("fail", 1, "set-up", exited(1, ""))
 
 
 # Suspects
@@ -755,7 +760,7 @@ def test_two_hosts_that_answer_by_one_name_are_not_proven(assessed: Assess, coun
     found = assessed(counters=(mixed,))
     assert said(found) == ("fail", 1, "scheduler", "the job ran on vn1, expected vn1 and vn2")
     assert found.path.sentence == (
-        f'{NOT_PROVEN}the counters of vn1 cannot be used: the file is garbled at "{other[0]}": two processes wrote it'
+        f'{NOT_PROVEN}{counters_unusable("vn1", "")}the file is garbled at "{other[0]}": two processes wrote it'
     )
 
 

@@ -11,6 +11,7 @@ from railyard.parsers import osu
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording.path import carried_part
 from tests.made.judged import case_of, judged
 from tests.made.words import below
 
@@ -106,7 +107,7 @@ def test_a_pair_over_another_network_fails_though_the_other_pair_is_right(ran: O
     found = ran("osu_mbw_mr", text, ((88, 2), (1, 1), (2, 88), (1, 1)), window=8)
     assert said(found) == (
         "fail", 4, "not-proven",
-        f"{NOT_PROVEN}hsn0 of vn2 sent 1.0 MB of 83.9 MB (bound 98.0 %, carried-share), and no other network's "
+        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn2', 'sent', 1_000_000, 83_900_000)}, and no other network's "
         "counter shows the rest",
     )  # fmt: skip
 

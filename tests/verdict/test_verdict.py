@@ -33,6 +33,11 @@ from railyard.verdict.rules.model import (
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, too_short
+from railyard.verdict.wording.complete import exited
+from railyard.verdict.wording.metrics import read, read_at
+from railyard.verdict.wording.path import counters_not_found
+from railyard.verdict.wording.ports import lost_carrier
+from railyard.verdict.wording.split import idle_part
 from tests.made.words import above, below
 
 K, M = 1 << 10, 1 << 20
@@ -99,7 +104,7 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
     ]
     assert [rule.sentence for rule in verdict.rules[:4]] == [
         "exit code 0 on vn1 and vn2, 1 complete table",
-        "read bandwidth in MB/s at 4 sizes and latency in us at 2 sizes",
+        read([read_at("bandwidth", "MB/s", 4), read_at("latency", "us", 2)]),
         "bandwidth 47.83 MB/s at 4 MiB is 98.4 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard "
         "testbed); latency 20.00 us at 0 B is not below 0.4 us",
         "96.0 MB moved on vn1 and vn2: 100.0 % over hsn0",
@@ -118,7 +123,7 @@ def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> 
 
 def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
     verdict = judge(with_job(exit_code=137))
-    assert verdict.sentence == "the job exited 137 (ended by signal 9), expected 0"
+    assert verdict.sentence == exited(137, "")
     assert verdict.look_at == "the end of the job's output and error output"
     assert verdict.line == f"rule 1 (complete): {verdict.sentence}; look at {verdict.look_at}"
     assert replace(verdict, look_at=None).line == f"rule 1 (complete): {verdict.sentence}"
@@ -126,7 +131,7 @@ def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
 
 def test_remarks_are_kept_apart_and_stand_between_the_sentence_and_the_next_look() -> None:
     verdict = judge(with_job(exit_code=137)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
-    assert verdict.sentence == "the job exited 137 (ended by signal 9), expected 0"
+    assert verdict.sentence == exited(137, "")
     assert verdict.remarks == ("3 of 4 nodes", "MTU 1024", "looks like TCP")
     assert verdict.text == f"{verdict.sentence}; 3 of 4 nodes; MTU 1024; looks like TCP"
     assert verdict.line == f"rule 1 (complete): {verdict.text}; look at {verdict.look_at}"
@@ -179,13 +184,12 @@ RULE_1 = [
     (
         {"exit_code": 3, "failures": (OutputLine(12, "\x1b[31mFatal error in MPI_Init"),)},
         "set-up",
-        'the job exited 3, expected 0, line 12: "Fatal error in MPI_Init"; '
-        "look at the end of the job's output and error output",
+        f'{exited(3, "")}, line 12: "Fatal error in MPI_Init"; look at the end of the job\'s output and error output',
     ),
     (
         {"exit_code": 137},
         "node",
-        "the job exited 137 (ended by signal 9), expected 0; look at the end of the job's output and error output",
+        f"{exited(137, '')}; look at the end of the job's output and error output",
     ),
     (
         {"exit_code": None},
@@ -281,7 +285,7 @@ def test_each_suspect_is_named_once_with_all_that_is_said_against_it() -> None:
     assert each_once([first, other, again, first]) == (replace(first, reason="it idled; it is slow"), other)
 
 
-@pytest.mark.fault("rail", "a carrier lost until the time limit", "; rail hsn1 of vn2 lost its carrier during the run")
+@pytest.mark.fault("rail", "a carrier lost until the time limit", f"; {lost_carrier('hsn1 of vn2')}")
 def test_a_job_that_hung_says_which_link_was_lost(said: str) -> None:
     path = replace(PROVEN, state="failed", fault="fabric", lost=said.removeprefix("; "), look_at="cable of hsn1 of vn2")
     for changes in ({"timed_out": True, "exit_code": 124}, {"exit_code": 1}):
@@ -626,12 +630,12 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
 
 FAILED = PathProof(
     "failed",
-    f"rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND}",
+    f"{idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}: {IDLE_SECOND}",
     "set-up",
     "how the stack is told its rails",
     (Suspect("rail", "idle", "vn1", "hsn1"),),
 )
-UNPROVEN = PathProof("not-proven", f"{NOT_PROVEN}no counters of vn2 were found", "not-proven", "the counter reader")
+UNPROVEN = PathProof("not-proven", f"{NOT_PROVEN}{counters_not_found('vn2')}", "not-proven", "the counter reader")
 
 
 def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
@@ -640,7 +644,7 @@ def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
         "fail",
         4,
         "set-up",
-        f"rule 4 (path): rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND}; "
+        f"rule 4 (path): {idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}: {IDLE_SECOND}; "
         "look at how the stack is told its rails",
     )
     assert verdict.suspects == FAILED.suspects
@@ -652,12 +656,12 @@ def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
         "fail",
         4,
         "not-proven",
-        f"rule 4 (path): {NOT_PROVEN}no counters of vn2 were found; look at the counter reader",
+        f"rule 4 (path): {NOT_PROVEN}{counters_not_found('vn2')}; look at the counter reader",
     )
     accepted = judge(replace(HEALTHY, path=UNPROVEN, accepts_unproven="no counters in containers"))
     assert accepted.state == "pass"
     assert accepted.line.endswith(
-        f"; rule 4 (path) not judged: {NOT_PROVEN}no counters of vn2 were found; "
+        f"; rule 4 (path) not judged: {NOT_PROVEN}{counters_not_found('vn2')}; "
         "the system accepts this: no counters in containers"
     )
     assert judge(replace(HEALTHY, path=FAILED, accepts_unproven="no counters in containers")).state == "fail"

@@ -12,6 +12,7 @@ from railyard.verdict.path.ports import sends_again
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.wording.ports import grew
 from tests.made.sysfs import Tree, write
 
 MB = 1_000_000
@@ -117,7 +118,7 @@ def test_errors_of_a_port_are_its_bonds_and_the_port_is_named(trees: tuple[Tree,
     assert (proof.state, proof.fault, proof.sentence) == (
         "failed",
         "fabric",
-        "errors on ens1f1 of vn2 (a port of bond0) during the run: rx_errors grew by 3 (bound 0, hard-errors)",
+        f"errors on ens1f1 of vn2 (a port of bond0) during the run: {grew('rx_errors', 3, 0, 'hard-errors')}",
     )
     assert [(s.kind, s.node, s.rail) for s in proof.suspects] == [("rail", "vn2", "bond0")]
 

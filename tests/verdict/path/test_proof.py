@@ -14,6 +14,9 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable
+from railyard.verdict.wording.ports import lost_carrier
+from railyard.verdict.wording.split import idle_part
 
 MB = 1_000_000
 Moved = tuple[float, float]
@@ -120,7 +123,7 @@ def test_bytes_that_no_counter_shows_are_not_proven() -> None:
     assert said(judge(on_one(0.2), ONE)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}hsn0 of vn1 sent 0.2 MB of 180.0 MB (bound 98.0 %, carried-share), "
+        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}, "
         "and no other network's counter shows the rest",
     )
 
@@ -165,7 +168,7 @@ def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone
     assert said(proof) == (
         "failed",
         "set-up",
-        f"rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND} (bound 5.0 % "
+        f"{idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}: {IDLE_SECOND} (bound 5.0 % "
         "of what the rail should carry, idle-share)",
     )
     assert proof.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
@@ -186,7 +189,7 @@ def test_a_rail_that_idles_on_one_node_alone_is_the_suspect() -> None:
         {"hsn0": (190, 2), "hsn1": (0.2, 2), "eth0": (0, 0)}, {"hsn0": (2, 95), "hsn1": (2, 95), "eth0": (0, 0)}
     )
     assert judge(uneven, DUAL).suspects == (
-        Suspect("rail", "idle: rail hsn1 of vn1 sent 0.2 MB of 190.2 MB", "vn1", "hsn1"),
+        Suspect("rail", f"idle: {idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}", "vn1", "hsn1"),
     )
 
 
@@ -207,7 +210,7 @@ def test_the_partners_of_a_node_that_leaves_a_rail_out_are_not_to_blame() -> Non
         assert said(proof) == (
             "failed",
             "set-up",
-            f"rail hsn1 of vn2 sent 0.2 MB of 190.0 MB: {IDLE_SECOND} (bound 5.0 % "
+            f"{idle_part('hsn1', 'vn2', 'sent', 200_000, 190_000_000)}: {IDLE_SECOND} (bound 5.0 % "
             "of what the rail should carry, idle-share)",
         )
         assert {(one.kind, one.node, one.rail) for one in proof.suspects} == {("rail", "vn2", "hsn1")}
@@ -315,7 +318,8 @@ def test_a_collective_needs_each_rail_used_and_no_split() -> None:
     assert judge(on_two(170, 20), plan).state == "proven"
     proof = judge(on_two(185, 5), plan)
     assert proof.sentence == (
-        f"rail hsn1 of vn1 sent 5.0 MB of 190.0 MB: {IDLE_SECOND} (bound 5.0 % of the node's bytes, collective-share)"
+        f"{idle_part('hsn1', 'vn1', 'sent', 5_000_000, 190_000_000)}: {IDLE_SECOND} "
+        "(bound 5.0 % of the node's bytes, collective-share)"
     )
     assert judge(on_two(95, 95, eth0=17), plan).state == "failed"
     assert judge(on_two(900, 900), plan).disturbance is None
@@ -360,8 +364,8 @@ def test_counters_that_tell_nothing_are_not_proven() -> None:
     healthy = on_one(188)
     vn2 = healthy["vn2"]
     cases = {
-        f"{NOT_PROVEN}no counters of vn2 were found": {"vn1": healthy["vn1"]},
-        f"{NOT_PROVEN}the counters of vn2 cannot be used: the file has no end": {
+        f"{NOT_PROVEN}{counters_not_found('vn2')}": {"vn1": healthy["vn1"]},
+        f"{NOT_PROVEN}{counters_unusable('vn2', '')}the file has no end": {
             **healthy,
             "vn2": replace(vn2, problem="the file has no end"),
         },
@@ -393,7 +397,7 @@ def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
     vn2 = healthy["vn2"]
     down = replace(vn2, devices=(replace(vn2.devices[0], carrier_after=False), vn2.devices[1]))
     proof = judge({**healthy, "vn2": down}, ONE)
-    sentence = "rail hsn0 of vn2 lost its carrier during the run"
+    sentence = lost_carrier("hsn0 of vn2")
     assert said(proof) == ("failed", "fabric", sentence)
     assert proof.suspects == (Suspect("rail", sentence, "vn2", "hsn0"),)
 

@@ -12,6 +12,8 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording.path import carried_part, moved
+from railyard.verdict.wording.ports import grew
 
 MB = 1_000_000
 PLAN = Plan(
@@ -62,7 +64,7 @@ def test_rdma_is_proven_where_tcp_stood_still() -> None:
     assert said(of_pair(190)) == (
         "proven",
         None,
-        "386.0 MB moved on vn1 and vn2: 100.0 % over mlx5_0:1, at most 0.0 kB over another network",
+        f"{moved(386_000_000, ('vn1', 'vn2'), {'mlx5_0:1': 1}, 0, True)}",
     )
 
 
@@ -117,7 +119,7 @@ def test_packets_bound_the_bytes_from_above_and_the_proof_says_so() -> None:
     assert said(judged(first, second, plan)) == (
         "proven",
         None,
-        "398.0 MB moved on vn1 and vn2: 100.0 % over rxe0:1, at most 0.0 kB over another network, upper bounds: rxe0:1 "
+        f"{moved(398_000_000, ('vn1', 'vn2'), {'rxe0:1': 1}, 0, True)}, upper bounds: rxe0:1 "
         "counts packets, of at most 1024 B each",
     )
     # This many packets may be small ones: they do not show somebody else's traffic.
@@ -170,7 +172,7 @@ def test_a_counter_that_stood_still_fails_only_where_another_shows_the_bytes() -
     assert said(of_pair(0)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}mlx5_0:1 of vn1 sent 0.0 kB of 180.0 MB (bound 98.0 %, carried-share), "
+        f"{NOT_PROVEN}{carried_part(['mlx5_0:1'], 'vn1', 'sent', 0, 180_000_000)}, "
         "and no other network's counter shows the rest",
     )
     assert of_pair(0, interface=188).state == "failed"
@@ -265,7 +267,7 @@ def test_a_hard_error_fails_and_names_the_rail_alone() -> None:
     assert said(proof) == (
         "failed",
         "fabric",
-        "errors on mlx5_0:1 of vn2 during the run: symbol_error grew by 12 (bound 0, hard-errors); link_downed grew by "
+        f"errors on mlx5_0:1 of vn2 during the run: {grew('symbol_error', 12, 0, 'hard-errors')}; link_downed grew by "
         "1 (bound 0, hard-errors)",
     )
     assert [(s.kind, s.node, s.rail) for s in proof.suspects] == [("rail", "vn2", "mlx5_0:1")]
