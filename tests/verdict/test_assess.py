@@ -30,7 +30,9 @@ from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from railyard.verdict.wording import IDLE_SECOND, NOBODY_BLAMED, NOT_INTENDED, NOT_PROVEN, WITH_EVERY
 from railyard.verdict.wording.complete import exited, reported
 from railyard.verdict.wording.metrics import unread
-from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable
+from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable, unseen_rest
+from railyard.verdict.wording.ports import miscount, no_bond
+from railyard.verdict.wording.reference import crossed
 from railyard.verdict.wording.split import idle_part
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
@@ -385,9 +387,9 @@ def test_a_curve_below_the_floor_names_value_bound_and_source(assessed: Assess) 
         "fail",
         5,
         "fabric",
-        f"{below(46.0, 47.0, M)}, the bound of one-rail (class: the shaped rate "
-        "less TCP/IP headers (95.6 %) and 1.6 points for start-up and acknowledgements, 2026-11-21), over hsn0 of vn1 "
-        "and vn2",
+        f"{below(46.0, 47.0, M)}, the bound of one-rail (class: the shaped rate less TCP/IP "
+        "headers (95.6 %) and 1.6 points for start-up and acknowledgements, 2026-11-21)"
+        f"{crossed(['hsn0'], ['vn1', 'vn2'])}",
     )
 
 
@@ -413,9 +415,8 @@ def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
         "fail",
         4,
         "set-up",
-        f"190.0 MB went over eth0 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 0.1 MB of 179.0 MB "
-        "(bound "
-        "98.0 %, carried-share)",
+        f"190.0 MB went over eth0 of vn1, which {NOT_INTENDED}: "
+        f"{carried_part(['hsn0'], 'vn1', 'sent', 100_000, 179_000_000)}",
     )
 
 
@@ -426,8 +427,8 @@ def test_the_other_rail_is_a_network_that_was_not_meant(assessed: Assess) -> Non
         "fail",
         4,
         "set-up",
-        f"95.0 MB went over hsn1 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 95.0 MB of 179.0 MB (bound "
-        "98.0 %, carried-share)",
+        f"95.0 MB went over hsn1 of vn1, which {NOT_INTENDED}: "
+        f"{carried_part(['hsn0'], 'vn1', 'sent', 95_000_000, 179_000_000)}",
     )
 
 
@@ -471,8 +472,7 @@ def test_a_collective_owes_every_node_the_bytes_of_its_vectors(assessed: Assess)
         "fail",
         4,
         "not-proven",
-        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn3', 'sent', 1_000_000, 28_000_000)}, and no other network's "
-        "counter shows the rest",
+        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn3', 'sent', 1_000_000, 28_000_000)}{unseen_rest('')}",
     )
 
 
@@ -520,9 +520,9 @@ def test_a_report_only_system_is_held_to_the_day_one_floor_of_its_links(assessed
         5,
         "fabric",
         f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
-        "the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand EDR 4X streams "
-        "at least 12 GB/s one way, 96.6 % of the limit of one rail; a class entry in a system's references sets "
-        "another), over hsn0 of vn1 and vn2",
+        "the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand "
+        "EDR 4X streams at least 12 GB/s one way, 96.6 % of the limit of one rail; a class "
+        f"entry in a system's references sets another){crossed(['hsn0'], ['vn1', 'vn2'])}",
     )
 
 
@@ -535,7 +535,7 @@ def test_a_stream_over_bonded_ports_is_held_to_one_and_bounded_by_all(assessed: 
         rules = assessed(site=site, rates={M: min(most, 12_010.0), 4 * M: most}).verdict.rules
         assert (rules[2].state, rules[4].state) == ("pass", reached)
     # The cluster of this test has no bond, which is said before anything else.
-    assert rules[3].sentence == "hsn0 of vn1 is not a bond, but the system's file says bonded_ports: 2"
+    assert rules[3].sentence == miscount("hsn0", "vn1", no_bond(), 2)
 
 
 def test_a_report_only_system_without_a_known_limit_fails(assessed: Assess, virtual: Site) -> None:
@@ -605,8 +605,9 @@ def test_probes_that_blame_nobody_are_said_too(assessed: Assess) -> None:
     found = with_suspects(slow, Findings((), f"none of 6 probes of single rails was slow: {NOBODY_BLAMED}"))
     assert found.verdict.suspects == ()
     assert found.verdict.line.endswith(
-        f", over hsn0 of vn1 and vn2; none of 6 probes of single rails was slow: {NOBODY_BLAMED}; look at each rail "
-        "alone (hsn0) between vn1 and vn2 and good partners, then link state and error counters"
+        f"{crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"; none of 6 probes of single rails was slow: {NOBODY_BLAMED}; look at each rail alone"
+        " (hsn0) between vn1 and vn2 and good partners, then link state and error counters"
     )
 
 

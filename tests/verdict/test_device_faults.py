@@ -10,6 +10,7 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
+from railyard.verdict.wording.path import besides, moved
 from railyard.verdict.wording.ports import grew, lost_carrier
 from railyard.verdict.wording.split import idle_part
 from tests.made.sysfs import Tree
@@ -74,8 +75,7 @@ def test_a_healthy_run_is_proven(pair: Pair) -> None:
     proof = pair.judged()
     assert (proof.state, proof.sentence) == (
         "proven",
-        "380.0 MB moved on vn1 and vn2: 50.0 % over mlx5_0:1 and 50.0 % over mlx5_1:1, at most 0.0 kB over another "
-        "network",
+        moved(380_000_000, ("vn1", "vn2"), {"mlx5_0:1": 0.5, "mlx5_1:1": 0.5}, 0, True),
     )
 
 
@@ -88,8 +88,8 @@ def test_a_stack_that_falls_back_to_tcp_is_named_though_the_ports_counted_its_by
     proof = pair.judged(tcp)
     assert (proof.state, proof.fault) == ("failed", "set-up")
     assert proof.sentence == (
-        "ib0 of vn1, the network interface of mlx5_0:1, sent 95.0 MB while the run moved 180.0 MB (bound 1.8 MB, "
-        "the larger of unmeant-share and wire-up): TCP, not RDMA"
+        "ib0 of vn1, the network interface of mlx5_0:1, "
+        f"{besides('sent', 95_000_000, 180_000_000, 1_800_000)}: TCP, not RDMA"
     )
     assert blamed(proof) == {("stack", "vn1", "ib0"), ("stack", "vn2", "ib0")}
 

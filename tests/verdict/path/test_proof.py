@@ -14,7 +14,15 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
-from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable
+from railyard.verdict.wording.path import (
+    besides,
+    carried_part,
+    counters_not_found,
+    counters_unusable,
+    network_in_trouble,
+    too_little,
+    unseen_rest,
+)
 from railyard.verdict.wording.ports import lost_carrier
 from railyard.verdict.wording.split import idle_part
 
@@ -108,8 +116,8 @@ def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        f"188.0 MB went over eth0 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
-        "(bound 98.0 %, carried-share)",
+        f"188.0 MB went over eth0 of vn1, which {NOT_INTENDED}: "
+        f"{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}",
     )
     assert proof.suspects[0] == Suspect("stack", "the stack used eth0 instead of hsn0", "vn1", "eth0")
 
@@ -123,8 +131,7 @@ def test_bytes_that_no_counter_shows_are_not_proven() -> None:
     assert said(judge(on_one(0.2), ONE)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}, "
-        "and no other network's counter shows the rest",
+        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}{unseen_rest('')}",
     )
 
 
@@ -148,8 +155,7 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        f"eth0 of vn1, which {NOT_INTENDED}, sent 51.0 MB while the run moved 5000.0 MB (bound 50.0 MB, the "
-        "larger of unmeant-share and wire-up)",
+        f"eth0 of vn1, which {NOT_INTENDED}, {besides('sent', 51_000_000, 5_000_000_000, 50_000_000)}",
     )
 
 
@@ -349,7 +355,7 @@ def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
     assert said(judge(on_one(0.01), small)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}vn1 moved only 0.3 MB, too little to tell from background traffic (bound 1.0 MB, least-payload)",
+        f"{NOT_PROVEN}{too_little('vn1', 300_000)}",
     )
     enough = replace(ONE, traffic={"vn1": NodeTraffic(MB, 0), "vn2": NodeTraffic(0, MB)})
     assert judge(on_one(1.05), enough).state == "proven"
@@ -379,8 +385,10 @@ def test_counters_that_tell_nothing_are_not_proven() -> None:
         },
         f"{NOT_PROVEN}rail hsn0 of vn2 counted fewer bytes sent after the run (1) than before (9): "
         "it was reset or replaced": {**healthy, "vn2": broken(vn2, "hsn0", Direction(9, 1))},
-        f"{NOT_PROVEN}network eth0 of vn2 has no readable counter of bytes sent, so it is not known what went "
-        "over it": {**healthy, "vn2": broken(vn2, "eth0", Direction(None, 1))},
+        f"{NOT_PROVEN}{network_in_trouble('eth0', 'vn2', 'has no readable counter of bytes sent')}": {
+            **healthy,
+            "vn2": broken(vn2, "eth0", Direction(None, 1)),
+        },
     }
     for sentence, counters in cases.items():
         assert said(judge(counters, ONE)) == ("not-proven", "not-proven", sentence)

@@ -12,7 +12,7 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
-from railyard.verdict.wording.path import carried_part, moved
+from railyard.verdict.wording.path import besides, carried_part, moved, network_in_trouble, unseen_rest
 from railyard.verdict.wording.ports import grew
 
 MB = 1_000_000
@@ -73,8 +73,8 @@ def test_a_port_that_counts_tcp_as_well_does_not_prove_rdma() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB (bound 1.8 MB, "
-        "the larger of unmeant-share and wire-up): TCP, not RDMA",
+        "ib0 of vn1, the network interface of mlx5_0:1, "
+        f"{besides('sent', 188_000_000, 180_000_000, 1_800_000)}: TCP, not RDMA",
     )
     assert proof.suspects[0] == Suspect(
         "stack", "TCP over ib0 carried 188.0 MB that should have been RDMA over mlx5_0:1", "vn1", "ib0"
@@ -91,8 +91,8 @@ def test_tcp_on_ethernet_where_the_ports_count_rdma_alone_names_the_interface() 
     assert said(proof) == (
         "failed",
         "set-up",
-        "188.0 MB went over ib0 of vn1, which is the network interface of mlx5_0:1: TCP, not RDMA: mlx5_0:1 of vn1 "
-        "sent 0.1 MB of 180.0 MB (bound 98.0 %, carried-share)",
+        "188.0 MB went over ib0 of vn1, which is the network interface of mlx5_0:1: TCP, not RDMA: "
+        f"{carried_part(['mlx5_0:1'], 'vn1', 'sent', 100_000, 180_000_000)}",
     )
 
 
@@ -101,9 +101,9 @@ def test_on_shared_nodes_tcp_on_the_same_port_is_a_doubt_and_no_failure() -> Non
     assert said(of_pair(190, interface=188, plan=shared)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB "
-        "(bound 1.8 MB, the larger of unmeant-share and wire-up): the counters of mlx5_0:1 see TCP and RDMA "
-        "alike, and the nodes are not exclusive",
+        f"{NOT_PROVEN}ib0 of vn1, the network interface of mlx5_0:1, "
+        f"{besides('sent', 188_000_000, 180_000_000, 1_800_000)}"
+        ": the counters of mlx5_0:1 see TCP and RDMA alike, and the nodes are not exclusive",
     )
     # Counters that only see RDMA prove it, whatever others do.
     assert of_pair(190, interface=188, plan=shared, on_rail={"overlap": "apart"}).state == "proven"
@@ -148,8 +148,8 @@ def test_traffic_on_a_device_that_nobody_named_fails_too() -> None:
     assert said(judged(first, second)) == (
         "failed",
         "set-up",
-        f"188.0 MB went over mlx5_1:1 of vn1, which {NOT_INTENDED}: mlx5_0:1 of vn1 sent 0.1 MB of 180.0 MB "
-        "(bound 98.0 %, carried-share)",
+        f"188.0 MB went over mlx5_1:1 of vn1, which {NOT_INTENDED}: "
+        f"{carried_part(['mlx5_0:1'], 'vn1', 'sent', 100_000, 180_000_000)}",
     )
 
 
@@ -161,7 +161,7 @@ def test_a_device_that_nobody_named_and_that_cannot_be_read_is_no_doubt() -> Non
     assert said(judged((rail("mlx5_0:1", 190, 3), named), second)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}network usb0 of vn1 has no readable counter of bytes sent, so it is not known what went over it",
+        f"{NOT_PROVEN}{network_in_trouble('usb0', 'vn1', 'has no readable counter of bytes sent')}",
     )
 
 
@@ -172,8 +172,7 @@ def test_a_counter_that_stood_still_fails_only_where_another_shows_the_bytes() -
     assert said(of_pair(0)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}{carried_part(['mlx5_0:1'], 'vn1', 'sent', 0, 180_000_000)}, "
-        "and no other network's counter shows the rest",
+        f"{NOT_PROVEN}{carried_part(['mlx5_0:1'], 'vn1', 'sent', 0, 180_000_000)}{unseen_rest('')}",
     )
     assert of_pair(0, interface=188).state == "failed"
 
@@ -267,8 +266,8 @@ def test_a_hard_error_fails_and_names_the_rail_alone() -> None:
     assert said(proof) == (
         "failed",
         "fabric",
-        f"errors on mlx5_0:1 of vn2 during the run: {grew('symbol_error', 12, 0, 'hard-errors')}; link_downed grew by "
-        "1 (bound 0, hard-errors)",
+        f"errors on mlx5_0:1 of vn2 during the run: {grew('symbol_error', 12, 0, 'hard-errors')}; "
+        f"{grew('link_downed', 1, 0, 'hard-errors')}",
     )
     assert [(s.kind, s.node, s.rail) for s in proof.suspects] == [("rail", "vn2", "mlx5_0:1")]
 

@@ -5,7 +5,7 @@ import pytest
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.verdict.path import within_node
 from railyard.verdict.wording import NOT_PROVEN
-from railyard.verdict.wording.path import counters_not_found
+from railyard.verdict.wording.path import counters_not_found, network_in_trouble
 
 PAYLOAD = 2_000_000_000
 
@@ -46,8 +46,7 @@ def test_a_network_that_carried_it_fails() -> None:
         (both(), f"{NOT_PROVEN}n2 has no network whose counters were read"),
         (
             both(hsn0=None),
-            f"{NOT_PROVEN}network hsn0 of n2 has no readable counter of bytes sent, so it is not known what went "
-            "over it",
+            f"{NOT_PROVEN}{network_in_trouble('hsn0', 'n2', 'has no readable counter of bytes sent')}",
         ),
     ],
 )
