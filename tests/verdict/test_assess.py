@@ -27,12 +27,12 @@ from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
-from railyard.verdict.wording import IDLE_SECOND, NOBODY_BLAMED, NOT_INTENDED, NOT_PROVEN, WITH_EVERY
+from railyard.verdict.wording import IDLE_SECOND, NOBODY_BLAMED, NOT_PROVEN, WITH_EVERY
 from railyard.verdict.wording.complete import exited, reported
 from railyard.verdict.wording.metrics import unread
-from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable, unseen_rest
+from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable, unseen_rest, went_over
 from railyard.verdict.wording.ports import miscount, no_bond
-from railyard.verdict.wording.reference import crossed
+from railyard.verdict.wording.reference import crossed, look_at_rails
 from railyard.verdict.wording.split import idle_part
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
@@ -415,7 +415,7 @@ def test_traffic_over_the_management_network_fails(assessed: Assess) -> None:
         "fail",
         4,
         "set-up",
-        f"190.0 MB went over eth0 of vn1, which {NOT_INTENDED}: "
+        f"{went_over(190_000_000, 'eth0', 'vn1', None, '')}"
         f"{carried_part(['hsn0'], 'vn1', 'sent', 100_000, 179_000_000)}",
     )
 
@@ -427,7 +427,7 @@ def test_the_other_rail_is_a_network_that_was_not_meant(assessed: Assess) -> Non
         "fail",
         4,
         "set-up",
-        f"95.0 MB went over hsn1 of vn1, which {NOT_INTENDED}: "
+        f"{went_over(95_000_000, 'hsn1', 'vn1', None, '')}"
         f"{carried_part(['hsn0'], 'vn1', 'sent', 95_000_000, 179_000_000)}",
     )
 
@@ -605,9 +605,8 @@ def test_probes_that_blame_nobody_are_said_too(assessed: Assess) -> None:
     found = with_suspects(slow, Findings((), f"none of 6 probes of single rails was slow: {NOBODY_BLAMED}"))
     assert found.verdict.suspects == ()
     assert found.verdict.line.endswith(
-        f"{crossed(['hsn0'], ['vn1', 'vn2'])}"
-        f"; none of 6 probes of single rails was slow: {NOBODY_BLAMED}; look at each rail alone"
-        " (hsn0) between vn1 and vn2 and good partners, then link state and error counters"
+        f"{crossed(['hsn0'], ['vn1', 'vn2'])}; none of 6 probes of single rails was slow: "
+        f"{NOBODY_BLAMED}; look at {look_at_rails(['hsn0'], ['vn1', 'vn2'], False, False)}"
     )
 
 

@@ -38,7 +38,7 @@ from railyard.verdict.wording.metrics import read, read_at
 from railyard.verdict.wording.path import counters_not_found
 from railyard.verdict.wording.ports import lost_carrier
 from railyard.verdict.wording.possible import no_limit_for
-from railyard.verdict.wording.reference import crossed
+from railyard.verdict.wording.reference import crossed, look_at_rails, no_size_for, other_unit
 from railyard.verdict.wording.split import idle_part
 from tests.made.words import above, below
 
@@ -683,10 +683,9 @@ def test_rule_5_names_value_unit_bound_source_rail_and_node() -> None:
         "fail",
         5,
         "fabric",
-        f"rule 5 (reference): {below(4.8, 47.0, 4 * M)}, the bound of hsn-uni-1 (class: shaped rate)"
-        f"{crossed(['hsn0'], ['vn1', 'vn2'])}"
-        "; look at each rail alone (hsn0) between vn1 and vn2 and good partners, then link "
-        "state and error counters",
+        f"rule 5 (reference): {below(4.8, 47.0, 4 * M)}, the bound of hsn-uni-1 (class: shaped "
+        f"rate){crossed(['hsn0'], ['vn1', 'vn2'])}; look at "
+        f"{look_at_rails(['hsn0'], ['vn1', 'vn2'], False, False)}",
     )
 
 
@@ -732,8 +731,7 @@ def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
     judged = judge(with_metric(short)).rules[4]
     assert judged.fault == "reference"  # nothing was slow: no rail is looked at
     assert judged.sentence == (
-        "bandwidth has no size at which hsn-uni-1 (class: shaped rate) holds, so that "
-        f"reference was not judged{crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{no_size_for('bandwidth', 'hsn-uni-1 (class: shaped rate)')}{crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -742,7 +740,7 @@ def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
     assert judge(with_metric(bandwidth(bands=(nothing,)))).rule == 5
     unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None))
     assert judge(with_metric(bandwidth(bands=(unit,)))).rules[4].sentence == (
-        f"bandwidth is in MB/s but x (class: s) is in GB/s{crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{other_unit('bandwidth', 'MB/s', 'x (class: s)', 'GB/s')}{crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 

@@ -13,15 +13,17 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
-from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
 from railyard.verdict.wording.path import (
     besides,
     carried_part,
     counters_not_found,
     counters_unusable,
     network_in_trouble,
+    not_intended,
     too_little,
     unseen_rest,
+    went_over,
 )
 from railyard.verdict.wording.ports import lost_carrier
 from railyard.verdict.wording.split import idle_part
@@ -116,7 +118,7 @@ def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        f"188.0 MB went over eth0 of vn1, which {NOT_INTENDED}: "
+        f"{went_over(188_000_000, 'eth0', 'vn1', None, '')}"
         f"{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}",
     )
     assert proof.suspects[0] == Suspect("stack", "the stack used eth0 instead of hsn0", "vn1", "eth0")
@@ -155,7 +157,7 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        f"eth0 of vn1, which {NOT_INTENDED}, {besides('sent', 51_000_000, 5_000_000_000, 50_000_000)}",
+        f"{not_intended('eth0', 'vn1', '')}{besides('sent', 51_000_000, 5_000_000_000, 50_000_000)}",
     )
 
 

@@ -11,8 +11,8 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
-from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
-from railyard.verdict.wording.path import besides, carried_part, moved, network_in_trouble, unseen_rest
+from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording.path import besides, carried_part, moved, network_in_trouble, unseen_rest, went_over
 from railyard.verdict.wording.ports import grew
 
 MB = 1_000_000
@@ -91,7 +91,7 @@ def test_tcp_on_ethernet_where_the_ports_count_rdma_alone_names_the_interface() 
     assert said(proof) == (
         "failed",
         "set-up",
-        "188.0 MB went over ib0 of vn1, which is the network interface of mlx5_0:1: TCP, not RDMA: "
+        f"{went_over(188_000_000, 'ib0', 'vn1', 'mlx5_0:1', '')}"
         f"{carried_part(['mlx5_0:1'], 'vn1', 'sent', 100_000, 180_000_000)}",
     )
 
@@ -148,7 +148,7 @@ def test_traffic_on_a_device_that_nobody_named_fails_too() -> None:
     assert said(judged(first, second)) == (
         "failed",
         "set-up",
-        f"188.0 MB went over mlx5_1:1 of vn1, which {NOT_INTENDED}: "
+        f"{went_over(188_000_000, 'mlx5_1:1', 'vn1', None, '')}"
         f"{carried_part(['mlx5_0:1'], 'vn1', 'sent', 100_000, 180_000_000)}",
     )
 
