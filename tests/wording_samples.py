@@ -40,8 +40,8 @@ FACTS: Mapping[Any, Sequence[Any]] = {
 PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
     "blame.both_ways": [("vn2", "vn1", out, back, 0.9) for out, back in ((0.0, 40.0), (38.0, 40.0))],
     "blame.shared_part": [(("hsn0", "hsn1", "hsn2"), "[reason]", "vn2")],
-    "complete.quoted": [("a long line of a log. " * 10,)],
-    "complete.exited": [(137, "[after]")],
+    "complete.say_quoted": [("a long line of a log. " * 10,)],
+    "complete.say_exited": [(137, "[after]")],
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
     "reference.brief": [(Miss(Figure("latency", 46.0, "us", 8), "above", 10.0),)],
     "reference.range_of": [((6.0, 7.0), 7.7, "us")],

@@ -319,7 +319,7 @@ def _stuck_in(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters
 
 
 def _hangs(state: str, where: str) -> str:
-    return say.stopped() if state == "T" else say.hangs(None if where == "-" else where)
+    return say.say_stopped() if state == "T" else say.hangs(None if where == "-" else where)
 
 
 def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:

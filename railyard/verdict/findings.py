@@ -116,7 +116,7 @@ def with_starvation(assessment: Assessment, starved: float | None) -> Assessment
     judged = assessment.verdict
     if starved is None or not judged.misses_reference or judged.suspects or not _may_explain(starved, judged):
         return assessment
-    remark, look = words.starved(starved), words.look_at_host()
+    remark, look = words.say_starved(starved), words.look_at_host()
     said = replace(judged.with_remarks(remark), state="disturbed", fault="disturbed", look_at=look)
     return replace(assessment, verdict=said)
 

@@ -13,7 +13,7 @@ from railyard.parsers import hpl, npb
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
-from railyard.verdict.wording.complete import reported
+from railyard.verdict.wording.complete import say_reported
 from railyard.verdict.wording.path import carried_part, unseen_rest
 from railyard.verdict.wording.split import idle_part
 from tests.made.judged import IDLE, case_of, counters_file, judged
@@ -321,7 +321,7 @@ def test_threads_that_did_not_work_fail_hpl_on_every_node(
             assert found.verdict.rule != 1, found.verdict.text
         else:
             assert found.verdict.rule == 1
-            assert found.verdict.text.startswith(f'{reported(1, "")}, line 1: "{expected}"')
+            assert found.verdict.text.startswith(f'{say_reported(1, "")}, line 1: "{expected}"')
 
 
 #: Processor seconds that the first rank of each node used, with eight threads in the 3.26 s that HPL measured.

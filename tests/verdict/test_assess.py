@@ -28,11 +28,11 @@ from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from railyard.verdict.wording import IDLE_SECOND, NOBODY_BLAMED, NOT_PROVEN, WITH_EVERY
-from railyard.verdict.wording.complete import exited, reported
-from railyard.verdict.wording.metrics import unread
+from railyard.verdict.wording.complete import say_exited, say_reported
+from railyard.verdict.wording.metrics import say_unread
 from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable, unseen_rest, went_over
 from railyard.verdict.wording.ports import miscount, no_bond
-from railyard.verdict.wording.reference import crossed, look_at_rails
+from railyard.verdict.wording.reference import look_at_rails, say_crossed
 from railyard.verdict.wording.split import idle_part
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
@@ -197,18 +197,18 @@ def test_percentages_are_of_the_worst_size_and_of_the_limit(assessed: Assess) ->
 HEALTHY_TEXT_END = "# All processes entering MPI_Finalize"
 
 RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
-    ("exit code", {"exit_code": 3}, "set-up", exited(3, '')),
+    ("exit code", {"exit_code": 3}, "set-up", say_exited(3, '')),
     (
         "exit code with a word on standard error",
         {"exit_code": 1, "stderr": "-----\nmpirun has detected an attempt to run as root.\n-----\n"},
         "set-up",
-        f'{exited(1, "")}, "mpirun has detected an attempt to run as root."',
+        f'{say_exited(1, "")}, "mpirun has detected an attempt to run as root."',
     ),
     (
         "ended before ldd was asked",
         {"exit_code": 66, "linked": "", "stderr": "railyard: error: an input is another one\n"},
         "set-up",
-        f'{exited(66, "")}, "railyard: error: an input is another one"',
+        f'{say_exited(66, "")}, "railyard: error: an input is another one"',
     ),
     (
         "ended well and ldd said nothing",
@@ -222,7 +222,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "set-up",
         "the job exited 1, expected 0, \"cp: cannot stat '/data/inputs/.': No such file or directory\"",
     ),
-    ("signal", {"exit_code": 137}, "node", exited(137, '')),
+    ("signal", {"exit_code": 137}, "node", say_exited(137, '')),
     ("no exit code", {"exit_code": None}, "scheduler", "the job ended without an exit code, expected 0"),
     ("scheduler", {"scheduler_error": "no partition"}, "scheduler", 'the job did not run: "no partition"'),
     (
@@ -310,7 +310,7 @@ def test_a_line_that_reports_a_failure_fails_beside_a_whole_table(
         "fail",
         1,
         "set-up",
-        f'{reported(1, "")}, line 22: "= BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"',
+        f'{say_reported(1, "")}, line 22: "= BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES"',
     )
 
 
@@ -366,8 +366,8 @@ def test_metrics_that_cannot_be_read_fail_rule_2(assessed: Assess, imb_text: Cal
         "fail",
         2,
         "set-up",
-        f"{unread('bandwidth', 'MB/s', '')}: imb/Uniband: no column message_rate, only size, "
-        f"repetitions, bandwidth, time; {unread('message_rate', '1/s', '')}: imb/Uniband: no column "
+        f"{say_unread('bandwidth', 'MB/s', '')}: imb/Uniband: no column message_rate, only size, "
+        f"repetitions, bandwidth, time; {say_unread('message_rate', '1/s', '')}: imb/Uniband: no column "
         "message_rate, only size, repetitions, bandwidth, time",
     )
 
@@ -389,7 +389,7 @@ def test_a_curve_below_the_floor_names_value_bound_and_source(assessed: Assess) 
         "fabric",
         f"{below(46.0, 47.0, M)}, the bound of one-rail (class: the shaped rate less TCP/IP "
         "headers (95.6 %) and 1.6 points for start-up and acknowledgements, 2026-11-21)"
-        f"{crossed(['hsn0'], ['vn1', 'vn2'])}",
+        f"{say_crossed(['hsn0'], ['vn1', 'vn2'])}",
     )
 
 
@@ -522,7 +522,7 @@ def test_a_report_only_system_is_held_to_the_day_one_floor_of_its_links(assessed
         f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
         "the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand "
         "EDR 4X streams at least 12 GB/s one way, 96.6 % of the limit of one rail; a class "
-        f"entry in a system's references sets another){crossed(['hsn0'], ['vn1', 'vn2'])}",
+        f"entry in a system's references sets another){say_crossed(['hsn0'], ['vn1', 'vn2'])}",
     )
 
 
@@ -575,7 +575,7 @@ def test_a_single_host_is_never_a_pass(assessed: Assess) -> None:
 def test_a_single_host_fails_where_the_run_is_not_sound(assessed: Assess) -> None:
     local = site_at(ROOT, "local")
     found = assessed("loopback", site=local, counters=(), exit_code=1)
-    assert said(found) == ("fail", 1, "set-up", exited(1, ""))
+    assert said(found) == ("fail", 1, "set-up", say_exited(1, ""))
 
 
 # Suspects
@@ -605,7 +605,7 @@ def test_probes_that_blame_nobody_are_said_too(assessed: Assess) -> None:
     found = with_suspects(slow, Findings((), f"none of 6 probes of single rails was slow: {NOBODY_BLAMED}"))
     assert found.verdict.suspects == ()
     assert found.verdict.line.endswith(
-        f"{crossed(['hsn0'], ['vn1', 'vn2'])}; none of 6 probes of single rails was slow: "
+        f"{say_crossed(['hsn0'], ['vn1', 'vn2'])}; none of 6 probes of single rails was slow: "
         f"{NOBODY_BLAMED}; look at {look_at_rails(['hsn0'], ['vn1', 'vn2'], False, False)}"
     )
 

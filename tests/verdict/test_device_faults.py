@@ -10,7 +10,7 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
-from railyard.verdict.wording.path import besides, moved
+from railyard.verdict.wording.path import say_besides, say_moved
 from railyard.verdict.wording.ports import grew, lost_carrier
 from railyard.verdict.wording.split import idle_part
 from tests.made.sysfs import Tree
@@ -75,7 +75,7 @@ def test_a_healthy_run_is_proven(pair: Pair) -> None:
     proof = pair.judged()
     assert (proof.state, proof.sentence) == (
         "proven",
-        moved(380_000_000, ("vn1", "vn2"), {"mlx5_0:1": 0.5, "mlx5_1:1": 0.5}, 0, True),
+        say_moved(380_000_000, ("vn1", "vn2"), {"mlx5_0:1": 0.5, "mlx5_1:1": 0.5}, 0, True),
     )
 
 
@@ -89,7 +89,7 @@ def test_a_stack_that_falls_back_to_tcp_is_named_though_the_ports_counted_its_by
     assert (proof.state, proof.fault) == ("failed", "set-up")
     assert proof.sentence == (
         "ib0 of vn1, the network interface of mlx5_0:1, "
-        f"{besides('sent', 95_000_000, 180_000_000, 1_800_000)}: TCP, not RDMA"
+        f"{say_besides('sent', 95_000_000, 180_000_000, 1_800_000)}: TCP, not RDMA"
     )
     assert blamed(proof) == {("stack", "vn1", "ib0"), ("stack", "vn2", "ib0")}
 

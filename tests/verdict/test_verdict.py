@@ -33,12 +33,12 @@ from railyard.verdict.rules.model import (
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, too_short
-from railyard.verdict.wording.complete import ended_well, exited, look_at_outputs
+from railyard.verdict.wording.complete import ended_well, look_at_outputs, say_exited
 from railyard.verdict.wording.metrics import read, read_at
 from railyard.verdict.wording.path import counters_not_found
 from railyard.verdict.wording.ports import lost_carrier
 from railyard.verdict.wording.possible import no_limit_for
-from railyard.verdict.wording.reference import crossed, look_at_rails, no_size_for, other_unit
+from railyard.verdict.wording.reference import look_at_rails, no_size_for, other_unit, say_crossed
 from railyard.verdict.wording.split import idle_part
 from tests.made.words import above, below
 
@@ -125,7 +125,7 @@ def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> 
 
 def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
     verdict = judge(with_job(exit_code=137))
-    assert verdict.sentence == exited(137, "")
+    assert verdict.sentence == say_exited(137, "")
     assert verdict.look_at == look_at_outputs()
     assert verdict.line == f"rule 1 (complete): {verdict.sentence}; look at {verdict.look_at}"
     assert replace(verdict, look_at=None).line == f"rule 1 (complete): {verdict.sentence}"
@@ -133,7 +133,7 @@ def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
 
 def test_remarks_are_kept_apart_and_stand_between_the_sentence_and_the_next_look() -> None:
     verdict = judge(with_job(exit_code=137)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
-    assert verdict.sentence == exited(137, "")
+    assert verdict.sentence == say_exited(137, "")
     assert verdict.remarks == ("3 of 4 nodes", "MTU 1024", "looks like TCP")
     assert verdict.text == f"{verdict.sentence}; 3 of 4 nodes; MTU 1024; looks like TCP"
     assert verdict.line == f"rule 1 (complete): {verdict.text}; look at {verdict.look_at}"
@@ -186,12 +186,12 @@ RULE_1 = [
     (
         {"exit_code": 3, "failures": (OutputLine(12, "\x1b[31mFatal error in MPI_Init"),)},
         "set-up",
-        f'{exited(3, "")}, line 12: "Fatal error in MPI_Init"; look at the end of the job\'s output and error output',
+        f'{say_exited(3, "")}, line 12: "Fatal error in MPI_Init"; look at {look_at_outputs()}',
     ),
     (
         {"exit_code": 137},
         "node",
-        f"{exited(137, '')}; look at {look_at_outputs()}",
+        f"{say_exited(137, '')}; look at {look_at_outputs()}",
     ),
     (
         {"exit_code": None},
@@ -300,7 +300,7 @@ def test_a_failure_of_a_replay_speaks_of_no_nodes() -> None:
     assert replayed.sentence.endswith(", over hsn0")
     assert replayed.look_at == "each rail alone (hsn0), then link state and error counters"
     run = judge(replace(HEALTHY, metrics=low))
-    assert run.sentence.endswith(crossed(["hsn0"], ["vn1", "vn2"]))
+    assert run.sentence.endswith(say_crossed(["hsn0"], ["vn1", "vn2"]))
     assert "between vn1 and vn2 and good partners" in str(run.look_at)
 
 
@@ -404,7 +404,7 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
         "bandwidth 46.67 MB/s is 96.0 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard testbed)"
     )
     assert reference == (
-        f"{below(46.67, 47.0)}, the bound of tcp-1 (class: shaped rate){crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{below(46.67, 47.0)}, the bound of tcp-1 (class: shaped rate){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
     assert sentences(47.5)[4] == "bandwidth holds tcp-1, at worst 101.1 % of tcp-1 (bounded: 1 of 1 figure)"
     assert sentences(60.0)[2].startswith(f"{IMPOSSIBLE}bandwidth 60.00 MB/s is 123.5 % of the limit")
@@ -684,7 +684,7 @@ def test_rule_5_names_value_unit_bound_source_rail_and_node() -> None:
         5,
         "fabric",
         f"rule 5 (reference): {below(4.8, 47.0, 4 * M)}, the bound of hsn-uni-1 (class: shaped "
-        f"rate){crossed(['hsn0'], ['vn1', 'vn2'])}; look at "
+        f"rate){say_crossed(['hsn0'], ['vn1', 'vn2'])}; look at "
         f"{look_at_rails(['hsn0'], ['vn1', 'vn2'], False, False)}",
     )
 
@@ -714,7 +714,7 @@ def test_rule_5_needs_every_size_that_a_reference_requires() -> None:
     )
     assert judged.sentence == (
         "bandwidth was not measured at 4 KiB, which hsn-curve (baseline: run 7) requires"
-        f"{crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -731,7 +731,7 @@ def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
     judged = judge(with_metric(short)).rules[4]
     assert judged.fault == "reference"  # nothing was slow: no rail is looked at
     assert judged.sentence == (
-        f"{no_size_for('bandwidth', 'hsn-uni-1 (class: shaped rate)')}{crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{no_size_for('bandwidth', 'hsn-uni-1 (class: shaped rate)')}{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -740,7 +740,7 @@ def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
     assert judge(with_metric(bandwidth(bands=(nothing,)))).rule == 5
     unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None))
     assert judge(with_metric(bandwidth(bands=(unit,)))).rules[4].sentence == (
-        f"{other_unit('bandwidth', 'MB/s', 'x (class: s)', 'GB/s')}{crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{other_unit('bandwidth', 'MB/s', 'x (class: s)', 'GB/s')}{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -764,7 +764,7 @@ def test_a_latency_is_worse_above_its_reference() -> None:
     assert verdict.curves[0].percent_of_reference == pytest.approx(80.0)
     bad = replace(good, measured=MeasuredMetric("us", (0, 8), (1.0, 1.6)))
     assert judge(replace(HEALTHY, metrics=(bad,))).rules[4].sentence == (
-        f"{above(1.6, 1.5, 8)}, the bound of lat (published: a paper){crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{above(1.6, 1.5, 8)}, the bound of lat (published: a paper){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -779,7 +779,7 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     low = replace(both, measured=MeasuredMetric("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
         f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
-        f"the bound of class:ib-edr (class: EDR unidirectional){crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"the bound of class:ib-edr (class: EDR unidirectional){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -1010,7 +1010,7 @@ def test_a_time_that_no_size_holds_is_a_delay_even_if_others_are_short() -> None
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "fabric")
     assert verdict.sentence.startswith(
         "latency 2012 us at 4 B, the best of 1 B to 64 B, is above 400.0 us (503.0 %), the "
-        f"bound of small (class: recorded){crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"bound of small (class: recorded){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
     # Probes then send messages of that size.
     assert [

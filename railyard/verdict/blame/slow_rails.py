@@ -375,22 +375,22 @@ def _undecided_sentence(rail: _Rail, pairs: Sequence[_Pair]) -> str:
     best = [f"{rail.format_value(rail.pairs[pair])} {_pair_words(pair)}" for pair in pairs]
     others = rail.format_value(rail.level) if rail.good - set(pairs) else None
     rounds = max(Counter(_pair(probe) for probe in rail.probes).values())
-    return words.undecided(rail.name, len(rail.probes), rounds, best, others, rail.starved)
+    return words.say_undecided(rail.name, len(rail.probes), rounds, best, others, rail.starved)
 
 
 def _at_least(rail: _Rail) -> str:
     """Return what all good pairs of a rail reached, and which pairs these are."""
     good = [(min(pair), max(pair)) for pair in rail.pairs if pair in rail.good]
-    return words.reached(rail.size_bytes is not None, rail.format_value(rail.least), good)
+    return words.say_reached(rail.size_bytes is not None, rail.format_value(rail.least), good)
 
 
 def _good_words(rail: _Rail) -> str:
     """Return what the rail's good pairs reached, without their names."""
-    return words.elsewhere(rail.size_bytes is not None, rail.format_value(rail.least))
+    return words.say_elsewhere(rail.size_bytes is not None, rail.format_value(rail.least))
 
 
 def _pair_words(pair: _Pair) -> str:
-    return words.between(sorted(pair))
+    return words.say_between(sorted(pair))
 
 
 def _probes_of(probes: Sequence[RailProbe], pairs: Collection[_Pair]) -> list[RailProbe]:

@@ -54,7 +54,7 @@ def stray_finding(node: str, reading: NodeCounters, plan: Plan, elsewhere: int) 
         for device, amount in unmeant_bytes(reading, plan, way).items():
             if amount <= bound:
                 continue
-            said = words.besides(way, amount, moved, bound)
+            said = words.say_besides(way, amount, moved, bound)
             rail = rail_of_interface(reading, device)
             if plan.exclusive:
                 if elsewhere <= max(bound, wire_up_bytes(plan)):

@@ -57,7 +57,7 @@ def link_findings(node: str, reading: NodeCounters, rails: Collection[str]) -> l
     for rail, device in _of_rails(reading, rails):
         where = words.place(device.device, node, rail)
         if device.carrier_after is not False and device.carrier_changes:
-            said = words.flapped(where, device.carrier_changes)
+            said = words.say_flapped(where, device.carrier_changes)
         elif device.carrier_after is False and device.device == rail:
             said = words.lost_carrier(where)
         else:  # port_findings reports a bonded port without a carrier
@@ -142,7 +142,7 @@ def _unseen_errors(node: str, rail: str, device: DeviceCounters) -> list[str]:
 def _describe_resent(node: str, reading: NodeCounters) -> list[str]:
     if not (loses(reading) and reading.resent and reading.sent):
         return []
-    return [words.resent(node, reading.resent, reading.sent)]
+    return [words.say_resent(node, reading.resent, reading.sent)]
 
 
 def loses(reading: NodeCounters) -> bool:

@@ -241,7 +241,7 @@ def _describe_split(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
             other = max(other, *unmeant_bytes(readings[node], plan, way).values(), 0)
     whole = sum(totals.values())
     shares = {rail: amount / whole for rail, amount in totals.items()}
-    said = words.moved(whole, list(plan.traffic), shares, other, plan.exclusive)
+    said = words.say_moved(whole, list(plan.traffic), shares, other, plan.exclusive)
     counted = next((found for node in plan.traffic if (found := in_packets(readings[node], plan)) is not None), None)
     return said if counted is None else f"{said}{words.in_packets(counted.device, counted.packet_bytes)}"
 

@@ -379,7 +379,7 @@ def why_unusable(declared: DeclaredMetric, measured: MeasuredMetric | None, prob
     sentence.
     """
     if measured is None or not measured.sizes:
-        return words.unread(declared.name, declared.unit, problem or "")
+        return words.say_unread(declared.name, declared.unit, problem or "")
     if len(measured.sizes) != len(measured.values):
         return words.unlike_counts(declared.name, len(measured.sizes), len(measured.values))
     if measured.unit != declared.unit:

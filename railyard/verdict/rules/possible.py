@@ -42,7 +42,7 @@ def possible(inputs: Inputs) -> RuleResult:
         elif verdict:
             held.append(verdict)
     if held:
-        return pass_rule(3, "; ".join([*held, *map(words.besides, unknown)]))
+        return pass_rule(3, "; ".join([*held, *map(words.say_besides, unknown)]))
     if unknown:
         return not_judged(3, "; ".join(unknown))
     return not_judged(3, words.no_limit_for([metric.declared.name for metric in inputs.metrics]))
@@ -86,7 +86,7 @@ def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
     share = words.share_of_most(Figure(name, value, unit), words.Most(most.value, unit, most.terms, most.source))
     if value <= most.value * IMPOSSIBLE_FACTOR.value:
         return share
-    return fail_rule(3, words.disbelieved(share), "set-up", words.look_at_peak())
+    return fail_rule(3, words.say_disbelieved(share), "set-up", words.look_at_peak())
 
 
 def _rate(metric: MetricInput) -> RuleResult | str:
@@ -99,7 +99,7 @@ def _rate(metric: MetricInput) -> RuleResult | str:
         for bound, what, look in _most_often(metric, size):
             described = words.share_of_rate(declared.figure(size, value), bound, what)
             if value > bound * IMPOSSIBLE_FACTOR.value:
-                return fail_rule(3, words.disbelieved(described), "set-up", words.look_at_pairs(look))
+                return fail_rule(3, words.say_disbelieved(described), "set-up", words.look_at_pairs(look))
             if value / bound > share:
                 share, nearest = value / bound, described
     return nearest
@@ -141,7 +141,7 @@ def _limit(metric: MetricInput) -> RuleResult | str:
     if value > limit.bound_at(0) * believed:
         for at_size, at_value in judged:
             if at_value > limit.bound_at(at_size) * believed:
-                sentence = words.disbelieved(_share_of(metric, at_size, at_value, limit))
+                sentence = words.say_disbelieved(_share_of(metric, at_size, at_value, limit))
                 return fail_rule(3, sentence, "set-up", words.look_at_limit())
     return _share_of(metric, size, value, limit)
 

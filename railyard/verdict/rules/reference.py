@@ -78,7 +78,7 @@ def reference(inputs: Inputs) -> RuleResult:
     asserted = _asserted_metrics(inputs)
     unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
     if unread:
-        return not_judged(5, words.unread(unread))
+        return not_judged(5, words.say_unread(unread))
     violation = _first_of_all(inputs)
     if violation is not None:
         return _violation_result(inputs, violation)
@@ -96,7 +96,7 @@ def reference(inputs: Inputs) -> RuleResult:
         reasons_of: dict[str | None, list[str]] = {}
         for metric in inputs.metrics:
             reasons_of.setdefault(metric.declared.reported_only, []).append(metric.declared.name)
-        reasons = [words.because(names, str(reason)) for reason, names in reasons_of.items()]
+        reasons = [words.say_because(names, str(reason)) for reason, names in reasons_of.items()]
         return not_judged(5, words.only_reported(reasons))
     missing = [metric.declared.name for metric in asserted if not metric.bands]
     if not asserted or missing:
@@ -258,7 +258,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
     lacking = [size for size in sorted(band.required_sizes) if size not in measured]
     if lacking:
         sizes = lacking if declared.sized else []
-        return Violation(words.lacking(declared.name, sizes, cite_band(band)), unjudged=True)
+        return Violation(words.say_lacking(declared.name, sizes, cite_band(band)), unjudged=True)
     judged = False
     worst: tuple[float, Violation] | None = None
     for size, value in compared_points(metric, band):
@@ -272,13 +272,13 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
             first = words.own_condition(abs(edge - value), declared.unit, broken) if own else ""
             if worst is None or broken > worst[0]:
                 found = Violation(
-                    words.missed(miss, of, cite_band(band), first),
+                    words.say_missed(miss, of, cite_band(band), first),
                     better=(side == "above") == declared.higher_is_better,
                     own_alone=own,
                     metric=declared.name,
                     size_bytes=size,
                     brief=first or words.brief(miss),
-                    measured=words.measured(miss, band.kind, band.source),
+                    measured=words.say_measured(miss, band.kind, band.source),
                     miss=miss,
                 )
                 worst = (broken, found)
@@ -314,7 +314,7 @@ def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         return fails(where, "reference", words.look_at_reference())
     if inputs.path.disturbance is not None:
-        brief = words.disturbed(inputs.path.disturbance)
+        brief = words.say_disturbed(inputs.path.disturbance)
         return fails(f"{where}; {brief}", "disturbed", words.look_at_others(), brief=brief)
     if violation.better:
         return fails(where, "reference", words.look_at_better())
@@ -331,7 +331,7 @@ def _crossed_words(inputs: Inputs) -> str:
     """
     if inputs.within_node:
         return words.within_node()
-    return words.crossed(inputs.rails, inputs.nodes)
+    return words.say_crossed(inputs.rails, inputs.nodes)
 
 
 def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
@@ -367,6 +367,6 @@ def _describe_held(metric: MetricInput) -> str:
     worst = worst_ratio(metric)
     entries, covered = [band.entry_id for band in metric.bands], coverage(metric)
     if worst is None:
-        return words.held(name, entries, covered)
+        return words.say_held(name, entries, covered)
     at = metric.declared.size_words(worst.size_bytes)
     return words.held_at_worst(name, entries, at, worst.ratio, worst.entry_id, covered)

@@ -41,7 +41,7 @@ def complete(inputs: Inputs) -> RuleResult:
             return result
     job = inputs.job
     if inputs.replayed is not None:
-        return pass_rule(1, say.played(job.tables))
+        return pass_rule(1, say.say_played(job.tables))
     return pass_rule(1, say.ended_well(job.nodes_seen, job.tables, job.validates))
 
 
@@ -83,7 +83,7 @@ def path(inputs: Inputs) -> RuleResult:
     if proof.state == "not-proven" and inputs.no_payload is not None:
         return not_judged(4, inputs.no_payload)
     if inputs.accepts_unproven is not None:
-        return not_judged(4, path_words.accepted(proof.sentence, inputs.accepts_unproven))
+        return not_judged(4, path_words.say_accepted(proof.sentence, inputs.accepts_unproven))
     return fail_rule(4, proof.sentence, "not-proven", proof.look_at)
 
 
@@ -161,7 +161,7 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
     if code is None:
         sentence = say.no_exit_code(_first_failure(inputs.job))
         return fail_rule(1, sentence, "scheduler", say.look_at_log())
-    sentence = say.exited(code, f"{_first_failure(inputs.job)}{_lost_links(inputs)}")
+    sentence = say.say_exited(code, f"{_first_failure(inputs.job)}{_lost_links(inputs)}")
     if inputs.job.never_began:
         return fail_rule(1, sentence, "scheduler", say.look_at_launcher())
     if inputs.path.lost is not None:
@@ -197,14 +197,14 @@ def _failures(inputs: Inputs) -> RuleResult | None:
     failures = inputs.job.failures
     if not failures:
         return None
-    sentence = say.reported(len(failures), _first_failure(inputs.job))
+    sentence = say.say_reported(len(failures), _first_failure(inputs.job))
     return fail_rule(1, sentence, "set-up", say.look_at_quoted(), brief=_brief_failure(inputs.job))
 
 
 def _readable(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if job.unread is not None:
-        return fail_rule(1, say.unread(job.unread), "set-up", say.look_at_both_outputs())
+        return fail_rule(1, say.say_unread(job.unread), "set-up", say.look_at_both_outputs())
     if job.tables < job.tables_expected:
         return fail_rule(1, say.too_few_tables(job.tables, job.tables_expected), "set-up", say.look_at_end())
     if job.incomplete:

@@ -49,18 +49,18 @@ def no_result() -> str:
     return "gives no result"
 
 
-def between(nodes: Sequence[str]) -> str:
+def say_between(nodes: Sequence[str]) -> str:
     """Return between which nodes."""
     return f"between {listing(nodes)}"
 
 
-def reached(is_small: bool, value: str, pairs: Sequence[tuple[str, str]]) -> str:
+def say_reached(is_small: bool, value: str, pairs: Sequence[tuple[str, str]]) -> str:
     """Return what all good pairs reached, and which pairs these are."""
     did = "took at most" if is_small else "carried at least"
     return f"{did} {value} between {', '.join(' and '.join(pair) for pair in pairs)}"
 
 
-def elsewhere(is_small: bool, value: str) -> str:
+def say_elsewhere(is_small: bool, value: str) -> str:
     """Return what the good pairs reached, without their names."""
     return f"elsewhere at {'most' if is_small else 'least'} {value}"
 
@@ -151,7 +151,7 @@ def brief_slow_everywhere(does: str, pairs: int, best: str) -> str:
     return f"{does} between all {pairs} pairs measured: {best}"
 
 
-def undecided(
+def say_undecided(
     rail: str, probes: int, rounds: int, values: Sequence[str], others: str | None, starved: float | None
 ) -> str:
     """Return that pairs of a rail are shown neither to be good nor to be slow; ``others``: what good pairs reached."""
@@ -234,7 +234,7 @@ def both_ways(node: str, partner: str, to_mb_s: float, from_mb_s: float, slow_be
     return f"only what {node} {way} is slow: {figures} ({percent(low / high)}; bound {percent(slow_below)})"
 
 
-def starved(share: float) -> str:
+def say_starved(share: float) -> str:
     """Return that a run was disturbed, since its processes waited for a processor."""
     bound = f"bound {100 * STARVED_SHARE.value:.0f} %, {STARVED_SHARE.name}"
     return f"disturbed: its processes waited for a processor {100 * share:.0f} % of the time ({bound})"

@@ -12,7 +12,7 @@ SHOWN_CHARACTERS = 160
 """
 
 
-def quoted(text: str) -> str:
+def say_quoted(text: str) -> str:
     """Return a line of an output in quotes, cut if it is long."""
     line = one_line(text)
     return f'"{line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 3] + "..."}"'
@@ -21,12 +21,12 @@ def quoted(text: str) -> str:
 def first_failure(line: int, of: str, text: str, means: str) -> str:
     """Return the end of a sentence: the first line that reports a failure, where it is, and what it means."""
     begins = f"line {line}{f' of the {of}' if of else ''}: " if line else ""
-    return f", {begins}{quoted(text)}{f' ({means})' if means else ''}"
+    return f", {begins}{say_quoted(text)}{f' ({means})' if means else ''}"
 
 
 def brief_failure(text: str) -> str:
     """Return the first line about a failure as a headline."""
-    return f"the output says {quoted(text)}"
+    return f"the output says {say_quoted(text)}"
 
 
 def ended_well(nodes: Sequence[str], tables: int, validates: bool) -> str:
@@ -35,7 +35,7 @@ def ended_well(nodes: Sequence[str], tables: int, validates: bool) -> str:
     return f"exit code 0 on {list_nodes(nodes)}, {count_of(tables, 'complete table')}{validated}"
 
 
-def played(tables: int) -> str:
+def say_played(tables: int) -> str:
     """Return that a recording is complete."""
     count = count_of(tables, "complete table")
     return f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)"
@@ -43,10 +43,10 @@ def played(tables: int) -> str:
 
 def did_not_run(error: str) -> str:
     """Return that a scheduler did not run a job."""
-    return f"the job did not run: {quoted(error)}"
+    return f"the job did not run: {say_quoted(error)}"
 
 
-def exited(code: int, after: str) -> str:
+def say_exited(code: int, after: str) -> str:
     """Return that a job failed; ``after`` is what its output and its links show."""
     killed = f" (ended by signal {code - 128})" if 128 < code < 160 else ""
     return f"the job exited {code}{killed}, expected 0{after}"
@@ -72,7 +72,7 @@ def did_not_react(nodes: Sequence[str], does: Sequence[str], ended: str) -> str:
     return f"the process on {list_nodes(nodes)} did not react{first}{more}: {ended}"
 
 
-def stopped() -> str:
+def say_stopped() -> str:
     """Return what a stopped process does."""
     return "is stopped (state T)"
 
@@ -99,14 +99,14 @@ def other_nodes(seen: Sequence[str], expected: Sequence[str]) -> str:
     return sentence
 
 
-def reported(count: int, after: str) -> str:
+def say_reported(count: int, after: str) -> str:
     """Return that an output reports failures."""
     return f"the output itself reports {count_of(count, 'failure')}{after}"
 
 
-def unread(text: str) -> str:
+def say_unread(text: str) -> str:
     """Return that an output is not of the benchmark."""
-    return f"the output is not the benchmark's: {quoted(text)}"
+    return f"the output is not the benchmark's: {say_quoted(text)}"
 
 
 def too_few_tables(tables: int, expected: int) -> str:

@@ -25,7 +25,7 @@ def in_pass(place: int, count: int) -> str:
     return f"in pass {place} of {count}: "
 
 
-def unread(name: str, unit: str, problem: str) -> str:
+def say_unread(name: str, unit: str, problem: str) -> str:
     """Return that an output lacks a metric; ``problem``: the reader's sentence, empty if it has none."""
     because = f": {problem}" if problem else ""
     return f"the output has no {name} in {unit} that can be read{because}"

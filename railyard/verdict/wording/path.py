@@ -30,7 +30,7 @@ def no_counters_of_rails(fabric: str) -> str:
     return f"the rails of {fabric} have no counters"
 
 
-def accepted(sentence: str, reason: str) -> str:
+def say_accepted(sentence: str, reason: str) -> str:
     """Return that a system accepts a path that is not proven, and its own reason."""
     return f"{sentence}; the system accepts this: {reason}"
 
@@ -117,7 +117,7 @@ def used_instead(device: str, rails: Sequence[str]) -> str:
     return f"the stack used {device} instead of {listing(rails)}"
 
 
-def moved(
+def say_moved(
     moved_bytes: int, nodes: Sequence[str], shares: Mapping[str, float], other_bytes: int, is_exclusive: bool
 ) -> str:
     """Return how a run's bytes were split over its intended rails."""
@@ -145,7 +145,7 @@ def tells_one_rail(idled: str, stack: str, threshold_bytes: int, benchmark: str,
     )
 
 
-def besides(way: Way, carried_bytes: int, moved_bytes: int, bound_bytes: float) -> str:
+def say_besides(way: Way, carried_bytes: int, moved_bytes: int, bound_bytes: float) -> str:
     """Return what a network carried that a run should not use."""
     return (
         f"{way} {traffic(carried_bytes)} while the run moved {traffic(moved_bytes)} (bound {traffic(bound_bytes)}, the "

@@ -17,7 +17,7 @@ def bonded_shares(rail: str, node: str, shares: Mapping[str, float]) -> str:
     return f"{rail} of {node} sent {each}, the ports bonded to it"
 
 
-def flapped(where: str, changes: int) -> str:
+def say_flapped(where: str, changes: int) -> str:
     """Return that a link was lost during a run, and came back."""
     return f"the link of {where} flapped during the run: carrier_changes grew by {changes}"
 
@@ -62,7 +62,7 @@ def virtual(where: str) -> str:
     return f"port errors of {where} not seen: it is a virtual function"
 
 
-def resent(node: str, again: int, sent: int) -> str:
+def say_resent(node: str, again: int, sent: int) -> str:
     """Return that TCP sent more segments again than over a healthy path."""
     share = f"{percent(again / sent)}; bound {percent(RESENT_SHARE.value)}, {RESENT_SHARE.name}"
     return f"TCP of {node} sent {again} of {sent} segments again ({share})"

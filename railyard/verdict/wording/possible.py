@@ -54,7 +54,7 @@ def not_read(name: str) -> str:
     return f"{name} was not read"
 
 
-def besides(reason: str) -> str:
+def say_besides(reason: str) -> str:
     """Return why one metric of several was not judged."""
     return f"not judged: {reason}"
 
@@ -111,7 +111,7 @@ def carried_messages(most: Most) -> str:
     return f"what the link carries, {most.words}"
 
 
-def disbelieved(share: str) -> str:
+def say_disbelieved(share: str) -> str:
     """Return that a share, one of the three above, is more than is believed."""
     return f"{IMPOSSIBLE}{share}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
 
@@ -120,7 +120,7 @@ def too_fast(figure: Figure, size_bytes: int, limit: Limit) -> str:
     """Return that a time is too short for that many bytes to cross a link."""
     rate = size_bytes / figure.value
     share = f"{number(rate)} MB/s, {percent(rate / limit.at_size)} of the limit, {limit.words}"
-    return disbelieved(f"{figure.words} is {share}")
+    return say_disbelieved(f"{figure.words} is {share}")
 
 
 def too_fast_collective(

@@ -10,7 +10,7 @@ from railyard.verdict.wording import Miss
 _SHOWN_AS_TIMES = 2.0
 
 
-def missed(miss: Miss, of: str, entry: str, own: str) -> str:
+def say_missed(miss: Miss, of: str, entry: str, own: str) -> str:
     """Return that a value misses its bound, ``of`` a reference; ``own``: by how much a condition of ours is missed."""
     return f"{f'{own}: ' if own else ''}{miss.words}, the {of} of {entry}"
 
@@ -32,7 +32,7 @@ def own_condition(by: float, unit: str, share: float) -> str:
     return f"Railyard's own condition is missed by {number(by, 3)} {unit} ({percent(share)})"
 
 
-def measured(miss: Miss, kind: str, source: str) -> str:
+def say_measured(miss: Miss, kind: str, source: str) -> str:
     """Return a missed bound without the name of its reference."""
     return f"{miss.words}, its bound ({kind}): {source}"
 
@@ -42,7 +42,7 @@ def brief(miss: Miss) -> str:
     figure, ratio = miss.figure, miss.figure.value / miss.bound
     share = f"{ratio:.1f} times" if ratio >= _SHOWN_AS_TIMES else f"{percent(ratio)} of"
     values = f"{number(figure.value, 3)} {figure.unit}, bound {number(miss.bound, 3)}"
-    return f"{figure.name} is {share} its bound{figure.at}: {values}"
+    return f"{figure.name} is {share} its bound{figure.size_words}: {values}"
 
 
 def other_unit(name: str, unit: str, entry: str, other: str) -> str:
@@ -50,7 +50,7 @@ def other_unit(name: str, unit: str, entry: str, other: str) -> str:
     return f"{name} is in {unit} but {entry} is in {other}"
 
 
-def lacking(name: str, sizes: Sequence[int], entry: str) -> str:
+def say_lacking(name: str, sizes: Sequence[int], entry: str) -> str:
     """Return that sizes were not measured which a reference requires; no size: the metric has none."""
     where = f" at {listing([message_size(size) for size in sizes])}" if sizes else ""
     return f"{name} was not measured{where}, which {entry} requires"
@@ -61,7 +61,7 @@ def no_size_for(name: str, entry: str) -> str:
     return f"{name} has no size at which {entry} holds, so that reference was not judged"
 
 
-def unread(names: Sequence[str]) -> str:
+def say_unread(names: Sequence[str]) -> str:
     """Return which metrics have no values."""
     return f"{listing(names)} could not be read"
 
@@ -71,7 +71,7 @@ def only_reported(reasons: Sequence[str]) -> str:
     return f"only reported, never compared with a reference ({'; '.join(reasons)})"
 
 
-def because(names: Sequence[str], reason: str) -> str:
+def say_because(names: Sequence[str], reason: str) -> str:
     """Return why these metrics are only reported."""
     return f"{listing(names)}: {reason}"
 
@@ -118,7 +118,7 @@ def bounded_sizes(bounded: Sequence[int], measured: int, left: str, reason: str 
     return f"{counts}{ends}{f'; no reference bounds {left}{why}' if left else ''}"
 
 
-def held(name: str, entries: Sequence[str], covered: str) -> str:
+def say_held(name: str, entries: Sequence[str], covered: str) -> str:
     """Return that references hold which demand nothing that has a ratio; ``covered``: which sizes are bounded."""
     return f"{name} holds {listing(entries)}{_in_brackets(covered)}"
 
@@ -135,7 +135,7 @@ def _in_brackets(covered: str) -> str:
     return f" ({covered})" if covered else ""
 
 
-def disturbed(by: str) -> str:
+def say_disturbed(by: str) -> str:
     """Return that somebody else used the rails of a run."""
     return f"disturbed: {by}"
 
@@ -145,7 +145,7 @@ def within_node() -> str:
     return ", within one node"
 
 
-def crossed(rails: Sequence[str], nodes: Sequence[str]) -> str:
+def say_crossed(rails: Sequence[str], nodes: Sequence[str]) -> str:
     """Return the end of a sentence: which rails of which nodes a value crossed; nothing if no rail is known."""
     of_nodes = f" of {list_nodes(nodes)}" if nodes else ""
     return f", over {listing(rails)}{of_nodes}" if rails else ""

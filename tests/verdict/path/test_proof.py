@@ -15,12 +15,12 @@ from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
 from railyard.verdict.wording.path import (
-    besides,
     carried_part,
     counters_not_found,
     counters_unusable,
     network_in_trouble,
     not_intended,
+    say_besides,
     too_little,
     unseen_rest,
     went_over,
@@ -157,7 +157,7 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        f"{not_intended('eth0', 'vn1', '')}{besides('sent', 51_000_000, 5_000_000_000, 50_000_000)}",
+        f"{not_intended('eth0', 'vn1', '')}{say_besides('sent', 51_000_000, 5_000_000_000, 50_000_000)}",
     )
 
 

@@ -12,7 +12,14 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.wording import NOT_PROVEN
-from railyard.verdict.wording.path import besides, carried_part, moved, network_in_trouble, unseen_rest, went_over
+from railyard.verdict.wording.path import (
+    carried_part,
+    network_in_trouble,
+    say_besides,
+    say_moved,
+    unseen_rest,
+    went_over,
+)
 from railyard.verdict.wording.ports import grew
 
 MB = 1_000_000
@@ -64,7 +71,7 @@ def test_rdma_is_proven_where_tcp_stood_still() -> None:
     assert said(of_pair(190)) == (
         "proven",
         None,
-        f"{moved(386_000_000, ('vn1', 'vn2'), {'mlx5_0:1': 1}, 0, True)}",
+        f"{say_moved(386_000_000, ('vn1', 'vn2'), {'mlx5_0:1': 1}, 0, True)}",
     )
 
 
@@ -74,7 +81,7 @@ def test_a_port_that_counts_tcp_as_well_does_not_prove_rdma() -> None:
         "failed",
         "set-up",
         "ib0 of vn1, the network interface of mlx5_0:1, "
-        f"{besides('sent', 188_000_000, 180_000_000, 1_800_000)}: TCP, not RDMA",
+        f"{say_besides('sent', 188_000_000, 180_000_000, 1_800_000)}: TCP, not RDMA",
     )
     assert proof.suspects[0] == Suspect(
         "stack", "TCP over ib0 carried 188.0 MB that should have been RDMA over mlx5_0:1", "vn1", "ib0"
@@ -102,7 +109,7 @@ def test_on_shared_nodes_tcp_on_the_same_port_is_a_doubt_and_no_failure() -> Non
         "not-proven",
         "not-proven",
         f"{NOT_PROVEN}ib0 of vn1, the network interface of mlx5_0:1, "
-        f"{besides('sent', 188_000_000, 180_000_000, 1_800_000)}"
+        f"{say_besides('sent', 188_000_000, 180_000_000, 1_800_000)}"
         ": the counters of mlx5_0:1 see TCP and RDMA alike, and the nodes are not exclusive",
     )
     # Counters that only see RDMA prove it, whatever others do.
@@ -119,7 +126,7 @@ def test_packets_bound_the_bytes_from_above_and_the_proof_says_so() -> None:
     assert said(judged(first, second, plan)) == (
         "proven",
         None,
-        f"{moved(398_000_000, ('vn1', 'vn2'), {'rxe0:1': 1}, 0, True)}, upper bounds: rxe0:1 "
+        f"{say_moved(398_000_000, ('vn1', 'vn2'), {'rxe0:1': 1}, 0, True)}, upper bounds: rxe0:1 "
         "counts packets, of at most 1024 B each",
     )
     # This many packets may be small ones: they do not show somebody else's traffic.
