@@ -39,9 +39,11 @@ GUARDED = "CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest"
 SETTINGS = """\
 from pathlib import Path
 
+from railyard.site.systems.load import load_systems
 from railyard.siteconfig import configuration
 
-site_configuration = configuration(Path(__file__).parent, {}) if OURS else {
+# Our sections are for the systems that they are made with: here for this one, in place of a shipped one.
+site_configuration = configuration(Path(__file__).parent, {"tiny": load_systems(Path(SYSTEMS))["local"]}) if OURS else {
     "general": [{"remote_detect": False}],
     "logging": [{"level": "info", "handlers_perflog": [], "handlers": [
         {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}]}],
@@ -124,7 +126,8 @@ def site(folder: Path, checks: Mapping[str, str], *, bases: str = PLAIN, ours: b
     """Write a site: each check file gets the common head, unless it begins with its own import."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "settings.py"
-    settings.write_text(SETTINGS.replace("OURS", str(ours)).replace("HOSTS", repr(hosts)), encoding="utf-8")
+    values = {"OURS": ours, "HOSTS": hosts, "SYSTEMS": str(CLONE / "systems")}
+    settings.write_text(re.sub("|".join(values), lambda found: repr(values[found[0]]), SETTINGS), encoding="utf-8")
     for name, text in checks.items():
         file = folder / "checks" / name
         file.parent.mkdir(exist_ok=True)
@@ -782,7 +785,7 @@ def test_a_broken_file_stops_plain_reframe(name: str, clone_site: Path, monkeypa
     text = (clone_site / file).read_text(encoding="utf-8")
     assert right in text
     (clone_site / file).write_text(text.replace(right, wrong, 1), encoding="utf-8")
-    stopped = ours.reframe("-l")
+    stopped = ours.reframe("-l", "--system", "virtual")
     assert stopped.code == 1
     assert "Traceback" not in stopped.text
     assert sentence in stopped.text
@@ -791,7 +794,8 @@ def test_a_broken_file_stops_plain_reframe(name: str, clone_site: Path, monkeypa
 def test_references_that_are_missing_stop_plain_reframe(clone_site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAILYARD_HOME", raising=False)
     (clone_site / "references/virtual.yaml").unlink()
-    stopped = Site(clone_site, clone_site / "reframe_settings.py", clone_site / "checks").reframe("-l")
+    ours = Site(clone_site, clone_site / "reframe_settings.py", clone_site / "checks")
+    stopped = ours.reframe("-l", "--system", "virtual")
     assert stopped.code == 1
     assert "Traceback" not in stopped.text
     assert "systems/virtual.yaml: report_only: found no references/virtual.yaml, expected references" in stopped.text
@@ -820,10 +824,10 @@ def test_plain_reframe_that_selects_nothing(
     assert "Ran 0/0" not in done.stdout
 
 
-def test_an_empty_run_of_another_suites_system_is_not_ours(healthy_site: Site, clone_site: Path) -> None:
+def test_an_empty_run_of_another_suites_system_is_not_ours(plain_site: Site, clone_site: Path) -> None:
     options = ("-C", str(clone_site / "reframe_settings.py"), "-r", "-n", "Nosuch")
-    assert healthy_site.reframe(*options, "--system", "local").code == 1
-    assert healthy_site.reframe(*options, "--system", "tiny").code == 0
+    assert plain_site.reframe(*options, "--system", "local").code == 1
+    assert plain_site.reframe(*options, "--system", "tiny").code == 0
 
 
 # --- `railyard run` itself --------------------------------------------------------------------------------------------
