@@ -14,8 +14,9 @@ or ``# All processes entering MPI_Finalize`` follows. It is never complete with 
 IMB itself gave up (time-out, out of memory), or an error before that end.
 """
 
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -61,6 +62,8 @@ HEADINGS: MappingProxyType[str, tuple[str, str | None]] = MappingProxyType(
 COUNTS = frozenset({"group", "size", "repetitions"})  # whole numbers; all other columns are printed with 2 decimals
 # IMB-MT prints sizes through "% 13ul": a number and the letter l
 _SIZE_MARK = "l"
+#: Messages that a process sends and receives in the printed time, where they are more than one (IMB's user guide).
+_MESSAGES: Mapping[str | None, int] = MappingProxyType({"Sendrecv": 2, "Exchange": 4})
 
 
 @dataclass(slots=True)
@@ -112,8 +115,8 @@ class Block:
         columns, rows, factor = self.columns, self.rows, mega(self)
         # IMB-MT has two columns of bandwidth at most; all are converted
         places = [place for place, column in enumerate(columns) if column == "bandwidth"]
-        if places and "message_rate" in columns:
-            rows = [_restore_bandwidth(row, places[0], columns) for row in rows]
+        if places:
+            rows = [self._restore_bandwidth(row, places[0], factor) for row in rows]
         if factor != 1.0:
             rows = [tuple(_times(c, factor) if n in places else c for n, c in enumerate(row)) for row in rows]
         return Table(
@@ -130,13 +133,19 @@ class Block:
             context=MappingProxyType(self.context),
         )
 
+    def _restore_bandwidth(self, row: tuple[Cell, ...], place: int, factor: float | None) -> tuple[Cell, ...]:
+        """Return a row whose bandwidth was printed as 0.00 with what its message rate or its time gives.
 
-def _restore_bandwidth(row: tuple[Cell, ...], place: int, columns: Sequence[str]) -> tuple[Cell, ...]:
-    """Return a row whose bandwidth was printed as 0.00 with what its message rate gives, if that rounds to 0.00."""
-    size, rate = (row[columns.index(name)] if name in columns else None for name in ("size", "message_rate"))
-    if row[place] or not size or not rate:
-        return row
-    return (*row[:place], restore_rate(0.0, float(size) * float(rate) / 1e6), *row[place + 1 :])
+        A few bytes that wait for a processor for a millisecond round to 0.00; a rate that would not stays 0.
+        """
+        cells = dict(zip(self.columns, row, strict=True))
+        size, rate = cells.get("size"), cells.get("message_rate")
+        time = cells.get("time") or cells.get("time_max")
+        if row[place] or not size or factor is None or not (rate or time):
+            return row
+        moved = float(size) * _MESSAGES.get(self.benchmark, 1)
+        mb_s = float(size) * float(rate) / 1e6 if rate else moved / float(time or math.inf)
+        return (*row[:place], restore_rate(0.0, mb_s / factor), *row[place + 1 :])
 
 
 def fits(words: list[str], headings: list[str]) -> bool:

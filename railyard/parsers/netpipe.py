@@ -31,6 +31,7 @@ from railyard.parsers.lines import (
     is_failure,
     number,
     own_text,
+    restore_rate,
     run_pattern,
 )
 from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
@@ -269,18 +270,26 @@ class _Reader:
 
 
 def _table(run: _Run) -> Table:
-    factor = _BIT_RATES["Mbps"] * (1.0 if run.decimal else _mega(run.rows))
+    mega = 1.0 if run.decimal else _mega(run.rows)
+    factor = _BIT_RATES["Mbps"] * mega
     return Table(
         tool="netpipe",
         version=None,
         benchmark="netpipe",
         columns=_COLUMNS,
         units=_UNITS,
-        rows=tuple([(size, times, rate * factor, time) for size, times, rate, time in run.rows]),
+        rows=tuple(
+            [(size, times, _rate(size, rate, time, mega) * factor, time) for size, times, rate, time in run.rows]
+        ),
         line=run.line,
         complete=not run.spoiled,
         context=MappingProxyType(run.context),
     )
+
+
+def _rate(size: int, printed: float, time_us: float, mega: float) -> float:
+    """Return a rate in Mbps as printed; one that was printed as 0.00 is what the time of one message gives."""
+    return printed if printed or time_us <= 0 else restore_rate(printed, 8 * size / time_us / mega)
 
 
 def _mega(rows: list[tuple[int, int, float, float]]) -> float:

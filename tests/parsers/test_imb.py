@@ -220,6 +220,16 @@ def test_a_bandwidth_that_rounds_to_nothing_is_what_its_message_rate_gives() -> 
     assert [row[2] for row in table.rows] == [0.0, 0.0036, 0.0, 0.0]
 
 
+def test_a_bandwidth_that_rounds_to_nothing_is_what_its_time_gives() -> None:
+    rows = "  1 3 10.43 0.10\n  4 3 1161.11 0.00\n  16 3 11.14 0.00\n  4194304 10 400.00 10485.76\n"
+    (table,) = parse(run(rows)).tables  # the row of 16 B contradicts itself
+    assert [row[3] for row in table.rows] == [0.1, pytest.approx(4 / 1161.11), 0.0, 10485.76]
+    rows = "  4 3 2000.00 2000.00 2000.00 0.00\n  4194304 10 400.00 400.00 400.00 20971.52\n"
+    heading = "  #bytes #repetitions  t_min[usec]  t_max[usec]  t_avg[usec]   Mbytes/sec\n"
+    (table,) = parse(run(rows, heading, name="Sendrecv")).tables
+    assert table.column("bandwidth") == (pytest.approx(2 * 4 / 2000), 20971.52)
+
+
 def test_the_heading_gives_mode_threads_and_idle_processes() -> None:
     text = (
         f"{BANNER}{RULE}# Benchmarking Unidir_Get \n# #processes = 2 (threads: 4)\n"

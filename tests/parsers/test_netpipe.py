@@ -41,6 +41,13 @@ def test_what_each_rank_says_of_its_sends_is_netpipes_own() -> None:
     assert (parsed.tables[0].complete, parsed.failures, parsed.remarks) == (True, (), ())
 
 
+def test_a_rate_that_rounds_to_nothing_is_what_its_time_gives() -> None:
+    slow = "  0:       1 bytes      3 times -->      0.00 Mbps in    2010.00 usec\n"
+    wrong = "  1:    4096 bytes      3 times -->      0.00 Mbps in       8.00 usec\n"
+    (table,) = parse(START + slow + wrong).tables
+    assert table.column("bandwidth") == (pytest.approx(1 / 2010), 0.0)
+
+
 def test_a_deadlocked_run_is_incomplete(recording: Callable[[str], str]) -> None:
     parsed = parse(recording("netpipe3.7.2-bidirectional-deadlock-openmpi4.1.4-veth.out"))
     (table,) = parsed.tables
