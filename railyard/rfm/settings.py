@@ -19,6 +19,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, state_folder
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.rfm.empty_runs import refuse_empty_runs
+from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import is_slurm
@@ -79,7 +80,7 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
                 "check_search_path": [str(part(home, CHECKS))],
                 "check_search_recursive": True,
                 # Benchmarks here take seconds: ReFrame's slowest poll, one in 10 s, would take longer.
-                "poll_rate_min": 4,
+                **POLL_SETTINGS,
                 "report_file": str(state / "reports" / "run-{sessionid}.json"),
             }
         ],
