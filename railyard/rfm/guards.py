@@ -1,4 +1,4 @@
-"""Fails what ReFrame 4.10 lets pass silently: plugins, from which any ReFrame test may inherit.
+"""Fails what ReFrame lets pass silently: plugins, from which any ReFrame test may inherit.
 
 Each of these passed on ReFrame 4.10.4 without them (docs/reference/silent-passes.md): an error in a hook after init
 drops the variant; a performance function that raises drops its variable; a variable passes if it has no reference, no

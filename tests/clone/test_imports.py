@@ -75,6 +75,7 @@ IMPURE = {
     "railyard.rfm.drop_reasons": "asks ReFrame for its current system",
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
+    "railyard.rfm.versions": "knows ReFrame's own names",
     "railyard.rfm.settings": "raises ReFrame's ConfigError",
     "railyard.rfm.run.reframe": "starts reframe",
     "railyard.rfm.run.preflight": "has Spack build, by prepare",

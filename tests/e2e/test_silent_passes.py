@@ -71,6 +71,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import *  # as in the body of a class: also xfail, which ReFrame has from 4.9 on
 
 from railyard.rfm.guards import CarriedInit, GuardedFigures
+from railyard.rfm.versions import typed_parameter
 
 
 class Echo(BASES):
@@ -447,7 +448,7 @@ def test_a_disabled_guard(guarded_site: Site) -> None:
 # --- rows that only `railyard run` can catch: nothing ran in which a base class could report --------------------------
 
 HEALTHY = registered(
-    "Healthy", REFERENCE + "rails = parameter([1, 2], type=int, loggable=True)\nextra = variable(int, value=0)"
+    "Healthy", REFERENCE + "rails = typed_parameter([1, 2], type=int, loggable=True)\nextra = variable(int, value=0)"
 )
 
 
