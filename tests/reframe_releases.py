@@ -102,7 +102,7 @@ def _do(words: Sequence[str]) -> None:
 
 def listed(programs: Path, system: str) -> frozenset[str]:
     """Return each test that this `reframe` lists for a system, with its hash. Raises RailyardError if it cannot."""
-    words = [programs / "reframe", "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-lC"]
+    words = [str(programs / "reframe"), "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-lC"]
     done = subprocess.run([*words, "--system", system], cwd=CLONE, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stdout + done.stderr)[-800:]
@@ -128,7 +128,7 @@ def _compare_listings(programs: Path, newest: dict[str, frozenset[str]]) -> tupl
 
 
 def _pytest(programs: Path, tests: Iterable[str], log: Path) -> tuple[str, bool]:
-    words = [programs / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    words = [str(programs / "python"), "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
     with log.open("w", encoding="utf-8") as out:
         code = subprocess.run(words, cwd=CLONE, stdout=out, stderr=subprocess.STDOUT, check=False).returncode
     found = _CLOSING.findall(log.read_text(encoding="utf-8"))

@@ -188,11 +188,6 @@ def _refuse_bad_bounds(name: str, value: object, lower: object, upper: object) -
     for what, number in (("value", value), ("lower bound", lower), ("upper bound", upper)):
         if not _is_finite(number) and not (number is None and what != "value"):
             raise ReframeError(f"reference of {name!r}: found {what} {number!r}, expected a finite number")
-    if value == 0 and not BOUNDS_AROUND_ZERO and not (lower is None and upper is None):
-        raise ReframeError(
-            f"reference of {name!r}: found bounds around 0, expected another reference or a newer ReFrame: "
-            f"ReFrame {VERSION} would pass every value"
-        )
     if value == 0:  # ReFrame then takes the bounds as absolute distances
         least, most, expected = -math.inf, math.inf, "a distance from 0"
     else:
@@ -203,6 +198,11 @@ def _refuse_bad_bounds(name: str, value: object, lower: object, upper: object) -
     if isinstance(lower, int | float) and not least <= lower <= 0:
         hint = " (meant as per cent?)" if lower < least else ""
         raise ReframeError(f"reference of {name!r}: found lower bound {lower}, expected {expected}, {least} to 0{hint}")
+    if value == 0 and not BOUNDS_AROUND_ZERO and not (lower is None and upper is None):
+        raise ReframeError(
+            f"reference of {name!r}: found bounds around 0, expected another reference or a newer ReFrame: "
+            f"ReFrame {VERSION} would pass every value"
+        )
 
 
 def told_only_when_set(check: Check) -> Check:

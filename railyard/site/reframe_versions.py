@@ -47,7 +47,7 @@ POLLING = Feature("a lower limit of how often jobs are polled", (4, 9), "the end
 FEATURES = (ABSOLUTE_BOUNDS, EXPECTED_FAILURES, CHOSEN_PARAMETERS, POLLING, OTHER_REFERENCES)
 
 
-def installed() -> str | None:
+def release_here() -> str | None:
     """Return the release of ReFrame beside this Python; None if there is none."""
     try:
         return version("reframe-hpc")

@@ -405,12 +405,26 @@ def outcome(tests: Mapping[str, Mapping[str, Any]], row: str) -> Outcome:
     )
 
 
+def as_said_here(expected: Outcome) -> Outcome:
+    """Return an outcome in the words of this release of ReFrame: before 4.9 it has others for a missed reference."""
+    if expected is None or expected[2] is None or has(VERSION, EXPECTED_FAILURES):
+        return expected
+    result, stage, reason = expected
+    said = str(reason).replace("reference(s)", "references")
+    return (
+        result,
+        stage,
+        said.replace("value error: invalid low", "performance error: failed to meet references: invalid low"),
+    )
+
+
 @pytest.mark.parametrize("row", ROWS)
 def test_figure(row: str, plain: Mapping[str, Mapping[str, Any]], guarded: Mapping[str, Mapping[str, Any]]) -> None:
-    if row not in POSSIBLE:
-        pytest.skip(f"ReFrame {VERSION} has no {ROWS[row].needs.name}")
-    assert outcome(plain, row) == ROWS[row].plain
-    assert outcome(guarded, row) == ROWS[row].guarded
+    needs = ROWS[row].needs
+    if needs is not None and not has(VERSION, needs):
+        pytest.skip(f"ReFrame {VERSION} has no {needs.name}")
+    assert outcome(plain, row) == as_said_here(ROWS[row].plain)
+    assert outcome(guarded, row) == as_said_here(ROWS[row].guarded)
 
 
 NEVER_RUN = [row for row in ROWS if row.startswith("lower-bound")]
@@ -552,7 +566,7 @@ def lossy_run(lossy_site: Site) -> Answer:
 @pytest.fixture(scope="module")
 def problems(lossy_site: Site) -> Sequence[str]:
     cases, found = lossy_site.promise()
-    assert cases == ["Healthy %rails=1", "Healthy %rails=2"]
+    assert sorted(cases) == ["Healthy %rails=1", "Healthy %rails=2"]
     return [sentence.replace(f"{lossy_site.checks}/", "") for sentence in found]
 
 
@@ -649,7 +663,7 @@ def test_a_variable_of_one_class(healthy_site: Site) -> None:
     listing = healthy_site.reframe("-lC", *options)
     assert listing.code == 0
     cases = reframe_output.listed_cases(listing.text)
-    assert [case.name for case in cases] == ["Healthy %rails=1", "Healthy %rails=2"]
+    assert sorted(case.name for case in cases) == ["Healthy %rails=1", "Healthy %rails=2"]
     assert reframe_output.named_nothing(listing.text, cases, options) == (
         f"-S xtra: found no check that has 'xtra', {IGNORED}",
         '-S Helthy.extra: found no selected check "Helthy", expected one of them; did you mean "Healthy"?',

@@ -14,7 +14,7 @@ from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import outermost_processes
 from railyard.results.record.file import FILE_NAME
 from railyard.site.policies import DEFAULT
-from railyard.site.reframe_versions import choose, installed
+from railyard.site.reframe_versions import choose, release_here
 from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -87,7 +87,7 @@ def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) 
         "mpich|openmpi|intelmpi|tcp",
         "-n",
         names,
-        *choose(installed(), "policy", DEFAULT),
+        *choose(release_here(), "policy", DEFAULT),
     )
     assert (ran.code, ran.err) == (0, "")
     assert {(record.test.check, record.test.stack) for record in ran.records} == {
