@@ -42,7 +42,16 @@ DEMONSTRATIONS = (
     "test_demonstrations.py::test_an_unplugged_rail_is_named_at_once",
     "test_demonstrations.py::test_a_stack_told_one_interface_fails_although_it_works",
     "test_demonstrations.py::test_traffic_over_the_management_network_fails",
+    "test_demonstrations.py::test_a_rail_at_nine_tenths_is_found_by_a_stream_over_it_alone",
     "test_path_demonstrations.py::test_packets_lost_on_a_rail_are_that_rails_and_nobody_elses",
+    "test_path_demonstrations.py::test_packets_lost_one_way_in_a_ping_pong_are_that_rails",
+    "test_path_demonstrations.py::test_swapped_cables_are_named_and_no_counter_is_called_wrong",
+    "test_late_rails.py",
+    "test_printed_pace.py",
+    "test_named_parts.py",
+    "test_set_up_faults.py",
+    "test_kills.py::test_a_stopped_rank_ends_with_the_time_limit_and_its_node_is_named",
+    "test_kills.py::test_a_rank_that_hangs_in_the_kernel_ends_with_the_time_limit_and_its_node_is_named",
 )
 BURSTS = 16
 COMPUTE_S, PERIOD_S = 0.2, 2.0

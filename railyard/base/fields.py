@@ -12,7 +12,6 @@ from railyard.base.errors import did_you_mean
 NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:-]*"
 _MODULE_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:+/-]*"
 _PATH_PATTERN = r"[A-Za-z0-9_./~{][A-Za-z0-9_./~+@%=:,{}-]*"
-_OPTION_PATTERN = r"-{1,2}[A-Za-z0-9][A-Za-z0-9_.:,=@%+/\[\]-]*"
 _VARIABLE_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
 _BENCHMARK_PATTERN = rf"{NAME_PATTERN}(?:/{NAME_PATTERN}){{1,3}}"
 _BLANK = re.compile(r"\{([^{}]*)\}")
@@ -72,13 +71,13 @@ def shell_reason(text: str) -> str | None:
     return next((reason for mark, reason in _REACHES_A_SHELL if mark in text), None)
 
 
-def _matching(pattern: str, expected: str, may_be_option: bool = False) -> AfterValidator:
+def _matching(pattern: str, expected: str) -> AfterValidator:
     compiled = re.compile(pattern)
 
     def check(text: str) -> str:
         if compiled.fullmatch(text):
             return text
-        raise refuse(show(text), expected, shell_reason(text.lstrip("-") if may_be_option else text) or "")
+        raise refuse(show(text), expected, shell_reason(text) or "")
 
     return AfterValidator(check)
 
@@ -97,6 +96,14 @@ def _value(text: str) -> str:
         action = shell_reason(text) or "a terminal would obey control characters"
         raise refuse(show(text), "plain text", action)
     return text
+
+
+def _script_line(text: str) -> str:
+    if not text.strip():
+        raise refuse(show(text), "a line with words")
+    if not text.isprintable():
+        raise refuse(show(text), "one line without control characters", "a job's script would break at them")
+    return text.strip()
 
 
 def _blanks(text: str) -> str:
@@ -142,11 +149,12 @@ Name = Annotated[
 ]
 Module = Annotated[str, _matching(_MODULE_PATTERN, 'a module name such as "openmpi/4.1.6"')]
 PathText = Annotated[str, _matching(_PATH_PATTERN, "a path without blanks and shell characters")]
-Option = Annotated[str, _matching(_OPTION_PATTERN, 'an option such as "--partition=compute"', may_be_option=True)]
 Variable = Annotated[str, _matching(_VARIABLE_PATTERN, "the name of an environment variable")]
 BenchmarkName = Annotated[str, _matching(_BENCHMARK_PATTERN, 'a benchmark such as "imb/Uniband" or "netpipe/stream"')]
 Duration = Annotated[str, _matching(rf"(?=.){_DURATION_PATTERN}", 'a time such as "60s" or "1h30m"')]
 Prose = Annotated[str, AfterValidator(_prose)]
+#: One line of a job's script as it is: a scheduler's option with blanks, or a command of the site.
+ScriptLine = Annotated[str, AfterValidator(_script_line)]
 Value = Annotated[str, AfterValidator(_value)]
 #: A path or a value with the blanks {home} and {prefix}.
 Template = Annotated[PathText, AfterValidator(_blanks)]

@@ -18,7 +18,7 @@ from typing import Literal
 
 from railyard.job.probe_job import whole_nodes
 from railyard.parsers.slurm import parse_job, record_fields
-from railyard.site.systems.jobs import FAMILIES
+from railyard.site.systems.jobs import FAMILIES, is_chunk_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +118,13 @@ def _pbs(scheduler: str) -> Callable[[BatchRequest], list[str]]:
     def directives(asked: BatchRequest) -> list[str]:
         minutes, folder = math.ceil(asked.seconds / 60), asked.folder
         time = f"-l walltime={minutes // 60}:{minutes % 60:02}:00"
-        kept = [each for each in asked.own if not each.startswith("-l place=")]
+        kept = [each for each in asked.own if not (is_chunk_word(each) or each.startswith("-l place="))]
+        chunk = tuple(filter(is_chunk_word, asked.own))
         after = () if asked.after is None else (f"-W depend=afterany:{asked.after}",)
-        words = (*kept, f"-N {asked.name}", *whole_nodes(scheduler, asked.nodes), time, *after)
+        words = (*kept, f"-N {asked.name}", *whole_nodes(scheduler, asked.nodes, chunk), time, *after)
         outputs = (f"-o {folder}/job.out", f"-e {folder}/job.err")
-        return [*(f"#PBS {option}" for option in (*words, *outputs)), f"cd {folder}"]
+        lines = (option if option.startswith("#") else f"#PBS {option}" for option in (*words, *outputs))
+        return [*lines, f"cd {folder}"]
 
     return directives
 

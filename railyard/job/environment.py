@@ -44,7 +44,7 @@ class Family:
     of_system: bool = False
 
 
-_COMPILERS = "(ch|_cray|_(gnu|intel|nvidia|aocc)[a-z0-9_]*)?"
+_COMPILERS = "(ch|_cray|_ibm|_(gnu|intel|nvidia|aocc)[a-z0-9_]*)?"
 #: The names that their releases have: openucx.org, ofiwg.github.io (a provider is libNAME-fi.so), rdma-core (a driver
 #: is libNAME-rdmavNN.so), and NCCL's documentation of plugins. They are valid for Python and for grep -E.
 FAMILIES = (

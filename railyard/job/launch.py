@@ -11,7 +11,7 @@ from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.testbed.scripts import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
-from railyard.site.systems.jobs import is_slurm
+from railyard.site.systems.jobs import SITE_LAUNCHER, is_slurm
 from railyard.site.systems.model import Rail, System
 from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
@@ -90,7 +90,7 @@ def plan_launch(
     # What starts it: itself, or for a library that is not an MPI (NCCL), the MPI that starts its tests.
     starter = system.starter(stack)
     mpi = there if starter == stack else mpi_of(site, stack)
-    launcher, within_node = ranks.launcher or system.launcher, ranks.within_node
+    launcher, within_node = ranks.launcher or system.launcher_of(fabric, stack), ranks.within_node
     kind, knobs = system.fabrics[fabric].kind, system.fabrics[fabric].knobs
     told = ask.settings(stack, kind, devices, len(devices), ranks.policy, knobs, ranks.memory)
     of_starter = {} if starter == stack or within_node else _told_starter(starter, kind, devices[:1], knobs)
@@ -127,7 +127,7 @@ def plan_launch(
             options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
     else:
         options = _words_in_a_job(system, starter, launcher, ranks.threads, binds=bool(told.options))
-    if launcher not in (*SRUN, FLUX_RUN):  # these words are the stack's own mpirun's
+    if launcher not in (*SRUN, FLUX_RUN, SITE_LAUNCHER):  # these words are the stack's own mpirun's
         options += told.options
     if not pair and launcher in (*TESTBEDS, *OWN_LAUNCHERS):
         # A stack's own launcher may pass only the named variables on to other nodes; srun passes on all.
@@ -184,7 +184,7 @@ def _words_in_a_job(system: System, stack: str, launcher: str, threads: int, bin
 
     ``binds``: the rail policy has words that bind each rank to its NUMA node, which has enough cores.
     """
-    if stacks_table.STACKS[stack].pair or launcher == FLUX_RUN:
+    if stacks_table.STACKS[stack].pair or launcher in (FLUX_RUN, SITE_LAUNCHER):
         return []
     if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm's file says
         words = stacks_table.STACKS[stack].launch

@@ -60,10 +60,14 @@ class _Name:
 _VERSION = r"[ \t:,]{0,30}(?:Version )?(?P<version>[0-9]{1,4}(?:\.[0-9a-z]{1,12}){0,4})"
 
 
-@lru_cache(maxsize=1)  # compiled when an output is read, not when a listing imports this
 def _names() -> tuple[_Name, ...]:
     """Return how each stack's lines begin. Two stacks may begin with the same words (HPC-X is an Open MPI)."""
-    table = stacks_table.STACKS
+    return _names_of(tuple(stacks_table.STACKS))
+
+
+@lru_cache(maxsize=4)  # compiled when an output is read, not when a listing imports this; a file may declare stacks
+def _names_of(stacks: tuple[str, ...]) -> tuple[_Name, ...]:
+    table = {name: stacks_table.STACKS[name] for name in stacks}
     starts = {name: stack.startup_pattern.removeprefix("^") for name, stack in table.items() if stack.startup_pattern}
     before = "|".join(starts.values())
     found = []
@@ -99,6 +103,9 @@ def _another_library(said: str, meant: IntendedMpi) -> str | None:
     for name in _names():
         found = name.pattern.match(said)
         if found is None:
+            continue
+        derived = set(name.stacks) & set(stacks_table.STACKS[meant.stack].also_prints)
+        if meant.stack not in name.stacks and derived:
             continue
         if meant.stack not in name.stacks:
             return f"{_title(name.stacks[0])} ran, expected {_title(meant.stack)}"

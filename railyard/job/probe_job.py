@@ -63,44 +63,60 @@ class NodesAsked:
     tasks: bool
 
 
-def nodes_asked(scheduler: str, pair: tuple[str, str], others: Sequence[str], count: int, whole: bool) -> NodesAsked:
+def nodes_asked(
+    scheduler: str,
+    pair: tuple[str, str],
+    others: Sequence[str],
+    count: int,
+    whole: bool,
+    chunk: Sequence[str] = (),
+) -> NodesAsked:
     """Return how a scheduler is asked for so many nodes, with the pair among them.
 
     ``others`` are the names of the system's other nodes, if its file has names. ``whole``: the system's own options
-    already ask for whole nodes. Raises RailyardError for a scheduler that cannot be asked for nodes by name.
+    already ask for whole nodes. ``chunk``: the words of each chunk of PBS (``mem=190gb``). Raises RailyardError for a
+    scheduler that cannot be asked for nodes by name.
     """
     way = _WAYS.get(scheduler) or _WAYS.get(FAMILIES.get(scheduler, ""))
     if way is None:
         raise RailyardError(f"Railyard cannot ask the scheduler {scheduler} for nodes by name")
-    return way(pair, others, count - len(pair), whole)
+    return way(pair, others, count - len(pair), whole, chunk)
 
 
-def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
     # If the count is larger than the list, Slurm chooses the other nodes itself.
     options = (f"--nodes={len(pair) + more}", f"--nodelist={','.join(pair)}", "--no-requeue")
     return NodesAsked(options, True)
 
 
-def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
-    chunks = [f"1:ncpus=1:mpiprocs=1:host={node}" for node in pair]
-    chunks += [f"{more}:ncpus=1:mpiprocs=1"] if more else []
+def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+    each = _of_chunk(chunk)
+    chunks = [f"1:{each}:host={node}" for node in pair]
+    chunks += [f"{more}:{each}"] if more else []
     place = () if whole else ("-l place=scatter",)
     return NodesAsked((f"-l select={'+'.join(chunks)}", *place), False)
 
 
-def _torque(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
-    chunks = [f"{node}:ppn=1" for node in pair] + ([f"{more}:ppn=1"] if more else [])
+def _of_chunk(chunk: Sequence[str]) -> str:
+    """Return what each chunk of PBS has, with one process; the words' own number of processors wins."""
+    own = any(part.startswith("ncpus=") for word in chunk for part in word.split(":"))
+    return ":".join([*([] if own else ["ncpus=1"]), "mpiprocs=1", *chunk])
+
+
+def _torque(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+    each = ":".join(["ppn=1", *chunk])
+    chunks = [f"{node}:{each}" for node in pair] + ([f"{more}:{each}"] if more else [])
     return NodesAsked((f"-l nodes={'+'.join(chunks)}",), False)
 
 
-def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
     # LSF takes the names of all hosts that a job may have, or no names at all.
     hosts = (*pair, *others[:more])
     options = (f"-n {len(hosts)}", f'-m "{" ".join(hosts)}"', '-R "span[ptile=1]"')
     return NodesAsked(options, False)
 
 
-def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) -> NodesAsked:
+def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
     # A constraint names all hosts that a job may have, or no hosts at all.
     hosts = (*pair, *others[:more])
     options = (f"--nodes={len(hosts)}", f"--requires=host:{','.join(hosts)}")
@@ -108,7 +124,7 @@ def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool) 
 
 
 #: A scheduler of ReFrame, or its family -> how it is asked.
-_WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool], NodesAsked]] = {
+_WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool, Sequence[str]], NodesAsked]] = {
     "slurm": _slurm,
     "pbs": _pbs,
     "torque": _torque,
@@ -137,15 +153,18 @@ def lists_nodes(scheduler: str) -> str:
     return found
 
 
-def whole_nodes(scheduler: str, nodes: Sequence[str]) -> tuple[str, ...]:
+def whole_nodes(scheduler: str, nodes: Sequence[str], chunk: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the options that ask for exactly these nodes, each whole, with one process on each.
+
+    ``chunk``: the words of each chunk of PBS.
 
     Raises RailyardError for a scheduler that cannot be asked for nodes by name.
     """
     if FAMILIES.get(scheduler) == "pbs":
         if scheduler == "torque":
-            return (f"-l nodes={'+'.join(f'{node}:ppn=1' for node in nodes)}", "-n")
-        chunks = "+".join(f"1:ncpus=1:mpiprocs=1:host={node}" for node in nodes)
+            own = ":".join(["ppn=1", *chunk])
+            return (f"-l nodes={'+'.join(f'{node}:{own}' for node in nodes)}", "-n")
+        chunks = "+".join(f"1:{_of_chunk(chunk)}:host={node}" for node in nodes)
         return (f"-l select={chunks}", "-l place=scatter:excl")
     if FAMILIES.get(scheduler) not in ("lsf", "flux"):
         raise RailyardError(f"Railyard cannot ask the scheduler {scheduler} for nodes by name")

@@ -31,6 +31,7 @@ def provenance(site: Site, stack: str) -> dict[str, object]:
         return ours
     there = mpi_of(site, stack)
     known = ours | {
+        "declared_mpi": site.system.declared_words(stack),
         "python": platform.python_version(),
         "kernel": platform.release(),
         "machine": platform.machine(),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers.slurm import NodeState
-from railyard.site.systems.jobs import is_slurm, seconds
+from railyard.site.systems.jobs import is_slurm, resource_options, seconds
 from railyard.site.systems.model import System
 from railyard.stacks.table import STACKS
 
@@ -16,6 +16,7 @@ class Scheduling:
 
     ``check_class`` selects one of the system's time limits (``micro``, ``app``). ``asked_launcher`` is a launcher of
     ReFrame that replaces the system's; empty for none. ``lasting_s`` is how long the run was asked to last, in seconds.
+    ``fabric`` is the run's; ``slots`` is the number of its processors, one for each thread of each rank.
     """
 
     system: System
@@ -23,6 +24,8 @@ class Scheduling:
     check_class: str = "micro"
     asked_launcher: str = ""
     lasting_s: int = 0
+    fabric: str = ""
+    slots: int = 0
 
     @property
     def limit_s(self) -> int:
@@ -32,13 +35,14 @@ class Scheduling:
     @property
     def launcher(self) -> str:
         """ReFrame's name of the launcher; the system's own always starts a client and a server, whatever is asked."""
-        own = self.system.launcher
+        own = self.system.launcher_of(self.fabric, self.stack) if self.fabric else self.system.launcher
         return own if STACKS[self.stack].pair else self.asked_launcher or own
 
     @property
     def other_launcher(self) -> str | None:
         """The launcher that replaces the partition's for this job; None if the job keeps the partition's."""
-        return None if self.launcher == self.system.launcher else self.launcher
+        of_fabric = self.system.fabrics[self.fabric].launcher if self.fabric else None
+        return None if self.launcher == (of_fabric or self.system.launcher) else self.launcher
 
     @property
     def is_step(self) -> bool:
@@ -67,7 +71,10 @@ class Scheduling:
 
         The job must not run twice: its output might be of one run and its counters of the other.
         """
-        return ("--no-requeue",) if is_slurm(self.system.scheduler) else ()
+        own = ("--no-requeue",) if is_slurm(self.system.scheduler) else ()
+        # ReFrame 4.10 drops the options of a partition with this scheduler (schedulers/sge.py, emit_preamble).
+        dropped = self.system.job_options if self.system.scheduler == "sge" else ()
+        return (*own, *dropped, *resource_options(self.system.jobs, self.slots))
 
     @property
     def longest_wait_s(self) -> int | None:

@@ -86,7 +86,7 @@ def why_never(system: System) -> str | None:
     """
     if not is_slurm(system.scheduler):
         return None
-    _, said = answer(["sbatch", "--test-only", *system.job_options, "--wrap=true"])
+    _, said = answer(["sbatch", "--test-only", *system.job_words, "--wrap=true"])
     return next((never for never in _NEVER if never in said), None)
 
 

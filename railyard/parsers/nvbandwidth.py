@@ -10,16 +10,116 @@ A table is complete if its SUM is there and is the sum of what was read; in JSON
 test that ended without a matrix, that failed or was not found is a failure, and so is a matrix or a SUM that no test
 announces. A test that was waived, since the machine cannot run it, is a remark. Source: output.cpp, json_output.cpp and
 inline_common.h at the tags v0.1, v0.4, v0.6 and v0.8.
+
+``-j`` (0.5 and later) writes one object, its matrices as texts. There a test has "status": Passed, Waived, Not Found,
+Error or Running (json_output.cpp at the tags v0.5 to v0.8).
 """
 
+import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from railyard.parsers import nvbandwidth_json
-from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
-from railyard.parsers.nvbandwidth_table import Matrix, unit_of
-from railyard.parsers.output import Caution, ContextValue, ParsedOutput, Remark, Table
+from railyard.parsers.json_objects import figure, objects
+from railyard.parsers.lines import (
+    LONGEST_NOTE,
+    Line,
+    decimals,
+    each_line,
+    foreign,
+    is_failure,
+    not_a_number,
+    number,
+    own_text,
+)
+from railyard.parsers.output import Caution, Cell, ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.prefixes import Prefixes
+
+_TITLE = "nvbandwidth"
+_UNIT = re.compile(r"\((?P<unit>[A-Za-z/]{1,12})\)\s{0,8}$")
+_JSON_DEVICE = re.compile(r"\s{0,8}[0-9]{1,6}: (?P<name>\S.{0,160}?) \([0-9a-fA-F:.]{5,20}\).{0,300}")
+_MOST_ROWS = 4096
+
+
+class Unit(NamedTuple):
+    """What a matrix holds: the column's name, its unit here, and the factor that converts the printed unit."""
+
+    column: str
+    name: str
+    factor: float
+
+
+_UNITS = MappingProxyType({"GB/s": Unit("bandwidth", "MB/s", 1000.0), "ns": Unit("latency", "us", 0.001)})
+
+
+def unit_of(printed: str) -> Unit | None:
+    """Return what a matrix of this printed unit holds; None for a unit that nvbandwidth does not have."""
+    return _UNITS.get(printed)
+
+
+@dataclass(slots=True)
+class Matrix:
+    """One matrix: ``columns`` is how many it has, 0 before its head is read; ``rows`` is how many rows were read."""
+
+    line: int
+    test: str
+    description: str
+    unit: Unit
+    columns: int = 0
+    rows: int = 0
+    cells: list[tuple[Cell, ...]] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
+    absent: int = 0
+    spoiled: bool = False
+
+    def add(self, words: Sequence[str]) -> list[str]:
+        """Take one row of numbers and "N/A"; return the values that are not finite."""
+        wrong = []
+        for column, word in enumerate(words):
+            value = number(word)
+            if value is not None:
+                self.cells.append((self.rows, column, float(value) * self.unit.factor))
+                self.printed.append(word)
+            elif not_a_number(word):
+                self.spoiled = True
+                wrong.append(f"{self.unit.column} {word} in row {self.rows} and column {column} of {self.test}")
+            else:
+                self.absent += 1
+        self.rows += 1
+        return wrong
+
+    def differs(self, printed: str, test: str) -> str | None:
+        """Return a sentence if the printed sum is not the sum of the numbers that were read; None if it is."""
+        total = number(printed)
+        if test != self.test:
+            return f"the sum is of {test}, but the matrix above it is of {self.test}: lines are missing or mixed"
+        if total is None:
+            return f"not finite: the sum {printed} of {test}"
+        found = math.fsum(float(word) for word in self.printed)
+        rounding = math.fsum(0.5 * 10.0 ** -decimals(word) for word in (*self.printed, printed))
+        if abs(found - total) <= rounding * 1.001 + 1e-6 * abs(total):
+            return None
+        return f"the sum of {test} is printed as {printed}, but the numbers above it give {found:.2f}: some are missing"
+
+    def table(self, version: str | None, ended: bool, context: dict[str, ContextValue]) -> Table:
+        """Return the table of all numbers; a matrix without numbers gives no rows."""
+        said: dict[str, ContextValue] = {"description": self.description, "rows": self.rows, "columns": self.columns}
+        if self.absent:
+            said["not_available"] = self.absent
+        return Table(
+            tool="nvbandwidth",
+            version=version,
+            benchmark=self.test,
+            columns=("row", "column", self.unit.column),
+            units=(None, None, self.unit.name),
+            rows=tuple(self.cells),
+            line=self.line,
+            complete=ended and not self.spoiled,
+            context=MappingProxyType(said | context),
+        )
+
 
 TOOL = "nvbandwidth"
 
@@ -56,7 +156,7 @@ def parse(text: str) -> ParsedOutput:
     Raises ParseError if the text has no line of nvbandwidth.
     """
     text = own_text(text, TOOL, _EXPECTED)
-    written = nvbandwidth_json.read(text)
+    written = _read_json(text)
     reader, prefixes = _Reader(), Prefixes(text, _SHOWS)
     for line in each_line(text):
         if line.text and not line.text.isspace() and line.number not in written.lines:
@@ -73,6 +173,98 @@ def parse(text: str) -> ParsedOutput:
         tuple(sorted([*written.failures, *reader.failures], key=lambda failure: failure.line)),
         tuple(sorted([*written.remarks, *reader.remarks], key=lambda remark: remark.line)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenJson:
+    """What a text has of ``-j``, and the lines (1-based) that it takes."""
+
+    tables: tuple[Table, ...] = ()
+    failures: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    lines: frozenset[int] = frozenset()
+
+
+def _read_json(text: str) -> _WrittenJson:
+    """Return the tables of all objects of nvbandwidth in this text; nothing for a text without any."""
+    if f'"{_TITLE}"' not in text:
+        return _WrittenJson()
+    tables: list[Table] = []
+    failures: list[Remark] = []
+    remarks: list[Remark] = []
+    taken: set[int] = set()
+    for lines, found in objects(text, lambda beginning: f'"{_TITLE}"' in beginning):
+        if found is None:
+            failures.append(Remark(lines.start, "JSON of nvbandwidth that ends before its closing brace"))
+            taken.update(range(lines.start, text.count("\n") + 2))  # the rest of it is not console output
+        elif isinstance(found.get(_TITLE), dict):
+            _read_object(lines, found[_TITLE], (tables, failures, remarks))
+            taken.update(lines)
+    return _WrittenJson(tuple(tables), tuple(failures), tuple(remarks), frozenset(taken))
+
+
+def _read_object(lines: range, found: dict[str, Any], into: tuple[list[Table], list[Remark], list[Remark]]) -> None:
+    tables, failures, remarks = into
+    line = lines.start
+    context, version = _json_context(found), found.get("version")
+    for key, notes in (("error", failures), ("warning", remarks)):
+        if isinstance(found.get(key), str) and found[key].strip():
+            notes.append(Remark(line, f"{key}: {found[key].strip()[:1000]}"))
+    tests = found.get("testcases")
+    for test in tests if isinstance(tests, list) else ():
+        if not isinstance(test, dict) or not isinstance(test.get("name"), str):
+            continue
+        name, status = test["name"][:80], test.get("status")
+        if status == "Waived":
+            remarks.append(Caution(line, f"{name} was waived"))
+        elif status != "Passed":
+            failures.append(Remark(line, f"{name}: status {str(status)[:80]}, expected Passed"))
+        else:
+            matrix = _json_matrix(min(line + len(tables), lines.stop - 1), name, test, failures)
+            if matrix and matrix.cells:
+                tables.append(matrix.table(version[:40] if isinstance(version, str) else None, True, context))
+            else:
+                failures.append(Remark(line, f"a test without any matrix: {name}"))
+    if not isinstance(tests, list):
+        failures.append(Remark(line, "JSON of nvbandwidth without tests"))
+
+
+def _json_matrix(line: int, name: str, test: dict[str, Any], failures: list[Remark]) -> Matrix | None:
+    description, rows = test.get("bandwidth_description"), test.get("bandwidth_matrix")
+    printed = _UNIT.search(description[:200]) if isinstance(description, str) else None
+    unit = unit_of(printed["unit"]) if printed else None
+    if unit is None or not isinstance(rows, list) or not isinstance(description, str):
+        return None
+    matrix = Matrix(line, name, description.strip()[:200], unit)
+    for row in rows[:_MOST_ROWS]:
+        words = [str(word).strip() for word in row] if isinstance(row, list) else []
+        matrix.columns = matrix.columns or len(words)
+        matrix.spoiled |= len(words) != matrix.columns or len(rows) > _MOST_ROWS
+        failures += [Remark(line, f"not finite: {wrong}") for wrong in matrix.add(words)]
+    total = figure(test, "sum")
+    found = sum(float(word) for word in matrix.printed)
+    # numbers in the matrix have six digits, the sum has all
+    if total is not None and abs(found - total) > 1e-5 * abs(total) * max(1, len(matrix.printed)) + 1e-9:
+        failures.append(Remark(line, f"the sum of {name} is {total:g}, but its numbers give {found:g}"))
+        matrix.spoiled = True
+    return matrix
+
+
+def _json_context(found: dict[str, Any]) -> dict[str, ContextValue]:
+    context: dict[str, ContextValue] = {}
+    for key, name in (("CUDA Runtime Version", "cuda_runtime_version"), ("Driver Version", "driver_version")):
+        value = found.get(key)
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            context[name] = str(value)[:40]
+    listed = found.get("GPU Device list")
+    names = (
+        [match["name"] for each in listed if isinstance(each, str) and (match := _JSON_DEVICE.fullmatch(each[:400]))]
+        if (isinstance(listed, list))
+        else []
+    )
+    if names:
+        context |= {"gpus": len(names), "gpu": ", ".join(sorted(set(names)))[:200]}
+    return context
 
 
 @dataclass(slots=True)

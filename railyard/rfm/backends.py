@@ -34,6 +34,7 @@ from reframe.core.exceptions import JobError, JobSchedulerError
 from reframe.core.launchers import JobLauncher
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job, JobScheduler
+from reframe.core.schedulers.pbs import PbsJobScheduler
 from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_completed, slurm_state_pending
 
 from railyard.base.hostlist import expand_names
@@ -44,7 +45,13 @@ from railyard.job.testbed_words import TIMEOUT_EXIT
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers.slurm import JobEnd, JobState
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.site.systems.jobs import FLUX_BATCH, SLURM_WITHOUT_DATABASE
+from railyard.site.systems.jobs import (
+    FLUX_BATCH,
+    LAUNCHER_BLANKS,
+    SITE_LAUNCHER,
+    SLURM_WITHOUT_DATABASE,
+    is_chunk_word,
+)
 
 #: The status that flux-jobs shows of a job that has ended.
 _FINAL = ("COMPLETED", "FAILED", "CANCELED", "TIMEOUT")
@@ -68,6 +75,20 @@ class NamespacesLauncher(JobLauncher):
 @register_launcher("guests")
 class GuestsLauncher(NamespacesLauncher):
     """The same command line with the ``enter`` of the Soft-RoCE guests."""
+
+
+@register_launcher(SITE_LAUNCHER)
+class SiteLauncher(NamespacesLauncher):
+    """A site's own command: the base check sets ``railyard`` to its words, with their blanks."""
+
+    def command(self, job: Any) -> list[str]:
+        """Return the words before the program's. Raises JobError for a check without the base class, which has none."""
+        if not self.railyard:
+            raise JobError("launcher site has no words: this test is not derived from InterconnectCheck")
+        per_node = job.num_tasks_per_node or 1
+        numbers = (job.num_tasks, per_node, -(-job.num_tasks // per_node), job.num_cpus_per_task or 1)
+        filled = {f"{{{name}}}": str(number) for name, number in zip(LAUNCHER_BLANKS, numbers, strict=True)}
+        return [shlex.quote(re.sub(r"\{\w+\}", lambda found: filled[found[0]], word)) for word in self.railyard]
 
 
 @register_launcher("replay")
@@ -212,6 +233,29 @@ def hold_measurement_lock(home: Path) -> None:
     Raises SetupError if the lock file cannot be used.
     """
     _held.enter_context(measurement_lock(lambda sentence: getlogger().info(sentence), home))
+
+
+#: Our own ReFrame backend: PBS, with a site's own number of processors in each chunk.
+IN_CHUNKS = "pbs-chunks"
+
+
+@register_scheduler(IN_CHUNKS)
+class PbsInChunks(PbsJobScheduler):
+    """ReFrame's ``pbs``, which adds the words of a chunk to its request of nodes.
+
+    It always asks for as many processors as a job has ranks and threads. If the words have a number (``ncpus=48``),
+    that takes its place: qsub would refuse two of them.
+    """
+
+    def _emit_lselect_option(self, job: Any) -> list[str]:
+        options = (*job.sched_access, *job.options, *job.cli_options)
+        own = {part.partition("=")[0] for word in options if is_chunk_word(word) for part in word.split(":")}
+        if "ncpus" in own:
+            self.TASKS_OPT = PbsJobScheduler.TASKS_OPT.replace(":ncpus={num_cpus_per_node}", "")
+        try:
+            return list(super()._emit_lselect_option(job))
+        finally:
+            self.TASKS_OPT = PbsJobScheduler.TASKS_OPT
 
 
 class FluxJob(Job):

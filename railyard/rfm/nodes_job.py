@@ -13,6 +13,7 @@ from reframe.core.schedulers import Job
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import NodesAsked
 from railyard.rfm.backends import find_end
+from railyard.site.systems.jobs import is_chunk_word, resource_options
 
 #: The states that ReFrame's schedulers give a job that has not begun (4.10: slurm, pbs, lsf).
 _WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED")
@@ -31,14 +32,16 @@ class ReframeJob:
         test, own = self._test, self._test.job
         job = Job.create(
             own.scheduler, own.launcher, name=name, workdir=str(self._stage), script_filename=f"{name}.sh",
-            stdout=f"{name}.out", stderr=f"{name}.err", sched_access=list(own.sched_access),
+            stdout=f"{name}.out", stderr=f"{name}.err", sched_access=self._access(asked),
             sched_options=own.cli_options,
         )  # fmt: skip
         if asked.tasks:
             job.num_tasks, job.num_tasks_per_node = count, 1
         else:
             job.num_tasks = None
-        job.options, job.time_limit = list(asked.options), limit_s
+        system = test.site.system
+        job.options = [*asked.options, *resource_options(system.jobs, count)]
+        job.time_limit = limit_s
         job.exclusive_access = test.exclusive_access
         partition = test.current_partition
         environs = [partition.local_env, test.current_environ, Environment(name, test.modules)]
@@ -52,6 +55,11 @@ class ReframeJob:
         except ReframeError as error:
             raise RailyardError(f"the job for it could not be submitted: {error}") from None
         self._job = job
+
+    def _access(self, asked: NodesAsked) -> list[str]:
+        """Return the options of the partition; without words of a chunk if the request of nodes has them already."""
+        own = self._test.job.sched_access
+        return [option for option in own if asked.tasks or not is_chunk_word(option)]
 
     def state(self) -> Literal["waits", "runs", "ended"]:
         """Ask the scheduler for the job's state."""

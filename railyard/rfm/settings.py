@@ -14,10 +14,11 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
-import railyard.rfm.backends  # noqa: F401  # registers our launchers and schedulers with ReFrame
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, state_folder
+from railyard.job.launch import escape_exports
 from railyard.provision.testbed.slurm_texts import client_variables
+from railyard.rfm.backends import IN_CHUNKS  # the import also registers our launchers and schedulers with ReFrame
 from railyard.rfm.empty_runs import refuse_empty_runs
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
@@ -138,12 +139,17 @@ def _env_vars(home: Path, system: System) -> list[list[str]]:
 
 
 def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
+    own = system.fabrics[fabric]
     return {
         "name": fabric,
-        "descr": system.fabrics[fabric].description,
-        "scheduler": system.scheduler,
-        "launcher": system.launcher,
+        "descr": own.description,
+        "scheduler": IN_CHUNKS if system.scheduler == "pbs" else system.scheduler,
+        "launcher": own.launcher or system.launcher,
         "access": list(system.job_options),
+        "sched_options": {"use_nodes_option": system.jobs.use_nodes_option},
+        "prepare_cmds": list(own.prepare_lines),
+        "modules": list(own.modules),
+        "env_vars": [[name, escaped] for name, escaped in escape_exports(system.job_variables(fabric, home)).items()],
         "environs": list(system.stacks),
         "features": partition_features(system, fabric),
         "extras": {
@@ -182,6 +188,7 @@ def _environments(system: System) -> list[dict[str, Any]]:
         {
             "name": stack,
             "target_systems": [f"{system.system}:{fabric}"],
+            "prepare_cmds": list(system.prepare_lines_of(stack)),
             "modules": list(system.modules_of(stack)),
             "features": environment_features(system, fabric, stack),
         }

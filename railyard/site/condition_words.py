@@ -217,7 +217,7 @@ def mpi(text: str) -> str | None:
     if " runs)" in text:
         return None
     said = _add_spaces(text)
-    names = [(said.find(_add_spaces(name)), -len(name), name) for name in _MPI_NAMES]
+    names = [(said.find(_add_spaces(name)), -len(name), name) for name in _mpi_names()]
     found = min((each for each in names if each[0] >= 0), default=None)
     if found is None:
         return None
@@ -243,7 +243,8 @@ def same_mpi(stated: str, shown: str) -> bool:
     """
     (one, its), (other, others) = (_named_version(text) for text in (stated, shown))
     if one != other:
-        return _MPI_NAMES[one] == _MPI_NAMES[other]
+        names = _mpi_names()
+        return names[one] == names[other]
     return not its or not others or _alike_so_far(its, others)
 
 
@@ -268,7 +269,6 @@ def _parts(version: str) -> tuple[str, ...]:
     return tuple(part.lstrip("0") or "0" for part in re.split(r"[.-]", version))
 
 
-#: The name that people write for each MPI library, and how it prints its version, which shows its family.
-_MPI_NAMES: Final[Mapping[str, str]] = {
-    _name_of(stack.title): stack.version_pattern for stack in STACKS.values() if stack.is_mpi
-}
+def _mpi_names() -> Mapping[str, str]:
+    """Return the name that people write for each MPI library, and how it prints its version: that shows its family."""
+    return {_name_of(stack.title): stack.version_pattern for stack in STACKS.values() if stack.is_mpi}

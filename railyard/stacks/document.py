@@ -98,9 +98,14 @@ def _stack(name: str, stack: Stack) -> str:
 
 
 def _mpi(stack: Stack) -> str:
+    also = (
+        f"It may also print the words of {_code(stack.also_prints)}, from which it derives. "
+        if stack.also_prints
+        else ""
+    )
     return (
         f"{stack.title}. Its `MPI_Get_library_version` matches `{stack.version_pattern}` ({stack.told_apart}). "
-        f"Under Slurm: `srun --mpi={stack.srun_mpi}`. Rank within the node: {_code(stack.local_rank_variables)}."
+        f"{also}Under Slurm: `srun --mpi={stack.srun_mpi}`. Rank within the node: {_code(stack.local_rank_variables)}."
     )
 
 

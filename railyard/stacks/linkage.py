@@ -24,12 +24,17 @@ NO_LIBRARIES = "not a dynamic executable"
 # libmpi.so.40 => /opt/openmpi/lib/libmpi.so.40 (0x00007f…)   |   libmpi.so.40 => not found
 _LINE = re.compile(r"^\s*(?P<name>\S+) => (?:(?P<path>/\S+) \(0x[0-9a-f]+\)|(?P<missing>not found))\s*$", re.MULTILINE)
 # libmpi.so.40, libmpich.so.12, libmpi_gnu_123.so.12; not libmpi_mpifh (Fortran) and libmpicxx, which come in addition.
-_LIBMPI = re.compile(r"libmpi(?:ch|_cray|_gnu\w*|_intel\w*|_nvidia\w*|_aocc\w*)?\.so")
+_LIBMPI = re.compile(r"libmpi(?:ch|_cray|_ibm|_gnu\w*|_intel\w*|_nvidia\w*|_aocc\w*)?\.so")
 
 
 def parse(text: str) -> dict[str, str | None]:
     """Return what ``ldd`` printed: the path of each soname, None for a library that is not found."""
     return {line["name"]: line["path"] for line in _LINE.finditer(text)}
+
+
+def is_mpi_library(name: str) -> bool:
+    """Return whether a name is that of an MPI library, as those of the table's stacks are: libmpi.so.12."""
+    return _LIBMPI.match(name) is not None
 
 
 def interesting(found: Mapping[str, str | None]) -> dict[str, str]:

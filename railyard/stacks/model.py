@@ -145,6 +145,15 @@ class Proof:
         re.compile(self.pattern.replace("{device}", "x").replace("{rails}", "1"))
 
 
+def silent(library: str) -> Proof:
+    """Return the proof of a library whose documentation does not say how its log names the network that it used.
+
+    No line fits it, so the counters alone prove the path; without counters the path is not proven.
+    """
+    says = f"no documentation at hand says how {library} prints which network it used; only the counters prove the path"
+    return Proof((), r"(?!)", says)
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """One rail policy that a stack can do on one kind of fabric.
@@ -284,6 +293,7 @@ class Stack:
     """An MPI library, another library, or a way without MPI: how to recognise and launch it, and a way per fabric.
 
     ``version_pattern`` is searched in the text of MPI_Get_library_version; ``told_apart`` says what it cannot tell.
+    ``also_prints``: the stacks from which it derives, whose first words it may print too.
     ``launches`` are in rising order of ``since`` (major version). ``root_env`` lets the launcher run as root.
     ``sonames`` are the names of its library to which a program is linked (``*`` for a compiler's own). Several stacks
     may share a name (libmpi.so.12 is MPICH's ABI), so the path is compared with the prefix too. ``spack_package`` is
@@ -317,6 +327,7 @@ class Stack:
     not_built: str | None = None
     addressed: bool = False
     by_mpi: bool = False
+    also_prints: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         re.compile(self.version_pattern)

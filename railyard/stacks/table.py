@@ -1,4 +1,7 @@
-"""The table of stacks, collected from the modules of ``entries/``. A new stack is one module there."""
+"""The table of stacks, collected from the modules of ``entries/``. A new stack is one module there.
+
+A system's file may declare further ones, for the process that reads it.
+"""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -20,4 +23,13 @@ def _find_stacks() -> Mapping[str, Stack]:
     return dict(sorted(found.items(), key=lambda item: (not item[1].is_mpi, item[1].pair)))
 
 
-STACKS: Mapping[str, Stack] = MappingProxyType(_find_stacks())
+#: The stacks of ``entries/``.
+OWN: Mapping[str, Stack] = MappingProxyType(_find_stacks())
+_known = dict(OWN)
+#: These, and those that the systems' files declare that were read so far.
+STACKS: Mapping[str, Stack] = MappingProxyType(_known)
+
+
+def declare(name: str, stack: Stack) -> bool:
+    """Add a stack that a system's file declares. Return whether there is another one of that name, which then stays."""
+    return _known.setdefault(name, stack) != stack

@@ -65,11 +65,12 @@ def dry_run(
     more: str = "",
     fabric: str = "ib",
     system: str = SYSTEM,
+    also: tuple[str, ...] = (),
 ) -> str:
     """Return directives and launch line of one test's job script; hash, tag and site folder are masked.
 
     ``test`` is its file below checks/microbench and its selection; ``more`` has lines of the fabric before its rails,
-    and other lines.
+    and other lines. ``also``: beginnings of further lines that are kept.
     """
     site: VirtualSite = make_site(folder)
     access = f'"{access}"' if access else ""
@@ -96,6 +97,7 @@ def dry_run(
         if "probes.sh" in line
         or line.startswith(
             (
+                *also,
                 "#SBATCH",
                 "#PBS",
                 "#BSUB",
@@ -123,6 +125,55 @@ def test_the_job_script_is_the_golden_one(tmp_path: Path, scheduler: str) -> Non
     launcher, access, jobs, golden = SCHEDULERS[scheduler]
     expected = (GOLDEN / f"{golden}.txt").read_text(encoding="utf-8")
     assert dry_run(tmp_path, scheduler, launcher, access, jobs) == expected
+
+
+#: What a site says in its own words: for its scheduler, its fabric, its stack and its launcher.
+OWN_WORDS = """\
+system: made
+description: A site's own words, made for this test
+hostnames: []
+scheduler: {scheduler}
+launcher: {launcher}
+access: [{access}]
+nodes: {{count: 4, hardware: {{cores: 16, memory: 64G}}}}
+gpus: {{per_node: 4, kind: made, nvlink: 4}}
+report_only: made for this test
+site_launcher: [/opt/site/run, -n, "{{ranks}}", "--per-node={{ranks_per_node}}"]
+jobs: {jobs}
+fabrics:
+  ib:
+    description: two cards
+    kind: ib
+    link: ib-edr
+    prepare_cmds: ["source /etc/profile.d/site.sh"]
+    env: {{SITE_FABRIC: "a b"}}
+{more}    rails:
+      - {{device: mlx5_0, port: 1, counters: mlx5}}
+      - {{device: mlx5_1, port: 1, counters: mlx5}}
+stacks:
+  openmpi:
+    prefix: /opt/openmpi
+    prepare_cmds: ["ulimit -l unlimited"]
+    unuse: [/opt/old/modules]
+    use: [/opt/new/modules]
+    benchmarks: {{osu: "{{home}}/osu"}}
+"""
+#: Golden file -> scheduler, launcher, its own options, its settings.
+OWN_SCRIPTS = {
+    "own-slurm": ("slurm", "srun", '-p rome", "--export=NONE', "{{use_nodes_option: true, exclusive: true}}"),
+    "own-pbs": ("pbs", "site", '-l storage=gdata/z00+scratch/z00", "mem=190gb:cputype=rome', "{{project: abc}}"),
+    "own-sge": ("sge", "mpirun", "-P abc", '{{resources: ["-pe mpi {{num_slots}}"]}}'),
+}
+
+
+@pytest.mark.parametrize("golden", OWN_SCRIPTS)
+def test_a_site_says_it_in_its_own_words(tmp_path: Path, golden: str) -> None:
+    scheduler, launcher, access, jobs = OWN_SCRIPTS[golden]
+    also = ("#$", "source ", "module ", "ulimit -l", "export SLURM_", "export SITE_", "/opt/site")
+    system = OWN_WORDS.replace("{jobs}", jobs)
+    found = dry_run(tmp_path, scheduler, launcher, access, "", system=system, also=also)
+    expected = GOLDEN / f"{golden}.txt"
+    assert found == expected.read_text(encoding="utf-8")
 
 
 ZONES = ("../apps/npbmz.py", "NpbMz%rails=1%code=sp-mz")

@@ -134,6 +134,23 @@ def test_every_library_starts_by_srun_and_by_its_own_mpirun(
 
 
 @full
+def test_steps_have_our_variables_although_the_site_exports_few(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+    """A site's --export reaches srun as SLURM_EXPORT_ENV. The job exports ALL; else steps would lack our variables."""
+    site, _ = with_slurm
+    few = "launcher: srun\naccess: ['--export=PATH,HOME,SLURM_CONF', '--comment \"own words\"']\n"
+    site.edit("systems/virtual-slurm.yaml", "launcher: srun\n", few)
+    ran = site.run(*ONE_CELL)
+    assert outcomes(ran.records) == {"ImbUniband %rails=1 @virtual-slurm:hsn+mpich": PASSES}, ran.out + ran.err
+    # As it would be without the export: the fabric's own variables come last.
+    hidden = f"{few}fabrics: {{hsn: {{env: {{SLURM_EXPORT_ENV: 'PATH,HOME,SLURM_CONF'}}}}}}\n"
+    site.edit("systems/virtual-slurm.yaml", few, hidden)
+    lost = site.run(*ONE_CELL)
+    ((state, _, _),) = outcomes(lost.records).values()
+    assert state == "fail", lost.out
+    assert re.search(r"(?:UCX|MPIR)_\w+ is not set in the environment of ", lost.out), lost.out
+
+
+@full
 def test_a_drained_node_is_named_and_the_rest_is_tested(with_slurm: tuple[VirtualSite, Testbed]) -> None:
     site, bed = with_slurm
     scontrol(bed, "update", "NodeName=vn3", "State=DRAIN", "Reason=bad cable")

@@ -120,3 +120,27 @@ def test_recordings_name_the_mpi_in_their_own_names(file: Path) -> None:
     text = file.read_text(encoding="utf-8")
     meant = IntendedMpi("mpich", "5.0.2", "5.0") if "mpich" in file.name else OPENMPI
     assert why_other(text, meant) is None
+
+
+PARASTATION = "=== ParaStation MPI 5.13.0-1 ===\nVersion(PSMPI): 5.13.0-1 (gcc)\nMPICH Version:      4.3.2\n"
+
+
+@pytest.mark.parametrize(
+    ("stack", "text", "other"),
+    [
+        ("parastation", PARASTATION, None),
+        ("mpich", PARASTATION, "ParaStation MPI ran, expected MPICH (CH4)"),
+        ("parastation", "Open MPI v4.1.4", "Open MPI ran, expected ParaStation MPI"),
+        ("spectrummpi", "IBM Spectrum MPI 10.4.0.6", None),
+        ("spectrummpi", "Open MPI v10.4.0", None),
+        ("openmpi", "IBM Spectrum MPI 10.4.0.6", "IBM Spectrum MPI ran, expected Open MPI"),
+        ("fujitsumpi", "FUJITSU MPI Library 4.0.0 (4.0.1fj4.0.0)", None),
+        ("mpt", "HPE MPT 2.23  08/26/20 02:54:49-root", None),
+        ("mpt", "MPICH Version:      4.3.2", "MPICH (CH4) ran, expected HPE MPT"),
+    ],
+)
+def test_stacks_from_documentation_are_told_from_those_that_they_derive_from(
+    stack: str, text: str, other: str | None
+) -> None:
+    found = why_other(text, IntendedMpi(stack, None))
+    assert found is None if other is None else (found or "").endswith(other)

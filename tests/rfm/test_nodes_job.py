@@ -16,6 +16,7 @@ import railyard.rfm.backends  # noqa: F401  # registers its backend
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import job_lines, nodes_asked
 from railyard.rfm.nodes_job import ReframeJob
+from railyard.site.systems.jobs import SchedulerSettings
 
 PAIR = ("n9", "n10")
 SUBMITTED = {
@@ -106,6 +107,10 @@ ACCESS = {
 }
 
 
+#: The jobs of the system: an option with the number of a job's processors.
+SETTINGS = SchedulerSettings.model_validate({})
+
+
 @pytest.fixture
 def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ReframeJob]:
     """Return a maker of a scheduler's job; the commands are shell scripts that it gets by name."""
@@ -126,8 +131,12 @@ def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ref
         made._submit_timeout, made._cancel_reasons, made._resubmit_on_errors = None, [], []
         made._multi_clusters = None
         made._envvar_whitelist = set()
+        access = ACCESS[scheduler].split("|")
         own = SimpleNamespace(
-            scheduler=made, launcher=getlauncher("local")(), sched_access=[ACCESS[scheduler]], cli_options=[]
+            scheduler=made,
+            launcher=getlauncher("local")(),
+            sched_access=access,
+            cli_options=[],
         )
         empty = Environment("empty")
         partition = SimpleNamespace(local_env=empty, prepare_cmds=[])
@@ -135,6 +144,7 @@ def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ref
             SimpleNamespace(
                 job=own, stagedir=str(tmp_path / "stage"), exclusive_access=False, modules=[],
                 current_partition=partition, current_environ=empty,
+                site=SimpleNamespace(system=SimpleNamespace(jobs=SETTINGS)),
             )
         )  # fmt: skip
 
@@ -151,6 +161,21 @@ def test_what_is_submitted_is_this_script(tmp_path: Path, job_of: Callable[..., 
     submit(job_of(scheduler), scheduler)
     text = (tmp_path / "stage/submitted").read_text(encoding="utf-8").replace(str(tmp_path / "stage"), "STAGE")
     assert "".join(f"{line}\n" for line in text.splitlines() if line) == SCRIPTS[scheduler]
+
+
+def test_words_of_a_chunk_are_in_the_request_of_nodes_and_slots_are_counted(
+    tmp_path: Path, job_of: Callable[..., ReframeJob], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resources = SchedulerSettings.model_validate({"resources": ["-l licences=lic:{num_slots}"]})
+    monkeypatch.setitem(globals(), "SETTINGS", resources)
+    monkeypatch.setitem(ACCESS, "pbs", "-A abc|ncpus=48:mem=190gb|ngpus=4")
+    chunk = ("ncpus=48:mem=190gb", "ngpus=4")
+    asked = nodes_asked("pbs", PAIR, ("n1", "n2", "n3"), 4, whole=False, chunk=chunk)
+    job_of("pbs").submit("probes-n9-n10", job_lines("probes-n9-n10", "pbs", PAIR, 150, 60), asked, 4, 300)
+    lines = (tmp_path / "stage/submitted").read_text(encoding="utf-8").splitlines()
+    own = "mpiprocs=1:ncpus=48:mem=190gb:ngpus=4"
+    assert [line for line in lines if "select" in line] == [f"#PBS -l select=1:{own}:host=n9+1:{own}:host=n10+2:{own}"]
+    assert "#PBS -l licences=lic:4" in lines and "#PBS -A abc" in lines
 
 
 def test_a_job_that_is_refused_is_said_in_the_schedulers_words(job_of: Callable[..., ReframeJob]) -> None:

@@ -432,3 +432,21 @@ def test_a_log_proves_both_rails_or_names_what_it_lacks(name: str, good: str, ba
 
 def test_a_device_name_is_text_in_a_pattern() -> None:
     assert ask.settings("openmpi", "tcp", ["eth0.7"], 1).proof.patterns == (r"btl: ?tcp: Using interface: eth0\.7\s",)
+
+
+def test_a_stack_whose_log_names_no_network_is_proven_by_counters_alone() -> None:
+    for stack in ("spectrummpi", "mpt"):
+        found = ask.settings(stack, "ib", ["mlx5_0:1"], 1)
+        assert found.proof.missing_patterns("mlx5_0 connected") == found.proof.patterns
+        assert ask.device_patterns(stack, "ib", "single", ["mlx5_0:1"]) == {}
+    two = ask.settings("spectrummpi", "ib", ["mlx5_0:1", "mlx5_3:1"], 2)
+    assert two.env["PAMI_IBV_DEVICE_NAME"] == "mlx5_0:1,mlx5_3:1" and two.env["PAMI_ENABLE_STRIPING"] == "1"
+    assert ask.why_not("mpt", "ib", 3) == (
+        "mpt on ib: striping over MPT's own InfiniBand layer uses at most 2 rails, 3 were asked for"
+    )
+
+
+def test_parastation_speaks_ucx_and_falls_back_to_nothing() -> None:
+    env = ask.settings("parastation", "ib", ["mlx5_0:1", "mlx5_1:1"], 2).env
+    assert (env["PSP_UCP"], env["PSP_OPENIB"], env["PSP_TCP"]) == ("2", "0", "0")
+    assert (env["UCX_NET_DEVICES"], env["UCX_MAX_RNDV_RAILS"]) == ("mlx5_0:1,mlx5_1:1", "2")

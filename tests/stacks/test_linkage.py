@@ -109,3 +109,9 @@ WITHOUT_MPI = [
 @pytest.mark.parametrize(("found", "sonames", "sentence"), WITHOUT_MPI)
 def test_a_stack_without_mpi(found: dict[str, str | None], sonames: tuple[str, ...], sentence: str | None) -> None:
     assert linkage.why_wrong("ib_write_bw", found, sonames, None) == sentence
+
+
+def test_spectrum_mpis_library_is_an_mpi() -> None:
+    found = {"libmpi_ibm.so.3": "/opt/ibm/spectrum_mpi/lib/libmpi_ibm.so.3"}
+    assert linkage.why_wrong("osu_bw", found, ("libmpi_ibm.so.*",), "/opt/ibm/spectrum_mpi") is None
+    assert linkage.is_mpi_library("libmpi.so.99") and not linkage.is_mpi_library("libsite.so")

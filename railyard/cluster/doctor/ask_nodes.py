@@ -96,7 +96,7 @@ def _by_hand(home: Path, system: System, script: Path) -> str:
 def _by_srun(home: Path, system: System, count: int | None, script: Path, before: tuple[str, ...] = ()) -> Answer:
     """Return what the nodes say in a step of Slurm. ``before`` comes before srun and leads to where slurmctld is."""
     asked = count or len(system.nodes.names) or min(DEFAULT_COUNT, system.nodes.number)
-    words = [*before, "srun", *system.job_options, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
+    words = [*before, "srun", *system.step_words, f"--nodes={asked}", "--ntasks-per-node=1", "--exclusive", "--time=2"]
     words.append(f"--immediate={_QUEUE_LIMIT_S}")  # else a request that cannot be fulfilled stays in the queue
     if count is None and system.nodes.names:
         words.append(f"--nodelist={join_names(system.nodes.names)}")

@@ -81,12 +81,12 @@ def _steps(site: Site, nodes: int, asking: node_files.AnswerFolder | None) -> tu
     fabric, first = next(iter(system.fabrics.items()))
     devices = (device_name(first.rails[0]),)
     unloaded_stacks = dict(find_unloaded(system))
-    for name, entry in system.stacks.items():
+    for name in system.stacks:
         where = f"{name} on {system.system}"
         if name in unloaded_stacks:
             found.append(problem(system.system, unloaded_stacks[name], FIX))
             continue
-        if STACKS[name].pair or system.launcher not in SRUN:
+        if STACKS[name].pair or system.launcher_of(fabric, name) not in SRUN:
             start = ["srun"]
             env = ""
         else:
@@ -97,7 +97,7 @@ def _steps(site: Site, nodes: int, asking: node_files.AnswerFolder | None) -> tu
                 continue
             start = ["srun", *launch.options]
             env = "".join(f"export {key}={value}; " for key, value in escape_exports(launch.env).items())
-        loads = "".join(f"module load {shlex.quote(module)} && " for module in entry.modules)
+        loads = "".join(f"{line} && " for line in system.script_lines(fabric, name, site.home))
         command = ["sh", "-c", f"echo {_NODE}{name} $(uname -n)"]
         if asking is not None:
             own = replace(asking, folder=asking.folder / name)
@@ -113,7 +113,7 @@ def _send_job(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Jo
     words = [
         *before, "sbatch", "--parsable", "--wait", "--no-requeue", "--job-name=railyard-doctor", f"--nodes={nodes}",
         "--ntasks-per-node=1", "--time=2", f"--output={output}", f"--error={output}", f"--chdir={folder}",
-        *site.system.job_options, str(folder / _SCRIPT),
+        *site.system.job_words, str(folder / _SCRIPT),
     ]  # fmt: skip
     where = f"job on {site.system.system}"
     pipe = subprocess.PIPE

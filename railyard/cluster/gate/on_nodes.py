@@ -40,7 +40,7 @@ def ask(
             f"node: railyard gate --system {system.system}"
         )
     here = "SLURM_JOB_ID" in os.environ
-    step = ["--overlap"] if here else [*system.job_options, f"--immediate={_QUEUE_LIMIT_S}", "--time=2"]
+    step = ["--overlap"] if here else [*system.step_words, f"--immediate={_QUEUE_LIMIT_S}", "--time=2"]
     words = ["srun", *step, f"--nodes={len(nodes)}", "--ntasks-per-node=1", f"--nodelist={join_names(nodes)}"]
     command = [sys.executable, "-m", "railyard", "gate", "--system", system.system, "--json", *options]
     os.environ[HOME_VARIABLE] = str(home)  # srun passes its environment on

@@ -265,9 +265,10 @@ def _loads(ground: Ground, tool: str) -> list[str]:
     A login shell knows ``module``; the environment of a prolog does not.
     """
     entry = _stack(ground, tool)
-    if entry is None or not (entry.modules or entry.env):
+    if entry is None or not (entry.prepare_lines or entry.modules or entry.env):
         return []
-    steps = [f"module load {shlex.quote(module)}" for module in entry.modules]
+    steps = [*entry.prepare_lines]
+    steps += [f"module load {shlex.quote(module)}" for module in entry.modules]
     steps += [f"export {name}={shlex.quote(value)}" for name, value in entry.environment(ground.home).items()]
     return ["bash", "-lc", " && ".join([*steps, 'exec "$@"']), "railyard-gate"]
 

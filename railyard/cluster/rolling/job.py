@@ -63,7 +63,7 @@ class Jobs:
 
     def launch(self, nodes: Sequence[str] = ()) -> Launch:
         """Return how a group is launched: on these nodes, or on the nodes that the job has."""
-        run, ranks = self.run, Ranks(len(nodes), 1, launcher=_launcher(self.site))
+        run, ranks = self.run, Ranks(len(nodes), 1, launcher=_launcher(self.site, self.run))
         root = runs_as_root(self.site.system)
         return plan_launch(self.site, run.fabric, run.stack, self.devices, tuple(nodes), ranks, root)
 
@@ -101,21 +101,21 @@ class Jobs:
     def _make_request(
         self, folder: str, nodes: tuple[str, ...], seconds: int, after: str | None = None
     ) -> BatchRequest:
-        return BatchRequest(_NAME, nodes, seconds, folder, tuple(self.site.system.job_options), after)
+        own = self.site.system.batch_options(len(nodes) or 1)
+        return BatchRequest(_NAME, nodes, seconds, folder, own, after)
 
     def _script(self, head: Iterable[str], group: str, nodes: Sequence[str], seconds: int, name: str) -> str:
         launch, run = self.launch(nodes), self.run
         folder, system = shlex.quote(str(self.folder)), self.site.system
-        modules = find_stack(self.site, run.stack).modules
         reader = ["sh", f"{self.folder}/{READER}", COUNTERS, run.tag, ",".join(launch.meant), ",".join(launch.watched)]
         program = [self.program, name, node_pair_steps.ROUNDS, *run.words]
         marks = [run.tag, run.system, run.railyard]
         words = " ".join([shlex.join(marks), self._front(launch, seconds), shlex.join([*reader, "--", *program])])
-        own = launch.program if _launcher(self.site) in OWN_LAUNCHERS else None
+        own = launch.program if _launcher(self.site, self.run) in OWN_LAUNCHERS else None
         lines = [
             "#!/bin/bash -l",
             *head,
-            *(f"module load {shlex.quote(module)}" for module in modules),
+            *system.script_lines(run.fabric, run.stack, self.site.home),
             *(f"export {name}={value}" for name, value in escape_exports(launch.env).items()),
             output_bound.line(),
             f"cd {group} || exit",
@@ -129,13 +129,13 @@ class Jobs:
     def _front(self, launch: Launch, seconds: int) -> str:
         """Return the words that start one process on each node of the job, quoted for a shell script."""
         limit_s = seconds - _BEFORE_END_S
-        if _launcher(self.site) in SRUN:
+        if _launcher(self.site, self.run) in SRUN:
             # A task of an array was submitted with one node. srun of Slurm 22.05 takes its number of processes from
             # that, even if the task was given more nodes since: "can't run 1 processes on 4 nodes".
             own = f'--nodes="${_COUNT}" --ntasks="${_COUNT}" --ntasks-per-node=1'
             front = shlex.join(limit_words(launch, limit_s))
             return " ".join([f"{front} srun {own}", shlex.join(launch.options)]).strip()
-        return shlex.join(step_words(_launcher(self.site), self.run.stack, launch, limit_s))
+        return shlex.join(step_words(_launcher(self.site, self.run), self.run.stack, launch, limit_s))
 
 
 def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
@@ -162,6 +162,6 @@ def pairs_text(nodes: Sequence[str], rounds: Iterable[Round], repeats: int = 1) 
     return repeats * "".join(" ".join(f"{names[a]}/{names[b]}" for a, b in each) + "\n" for each in rounds)
 
 
-def _launcher(site: Site) -> str:
-    """Return what starts a group: srun under Slurm, whatever the system's own launcher is."""
-    return "srun" if is_slurm(site.system.scheduler) else site.system.launcher
+def _launcher(site: Site, run: KeptRun) -> str:
+    """Return what starts a group: srun under Slurm, whatever the stack's own launcher is here."""
+    return "srun" if is_slurm(site.system.scheduler) else site.system.launcher_of(run.fabric, run.stack)

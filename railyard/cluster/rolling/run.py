@@ -11,11 +11,10 @@ from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import merge_tables
 from railyard.cluster.rolling import collect, judge
 from railyard.cluster.rolling.collect import Part, incomplete_groups, part_of, summary
-from railyard.cluster.rolling.groups import groups_of_step
 from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
 from railyard.cluster.rolling.judge import CombinedGroups, combine_groups
 from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep, keep
-from railyard.cluster.rolling.plan import Place, PlanRequest, place_of, write_files
+from railyard.cluster.rolling.plan import Place, PlanRequest, groups_of_step, place_of, write_files
 from railyard.cluster.rolling.under_scheduler import Scheduler, reasons_to_wait
 from railyard.job import slurm
 from railyard.job.batch import State

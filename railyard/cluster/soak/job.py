@@ -73,13 +73,14 @@ class SoakJob:
     """A soak of nodes: its length and the time between readings, in seconds. ``drivers``: device -> row of counters.
 
     ``reader``: the words that start a process on each node. ``reader_env``: the variables that these words need.
+    ``before``: the lines of the script that prepare the programs of its stacks.
     """
 
     system: System
     nodes: tuple[str, ...]
     drivers: Mapping[str, str]
     loads: tuple[Load, ...]
-    modules: tuple[str, ...]
+    before: tuple[str, ...]
     seconds: int
     every_s: int
     reader: tuple[str, ...]
@@ -107,14 +108,16 @@ class SoakJob:
 
     def script(self, folder: Path) -> str:
         """Return the job's script in the form that the scheduler takes."""
-        asked = BatchRequest(_NAME, self.nodes, self.seconds + _AROUND_S, str(folder), tuple(self.system.job_options))
+        asked = BatchRequest(
+            _NAME, self.nodes, self.seconds + _AROUND_S, str(folder), self.system.batch_options(len(self.nodes))
+        )
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         exports = (f"{name}={shlex.quote(value)}" for name, value in self.reader_env.items())
         reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, self.readings])])
         lines = [
             "#!/bin/bash -l",
             *batch_of(self.system.scheduler).directives(asked),
-            *(f"module load {shlex.quote(module)}" for module in self.modules),
+            *self.before,
             f"begin=$(($(date +%s) + {_LEAD_S}))",
             f"end=$((begin + {self.seconds}))",
             "load() {",
@@ -144,11 +147,11 @@ def plan_soak(
         for rail in site.system.fabrics[name].rails:
             chosen.setdefault(device_name(rail), (name, _stack(site, name, stack)))
     loads = _spread([_load(site, *chosen[of], of, pair) for of in chosen for pair in _pairs(tuple(nodes))])
-    stacks = dict.fromkeys(each for _, each in chosen.values())
-    modules = tuple(dict.fromkeys(name for each in stacks for name in find_stack(site, each).modules))
+    lines = (line for name, each in chosen.values() for line in site.system.script_lines(name, each, site.home))
+    before = tuple(dict.fromkeys(lines))
     reader, env = _reader(site, tuple(nodes), *next(iter(chosen.items())), seconds)
     times = (math.ceil(seconds), math.ceil(every_s))
-    return SoakJob(site.system, tuple(nodes), drivers, loads, modules, *times, reader, env)
+    return SoakJob(site.system, tuple(nodes), drivers, loads, before, *times, reader, env)
 
 
 def _spread(loads: Sequence[Load]) -> tuple[Load, ...]:
@@ -162,23 +165,25 @@ def _reader(
     site: Site, nodes: tuple[str, ...], device: str, of: tuple[str, str], seconds: float
 ) -> tuple[tuple[str, ...], Mapping[str, str]]:
     """Return the words that start a process on each node beside the loads, and the variables that they need."""
-    if _launcher(site.system) in SRUN:
+    if _launcher(site.system, *of) in SRUN:
         count = len(nodes)
         return ("srun", *SHARED, f"--nodes={count}", f"--ntasks={count}", "--ntasks-per-node=1"), {}
     fabric, stack = of
     launch = _launch(site, fabric, stack, device, nodes)
-    words = step_words(_launcher(site.system), stack, launch, math.ceil(seconds) + _AROUND_S, shared=True)
+    words = step_words(
+        _launcher(site.system, fabric, stack), stack, launch, math.ceil(seconds) + _AROUND_S, shared=True
+    )
     return tuple(words), escape_exports(launch.env)
 
 
 def _launch(site: Site, fabric: str, stack: str, device: str, nodes: tuple[str, ...]) -> Launch:
-    ranks = Ranks(len(nodes), 1, launcher=_launcher(site.system))
+    ranks = Ranks(len(nodes), 1, launcher=_launcher(site.system, fabric, stack))
     return plan_launch(site, fabric, stack, (device,), nodes, ranks, runs_as_root(site.system))
 
 
-def _launcher(system: System) -> str:
-    """Return what starts a step: under Slurm srun, whatever starts its jobs; else the system's own launcher."""
-    return "srun" if is_slurm(system.scheduler) else system.launcher
+def _launcher(system: System, fabric: str, stack: str) -> str:
+    """Return what starts a step: under Slurm srun, whatever starts its jobs; else the stack's launcher here."""
+    return "srun" if is_slurm(system.scheduler) else system.launcher_of(fabric, stack)
 
 
 def expand_nodes(text: str) -> tuple[str, ...]:
@@ -248,7 +253,7 @@ def _load(site: Site, fabric: str, stack: str, device: str, pair: tuple[str, str
     tool = _tool(site.system, stack)
     assert tool is not None  # _stack chose a stack that has one
     launch = _launch(site, fabric, stack, device, pair)
-    front = step_words(_launcher(site.system), stack, launch, "$LEFT", shared=True)
+    front = step_words(_launcher(site.system, fabric, stack), stack, launch, "$LEFT", shared=True)
     words = _TOOLS[tool](find_stack(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
     exports = "".join(f"export {name}={value}\n" for name, value in escape_exports(launch.env).items())
     # The job's script holds the time that is left in a variable.

@@ -37,7 +37,7 @@ from railyard.rfm.checks.runner import (
     quote_words,
 )
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, WITHOUT_EXIT_CODE, is_slurm, seconds
+from railyard.site.systems.jobs import FAMILIES, SITE_LAUNCHER, WITHOUT_EXIT_CODE, is_slurm, seconds
 from railyard.site.test_id import TestId
 from railyard.site.topology import hops_of_run
 from railyard.stacks.table import STACKS
@@ -163,6 +163,8 @@ class MeasuredRun:
             return replace(planned, launcher_words=tuple(words))
         if scheduling.is_step:
             return replace(planned, modifier=("timeout", "-k", str(KILL_AFTER_S), str(limit)))
+        if scheduling.launcher == SITE_LAUNCHER:
+            planned = replace(planned, launcher_words=self.site.system.site_launcher)
         wait = scheduling.longest_wait_s
         return replace(planned, limit_s=limit, options=scheduling.options, longest_wait_s=wait)
 

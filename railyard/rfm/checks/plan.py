@@ -95,6 +95,11 @@ class Plan:
         evidence = self.runner.evidence(self.check, left, launch, self.placing)
         return assess(self._case(launch), evidence, self.read_rails, date.today()), evidence
 
+    def _declaration(self) -> tuple[str, ...]:
+        """Return the remark that the file declares this MPI, if it does: nobody but the site tried its settings."""
+        said = self.site.system.declared_words(self.test.stack)
+        return () if said is None else (f"the MPI is {said}: Railyard's authors never ran it",)
+
     def _case(self, launch: Launch) -> Case:
         check = self.check
         return Case(
@@ -111,7 +116,7 @@ class Plan:
             validates=check.validates,
             hops=self.runner.hops(launch),
             time_limit_s=self.scheduling.limit_s,
-            remarks=(*check.remarks, *self.placing.remarks(launch)),
+            remarks=(*check.remarks, *self.placing.remarks(launch), *self._declaration()),
             sizes=check.asked_sizes,
             threads=check.threads_a_rank if check.outputs.has_threads else 0,
             threads_told=check.threads_a_rank,
@@ -144,7 +149,9 @@ def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     total, threads = check.num_nodes * check.ranks_per_node, check.threads_a_rank
     # An application computes on all cores of its nodes: near one rail it would have only those of one socket.
     side = side_of(check.placement, None if check.start.time_limit == "app" else fabric.placement)
-    scheduling = Scheduling(system, test.stack, check.start.time_limit, check.use_launcher, check.lasting_s)
+    scheduling = Scheduling(
+        system, test.stack, check.start.time_limit, check.use_launcher, check.lasting_s, test.fabric, total * threads
+    )
     # The nodes of our testbeds, and of a single host, share processors.
     own_cores = threads if system.provider == "nodes" else 1
     own_nics = _has_own_nics(check, system, test)

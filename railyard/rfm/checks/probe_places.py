@@ -24,7 +24,7 @@ from railyard.job.testbed_words import KILL_AFTER_S, namespace_words
 from railyard.rfm.checks.runner import text_of
 from railyard.rfm.wait_notes import note_wait
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, seconds
+from railyard.site.systems.jobs import FAMILIES, is_chunk_word, seconds
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Probe, plan_probes
 
@@ -243,7 +243,8 @@ class InJob:
         system = self.site.system
         try:
             self._write(name, plan_probes(pair, partners, rails), rails, steps, series)
-            asked = probe_job.nodes_asked(system.scheduler, pair, others, number, system.jobs.exclusive)
+            chunk = tuple(filter(is_chunk_word, system.job_options))
+            asked = probe_job.nodes_asked(system.scheduler, pair, others, number, system.jobs.exclusive, chunk)
             lines = probe_job.job_lines(name, system.scheduler, pair, PROBE_TIME.value, _QUESTIONS_S)
             lasts_s = int(PROBE_TIME.value) + _QUESTIONS_S + _AROUND_S
             job.submit(name, lines, asked, number, lasts_s)

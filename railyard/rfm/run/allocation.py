@@ -73,9 +73,9 @@ def shape(system: System, found: Estimate) -> list[str]:
 
     The allocation's time is the sum of all limits. The allocation is given back when the last test has ended.
     """
-    asked = [word for option in system.job_options for word in option.split()]
+    asked = [word for word in system.step_words if word != "--exclusive"]
     own = [f"--nodes={found.nodes}", "--exclusive", f"--time={math.ceil(found.minutes) + 1}"]
-    return [*own, *(word for word in asked if word != "--exclusive")]
+    return [*own, *asked]
 
 
 def salloc_words(system: System, found: Estimate, salloc: str = "salloc") -> list[str]:

@@ -119,7 +119,8 @@ def _why_not_installed(site: Site, stack: str) -> str | None:
     On a cluster, nodes may have files that this host lacks, and modules may provide files that no path names.
     """
     system, entry = site.system, site.system.stacks[stack]
-    starts = system.launcher in (*TESTBEDS, *OWN_LAUNCHERS) and not STACKS[stack].pair
+    launchers = {system.launcher_of(fabric, stack) for fabric in system.fabrics}
+    starts = bool(launchers & {*TESTBEDS, *OWN_LAUNCHERS}) and not STACKS[stack].pair
     try:
         tools = [path for path in find_stack(site, stack).tools.values() if Path(path).is_absolute()]
         wanted = [mpi_of(site, stack).launcher] if starts else []

@@ -1,5 +1,6 @@
 """What pydantic cannot see in a system's file: whether its parts make sense together, including its prices."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 
@@ -20,6 +21,7 @@ from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import DisabledCombination, Fabric, System
+from railyard.site.systems.preparation import Preparation
 from railyard.site.systems.prices import NodeCounts, Price
 from railyard.site.systems.stack_entry import StackEntry
 from railyard.stacks import ask, model, table
@@ -50,6 +52,7 @@ def check_system(system: System, document: Document) -> None:
     _check_jobs(system, document)
     for name, fabric in system.fabrics.items():
         _check_fabric(("fabrics", name), fabric, document)
+        _check_variables(("fabrics", name), fabric, document)
         _check_switches(("fabrics", name, "leaf_switches"), fabric, system, document)
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
@@ -96,9 +99,37 @@ def _check_jobs(system: System, document: Document) -> None:
         field, expected = refused
         found = f"{field} of the scheduler {system.scheduler}"
         raise document.error(("jobs", field), found, expected, "leave it out, or write the option into access")
+    _check_launchers(system, document)
+    for index, option in enumerate(system.access):
+        wanted = jobs.why_not_option(system.scheduler, option)
+        if wanted is not None:
+            raise document.error(("access", index), show(option), wanted)
     if system.provider == "testbed" and system.scheduler not in ("local", SLURM_WITHOUT_DATABASE):
         expected = f"local or {SLURM_WITHOUT_DATABASE} (its Slurm has no accounting database)"
         raise document.error(("scheduler",), show(system.scheduler), f"a scheduler of the virtual cluster: {expected}")
+
+
+def _check_launchers(system: System, document: Document) -> None:
+    """Refuse a launcher for a fabric or stack where none can differ, and a launcher of the site without its words."""
+    parts: list[tuple[Path_, Preparation]] = [(("fabrics", name), each) for name, each in system.fabrics.items()]
+    parts += [(("stacks", name), each) for name, each in system.stacks.items()]
+    given: list[tuple[Path_, str]] = [((*path, "launcher"), each.launcher) for path, each in parts if each.launcher]
+    for path, launcher in given:
+        if system.provider != "nodes" or launcher in jobs.OWN_TESTBEDS:
+            expected = "a launcher of a scheduler's jobs, on nodes of the system's own (provider: nodes)"
+            raise document.error(path, show(launcher), expected, "leave it out")
+    for path, launcher in [(("launcher",), system.launcher), *given]:
+        if launcher == jobs.SITE_LAUNCHER and not system.site_launcher:
+            raise document.error(path, show(launcher), "also its words", "add site_launcher: [PROGRAM, -n, '{ranks}']")
+    for index, word in enumerate(system.site_launcher):
+        unknown = next((name for name in re.findall(r"\{([^{}]*)\}", word) if name not in jobs.LAUNCHER_BLANKS), None)
+        if unknown is not None:
+            expected = f"no blanks but {listing([f'{{{name}}}' for name in jobs.LAUNCHER_BLANKS])}"
+            action = did_you_mean(unknown, jobs.LAUNCHER_BLANKS)
+            raise document.error(("site_launcher", index), show(word), expected, action)
+    if system.site_launcher and not any("{ranks}" in word for word in system.site_launcher):
+        found = show(" ".join(system.site_launcher))
+        raise document.error(("site_launcher",), found, "the number of ranks among its words: {ranks}")
 
 
 def _check_gpus(system: System, document: Document) -> None:
@@ -173,6 +204,12 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
             field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
             found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, the number of rails"
             raise document.error((*here, field), found, expected)
+
+
+def _check_variables(path: Path_, fabric: Fabric, document: Document) -> None:
+    for name, value in fabric.env.items():
+        if "{prefix}" in value:
+            raise document.error((*path, "env", name), show(value), "no {prefix}: a fabric has none", "write the path")
 
 
 def _check_knobs(path: Path_, fabric: Fabric, document: Document) -> None:

@@ -4,7 +4,7 @@ import ipaddress
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
@@ -18,7 +18,6 @@ from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import links
 from railyard.hardware.link_names import why_no_link
 from railyard.site.systems import jobs
-from railyard.stacks import table
 
 _NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 
@@ -71,13 +70,16 @@ def sentence_or_false(value: Any) -> Any:
     return value
 
 
-StackName = Annotated[Name, _KnownName(table.STACKS, "a stack of docs/reference/stacks.md")]
 SlotName = Annotated[str, _KnownName(links.SLOTS, "a slot of docs/reference/rates.md")]
 LinkName = Annotated[str, _KnownName(links.LINKS, "a link of docs/reference/rates.md", why_no_link)]
 ToolName = Annotated[Name, _KnownName(TOOLS, "a tool of docs/howto/spack.md")]
 SchedulerName = Annotated[Name, _KnownName(jobs.SCHEDULERS, "a scheduler of docs/howto/clusters.md")]
 LauncherName = Annotated[Name, _KnownName(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard")]
 ModulesSystem = Annotated[Name, _KnownName(jobs.MODULES_SYSTEMS, "a kind of environment modules that ReFrame has")]
+
+
+#: The kinds of fabric as the table of stacks has them; a test compares these with it.
+Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 
 
 def _subnet(text: str) -> str:

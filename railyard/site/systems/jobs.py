@@ -6,12 +6,15 @@ pbs_resources(7B) of PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1, flux-batch(1)
 """
 
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
-from railyard.base.fields import Count, Duration, Model, Name, refuse, shell_reason, show
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import Count, Duration, Model, Name, ScriptLine, refuse, shell_reason, show
+from railyard.hardware.node import NodeHardware
 
 #: Our own ReFrame backend: Slurm without an accounting database (`rfm/backends`).
 SLURM_WITHOUT_DATABASE = "slurm-nodb"
@@ -33,11 +36,18 @@ SCHEDULERS = (
     *("local", "slurm", "squeue", "pbs", "pbspro", "torque", "lsf", "flux", "sge", "oar", "ssh"),
     *(SLURM_WITHOUT_DATABASE, FLUX_BATCH),
 )
+#: Our own ReFrame launcher: the command of a site, whose words the system's file has (`rfm/backends`).
+SITE_LAUNCHER = "site"
+#: The blanks of these words: of the whole job, and the processors of each rank.
+LAUNCHER_BLANKS = ("ranks", "ranks_per_node", "nodes", "cores")
+#: Launchers of our own testbeds and replays.
+OWN_TESTBEDS = ("namespaces", "guests", "replay")
 #: All launchers that it may name: those of ReFrame 4.10, and ours.
 LAUNCHERS = (
     *("local", "srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "alps", "ibrun"),
     *("lrun", "lrun-gpu", "clush", "pdsh", "ssh", "upcrun", "upcxx-run"),
-    *("flux-run", "namespaces", "guests", "replay"),
+    *("flux-run", *OWN_TESTBEDS),
+    SITE_LAUNCHER,
 )
 #: The kinds of environment modules that ReFrame 4.10 can load; tmod4 is its old name of envmod.
 MODULES_SYSTEMS = ("nomod", "lmod", "envmod", "tmod4", "spack")
@@ -69,6 +79,19 @@ def _words(text: str) -> str:
 Word = Annotated[str, AfterValidator(_words)]
 
 
+def _slots(text: str) -> str:
+    for blank in re.findall(r"\{([^{}]*)\}", text):
+        if blank != "num_slots":
+            raise refuse(show(text), "no blank but {num_slots}", did_you_mean(blank, ["num_slots"]))
+    if not text.startswith("-"):
+        raise refuse(show(text), 'an option such as "-pe mpi {num_slots}"')
+    return text
+
+
+#: An option of the scheduler with the number of a job's processors, as Grid Engine's parallel environments need it.
+Resource = Annotated[ScriptLine, AfterValidator(_slots)]
+
+
 class TimeLimits(Model):
     """How long a job of each class of checks may take. If one is left out, the system's ``time_limit`` holds."""
 
@@ -80,6 +103,7 @@ class SchedulerSettings(Model):
     """How jobs are requested. All of it may be left out."""
 
     account: Name | None = Field(None, description="The project to which jobs are charged")
+    project: Name | None = Field(None, description="PBS: the project of the job, if the site has them beside accounts")
     partition: Name | None = Field(None, description="Slurm's partition; the queue of PBS, LSF and Flux")
     qos: Name | None = Field(None, description="Slurm's quality of service")
     reservation: Name | None = None
@@ -88,6 +112,14 @@ class SchedulerSettings(Model):
     gres: Word | None = Field(None, description='Slurm: generic resources of each node, such as "gpu:4"')
     switches: Count | None = Field(None, description="Slurm: the most leaf switches of a job")
     exclusive: bool = Field(False, description="Request whole nodes; nodes.exclusive says whether jobs get them anyway")
+    use_nodes_option: bool = Field(
+        False, description="Slurm: state the number of nodes too, for a site that refuses jobs without it"
+    )
+    resources: tuple[Resource, ...] = Field(
+        (),
+        description='Options with the number of processors of the job: "-pe mpi {num_slots}". It is the number of '
+        "ranks times the threads of each",
+    )
     max_pending: Duration | None = Field(
         None, description="A job that has not begun after this time is cancelled, and says why; if left out: no limit"
     )
@@ -111,7 +143,7 @@ def options(scheduler: str, settings: SchedulerSettings) -> tuple[str, ...]:
     """
     if scheduler not in FAMILIES:  # a local job, such as a replay's, goes to no scheduler
         return ()
-    table = _OPTIONS[FAMILIES[scheduler]]
+    table = _table(scheduler)
     return tuple(table[name].format(value) for name, value in settings.given_options().items())
 
 
@@ -120,8 +152,11 @@ def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | No
 
     A local job goes to no scheduler: there, all settings except the time limits are refused.
     """
-    family = FAMILIES.get(scheduler)
-    table: Mapping[str, str] = {} if family is None else _OPTIONS[family]
+    family, table = FAMILIES.get(scheduler), _table(scheduler)
+    if settings.use_nodes_option and family != "slurm":
+        return "use_nodes_option", f"it only with Slurm: the scheduler {scheduler} is always asked for nodes"
+    if settings.resources and scheduler == "local":
+        return "resources", "no resources: a local job asks no scheduler for anything"
     for name in (*settings.given_options(), *(["max_pending"] if settings.max_pending else [])):
         if name == "max_pending":
             if family is None:
@@ -130,6 +165,79 @@ def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | No
             known = ", ".join(table) or "none"
             return name, f"a setting for which the scheduler {scheduler} has an option: {known}"
     return None
+
+
+def resource_options(settings: SchedulerSettings, slots: int) -> tuple[str, ...]:
+    """Return the options of a job with so many processors: one for each thread of each rank."""
+    return tuple(option.replace("{num_slots}", str(slots)) for option in settings.resources)
+
+
+def is_chunk_word(option: str) -> bool:
+    """Return whether it is a word of PBS's chunks (``mem=190gb``), which is added to those of the request of nodes."""
+    return not option.startswith(("-", "#"))
+
+
+def chunk_words(
+    scheduler: str, access: Sequence[str], hardware: NodeHardware | None, gpus: int | None, whole: bool
+) -> tuple[str, ...]:
+    """Return what PBS is to give in each chunk, which is a node: ``ncpus=48``, ``mem=194560mb``, ``ngpus=4``.
+
+    ``hardware`` and ``gpus`` (per node) are those of the system's file; ``whole``: a run has its nodes for itself.
+    Words that ``access`` has already are left out. Empty for another scheduler: Torque has no such words. Source: PBS
+    Professional 2022.1 pbs_resources(7B), where a size with the suffix mb counts 2^20 bytes.
+    """
+    if scheduler != "pbs":
+        return ()
+    asked = {} if gpus is None else {"ngpus": f"{gpus}"}
+    if whole and hardware is not None:
+        asked = {"ncpus": f"{hardware.cores}", "mem": f"{hardware.memory >> 20}mb", **asked}
+    given = {part.partition("=")[0] for option in access if is_chunk_word(option) for part in option.split(":")}
+    return tuple(f"{name}={value}" for name, value in asked.items() if name not in given)
+
+
+#: A word of a chunk: a resource with its value, or (Torque) the name of a property of nodes.
+_CHUNK = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(?:=[^\s:]+)?(?::[A-Za-z][A-Za-z0-9_.-]*(?:=[^\s:]+)?)*")
+
+
+def why_not_option(scheduler: str, option: str) -> str | None:
+    """Return what is expected instead of a word of ``access``, None if the scheduler's directives can have it."""
+    try:
+        shlex.split(option)
+    except ValueError:
+        return "each quotation to end in the same word"
+    if option.startswith("-"):
+        return None
+    if FAMILIES.get(scheduler) != "pbs":
+        return 'an option that begins with "-": only PBS and Torque take words of a chunk, such as mem=190gb'
+    if option.startswith("#"):
+        return None
+    return None if _CHUNK.fullmatch(option) else "an option, or words of a chunk with colons and no blanks: mem=190gb"
+
+
+def split_words(options: Iterable[str]) -> list[str]:
+    """Return options with blanks as a command line has them: ``-p rome`` is two words."""
+    return [word for option in options for word in shlex.split(option)]
+
+
+def without_export(words: Sequence[str]) -> list[str]:
+    """Return words of Slurm without ``--export``: salloc has no such option, and a step of srun needs its variables."""
+    pairs = zip(["", *words], words, strict=False)
+    return [word for before, word in pairs if before != "--export" and word.partition("=")[0] != "--export"]
+
+
+#: Slurm's variable of a job: what a step's processes get of the variables of the job's script (srun(1), --export).
+EXPORT_VARIABLE = "SLURM_EXPORT_ENV"
+
+
+def export_variables(scheduler: str, access: Sequence[str]) -> dict[str, str]:
+    """Return the variable with which srun gives a job's own variables to its steps if ``--export`` is set, else {}.
+
+    ``sbatch --export=NONE`` sets it to NONE for the job; srun then starts processes without what the script exports.
+    """
+    if not is_slurm(scheduler):
+        return {}
+    told = any(word.partition("=")[0] == "--export" for word in split_words(access))
+    return {EXPORT_VARIABLE: "ALL"} if told else {}
 
 
 def document() -> str:
@@ -144,7 +252,10 @@ def document() -> str:
 
 
 _SHOWN = "VALUE"
-_ORDER = ("account", "partition", "qos", "reservation", "constraint", "exclude", "gres", "switches", "exclusive")
+_ORDER = (
+    *("account", "project", "partition", "qos", "reservation", "constraint", "exclude", "gres", "switches"),
+    "exclusive",
+)
 #: Scheduler family -> setting -> its option. LSF and PBS have no option for a list of hosts to avoid.
 _OPTIONS: Mapping[str, Mapping[str, str]] = {
     "slurm": {
@@ -160,6 +271,7 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
     },
     "pbs": {
         "account": "-A {}",
+        "project": "-P {}",
         "partition": "-q {}",
         # A reservation of PBS is a queue of its own.
         "reservation": "-q {}",
@@ -178,6 +290,12 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "exclusive": "--exclusive",
     },
 }
+
+
+def _table(scheduler: str) -> Mapping[str, str]:
+    table = _OPTIONS.get(FAMILIES.get(scheduler, ""), {})
+    # qsub -P of Torque names the user for whom a job runs (qsub(1) of Torque 6.1).
+    return {name: option for name, option in table.items() if (scheduler, name) != ("torque", "project")}
 
 
 def _text(value: object) -> str:

@@ -15,6 +15,7 @@ from railyard.base.fields import show
 from railyard.base.paths import ALLOCATION_VARIABLE, REPLAY_VARIABLE, SPACK_VARIABLE
 from railyard.base.strict_yaml import Document, load, validate
 from railyard.site.systems.checks import check_prices, check_system
+from railyard.site.systems.declared_mpi import declare_stacks
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import (
     System,
@@ -84,6 +85,7 @@ def _short_path(path: Path) -> str:
 def _read(path: Path, asked_for_spack: bool | None = None, own: Document | None = None) -> tuple[System, Document]:
     document = written_out(load(path, _short_path(path)) if own is None else own, path.parent)
     system = validate(System, document)
+    declare_stacks(system.stacks, document)
     check_system(system, document)
     check_prices(system, document)
     if asked_for_spack is None:

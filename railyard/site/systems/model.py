@@ -1,5 +1,7 @@
 """The model of systems/*.yaml: the fields of a cluster's file."""
 
+import shlex
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
@@ -9,9 +11,9 @@ from railyard.base.fields import (
     Duration,
     Model,
     Name,
-    Option,
     Positive,
     Prose,
+    ScriptLine,
     Size,
     Template,
 )
@@ -24,20 +26,30 @@ from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
     Blocking,
     HostPattern,
+    Kind,
     LauncherName,
     LinkName,
     ModulesSystem,
     NodeNames,
     SchedulerName,
     SlotName,
-    StackName,
     Subnet,
     sentence_or_false,
 )
 from railyard.site.systems.gate import Gate
 from railyard.site.systems.gpus import Gpus
-from railyard.site.systems.jobs import SchedulerSettings, options, seconds
+from railyard.site.systems.jobs import (
+    SchedulerSettings,
+    chunk_words,
+    export_variables,
+    options,
+    resource_options,
+    seconds,
+    split_words,
+    without_export,
+)
 from railyard.site.systems.measure import Measure
+from railyard.site.systems.preparation import Preparation
 from railyard.site.systems.prices import Price
 from railyard.site.systems.stack_entry import SpackSite, StackEntry
 from railyard.stacks.ask import LARGEST, Knobs
@@ -65,7 +77,6 @@ class ProofRules(Model):
     )
 
 
-Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
 Provider = Literal["testbed", "guests", "nodes", "host", "replay"]
 HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
@@ -129,7 +140,7 @@ class Rail(Model):
         return self.device if self.port is None else f"{self.device}:{self.port}"
 
 
-class Fabric(Model):
+class Fabric(Preparation):
     """One interconnect, as a job sees it."""
 
     description: Prose
@@ -298,7 +309,16 @@ class System(Model):
     )
     scheduler: SchedulerName = "local"
     launcher: LauncherName = "local"
-    access: tuple[Option, ...] = Field((), description="Scheduler options of every job")
+    site_launcher: tuple[ScriptLine, ...] = Field(
+        (),
+        description="The words of launcher: site, a command of your own, one per item: {ranks}, {ranks_per_node}, "
+        "{nodes} and {cores} (per rank) are filled in",
+    )
+    access: tuple[ScriptLine, ...] = Field(
+        (),
+        description="Scheduler options of every job, as its directives have them, with blanks too (-p rome). For PBS "
+        "and Torque also words of each chunk (mem=190gb)",
+    )
     jobs: SchedulerSettings = Field(
         default_factory=lambda: SchedulerSettings.model_validate({}), description="How jobs are requested"
     )
@@ -311,7 +331,7 @@ class System(Model):
         WithJsonSchema({"anyOf": [{"const": False}, {"type": "string", "minLength": 1}]}),
     ] = Field(None, description="false, or the sentence that says why there are no references")
     fabrics: dict[Name, Fabric] = Field(min_length=1)
-    stacks: dict[StackName, StackEntry] = Field(min_length=1)
+    stacks: dict[Name, StackEntry] = Field(min_length=1)
     disabled: tuple[DisabledCombination, ...] = ()
     spack: SpackSite = Field(default_factory=lambda: SpackSite.model_validate({}))
     prices: tuple[Price, ...] = Field((), description="What a fabric costs per node, by the number of nodes")
@@ -339,18 +359,27 @@ class System(Model):
         """Return the system as a replay sees it: local jobs that play recordings, and no stack installed."""
         stacks = {
             name: entry.model_copy(
-                update={"prefix": None, "modules": (), "env": {}, "spack": None}
+                update={"prefix": None, "env": {}, "spack": None, "launcher": None}
                 | {"benchmarks": {tool: tool for tool in entry.tools}}
-            )
+            ).without_preparation()
             for name, entry in self.stacks.items()
         }
+        fabrics = {
+            name: fabric.model_copy(update={"env": {}, "launcher": None}).without_preparation()
+            for name, fabric in self.fabrics.items()
+        }
         local = {"scheduler": "local", "launcher": "replay", "access": (), "modules_system": None}
-        return self.model_copy(update={"provider": "replay", "stacks": stacks, **local})
+        return self.model_copy(update={"provider": "replay", "stacks": stacks, "fabrics": fabrics, **local})
 
     def as_allocation(self, nodes: tuple[str, ...]) -> "System":
         """Return the system as tests see it if they are steps in one allocation of these nodes."""
         there = self.nodes.model_copy(update={"names": nodes, "count": None})
-        return self.model_copy(update={"scheduler": "local", "launcher": _OF_ALLOCATION, "access": (), "nodes": there})
+        own = {"scheduler": "local", "launcher": _OF_ALLOCATION, "access": (), "nodes": there}
+        parts = {
+            part: {name: each.model_copy(update={"launcher": None}) for name, each in getattr(self, part).items()}
+            for part in ("fabrics", "stacks")
+        }
+        return self.model_copy(update={**own, **parts})
 
     @property
     def is_allocated(self) -> bool:
@@ -359,8 +388,33 @@ class System(Model):
 
     @property
     def job_options(self) -> tuple[str, ...]:
-        """The scheduler options of every job: ``access``, and those that follow from ``jobs``."""
-        return (*self.access, *options(self.scheduler, self.jobs))
+        """The scheduler options of every job: ``access``, those that follow from ``jobs``, and PBS's words."""
+        gpus = None if self.gpus is None else self.gpus.per_node
+        chunk = chunk_words(self.scheduler, self.access, self.nodes.hardware, gpus, self.nodes.exclusive)
+        return (*self.access, *options(self.scheduler, self.jobs), *chunk)
+
+    @property
+    def job_words(self) -> tuple[str, ...]:
+        """These options as words of a command line of Slurm."""
+        return tuple(split_words(self.job_options))
+
+    @property
+    def step_words(self) -> tuple[str, ...]:
+        """These words for srun and salloc: what they start has the variables of the command that starts it."""
+        return tuple(without_export(self.job_words))
+
+    def batch_options(self, slots: int) -> tuple[str, ...]:
+        """Return the scheduler options of a job with so many processors."""
+        return (*self.job_options, *resource_options(self.jobs, slots))
+
+    def job_variables(self, fabric: str, home: Path) -> dict[str, str]:
+        """Return the variables of every job over a fabric; those of its stack come after them."""
+        own = {name: value.replace("{home}", str(home)) for name, value in self.fabrics[fabric].env.items()}
+        return {**export_variables(self.scheduler, self.access), **own}
+
+    def launcher_of(self, fabric: str, stack: str) -> str:
+        """Return ReFrame's name of the launcher that starts a stack over a fabric."""
+        return self.stacks[stack].launcher or self.fabrics[fabric].launcher or self.launcher
 
     @property
     def sweep(self) -> tuple[int, ...]:
@@ -376,11 +430,38 @@ class System(Model):
         """Return the stack whose launcher starts a stack's programs: itself, or the MPI that its entry names."""
         return self.stacks[stack].mpi or stack
 
+    def declared_words(self, stack: str) -> str | None:
+        """Return what a record says about an MPI that this file declares; None for one of the table's own."""
+        own = self.stacks[self.starter(stack)] if self.starter(stack) in self.stacks else self.stacks[stack]
+        if own.differs is None:
+            return None
+        return f"{own.differs.title}, declared by the system's file, like {own.like} ({own.differs.source})"
+
     def modules_of(self, stack: str) -> tuple[str, ...]:
         """Return the modules of a stack, first those of the MPI that starts it."""
         starter = self.starter(stack)
         of_mpi = self.stacks[starter].modules if starter != stack and starter in self.stacks else ()
         return tuple(dict.fromkeys((*of_mpi, *self.stacks[stack].modules)))
+
+    def prepare_lines_of(self, stack: str) -> tuple[str, ...]:
+        """Return a stack's lines of a script before its modules, first those of the MPI that starts it."""
+        starter = self.starter(stack)
+        of_mpi = self.stacks[starter].prepare_lines if starter != stack and starter in self.stacks else ()
+        return tuple(dict.fromkeys((*of_mpi, *self.stacks[stack].prepare_lines)))
+
+    def script_lines(self, fabric: str, stack: str, home: Path) -> list[str]:
+        """Return the lines of a script of ours that prepare a program, in the order in which ReFrame writes them.
+
+        Without the stack's own variables: these are among those of its launch.
+        """
+        own = self.fabrics[fabric]
+        return [
+            *own.prepare_lines,
+            *(f"module load {shlex.quote(module)}" for module in own.modules),
+            *(f"export {name}={shlex.quote(value)}" for name, value in self.job_variables(fabric, home).items()),
+            *self.prepare_lines_of(stack),
+            *(f"module load {shlex.quote(module)}" for module in self.modules_of(stack)),
+        ]
 
     def limit_s(self, check_class: str = "micro") -> int:
         """Return how long a run of a class of checks (``app``, or any other) may take, in seconds."""

@@ -52,7 +52,8 @@ class RehearsedSystem:
     def _fabric(self, fabric: Fabric) -> Fabric:
         """Return a fabric with only those leaf switches that have some of the nodes, and only with these nodes."""
         at = {leaf: tuple(name for name in names if name in self.nodes) for leaf, names in fabric.leaf_switches.items()}
-        return fabric.model_copy(update={"leaf_switches": {leaf: names for leaf, names in at.items() if names}})
+        kept = {leaf: names for leaf, names in at.items() if names}
+        return fabric.model_copy(update={"leaf_switches": kept}).without_preparation()
 
 
 def current_rehearsal() -> RehearsedSystem | None:
@@ -93,5 +94,7 @@ def _stack(entry: StackEntry, programs: Mapping[str, str], launchers: str) -> St
     if launchers:
         env["PATH"] = f"{launchers}:{env.get('PATH', '$PATH')}"
     absent = {**entry.absent, **{tool: NO_STAND_IN for tool in entry.tools if tool not in programs}}
-    gone = {"prefix": None, "modules": (), "spack": None}
-    return entry.model_copy(update={"benchmarks": dict(programs), "absent": absent, "env": env, **gone})
+    gone = {"prefix": None, "spack": None}
+    return entry.model_copy(
+        update={"benchmarks": dict(programs), "absent": absent, "env": env, **gone}
+    ).without_preparation()

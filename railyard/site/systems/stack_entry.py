@@ -5,8 +5,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from railyard.base.fields import EnvValue, Model, Module, Name, Prose, Size, Template, Variable
+from railyard.base.fields import Model, Name, Prose, Size, Template
+from railyard.site.systems.declared_mpi import DeclaredMpi
 from railyard.site.systems.fields import ToolName
+from railyard.site.systems.preparation import Preparation
 
 
 class SpackStack(Model):
@@ -31,9 +33,13 @@ class SpackSite(Model):
     build_on: Literal["login", "compute"] = "login"
 
 
-class StackEntry(Model):
+class StackEntry(Preparation):
     """One stack, installed on this system or with benchmarks that Spack builds."""
 
+    like: Name | None = Field(
+        None, description="For an MPI that the table of stacks lacks: the stack of the table from which it differs"
+    )
+    differs: DeclaredMpi | None = Field(None, description="What differs from that stack")
     prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
     libraries: tuple[Template, ...] = Field(
         (),
@@ -41,10 +47,8 @@ class StackEntry(Model):
         "providers, PSM2, verbs, NCCL and its plugins). A benchmark that loads one from elsewhere fails. If left out: "
         "the prefix if it has its own, else the operating system's",
     )
-    modules: tuple[Module, ...] = ()
     benchmarks: dict[Name, Template] = Field({}, description="Tool: executable, or the folder of its executables")
     absent: dict[Name, Prose] = Field({}, description="Tool: why this stack does not have it")
-    env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
     striping_thresholds: tuple[Size, ...] = Field(
         (),
         description="Besides the stack's own: sizes above which it should also stripe (8K is the policy striping-8K)",

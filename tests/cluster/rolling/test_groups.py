@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from railyard.base.errors import SetupError
-from railyard.cluster.rolling.groups import Candidate, group_rounds, groups
+from railyard.cluster.rolling.plan import Candidate, group_rounds, groups
 
 
 def nodes(leaves: int, of_each: int, free_in_s: float | None = 0.0) -> list[Candidate]:

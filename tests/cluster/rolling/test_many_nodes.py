@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 from railyard.benchmarks.node_pairs import merge_tables
-from railyard.cluster.rolling.groups import Candidate, group_rounds, groups, groups_of_step
+from railyard.cluster.rolling.plan import Candidate, group_rounds, groups, groups_of_step
 from railyard.parsers.output import Table
 from railyard.parsers.pairs import COLUMNS, UNITS
 from railyard.verdict.blame.screening.model import Budget

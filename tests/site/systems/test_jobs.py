@@ -5,7 +5,23 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.site.systems.jobs import FAMILIES, SchedulerSettings, document, is_slurm, options, seconds, why_not
+from railyard.hardware.node import NodeHardware
+from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
+from railyard.site.systems.jobs import (
+    FAMILIES,
+    SchedulerSettings,
+    chunk_words,
+    document,
+    export_variables,
+    is_slurm,
+    options,
+    resource_options,
+    seconds,
+    split_words,
+    why_not,
+    why_not_option,
+    without_export,
+)
 from railyard.site.systems.load import load_system
 
 ROOT = Path(__file__).parents[3]
@@ -53,7 +69,11 @@ def test_nothing_set_is_no_option() -> None:
         (
             "pbs",
             {"qos": "normal"},
-            ("qos", "a setting for which the scheduler pbs has an option: account, partition, reservation, exclusive"),
+            (
+                "qos",
+                "a setting for which the scheduler pbs has an option: account, project, partition, reservation, "
+                "exclusive",
+            ),
         ),
         ("local", {"account": "abc"}, ("account", "a setting for which the scheduler local has an option: none")),
         ("local", {"max_pending": "2m"}, ("max_pending", "no max_pending: jobs of the scheduler local do not wait")),
@@ -130,3 +150,129 @@ def test_a_duration_in_seconds(text: str, value: int) -> None:
 def test_what_is_no_duration_is_an_error(text: str) -> None:
     with pytest.raises(ValueError, match=f"^'{text}' is not a duration$"):
         seconds(text)
+
+
+HARDWARE = NodeHardware.model_validate({"cores": 48, "memory": "190G"})
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "access", "gpus", "whole", "words"),
+    [
+        ("pbs", (), 4, True, ("ncpus=48", "mem=194560mb", "ngpus=4")),
+        ("pbs", ("mem=100gb:cputype=rome", "-l storage=x"), None, True, ("ncpus=48",)),
+        ("pbs", ("ncpus=96",), None, False, ()),
+        ("torque", (), 4, True, ()),
+        ("slurm", (), 4, True, ()),
+    ],
+)
+def test_pbs_is_asked_for_what_the_file_says_of_a_node(
+    scheduler: str, access: tuple[str, ...], gpus: int | None, whole: bool, words: tuple[str, ...]
+) -> None:
+    assert chunk_words(scheduler, access, HARDWARE, gpus, whole) == words
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "option", "expected"),
+    [
+        ("slurm", "-p rome", None),
+        ("slurm", "--container-image=docker://nvcr.io#nvidia/x", None),
+        ("slurm", '--comment "two words"', None),
+        ("slurm", '--comment "two words', "each quotation to end in the same word"),
+        ("slurm", "mem=190gb", 'an option that begins with "-": only PBS and Torque take words of a chunk, such as'),
+        ("pbs", "mem=190gb:ngpus=4", None),
+        ("torque", "bigmem", None),
+        ("pbs", "mem = 190gb", "an option, or words of a chunk with colons and no blanks: mem=190gb"),
+    ],
+)
+def test_an_option_is_refused_only_if_the_script_could_not_have_it(
+    scheduler: str, option: str, expected: str | None
+) -> None:
+    found = why_not_option(scheduler, option)
+    assert found is None if expected is None else (found or "").startswith(expected)
+
+
+@pytest.mark.parametrize("option", ["--export=NONE", "--export NONE", "--export=PATH,HOME"])
+def test_steps_get_the_jobs_variables_where_the_site_exports_few(option: str) -> None:
+    assert export_variables("slurm", ["-p rome", option]) == {"SLURM_EXPORT_ENV": "ALL"}
+    assert export_variables("slurm", ["-p rome", "--exclusive"]) == export_variables("pbs", [option]) == {}
+    assert without_export(split_words([option, "-p rome"])) == ["-p", "rome"]
+
+
+def test_a_resource_counts_the_processors_of_a_job() -> None:
+    made = settings(resources=["-pe mpi {num_slots}"])
+    assert resource_options(made, 80) == ("-pe mpi 80",)
+    assert why_not("sge", made) is None and why_not("pbs", settings(project="abc")) is None
+    assert (why_not("torque", settings(project="abc")) or ("",))[0] == "project"
+    assert (why_not("pbs", settings(use_nodes_option=True)) or ("",))[0] == "use_nodes_option"
+    assert (why_not("local", made) or ("",))[0] == "resources"
+
+
+def test_what_access_asks_for_is_found_in_each_of_its_forms(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    access = 'access: [-p rome, "--constraint edr", "--gres=gpu:4", "-xn1", "--exclusive --mem=0"]\n'
+    path.write_text(SYSTEM.replace("scheduler: local", "scheduler: slurm") + access, encoding="utf-8")
+    system = load_system(path)
+    found = {name: requested_words(system, name) for name in ("partition", "constraint", "gres", "exclude")}
+    assert found == {"partition": ("rome",), "constraint": ("edr",), "gres": ("gpu:4",), "exclude": ("n1",)}
+    assert asks_for_whole_nodes(system)
+    assert system.job_words[:2] == ("-p", "rome")
+
+
+LAUNCHERS = [
+    (
+        "launcher: site\n",
+        'systems/made.yaml:4: launcher: found "site", expected also its words; add site_launcher: [PROGRAM, -n, '
+        "'{ranks}']",
+    ),
+    (
+        "launcher: srun\nsite_launcher: [run, '{nodes}']\n",
+        'systems/made.yaml:5: site_launcher: found "run {nodes}", expected the number of ranks among its words: '
+        "{ranks}",
+    ),
+    (
+        "launcher: srun\nsite_launcher: [run, '{rank}']\n",
+        'systems/made.yaml:5: site_launcher[1]: found "{rank}", expected no blanks but {ranks}, {ranks_per_node}, '
+        '{nodes} and {cores}; did you mean "ranks"?',
+    ),
+    (
+        "launcher: srun\naccess: [mem=4gb]\n",
+        'systems/made.yaml:5: access[0]: found "mem=4gb", expected an option that begins with "-": only PBS and Torque '
+        "take words of a chunk, such as mem=190gb",
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "sentence"), LAUNCHERS)
+def test_a_launcher_of_the_site_needs_its_words(tmp_path: Path, lines: str, sentence: str) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    path.write_text(
+        SYSTEM.replace("scheduler: local\nlauncher: local\n", f"scheduler: slurm\n{lines}"), encoding="utf-8"
+    )
+    with pytest.raises(InputError) as caught:
+        load_system(path)
+    assert str(caught.value) == sentence
+
+
+def test_a_stacks_launcher_wins_over_its_fabrics_and_a_replay_has_neither(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    text = SYSTEM.replace("scheduler: local\nlauncher: local", "scheduler: slurm\nlauncher: srun")
+    text = text.replace("kind: tcp,", "kind: tcp, launcher: mpirun, prepare_cmds: [umask 77], env: {A: '{home}/x'},")
+    text += (
+        "  mpich: {prefix: /opt/mpich, launcher: mpiexec, unuse: [/old], use: [/new], prepare_cmds: [ulimit -l 9]}\n"
+    )
+    path.write_text(text, encoding="utf-8")
+    system = load_system(path)
+    assert [system.launcher_of("eth", stack) for stack in ("openmpi", "mpich")] == ["mpirun", "mpiexec"]
+    assert system.script_lines("eth", "mpich", Path("/site")) == [
+        "umask 77", "export A=/site/x", "module unuse /old", "module use /new", "ulimit -l 9",
+    ]  # fmt: skip
+    replayed = system.as_replay()
+    assert replayed.launcher_of("eth", "mpich") == "replay"
+    assert replayed.script_lines("eth", "mpich", Path("/site")) == []
+    fails = path.read_text(encoding="utf-8").replace("{home}/x", "{prefix}/x")
+    path.write_text(fails, encoding="utf-8")
+    with pytest.raises(InputError, match=r"fabrics\.eth\.env\.A: found .* expected no \{prefix\}: a fabric has none"):
+        load_system(path)

@@ -7,6 +7,7 @@ from reframe.core import backends
 from reframe.core.exceptions import ConfigError
 from reframe.core.modules import ModulesSystem
 
+from railyard.rfm.backends import IN_CHUNKS
 from railyard.site.systems.jobs import LAUNCHERS, MODULES_SYSTEMS, SCHEDULERS
 
 
@@ -18,7 +19,8 @@ def all_backends() -> None:
 
 
 def test_every_scheduler_is_one_that_a_file_may_name() -> None:
-    assert sorted(SCHEDULERS) == sorted(backends._schedulers)
+    # ReFrame is given this one where a file says pbs.
+    assert sorted([*SCHEDULERS, IN_CHUNKS]) == sorted(backends._schedulers)
 
 
 def test_every_launcher_is_one_that_a_file_may_name() -> None:

@@ -10,8 +10,9 @@ from railyard.base.errors import InputError
 from railyard.hardware import links
 from railyard.rfm.settings import configuration
 from railyard.site.references.load import references_of
+from railyard.site.systems.fields import Kind
 from railyard.site.systems.load import find_system, load_system, load_systems
-from railyard.site.systems.model import HeaderModel, Kind, System
+from railyard.site.systems.model import HeaderModel, System
 from railyard.site.systems.module_system import find_unloaded
 from railyard.stacks import model
 from railyard.stacks.ask import Knobs
@@ -181,9 +182,9 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         ),
         (
             "--partition=hdr",
-            "--partition=hdr; id",
-            'systems/site.yaml:5: access[0]: found "--partition=hdr; id", '
-            'expected an option such as "--partition=compute"; a shell would end its command at ";"',
+            "--partition=hdr\\nrm -r x",
+            'systems/site.yaml:5: access[0]: found "--partition=hdr\\nrm -r x", '
+            "expected one line without control characters; a job's script would break at them",
         ),
         (
             "sw/mvapich2",
@@ -313,7 +314,7 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
             "  mvapich2:",
             "  mvapich_2:",
             'systems/site.yaml:27: stacks.mvapich_2: found "mvapich_2", expected a stack of docs/reference/stacks.md; '
-            'did you mean "mvapich2"?',
+            'did you mean "mvapich2"? If it is another MPI, declare it: like and differs',
         ),
         (
             "    modules: [openmpi/4.1.6]\n",
