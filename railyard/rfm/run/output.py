@@ -334,9 +334,18 @@ def _blocks(text: str, folder: Path) -> Iterator[CodeWarning]:
         yield CodeWarning(
             head.removesuffix(":"),
             tuple(below),
-            Path(os.path.normpath(folder / located["path"])) if located else None,
+            _located_path(folder, located["path"]) if located else None,
             int(located["line"]) if located else None,
         )
+
+
+def _located_path(folder: Path, path: str) -> Path:
+    """Return a path that ReFrame names; as it is if it is not below ReFrame's working folder.
+
+    ReFrame 4.7 names a file that a fixture is in from the folder of the check, not from its own.
+    """
+    whole = Path(os.path.normpath(folder / path))
+    return whole if whole.exists() else Path(path)
 
 
 def _sentences(block: CodeWarning, sources: Sources, unresolved: dict[str, str]) -> list[str]:
@@ -394,7 +403,8 @@ def _format_place(block: CodeWarning, file: Path | None, content: str) -> str:
     """Return where the user's code raised: the line and the class around it, and the file if it is another."""
     if block.path is None or block.line is None:
         return ""
-    if block.path != file:
+    parts = block.path.parts
+    if file is None or file.parts[-len(parts) :] != parts:  # of a path that is not whole, the end
         return f" ({block.path}:{block.line})"
     return f" (line {block.line}{_in_class(content.splitlines()[: block.line])})"
 
