@@ -1,3 +1,4 @@
-"""The address that a site's reframe_settings.py imports: `build` from ``railyard.rfm.settings``."""
+"""The address that a site's settings import: ``build`` from ``railyard.rfm.settings`` and ``extend`` beside it."""
 
+from railyard.rfm.extend import *  # noqa: F403
 from railyard.rfm.settings import *  # noqa: F403

@@ -3,7 +3,7 @@
 ``python -m tests.sentences`` writes it again. Its diff is the review of a change of words: other tests assert facts, or
 ask ``railyard.verdict.wording`` for the words. Three kinds of cases are judged: runs of the virtual cluster, as a live
 run is judged from what it left; probes of its rails; and the kept recordings, as they are, with all figures at half,
-and tenfold. Each line is only where it is first said.
+and tenfold. Each line is only where it is first said. Then come samples of every sentence function of the room.
 """
 
 import re
@@ -25,6 +25,7 @@ from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Findings, RailProbe
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.system_target import of_system
+from tests import wording_samples
 from tests.conftest import ROOT
 from tests.made.judged import Moved, healthy_rates, imb_output, run_of_cell
 
@@ -169,7 +170,7 @@ def page() -> str:
     """Return the text of tests/golden/sentences.txt."""
     virtual = site_at(ROOT / "tests/sites/shaped400", "virtual")
     said, parts = set[str](), [_HEAD]
-    for heading, lines in (*_of_runs(virtual), *_of_recordings()):
+    for heading, lines in (*_of_runs(virtual), *_of_recordings(), *_of_functions()):
         new = [line for line in dict.fromkeys(lines) if line not in said]
         said.update(new)
         parts += [f"\n== {heading}\n", *(f"{line}\n" for line in new)] if new else []
@@ -207,6 +208,11 @@ def _lines_of_recording(found: Judgement) -> Iterator[str]:
     yield f"{found.state}: {found.sentence}"
     yield from (f"looks like {cause.description}" for cause in found.causes)
     yield from found.remarks
+
+
+def _of_functions() -> Iterator[tuple[str, Iterable[str]]]:
+    for name, said in wording_samples.samples_of_all():
+        yield f"words: {name}", said
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from click.shell_completion import shell_complete
 import railyard.cli.commands
 from railyard import __version__
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.remarks import take_remarks
 from railyard.base.terminal import error_width, fold_words
 from railyard.base.wording import either
 
@@ -129,7 +130,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Return the exit code of one command line (default: the process's own, without the program's name).
 
     A command returns its code (None is 0). If the user did something wrong, one line on stderr says it, and the code is
-    2.
+    2. Remarks follow on stderr.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
@@ -150,6 +151,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         return _reader_left()
+    finally:
+        for remark in take_remarks():
+            _say(f"remark: {remark}")
 
 
 def _answer(arguments: list[str]) -> int:

@@ -62,7 +62,10 @@ def systems_with_claims(home: Path) -> tuple[list[ReplayedSystem], list[Referenc
     asked = needs(part(home, CHECKS))
     found: list[ReplayedSystem] = []
     without: list[References] = []
-    for name in load_systems(home / "systems"):
+    systems = load_systems(home / "systems")
+    for broken in systems.broken.values():  # the page has every system, or there is none
+        raise broken.error
+    for name in systems:
         site = site_at(home, name)
         if site.references.claims:
             records = replay_records(site, asked)

@@ -12,12 +12,14 @@ from railyard.site.systems.measure import Measure, StatedAmounts
 
 
 def partitions() -> tuple[Any, ...] | None:
-    """Return the partitions of ReFrame's current system; None without one.
+    """Return the partitions of ReFrame's current system that Railyard made; None without a system.
+
+    A site's own system may have others beside them (``railyard.rfm.extend``).
 
     `railyard matrix` reads the checks without ReFrame's own configuration, so it has none.
     """
     try:
-        return tuple(runtime().system.partitions)
+        return tuple(each for each in runtime().system.partitions if "railyard_home" in each.extras)
     except ReframeFatalError:
         return None
 

@@ -6,6 +6,7 @@ ReFrame 4.10.4 prints "Ran 0/0 test case(s)" or "Found 0 check(s)" and exits wit
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -18,31 +19,57 @@ from reframe.frontend.loader import RegressionCheckLoader
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, part
+from railyard.rfm.name_conflicts import note_name_conflicts, refuse_name_conflicts
 from railyard.site.systems.model import System
 
 #: The beginning of each line below the sentence: what dropped one check.
 INDENT = "  "
 
 
-def refuse_empty_runs(home: Path, systems: Mapping[str, System]) -> None:
+@dataclass(frozen=True, slots=True)
+class _KnownSystem:
+    """A system of Railyard in this process; ``shared``: a site's own tests run on it, too."""
+
+    home: Path
+    system: System
+    shared: bool
+
+
+_KNOWN: dict[str, _KnownSystem] = {}
+
+
+def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool = False) -> None:
     """Make ReFrame on one of these systems end with an error, exit 1, if it selects no test to run or to list.
 
-    Runs of other systems, of other people's suites in the same command, stay as they were.
+    So too on any other system if every test that it loaded is one of Railyard's. Otherwise runs of other systems, of
+    other people's suites in the same command, stay as they were. ``shared``: so do runs of these systems.
+
+    A test of ours that ReFrame would not load, since another suite has its name, is an error too.
     """
+    _KNOWN.update({name: _KnownSystem(home, system, shared) for name, system in systems.items()})
+    note_name_conflicts()
     loaded: list[Any] = []
     load_all = _original(RegressionCheckLoader.load_all)
     list_checks, run_all = _original(cli.list_checks), _original(Runner.runall)
 
     def refuse(testcases: list[Any], so: str) -> None:
         name = runtime().system.name
-        if not testcases and name in systems:
+        known = _KNOWN.get(name)
+        only_ours = bool(loaded) and all(map(_is_ours, loaded))
+        if testcases or not (only_ours or (known is not None and not known.shared)):
+            return
+        if known is None:
             raise ReframeError(
-                "\n".join((f"nothing was selected{so}: {_why(home, name)}", *_drop_lines(loaded, home, systems[name])))
+                f'nothing was selected{so}: found the system "{name}", on which none of these checks runs, '
+                "expected one of Railyard; name it: --system NAME"
             )
+        lines = _drop_lines(loaded, known.home, known.system)
+        raise ReframeError("\n".join((f"nothing was selected{so}: {_why(known.home, name)}", *lines)))
 
     @wraps(load_all)
     def load_and_keep(loader: RegressionCheckLoader, force: bool = False) -> list[Any]:
         loaded[:] = load_all(loader, force)
+        refuse_name_conflicts([part(each.home, CHECKS) for each in _KNOWN.values()])
         return list(loaded)
 
     @wraps(list_checks)
@@ -56,6 +83,10 @@ def refuse_empty_runs(home: Path, systems: Mapping[str, System]) -> None:
         run_all(runner, testcases, restored_cases)
 
     RegressionCheckLoader.load_all, cli.list_checks, Runner.runall = load_and_keep, list_selected, run_selected
+
+
+def _is_ours(test: Any) -> bool:
+    return any(base.__module__.partition(".")[0] == "railyard" for base in type(test).__mro__)
 
 
 def _original(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,7 +9,10 @@ _COLLECTS = gc.isenabled()
 gc.disable()
 
 import re
+import sys
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from reframe.core.exceptions import ConfigError
@@ -20,11 +23,12 @@ from railyard.job.launch import escape_exports
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.rfm.backends import IN_CHUNKS  # the import also registers our launchers and schedulers with ReFrame
 from railyard.rfm.empty_runs import refuse_empty_runs
+from railyard.rfm.system_choice import note_systems
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
-from railyard.site.references.load import references_of
+from railyard.site.site import load_site
 from railyard.site.systems.jobs import is_slurm
-from railyard.site.systems.load import load_systems, replays_all
+from railyard.site.systems.load import BrokenSystem, Systems, replays_all
 from railyard.site.systems.model import System
 from railyard.site.systems.rehearsed_system import current_rehearsal
 
@@ -32,6 +36,8 @@ from railyard.site.systems.rehearsed_system import current_rehearsal
 NO_HOST = "(?!)"
 #: A name that only a pattern for every host matches.
 NOBODYS_HOST = "host-of-nobody.invalid"
+#: The description of a broken system whose host names cannot be read: any host may be one of its hosts.
+UNKNOWN_HOSTS = "a file with a mistake; its host names are unknown"
 
 
 if _COLLECTS:
@@ -41,19 +47,29 @@ if _COLLECTS:
 def build(settings_file: str | Path) -> dict[str, Any]:
     """Return the site configuration for the site folder of ``settings_file``.
 
-    Raises ConfigError for everything that is wrong: ReFrame prints such an error alone and exits with 1. Any other
-    exception gives a traceback or is lost.
+    A file with a mistake stops its own system only: ReFrame refuses to choose it, and a remark on standard error names
+    the file. Raises ConfigError for everything else that is wrong: ReFrame prints such an error alone and exits with 1.
+    Any other exception gives a traceback or is lost.
     """
     collects = gc.isenabled()
     gc.disable()
     try:
         home = find_home(settings_file)
-        systems = load_systems(home / "systems")
-        for system in sorted(systems.values(), key=lambda each: each.like is not None):
-            # Loaded here, so that a broken table is refused here: else it fails tests one by one, or nobody sees it.
-            references_of(home / "references", system)
-        found = configuration(home, systems)
+        # References are loaded here, so that a broken table is refused here: else it fails tests one by one, or nobody
+        # sees it.
+        systems = load_site(home)
+        say_remark(systems)
+        found = configuration(home, systems, systems.broken)
         refuse_empty_runs(home, systems)
+        note_systems(
+            systems,
+            {_stub_name(name): str(each.error) for name, each in systems.broken.items()},
+            for_any_host=[
+                _stub_name(name)
+                for name, each in (systems | systems.broken).items()
+                if _takes_any_host(each.hostnames or ())
+            ],
+        )
         # What is imported by now lasts as long as ReFrame does. Without this, the garbage collector walks through it
         # again and again: 0.07 s of a listing of 10 cases, 0.13 s of one of 100 (Python 3.11).
         gc.freeze()
@@ -65,14 +81,31 @@ def build(settings_file: str | Path) -> dict[str, Any]:
             gc.enable()
 
 
-def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
-    """Return the site configuration of these systems. A system for any host is last: ReFrame takes the first match."""
-    ordered = sorted(systems.values(), key=lambda system: (_takes_any_host(system), system.system))
+def say_remark(systems: Systems) -> None:
+    """Say on standard error which files have a mistake, if any has."""
+    remark = systems.remark()
+    if remark is not None:
+        print(f"railyard: remark: {remark}", file=sys.stderr, flush=True)
+
+
+def configuration(
+    home: Path, systems: Mapping[str, System], broken: Mapping[str, BrokenSystem] = MappingProxyType({})
+) -> dict[str, Any]:
+    """Return the site configuration of these systems. A system for any host is last: ReFrame takes the first match.
+
+    The sections `general` and `logging` are for these systems alone: beside another suite, its systems have none of it.
+    A ``broken`` system is in it so that ReFrame chooses it, by name or by host, and no other in its place.
+    """
+    ordered = sorted(systems.values(), key=lambda system: (_takes_any_host(system.hostnames), system.system))
     state = state_folder(home) / "reframe"
     return {
-        "systems": [_system(home, system) for system in ordered],
-        "environments": [env for system in ordered for env in _environments(system)],
-        "general": [
+        "systems": sorted(
+            [*(_system(home, system) for system in ordered), *(_stub(*each) for each in broken.items())],
+            key=lambda made: (made["descr"] != UNKNOWN_HOSTS, _takes_any_host(made["hostnames"]), made["name"]),
+        ),
+        "environments": [env for system in ordered for env in environments_of(system)],
+        "general": _of_each(
+            systems,
             {
                 # An exit code other than 0 fails every test, ours or not.
                 "trap_job_errors": True,
@@ -83,9 +116,10 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
                 # Benchmarks here take seconds: ReFrame's slowest poll, one in 10 s, would take longer.
                 **POLL_SETTINGS,
                 "report_file": str(state / "reports" / "run-{sessionid}.json"),
-            }
-        ],
-        "logging": [
+            },
+        ),
+        "logging": _of_each(
+            systems,
             {
                 # The logger's own level decides what is formatted at all: 'debug' costs 150 ms per test.
                 "level": "info",
@@ -104,9 +138,35 @@ def configuration(home: Path, systems: dict[str, System]) -> dict[str, Any]:
                         "append": True,
                     }
                 ],
-            }
-        ],
+            },
+        ),
     }
+
+
+def _of_each(systems: Collection[str], section: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return a section for each of these systems.
+
+    One section for all of them would not do: if ReFrame 4.10.4 merges it with those of two more files, it takes such a
+    section for one of every system (``_merge_config_sections`` removes ``target_systems`` of the shared mapping).
+    """
+    return [{"target_systems": [name], **section} for name in systems]
+
+
+def _stub(name: str, broken: BrokenSystem) -> dict[str, Any]:
+    """Return a system that takes the place of a broken one, so that its hosts and its name are not another's."""
+    known = broken.hostnames is not None
+    return {
+        "name": _stub_name(name),
+        "descr": "a file with a mistake" if known else UNKNOWN_HOSTS,
+        "hostnames": list(broken.hostnames or ()) if known else [".*"],
+        "partitions": [{"name": "none", "scheduler": "local", "launcher": "local", "environs": []}],
+    }
+
+
+def _stub_name(name: str) -> str:
+    """Return a broken system's name, with a dash for each sign that ReFrame would refuse."""
+    dashed = re.sub(r"[^\w-]", "-", name, flags=re.ASCII)
+    return dashed if re.match(r"[A-Za-z_]", dashed) else f"_{dashed}"
 
 
 def _perflogs() -> str:
@@ -115,8 +175,8 @@ def _perflogs() -> str:
     return "perflogs" if current_rehearsal() is None else "perflogs-rehearsed"
 
 
-def _takes_any_host(system: System) -> bool:
-    return any(re.match(pattern, NOBODYS_HOST) for pattern in system.hostnames)
+def _takes_any_host(hostnames: Iterable[str]) -> bool:
+    return any(re.match(pattern, NOBODYS_HOST) for pattern in hostnames)
 
 
 def _system(home: Path, system: System) -> dict[str, Any]:
@@ -126,7 +186,7 @@ def _system(home: Path, system: System) -> dict[str, Any]:
         "hostnames": list(system.hostnames) or [NO_HOST],
         "modules_system": "nomod" if not system.modules_system else system.modules_system,
         "prefix": str(state_folder(home) / "reframe"),
-        "partitions": [_partition(home, system, name) for name in system.fabrics],
+        "partitions": [partition_of(home, system, name) for name in system.fabrics],
         # Set in ReFrame's own process when it starts, so that it finds the virtual cluster's sbatch and scontrol.
         "env_vars": _env_vars(home, system),
     }
@@ -138,7 +198,8 @@ def _env_vars(home: Path, system: System) -> list[list[str]]:
     return [[name, value] for name, value in client_variables(home).items()]
 
 
-def _partition(home: Path, system: System, fabric: str) -> dict[str, Any]:
+def partition_of(home: Path, system: System, fabric: str) -> dict[str, Any]:
+    """Return ReFrame's partition of a fabric."""
     own = system.fabrics[fabric]
     return {
         "name": fabric,
@@ -176,7 +237,7 @@ def _numbers(system: System) -> dict[str, dict[str, int]]:
     return {key: each for key, each in given.items() if each}
 
 
-def _environments(system: System) -> list[dict[str, Any]]:
+def environments_of(system: System) -> list[dict[str, Any]]:
     """Return an environment for each (fabric, stack): its features say what this stack can do on this fabric.
 
     There is also one for each stack on the whole system, without features. No partition takes it, but with

@@ -40,6 +40,7 @@ from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, 
 from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
+from railyard.verdict.wording import complete as say
 
 #: What a run within a node uses in place of rails.
 _WITHIN: Mapping[Within, str] = {"": "shared memory", "slot": "slots of GPUs", "gpu-link": "links between GPUs"}
@@ -318,8 +319,7 @@ def _stuck_in(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters
 
 
 def _hangs(state: str, where: str) -> str:
-    known = "" if where == "-" else f", in {where}"
-    return "is stopped (state T)" if state == "T" else f"hangs in the kernel (state D{known})"
+    return say.say_stopped() if state == "T" else say.hangs(None if where == "-" else where)
 
 
 def _strangers(read: list[counters.NodeCounters], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:

@@ -14,10 +14,10 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.hints.causes import GUESS
 from railyard.verdict.path import pace
-from railyard.verdict.path.ports import look_at
 from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
-from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import blame as words
+from railyard.verdict.wording.ports import look_at
 
 if TYPE_CHECKING:
     from railyard.provision.testbed.rail_traffic import Reading
@@ -116,9 +116,7 @@ def with_starvation(assessment: Assessment, starved: float | None) -> Assessment
     judged = assessment.verdict
     if starved is None or not judged.misses_reference or judged.suspects or not _may_explain(starved, judged):
         return assessment
-    bound = f"bound {100 * STARVED_SHARE.value:.0f} %, {STARVED_SHARE.name}"
-    remark = f"disturbed: its processes waited for a processor {100 * starved:.0f} % of the time ({bound})"
-    look = "what else runs on this host (top, steal time of the hypervisor); run the test again when that has ended"
+    remark, look = words.say_starved(starved), words.look_at_host()
     said = replace(judged.with_remarks(remark), state="disturbed", fault="disturbed", look_at=look)
     return replace(assessment, verdict=said)
 
@@ -154,7 +152,7 @@ def with_attempts(assessment: Assessment, attempts: tuple[AttemptRecord, ...]) -
     """Return the assessment with the earlier measurements that were disturbed or never began, the oldest first."""
     if not attempts:
         return assessment
-    remark = f"measured again: {earlier_attempts([one.rule for one in attempts])}"
+    remark = words.measured_again(earlier_attempts([one.rule for one in attempts]))
     return replace(with_remark(assessment, remark), attempts=attempts)
 
 
@@ -183,9 +181,9 @@ def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]
     path = replace(
         path,
         state="not-proven",
-        sentence=f"{NOT_PROVEN}{why}; {path.sentence}",
+        sentence=words.path_not_proven(why, path.sentence),
         fault="not-proven",
-        look_at="what printed these figures and with which clock: a wrapper, a file of an earlier run, the benchmark",
+        look_at=words.look_at_clock(),
     )
     inputs = replace(assessment.inputs, path=path)
     said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
@@ -199,7 +197,7 @@ def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:
         state="failed",
         sentence=f"{findings.sentence}; {assessment.path.sentence}",
         fault="fabric",
-        look_at="rate, cable and error counters of that rail, and what may limit only its sending or receiving side",
+        look_at=words.look_at_one_way(),
         suspects=findings.suspects,
     )
     inputs = replace(assessment.inputs, path=path)

@@ -13,9 +13,9 @@ from railyard.verdict.blame.screening.model import Budget, BudgetError, Coverage
 from railyard.verdict.blame.search.model import PairsError, Step
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_remark, with_suspects
-from railyard.verdict.path.ports import look_at
 from railyard.verdict.rules.model import fail_rule
 from railyard.verdict.wording import NOBODY_BLAMED
+from railyard.verdict.wording.ports import look_at
 
 #: More steps than any screening has.
 _MOST_STEPS = 20

@@ -32,7 +32,7 @@ ORDER = (
 
 #: What stays at the root for a site's own files: the old address of a module -> where its names are now.
 ADDRESSES = {
-    "railyard.siteconfig": ("railyard.rfm.settings",),
+    "railyard.siteconfig": ("railyard.rfm.extend", "railyard.rfm.settings"),
     "railyard.check": (
         *(f"railyard.rfm.checks.{name}" for name in ("base", "groups", "variants")),
         "railyard.site.sizes",
@@ -76,6 +76,9 @@ IMPURE = {
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
     "railyard.rfm.versions": "knows ReFrame's own names",
+    "railyard.rfm.extend": "adds to ReFrame's configuration",
+    "railyard.rfm.name_conflicts": "replaces a method of ReFrame's loader",
+    "railyard.rfm.system_choice": "replaces methods of ReFrame's configuration that choose a system",
     "railyard.rfm.settings": "raises ReFrame's ConfigError",
     "railyard.rfm.run.reframe": "starts reframe",
     "railyard.rfm.run.preflight": "has Spack build, by prepare",

@@ -168,7 +168,8 @@ EDITS: Mapping[str, Edit] = {
     # names that do not fit
     "unknown-stack": Edit(
         SYS, "  mpich:", "  mpch:",
-        f'{SYS}:15: stacks.mpch: found "mpch", expected a stack of docs/reference/stacks.md; did you mean "mpich"?',
+        f'{SYS}:15: stacks.mpch: found "mpch", expected a stack of docs/reference/stacks.md; did you mean "mpich"? '
+        "If it is another MPI, declare it: like and differs",
     ),
     "unknown-fabric": Edit(
         REF, "fabric: hsn", "fabric: hsm",
@@ -243,9 +244,9 @@ EDITS: Mapping[str, Edit] = {
         'expected a path without blanks and shell characters; a shell would end its command at ";"',
     ),
     "scheduler-option": Edit(
-        SYS, "launcher: local", 'launcher: local\naccess: ["--partition=$(touch pwned)"]',
-        f'{SYS}:6: access[0]: found "--partition=$(touch pwned)", expected an option such as "--partition=compute"; '
-        'a shell would run what is in "$("',
+        SYS, "launcher: local", 'launcher: local\naccess: ["--partition=a\\nb"]',
+        f'{SYS}:6: access[0]: found "--partition=a\\nb", expected one line without control characters; a job\'s script '
+        "would break at them",
     ),
 }  # fmt: skip
 

@@ -189,11 +189,11 @@ def test_a_good_site_is_none(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_a_config_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(folder: Path) -> dict[str, System]:
-        raise PermissionError(13, "Permission denied", str(folder))
+    def refused(home: Path) -> dict[str, System]:
+        raise PermissionError(13, "Permission denied", str(home))
 
     (tmp_path / "systems").mkdir()
-    monkeypatch.setattr(site_settings, "load_systems", refused)
+    monkeypatch.setattr(site_settings, "load_site", refused)
     with pytest.raises(ConfigError) as told:
         build(tmp_path / "reframe_settings.py")
-    assert str(told.value) == f"[Errno 13] Permission denied: '{tmp_path}/systems'"
+    assert str(told.value) == f"[Errno 13] Permission denied: '{tmp_path}'"

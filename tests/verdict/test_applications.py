@@ -13,6 +13,9 @@ from railyard.parsers import hpl, npb
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording.complete import say_reported
+from railyard.verdict.wording.path import carried_part, unseen_rest
+from railyard.verdict.wording.split import idle_part
 from tests.made.judged import IDLE, case_of, counters_file, judged
 
 #: MB that each node sends and receives over hsn0.
@@ -135,7 +138,7 @@ def test_nodes_that_moved_too_little_to_be_judged_do_not_make_it_the_fault_of_th
 def test_a_rail_that_idles_on_one_node_alone_fails_an_application(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn1": BUSY}, rails=2, on={"vn3": {"hsn1": IDLE}})
     assert said(found)[:2] == ("fail", 4)
-    assert found.path.sentence.startswith(f"rail hsn1 of vn3 sent 0.1 MB of 30.1 MB: {IDLE_SECOND}")
+    assert found.path.sentence.startswith(f"{idle_part('hsn1', 'vn3', 'sent', 100_000, 30_100_000)}: {IDLE_SECOND}")
     assert {(one.kind, one.node, one.rail) for one in found.path.suspects} == {("rail", "vn3", "hsn1")}
 
 
@@ -157,8 +160,7 @@ def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
     found = ran("npb/FT/W", npb_text("FT"), {"hsn0": (5.0, 5.0)})
     assert said(found)[:2] == ("fail", 4)
     assert found.path.sentence == (
-        f"{NOT_PROVEN}hsn0 of vn1 sent 5.0 MB of 11.0 MB (bound 98.0 %, carried-share), and no other network's "
-        "counter shows the rest"
+        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn1', 'sent', 5_000_000, 11_000_000)}{unseen_rest('')}"
     )
     whole = ran("npb/FT/W", npb_text("FT"), {"hsn0": (12.0, 12.0)}).path
     assert (whole.state, whole.expected_bytes) == ("proven", 8 * 7 * 128 * 128 * 32 * 16 // 4 * 3 // 4)
@@ -319,7 +321,7 @@ def test_threads_that_did_not_work_fail_hpl_on_every_node(
             assert found.verdict.rule != 1, found.verdict.text
         else:
             assert found.verdict.rule == 1
-            assert found.verdict.text.startswith(f'the output itself reports 1 failure, line 1: "{expected}"')
+            assert found.verdict.text.startswith(f'{say_reported(1, "")}, line 1: "{expected}"')
 
 
 #: Processor seconds that the first rank of each node used, with eight threads in the 3.26 s that HPL measured.

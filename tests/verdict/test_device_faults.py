@@ -10,6 +10,9 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
+from railyard.verdict.wording.path import say_besides, say_moved
+from railyard.verdict.wording.ports import grew, lost_carrier
+from railyard.verdict.wording.split import idle_part
 from tests.made.sysfs import Tree
 
 MB = 1_000_000
@@ -72,8 +75,7 @@ def test_a_healthy_run_is_proven(pair: Pair) -> None:
     proof = pair.judged()
     assert (proof.state, proof.sentence) == (
         "proven",
-        "380.0 MB moved on vn1 and vn2: 50.0 % over mlx5_0:1 and 50.0 % over mlx5_1:1, at most 0.0 kB over another "
-        "network",
+        say_moved(380_000_000, ("vn1", "vn2"), {"mlx5_0:1": 0.5, "mlx5_1:1": 0.5}, 0, True),
     )
 
 
@@ -86,8 +88,8 @@ def test_a_stack_that_falls_back_to_tcp_is_named_though_the_ports_counted_its_by
     proof = pair.judged(tcp)
     assert (proof.state, proof.fault) == ("failed", "set-up")
     assert proof.sentence == (
-        "ib0 of vn1, the network interface of mlx5_0:1, sent 95.0 MB while the run moved 180.0 MB (bound 1.8 MB, "
-        "the larger of unmeant-share and wire-up): TCP, not RDMA"
+        "ib0 of vn1, the network interface of mlx5_0:1, "
+        f"{say_besides('sent', 95_000_000, 180_000_000, 1_800_000)}: TCP, not RDMA"
     )
     assert blamed(proof) == {("stack", "vn1", "ib0"), ("stack", "vn2", "ib0")}
 
@@ -105,7 +107,7 @@ def test_a_second_rail_that_idles_on_both_nodes_is_the_stacks(pair: Pair) -> Non
     }
     proof = pair.judged(one)
     assert proof.sentence == (
-        f"rail mlx5_1:1 of vn1 sent 0.0 kB of 190.0 MB: {IDLE_SECOND} (bound 5.0 % "
+        f"{idle_part('mlx5_1:1', 'vn1', 'sent', 0, 190_000_000)}: {IDLE_SECOND} (bound 5.0 % "
         "of what the rail should carry, idle-share)"
     )
     assert blamed(proof) == {("stack", None, None)}
@@ -160,7 +162,7 @@ def test_a_port_that_receives_broken_packets_is_named_and_its_neighbours_are_not
     proof = pair.judged({"vn2": {pair.counter("vn2", 1, "counters/port_rcv_errors"): 31}})
     assert (proof.state, proof.fault) == ("failed", "fabric")
     assert proof.sentence == (
-        "errors on mlx5_1:1 of vn2 during the run: port_rcv_errors grew by 31 (bound 0, hard-errors)"
+        f"errors on mlx5_1:1 of vn2 during the run: {grew('port_rcv_errors', 31, 0, 'hard-errors')}"
     )
     assert blamed(proof) == {("rail", "vn2", "mlx5_1:1")}
     assert proof.look_at == (
@@ -189,6 +191,6 @@ def test_background_traffic_on_one_rail_is_a_disturbance_and_no_cables_fault(pai
 
 def test_a_port_that_went_down_during_the_run_is_named(pair: Pair) -> None:
     proof = pair.judged({"vn1": {pair.counter("vn1", 1, "state"): "1: DOWN"}})
-    assert (proof.state, proof.sentence) == ("failed", "rail mlx5_1:1 of vn1 lost its carrier during the run")
+    assert (proof.state, proof.sentence) == ("failed", lost_carrier("mlx5_1:1 of vn1"))
     assert blamed(proof) == {("rail", "vn1", "mlx5_1:1")}
     assert Suspect("rail", proof.sentence, "vn1", "mlx5_1:1") in proof.suspects

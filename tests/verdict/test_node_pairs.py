@@ -13,7 +13,7 @@ from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.rounds import rounds, shifts
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
-from railyard.verdict.wording import NOT_INTENDED
+from railyard.verdict.wording.path import carried_part, went_over
 from tests.made.judged import case_of, judged
 from tests.made.words import below
 
@@ -129,8 +129,8 @@ def test_every_node_must_have_moved_its_pairs_bytes(run: Run) -> None:
     state, rule, _, sentence = said(run(moved={"hsn0": 60.0, "eth0": 40.7}))
     assert (state, rule) == ("fail", 4)
     assert sentence == (
-        f"40.7 MB went over eth0 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 60.0 MB of 100.7 MB "
-        "(bound 98.0 %, carried-share)"
+        f"{went_over(40_700_000, 'eth0', 'vn1', None, '')}"
+        f"{carried_part(['hsn0'], 'vn1', 'sent', 60_000_000, 100_700_000)}"
     )
 
 

@@ -13,6 +13,7 @@ from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.wording.complete import say_exited, say_reported
 from tests.made.judged import SIZES, case_of, healthy_bytes, healthy_rates, imb_output, judged
 
 M = 1 << 20
@@ -185,7 +186,7 @@ def test_a_table_of_another_benchmark_fails(run: Run, said: str) -> None:
 def test_a_failure_on_the_error_output_fails_a_perfect_output(run: Run, message: str, said: str) -> None:
     found = run(WHOLE, stderr=f"a warning of no account\n{message}\n").verdict
     assert (found.state, found.rule) == ("fail", 1)
-    assert found.text == f'the output itself reports 1 failure, line 2 of the error output: "{said}"'
+    assert found.text == f'{say_reported(1, "")}, line 2 of the error output: "{said}"'
 
 
 def test_warnings_on_the_error_output_fail_nothing(run: Run) -> None:
@@ -198,7 +199,7 @@ def test_an_output_that_was_read_in_part_fails_and_says_so(run: Run, said: str) 
     why = "the job's output has 1,073,741,824 bytes, at most 33,554,432 are judged"
     assert run(WHOLE, too_long=why).verdict.text == why and why.startswith(said)
     late = run(WHOLE, too_long=why, exit_code=1).verdict
-    assert late.sentence == "the job exited 1, expected 0" and late.remarks == (why,)
+    assert late.sentence == say_exited(1, "") and late.remarks == (why,)
 
 
 @pytest.mark.fault("output", "a benchmark that is ended for what it prints", "a job may print at most 1 GiB")

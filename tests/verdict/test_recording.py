@@ -17,6 +17,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of, untested_record, verdict_record
 from railyard.verdict.verdict import not_tested
 from railyard.verdict.wording import IDLE_SECOND
+from railyard.verdict.wording.split import idle_part
 from tests.conftest import ROOT
 
 Assess = Callable[..., Assessment]
@@ -138,7 +139,7 @@ def test_the_path_proof_has_the_clock_at_the_end_of_the_run(
 def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess) -> None:
     verdict = recorded(assessed(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).found.verdict
     assert verdict.sentence == (
-        f"rail hsn1 of vn1 sent 0.1 MB of 190.1 MB: {IDLE_SECOND} (bound 5.0 % "
+        f"{idle_part('hsn1', 'vn1', 'sent', 100_000, 190_100_000)}: {IDLE_SECOND} (bound 5.0 % "
         "of what the rail should carry, idle-share)"
     )
     assert (verdict.rule, verdict.class_) == (4, "set-up")

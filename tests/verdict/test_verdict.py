@@ -33,6 +33,13 @@ from railyard.verdict.rules.model import (
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, too_short
+from railyard.verdict.wording.complete import ended_well, look_at_outputs, say_exited
+from railyard.verdict.wording.metrics import read, read_at
+from railyard.verdict.wording.path import counters_not_found
+from railyard.verdict.wording.ports import lost_carrier
+from railyard.verdict.wording.possible import no_limit_for
+from railyard.verdict.wording.reference import look_at_rails, no_size_for, other_unit, say_crossed
+from railyard.verdict.wording.split import idle_part
 from tests.made.words import above, below
 
 K, M = 1 << 10, 1 << 20
@@ -98,8 +105,8 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
         (number, name, "pass") for number, name in RULE_NAMES.items()
     ]
     assert [rule.sentence for rule in verdict.rules[:4]] == [
-        "exit code 0 on vn1 and vn2, 1 complete table",
-        "read bandwidth in MB/s at 4 sizes and latency in us at 2 sizes",
+        ended_well(("vn1", "vn2"), 1, False),
+        read([read_at("bandwidth", "MB/s", 4), read_at("latency", "us", 2)]),
         "bandwidth 47.83 MB/s at 4 MiB is 98.4 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard "
         "testbed); latency 20.00 us at 0 B is not below 0.4 us",
         "96.0 MB moved on vn1 and vn2: 100.0 % over hsn0",
@@ -118,15 +125,15 @@ def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> 
 
 def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
     verdict = judge(with_job(exit_code=137))
-    assert verdict.sentence == "the job exited 137 (ended by signal 9), expected 0"
-    assert verdict.look_at == "the end of the job's output and error output"
+    assert verdict.sentence == say_exited(137, "")
+    assert verdict.look_at == look_at_outputs()
     assert verdict.line == f"rule 1 (complete): {verdict.sentence}; look at {verdict.look_at}"
     assert replace(verdict, look_at=None).line == f"rule 1 (complete): {verdict.sentence}"
 
 
 def test_remarks_are_kept_apart_and_stand_between_the_sentence_and_the_next_look() -> None:
     verdict = judge(with_job(exit_code=137)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
-    assert verdict.sentence == "the job exited 137 (ended by signal 9), expected 0"
+    assert verdict.sentence == say_exited(137, "")
     assert verdict.remarks == ("3 of 4 nodes", "MTU 1024", "looks like TCP")
     assert verdict.text == f"{verdict.sentence}; 3 of 4 nodes; MTU 1024; looks like TCP"
     assert verdict.line == f"rule 1 (complete): {verdict.text}; look at {verdict.look_at}"
@@ -179,13 +186,12 @@ RULE_1 = [
     (
         {"exit_code": 3, "failures": (OutputLine(12, "\x1b[31mFatal error in MPI_Init"),)},
         "set-up",
-        'the job exited 3, expected 0, line 12: "Fatal error in MPI_Init"; '
-        "look at the end of the job's output and error output",
+        f'{say_exited(3, "")}, line 12: "Fatal error in MPI_Init"; look at {look_at_outputs()}',
     ),
     (
         {"exit_code": 137},
         "node",
-        "the job exited 137 (ended by signal 9), expected 0; look at the end of the job's output and error output",
+        f"{say_exited(137, '')}; look at {look_at_outputs()}",
     ),
     (
         {"exit_code": None},
@@ -262,9 +268,7 @@ def test_rule_1_names_what_is_incomplete(changes: dict[str, Any], fault: str, se
 def test_rule_1_holds_for_more_tables_than_expected_and_a_passed_validation() -> None:
     verdict = judge(with_job(tables=2, validates=True, validation=True))
     assert verdict.state == "pass"
-    assert verdict.rules[0].sentence == (
-        "exit code 0 on vn1 and vn2, 2 complete tables, validated by the benchmark itself"
-    )
+    assert verdict.rules[0].sentence == ended_well(("vn1", "vn2"), 2, True)
 
 
 @pytest.mark.fault("session", "a node without a readable /sys is the suspect, and no rail", "vn2 has no readable /sys")
@@ -281,7 +285,7 @@ def test_each_suspect_is_named_once_with_all_that_is_said_against_it() -> None:
     assert each_once([first, other, again, first]) == (replace(first, reason="it idled; it is slow"), other)
 
 
-@pytest.mark.fault("rail", "a carrier lost until the time limit", "; rail hsn1 of vn2 lost its carrier during the run")
+@pytest.mark.fault("rail", "a carrier lost until the time limit", f"; {lost_carrier('hsn1 of vn2')}")
 def test_a_job_that_hung_says_which_link_was_lost(said: str) -> None:
     path = replace(PROVEN, state="failed", fault="fabric", lost=said.removeprefix("; "), look_at="cable of hsn1 of vn2")
     for changes in ({"timed_out": True, "exit_code": 124}, {"exit_code": 1}):
@@ -296,7 +300,7 @@ def test_a_failure_of_a_replay_speaks_of_no_nodes() -> None:
     assert replayed.sentence.endswith(", over hsn0")
     assert replayed.look_at == "each rail alone (hsn0), then link state and error counters"
     run = judge(replace(HEALTHY, metrics=low))
-    assert run.sentence.endswith(", over hsn0 of vn1 and vn2")
+    assert run.sentence.endswith(say_crossed(["hsn0"], ["vn1", "vn2"]))
     assert "between vn1 and vn2 and good partners" in str(run.look_at)
 
 
@@ -399,7 +403,9 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
     assert possible == (
         "bandwidth 46.67 MB/s is 96.0 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard testbed)"
     )
-    assert reference == (f"{below(46.67, 47.0)}, the bound of tcp-1 (class: shaped rate), over hsn0 of vn1 and vn2")
+    assert reference == (
+        f"{below(46.67, 47.0)}, the bound of tcp-1 (class: shaped rate){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
+    )
     assert sentences(47.5)[4] == "bandwidth holds tcp-1, at worst 101.1 % of tcp-1 (bounded: 1 of 1 figure)"
     assert sentences(60.0)[2].startswith(f"{IMPOSSIBLE}bandwidth 60.00 MB/s is 123.5 % of the limit")
     assert sentences(math.nan)[1] == "bandwidth is nan, expected a finite number"
@@ -538,9 +544,7 @@ def test_rule_3_says_what_it_had_nothing_to_hold_against() -> None:
     assert judge(replace(HEALTHY, metrics=(rate,))).rules[2].sentence == (
         "not judged: no physical limit is known for message_rate"
     )
-    assert judge(replace(HEALTHY, metrics=())).rules[2].sentence == (
-        "not judged: no physical limit is known for nothing"
-    )
+    assert judge(replace(HEALTHY, metrics=())).rules[2].sentence == f"not judged: {no_limit_for([])}"
     scaled = bandwidth(declared=replace(DECLARED, unit="GB/s"), measured=MeasuredMetric("GB/s", SIZES, (0.04,) * 4))
     assert judge(replace(HEALTHY, metrics=(scaled,))).rules[2].sentence == (
         "not judged: bandwidth is in GB/s and the limit in MB/s"
@@ -626,12 +630,12 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
 
 FAILED = PathProof(
     "failed",
-    f"rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND}",
+    f"{idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}: {IDLE_SECOND}",
     "set-up",
     "how the stack is told its rails",
     (Suspect("rail", "idle", "vn1", "hsn1"),),
 )
-UNPROVEN = PathProof("not-proven", f"{NOT_PROVEN}no counters of vn2 were found", "not-proven", "the counter reader")
+UNPROVEN = PathProof("not-proven", f"{NOT_PROVEN}{counters_not_found('vn2')}", "not-proven", "the counter reader")
 
 
 def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
@@ -640,7 +644,7 @@ def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
         "fail",
         4,
         "set-up",
-        f"rule 4 (path): rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND}; "
+        f"rule 4 (path): {idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}: {IDLE_SECOND}; "
         "look at how the stack is told its rails",
     )
     assert verdict.suspects == FAILED.suspects
@@ -652,12 +656,12 @@ def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
         "fail",
         4,
         "not-proven",
-        f"rule 4 (path): {NOT_PROVEN}no counters of vn2 were found; look at the counter reader",
+        f"rule 4 (path): {NOT_PROVEN}{counters_not_found('vn2')}; look at the counter reader",
     )
     accepted = judge(replace(HEALTHY, path=UNPROVEN, accepts_unproven="no counters in containers"))
     assert accepted.state == "pass"
     assert accepted.line.endswith(
-        f"; rule 4 (path) not judged: {NOT_PROVEN}no counters of vn2 were found; "
+        f"; rule 4 (path) not judged: {NOT_PROVEN}{counters_not_found('vn2')}; "
         "the system accepts this: no counters in containers"
     )
     assert judge(replace(HEALTHY, path=FAILED, accepts_unproven="no counters in containers")).state == "fail"
@@ -679,9 +683,9 @@ def test_rule_5_names_value_unit_bound_source_rail_and_node() -> None:
         "fail",
         5,
         "fabric",
-        f"rule 5 (reference): {below(4.8, 47.0, 4 * M)}, the bound of hsn-uni-1 "
-        "(class: shaped rate), over hsn0 of vn1 and vn2; look at each rail alone (hsn0) between vn1 and vn2 and good "
-        "partners, then link state and error counters",
+        f"rule 5 (reference): {below(4.8, 47.0, 4 * M)}, the bound of hsn-uni-1 (class: shaped "
+        f"rate){say_crossed(['hsn0'], ['vn1', 'vn2'])}; look at "
+        f"{look_at_rails(['hsn0'], ['vn1', 'vn2'], False, False)}",
     )
 
 
@@ -709,7 +713,8 @@ def test_rule_5_needs_every_size_that_a_reference_requires() -> None:
         "unit and sizes of that reference, and the sizes that the check measures",
     )
     assert judged.sentence == (
-        "bandwidth was not measured at 4 KiB, which hsn-curve (baseline: run 7) requires, over hsn0 of vn1 and vn2"
+        "bandwidth was not measured at 4 KiB, which hsn-curve (baseline: run 7) requires"
+        f"{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -726,8 +731,7 @@ def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
     judged = judge(with_metric(short)).rules[4]
     assert judged.fault == "reference"  # nothing was slow: no rail is looked at
     assert judged.sentence == (
-        "bandwidth has no size at which hsn-uni-1 (class: shaped rate) holds, so that reference was not judged, "
-        "over hsn0 of vn1 and vn2"
+        f"{no_size_for('bandwidth', 'hsn-uni-1 (class: shaped rate)')}{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -736,7 +740,7 @@ def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
     assert judge(with_metric(bandwidth(bands=(nothing,)))).rule == 5
     unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None))
     assert judge(with_metric(bandwidth(bands=(unit,)))).rules[4].sentence == (
-        "bandwidth is in MB/s but x (class: s) is in GB/s, over hsn0 of vn1 and vn2"
+        f"{other_unit('bandwidth', 'MB/s', 'x (class: s)', 'GB/s')}{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -760,7 +764,7 @@ def test_a_latency_is_worse_above_its_reference() -> None:
     assert verdict.curves[0].percent_of_reference == pytest.approx(80.0)
     bad = replace(good, measured=MeasuredMetric("us", (0, 8), (1.0, 1.6)))
     assert judge(replace(HEALTHY, metrics=(bad,))).rules[4].sentence == (
-        f"{above(1.6, 1.5, 8)}, the bound of lat (published: a paper), over hsn0 of vn1 and vn2"
+        f"{above(1.6, 1.5, 8)}, the bound of lat (published: a paper){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -775,7 +779,7 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     low = replace(both, measured=MeasuredMetric("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
         f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
-        "the bound of class:ib-edr (class: EDR unidirectional), over hsn0 of vn1 and vn2"
+        f"the bound of class:ib-edr (class: EDR unidirectional){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
 
@@ -1005,8 +1009,8 @@ def test_a_time_that_no_size_holds_is_a_delay_even_if_others_are_short() -> None
     verdict = judge(small_messages(2100.0, 2012.0, 3000.0, 20.0))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "fabric")
     assert verdict.sentence.startswith(
-        "latency 2012 us at 4 B, the best of 1 B to 64 B, is above 400.0 us (503.0 %), the bound of small (class: "
-        "recorded), over hsn0 of vn1 and vn2"
+        "latency 2012 us at 4 B, the best of 1 B to 64 B, is above 400.0 us (503.0 %), the "
+        f"bound of small (class: recorded){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
     # Probes then send messages of that size.
     assert [

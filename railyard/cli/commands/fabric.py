@@ -154,12 +154,17 @@ def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
 
 def _system(home: Path, name: str | None) -> "System":
     """Return the named system, or the one whose patterns fit this host."""
+    from railyard.base.remarks import note_remark
     from railyard.site.systems.load import find_system, load_systems
 
     if name is not None:
         return find_system(home / "systems", name)
     host = socket.gethostname()
     systems = load_systems(home / "systems")
+    for broken in systems.broken.values():  # one of these may be the system of this host
+        if broken.hostnames is None or any(re.match(pattern, host) for pattern in broken.hostnames):
+            raise broken.error
+    note_remark(systems.remark())
     for system in systems.values():
         if any(re.match(pattern, host) for pattern in system.hostnames) and _with_rdma(system):
             return system

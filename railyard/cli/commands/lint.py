@@ -1,14 +1,19 @@
 """`railyard lint`: compares every system and reference of a site with the schema, units, limits and checks."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from railyard.base.finding import Finding, problem, problems, tally
 from railyard.base.wording import count_of
 from railyard.cli.options import checks_option, say
+
+if TYPE_CHECKING:
+    from railyard.site.systems.model import System
 
 
 @click.command(name="lint")
@@ -40,10 +45,16 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
 
     home = find_home()
     folder = home / "systems"
-    systems = load_systems(folder) if name is None else {name: find_system(folder, name)}
     built = load_systems(folder, asked_for_spack=True)
     asked = needs(part(home, CHECKS), *places)
     wrong: list[str] = []
+    systems: Mapping[str, System]
+    if name is None:
+        systems = read = load_systems(folder)
+        # A mistake of a file that others are like is one of theirs, too.
+        wrong += dict.fromkeys(str(each.error) for each in read.broken.values())
+    else:
+        systems = {name: find_system(folder, name)}
     found: list[Finding] = []
     entries = 0
     for system in systems.values():

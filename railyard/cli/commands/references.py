@@ -58,10 +58,14 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
 
 def _find_references(name: str | None) -> "list[References]":
     from railyard.base.paths import find_home
+    from railyard.base.remarks import note_remark
     from railyard.site.references.load import references_of
-    from railyard.site.systems.load import find_system, load_systems
+    from railyard.site.site import load_site
+    from railyard.site.systems.load import find_system
 
     home = find_home()
-    folder = home / "systems"
-    systems = load_systems(folder) if name is None else {name: find_system(folder, name)}
+    if name is not None:
+        return [references_of(home / "references", find_system(home / "systems", name))]
+    systems = load_site(home)
+    note_remark(systems.remark())
     return [references_of(home / "references", system) for system in systems.values()]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
+from railyard.base.remarks import note_remark
 from railyard.provision.installed_stack import request_of
 from railyard.provision.spack import marker
 from railyard.provision.spack.marker import Marker
@@ -72,8 +73,9 @@ def requests(home: Path, name: str, stacks: tuple[str, ...] = ()) -> tuple[Reque
     Raises RailyardError for an unknown system or stack, and for a stack that Spack does not build there.
     """
     systems = load_systems(home / "systems", asked_for_spack=True)
-    if name not in systems:
+    if name not in systems and name not in systems.broken:
         raise RailyardError(f'--system: found "{name}", expected a file in systems/; {did_you_mean(name, systems)}')
+    note_remark(systems.remark(but=name))
     system = systems[name]
     built = [stack for stack, entry in system.stacks.items() if entry.spack is not None]
     if not built:

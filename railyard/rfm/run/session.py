@@ -11,6 +11,7 @@ from pathlib import Path
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.paths import HOME_VARIABLE, runs_folder
+from railyard.base.remarks import note_remark, take_remarks
 from railyard.base.terminal import colour, fold_words, line_width, width
 from railyard.base.wording import count_of
 from railyard.job.slurm import note_nodes
@@ -58,8 +59,8 @@ from railyard.rfm.wait_notes import Silence, shown_silence
 from railyard.site.matrix import Cell, Need, asked_for, find_untaken, matrix
 from railyard.site.references.load import references_of
 from railyard.site.reframe_versions import name_switched_off, release_here
-from railyard.site.site import Site
-from railyard.site.systems.load import load_systems, replays_all
+from railyard.site.site import Site, load_site
+from railyard.site.systems.load import replays_all
 from railyard.site.systems.model import System
 from railyard.site.systems.module_system import FIX, find_unloaded
 from railyard.site.test_id import TestId, named_policy
@@ -93,6 +94,7 @@ def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None
     """
     system = options.system or DEFAULT_SYSTEM
     known = known_system(home, system, options.reframe)
+    take_remarks()  # ReFrame says the same
     words = _all_options(options, home, known)
     env = {**os.environ, HOME_VARIABLE: str(home)}
     if not colour():
@@ -114,21 +116,19 @@ def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None
 def known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
     """Return the system that a name stands for, NAME or NAME:FABRIC.
 
-    Raises RailyardError if there is no such system or fabric, and for options that name what the system does not have.
+    Raises RailyardError if there is no such system or fabric, for a mistake in its files, and for options that name
+    what the system does not have.
     """
-    systems = load_systems(home / "systems")
+    systems = load_site(home)
     system, colon, fabric = name.partition(":")
-    if system not in systems:
+    if system not in systems and system not in systems.broken:
         raise RailyardError(f'--system: found "{system}", expected a file in systems/; {did_you_mean(system, systems)}')
+    note_remark(systems.remark(but=system))
     fabrics = systems[system].fabrics
     if colon and fabric not in fabrics:
         raise RailyardError(
             f'--system: found fabric "{fabric}", expected one of {system}; {did_you_mean(fabric, fabrics)}'
         )
-    # First those of the requested system: others may be like it, and share its table.
-    for each in sorted(systems.values(), key=lambda one: one.system != system):
-        # ReFrame's configuration refuses them too, but it shows only the first of several sentences.
-        references_of(home / "references", each)
     refuse_unknown(read(options), systems[system], fabric or None)
     return systems[system]
 

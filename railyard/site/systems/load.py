@@ -6,14 +6,18 @@ cluster under a scheduler is a file of ten lines, and its references are not cop
 """
 
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from railyard.base.errors import InputError, did_you_mean
+from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.fields import show
 from railyard.base.paths import ALLOCATION_VARIABLE, REPLAY_VARIABLE, SPACK_VARIABLE
+from railyard.base.remarks import note_remark
 from railyard.base.strict_yaml import Document, load, validate
+from railyard.base.wording import listing
 from railyard.site.systems.checks import check_prices, check_system
 from railyard.site.systems.declared_mpi import declare_stacks
 from railyard.site.systems.jobs import is_slurm
@@ -25,51 +29,139 @@ from railyard.site.systems.rehearsed_system import current_rehearsal
 
 def load_system(path: Path) -> System:
     """Return the system of one file. Raises InputError for any mistake in it, also in its name."""
-    system, document = _read(path)
+    return _read_file(path)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenSystem:
+    """A system that no command may use, since one of its files has a mistake.
+
+    ``hostnames`` are the patterns of its file; None if they cannot be read, so that any host may be one of its hosts.
+    """
+
+    error: RailyardError
+    hostnames: tuple[str, ...] | None
+
+    @property
+    def place(self) -> str:
+        """The file with the mistake, and its line if it is known."""
+        if not isinstance(self.error, InputError):
+            return str(self.error)
+        line = "" if self.error.line is None else f":{self.error.line}"
+        return f"{self.error.file}{line}"
+
+
+class Systems(dict[str, System]):
+    """The systems of a folder by name, without the broken ones: to ask for one of these raises its error."""
+
+    def __init__(self, systems: Mapping[str, System], broken: Mapping[str, BrokenSystem], folder: str) -> None:
+        super().__init__({name: system for name, system in systems.items() if name not in broken})
+        self.broken = dict(broken)
+        self.folder = folder
+
+    def __missing__(self, name: str) -> System:
+        """Raise the error of a broken system, else InputError for an unknown name, offering the nearest known one."""
+        if name in self.broken:
+            raise self.broken[name].error
+        known = {*self, *self.broken}
+        raise InputError(
+            f"{self.folder}/", f"no system {show(name)}", "a system of that name", action=did_you_mean(name, known)
+        )
+
+    def leave_out(self, broken: Mapping[str, BrokenSystem]) -> "Systems":
+        """Return the systems with more broken ones: those whose references have a mistake."""
+        return Systems(self, {**broken, **self.broken}, self.folder)
+
+    def remark(self, but: str | None = None) -> str | None:
+        """Return the sentence that names each broken file and what it stops; None if all are right.
+
+        ``but``: the system that was asked for; another sentence is about it.
+        """
+        names = sorted(name for name in self.broken if name != but)
+        if not names:
+            return None
+        places = listing(sorted({self.broken[name].place for name in names}))
+        return (
+            f"{places}: found a mistake, so nothing runs on {listing(names)}; to see what is wrong, type: railyard lint"
+        )
+
+
+def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> Systems:
+    """Return all systems of a folder by name; if ``asked_for_spack`` is None, RAILYARD_SPACK decides.
+
+    A file with a mistake stops its own system only: this is in ``broken``, under the file's name and under the name
+    that the file gives. Raises InputError if there is no folder, no file, or none without a mistake.
+    """
+    if not folder.is_dir():
+        raise InputError(str(folder), "no such folder", "the folder of systems/*.yaml")
+    paths = sorted(folder.glob("*.yaml"))
+    others = sorted(folder.glob("*.yml"))
+    if not paths and not others:
+        raise InputError(str(folder), "no system", "at least one *.yaml file", action='add one, or copy "local.yaml"')
+    broken = {path.stem: BrokenSystem(_wrong_ending(path), _hostnames_of(path)) for path in others}
+    systems: dict[str, System] = {}
+    for path in paths:
+        try:
+            systems[path.stem] = _read_file(path, asked_for_spack)
+        except RailyardError as error:
+            found = BrokenSystem(error, _hostnames_of(path))
+            for name in {path.stem, _text_in(path, "system")} - {""}:
+                broken.setdefault(name, found)
+    for path in paths:
+        # A mistake in a file is reported for that file, not for one that is like it.
+        other = broken.get(_text_in(path, "like")) if path.stem in broken else None
+        if other is not None:
+            broken[path.stem] = replace(broken[path.stem], error=other.error)
+    read = Systems(systems, broken, folder.name)
+    if not read:
+        raise next(iter(broken.values())).error
+    return read
+
+
+def _read_file(path: Path, asked_for_spack: bool | None = None) -> System:
+    system, document = _read(path, asked_for_spack)
     _check_file_name(path, system, document)
     return system
 
 
-def load_systems(folder: Path, *, asked_for_spack: bool | None = None) -> dict[str, System]:
-    """Return all systems of a folder by name; if ``asked_for_spack`` is None, RAILYARD_SPACK decides.
+def _wrong_ending(path: Path) -> InputError:
+    return InputError(
+        _short_path(path), 'a file that ends in ".yml"', '".yaml"', action=f"rename it to {path.stem}.yaml"
+    )
 
-    Raises InputError for a broken file, and for two systems with one name.
-    """
-    if not folder.is_dir():
-        raise InputError(str(folder), "no such folder", "the folder of systems/*.yaml")
-    other = next(iter(sorted(folder.glob("*.yml"))), None)
-    if other is not None:
-        raise InputError(
-            _short_path(other), 'a file that ends in ".yml"', '".yaml"', action=f"rename it to {other.stem}.yaml"
-        )
-    paths = sorted(folder.glob("*.yaml"))
-    if not paths:
-        raise InputError(str(folder), "no system", "at least one *.yaml file", action='add one, or copy "local.yaml"')
-    documents = {path: load(path, _short_path(path)) for path in paths}
-    # A mistake in a file is reported for that file, not for one that is like it and comes before it in the alphabet.
-    in_turn = sorted(paths, key=lambda path: "like" in documents[path].data)
-    systems = {path: _read(path, asked_for_spack, documents[path]) for path in in_turn}
-    read = [(path, *systems[path]) for path in paths]
-    files: dict[str, Path] = {}
-    for path, system, document in read:
-        first = files.setdefault(system.system, path)
-        if first != path:
-            found = f"the system {show(system.system)} for the second time"
-            raise document.error(
-                ("system",), found, f"one file per system ({_short_path(first)} has that name)", "rename one"
-            )
-    for path, system, document in read:
-        _check_file_name(path, system, document)
-    return {system.system: system for _, system, _ in read}
+
+def _text_in(path: Path, field: str) -> str:
+    """Return the text that a broken file has in a field; empty if it has none, or cannot be read."""
+    try:
+        text = load(path).data.get(field)
+    except InputError:
+        return ""
+    return text if isinstance(text, str) else ""
+
+
+def _hostnames_of(path: Path) -> tuple[str, ...] | None:
+    """Return the host names of a broken file; None if it has none that can be read: the rest may be cut off."""
+    try:
+        found = load(path).data.get("hostnames")
+    except InputError:
+        return None
+    return tuple(found) if isinstance(found, list) and all(map(_is_pattern, found)) else None
+
+
+def _is_pattern(text: object) -> bool:
+    try:
+        return isinstance(text, str) and re.compile(text) is not None
+    except re.error:
+        return False
 
 
 def find_system(folder: Path, name: str) -> System:
-    """Return one system of a folder by name. Raises InputError for an unknown name, offering the nearest known one."""
+    """Return one system of a folder by name. Notes a remark for each other system whose file has a mistake.
+
+    Raises InputError for an unknown name, offering the nearest known one, and for a mistake in the system's own file.
+    """
     systems = load_systems(folder)
-    if name not in systems:
-        raise InputError(
-            f"{folder.name}/", f"no system {show(name)}", "a system of that name", action=did_you_mean(name, systems)
-        )
+    note_remark(systems.remark(but=name))
     return systems[name]
 
 
@@ -82,8 +174,8 @@ def _short_path(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def _read(path: Path, asked_for_spack: bool | None = None, own: Document | None = None) -> tuple[System, Document]:
-    document = written_out(load(path, _short_path(path)) if own is None else own, path.parent)
+def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Document]:
+    document = written_out(load(path, _short_path(path)), path.parent)
     system = validate(System, document)
     declare_stacks(system.stacks, document)
     check_system(system, document)
@@ -106,9 +198,15 @@ def _asked_for(variable: str) -> bool:
 
 
 def _check_file_name(path: Path, system: System, document: Document) -> None:
-    if path.stem != system.system:
-        expected = f'"{path.stem}", the name of the file'
-        raise document.error(("system",), show(system.system), expected, f"rename the file to {system.system}.yaml")
+    if path.stem == system.system:
+        return
+    other = path.with_name(f"{system.system}.yaml")
+    if other.exists():
+        found = f"the system {show(system.system)} for the second time"
+        expected = f"one file per system ({_short_path(other)} has that name)"
+        raise document.error(("system",), found, expected, "rename one")
+    expected = f'"{path.stem}", the name of the file'
+    raise document.error(("system",), show(system.system), expected, f"rename the file to {system.system}.yaml")
 
 
 #: Fields that are not inherited. If two systems had the same host names, nobody could tell them apart.

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import PROBE_SLOW_SHARE
-from railyard.base.wording import drop_clauses, listing, percent
+from railyard.base.wording import drop_clauses
 from railyard.results.record.form import Suspect
-from railyard.verdict.blame.slow_rails import TOGETHER, format_rate
+from railyard.verdict.blame.slow_rails import TOGETHER
 from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.wording import blame as words
 
 
 def silent_nodes(found: Findings, rails: Sequence[str]) -> tuple[str, ...]:
@@ -31,11 +32,9 @@ def with_silent_nodes(found: Findings, rails: Sequence[str], starts: Mapping[str
     """
     for node in silent_nodes(found, rails):
         if starts.get(node) is False:
-            nothing = f"no partner gets a result from it over {listing(list(rails))}"
-            reason = f"{node} does not answer: no process starts on it, and {nothing}; its rails are not judged"
+            reason = words.dead_node(node, list(rails))
         elif len(rails) > 1:
-            does = ", although processes start on it" if node in starts else ""
-            reason = f"{node} gives no partner a result over any of its rails ({listing(list(rails))}){does}: the node"
+            reason = words.silent_node(node, list(rails), node in starts)
         else:
             continue
         own = [one for one in found.suspects if one.kind == "rail" and one.node == node]
@@ -46,7 +45,7 @@ def with_silent_nodes(found: Findings, rails: Sequence[str], starts: Mapping[str
             suspects=(Suspect("node", reason, node), *kept),
             sentence="; ".join(filter(None, (reason, sentence))),
             fault=found.fault if kept else "node",
-            look_at=f"whether {node} is up and answers over every network (ping, ssh, its console and log)",
+            look_at=words.look_at_node(node),
         )
     return found
 
@@ -56,20 +55,17 @@ def shared_part(alone: Findings, together: Findings, rails: Sequence[str]) -> Fi
 
     ``alone`` are the findings for each rail, which cleared them all; ``together`` are those for all rails at once.
     """
-    both = listing(list(rails))
+    both = list(rails)
     slow = [one for one in together.suspects if one.kind == "rail" and one.node is not None]
     probes = (*alone.probes, *together.probes)
     if not slow:
-        measured = f"; {both} at once were also measured, and no node was slow with them" if together.is_clear else ""
+        measured = words.none_slow_together(both) if together.is_clear else ""
         return replace(alone, sentence=f"{alone.sentence}{measured}", probes=probes)
     named = []
     for one in slow:
-        reason = f"each of {both} is good alone, but both at once are not: {one.reason}"
-        reason = reason if len(rails) == 2 else reason.replace("both at once", "all at once")
-        reason = f"{reason}; what they share on {one.node} is at fault"
+        reason = words.shared_part(both, one.reason, str(one.node))
         named.append(Suspect("node", reason, one.node, evidence=one.evidence))
-    nodes = listing([str(one.node) for one in slow])
-    look = f"what {both} share on {nodes}: the slot, the card, and the switch port or up-link behind both"
+    look = words.look_at_shared(both, [str(one.node) for one in slow])
     return Findings(tuple(named), "; ".join(one.reason for one in named), probes, fault="fabric", look_at=look)
 
 
@@ -80,16 +76,7 @@ def direction(node: str, partner: str, sent: Sequence[float | None], received: S
     are equally slow, the sentence says so.
     """
     out, back = (max((value or 0.0 for value in values), default=0.0) for values in (sent, received))
-    figures = f"{format_rate(out)} to {partner}, {format_rate(back)} from {partner}"
-    if not max(out, back):
-        return ""
-    share = min(out, back) / max(out, back)
-    if share >= PROBE_SLOW_SHARE.value:
-        return f"both directions alike: {figures}"
-    way = "sends" if out < back else "receives"
-    if not min(out, back):
-        return f"only what {node} {way} gives no result: {figures}"
-    return f"only what {node} {way} is slow: {figures} ({percent(share)}; bound {percent(PROBE_SLOW_SHARE.value)})"
+    return words.both_ways(node, partner, out, back, PROBE_SLOW_SHARE.value) if max(out, back) else ""
 
 
 def good_partner(found: Findings, suspect: Suspect) -> str | None:

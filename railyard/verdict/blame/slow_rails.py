@@ -26,10 +26,9 @@ from railyard.base.bounds import (
     PROBE_TIME,
     PROBE_WITNESSES,
 )
-from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.results.record.form import Evidence, Suspect
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, at_fault
-from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording import blame as words
 
 #: In units of the spread of the six best values.
 _LEAST_REACH = 2.0
@@ -109,16 +108,15 @@ def findings(made: Iterable[RailProbe], run_nodes: Sequence[str]) -> Findings:
     """
     probes = tuple(made)
     if not probes:
-        return Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
+        return Findings((), words.not_measured())
     if not any(probe.value_mb_s for probe in probes):
-        said_first = next((f', the first printed "{probe.said}"' for probe in probes if probe.said), "")
-        return Findings((), f"{_none_of(probes)} of single rails gave a result{said_first}: {NOBODY_BLAMED}", probes)
+        said_first = next((probe.said for probe in probes if probe.said), None)
+        return Findings((), words.no_result_at_all(len(probes), said_first), probes)
     rulings = _rulings(probes, run_nodes)
     said = [one.sentence for one in rulings if one.sentence]
     if not said:
-        size = next((f" of {message_size(probe.size_bytes)}" for probe in probes if probe.size_bytes), "")
-        sentence = f"no rail was slow alone in {len(probes)} probes{size}: {NOBODY_BLAMED}"
-        return Findings((), sentence, probes, is_clear=True)
+        size = next((probe.size_bytes for probe in probes if probe.size_bytes), None)
+        return Findings((), words.none_slow(len(probes), size), probes, is_clear=True)
     return Findings(tuple(suspect for one in rulings for suspect in one.suspects), "; ".join(said), probes)
 
 
@@ -191,13 +189,13 @@ class _Rail:
     @property
     def is_slow(self) -> str:
         """What a bad rail is: slow, or delayed if its messages are small."""
-        return "is slow" if self.size_bytes is None else "has a delay"
+        return words.is_slow(self.size_bytes is not None)
 
     def format_value(self, value_mb_s: float) -> str:
         """Return a value in words: a rate, or the time of a small message."""
         if value_mb_s and self.size_bytes is not None:
-            return f"{number(self.size_bytes / value_mb_s)} us for {message_size(self.size_bytes)}"
-        return format_rate(value_mb_s)
+            return words.delay(self.size_bytes / value_mb_s, self.size_bytes)
+        return words.rate(value_mb_s)
 
     def evidence(self, own: Collection[_Pair], controls: Collection[_Pair] = ()) -> tuple[Evidence, ...]:
         """Return the best value of each of a suspect's own pairs, then those of its controls."""
@@ -297,17 +295,16 @@ def _of_node(rail: _Rail, node: str, controls: Collection[_Pair]) -> list[Suspec
         return []
     partners = {partner: rail.pairs[pair] for pair in touching for partner in pair - {node}}
     evidence = rail.evidence(touching, rail.good)
-    control = f"the same {_rails(rail)} {_at_least(rail)} in the same seconds"
+    control, elsewhere = words.control(TOGETHER in rail.name, _at_least(rail)), _good_words(rail)
     if not any(partners.values()):
-        reason = f"{rail.name} of {node} gives no result with any partner: {_none_of(rail.probes, touching)} with "
-        brief = f"gives no result with any of {count_of(len(partners), 'partner')}; {_good_words(rail)}"
-        reason = f"{reason}{listing(list(partners))}; {control}"
+        count = len(_probes_of(rail.probes, touching))
+        reason = words.nothing_with_any(rail.name, node, count, list(partners), control)
+        brief = words.brief_nothing_with_any(len(partners), elsewhere)
         return [Suspect("rail", reason, node, rail.name, brief=brief, evidence=evidence)]
-    values = listing([f"{rail.format_value(value)} with {partner}" for partner, value in partners.items()])
-    control = f"{control} ({_margin(rail, margin)})"
-    reason = f"{rail.name} of {node} {rail.is_slow} {WITH_EVERY}: at best {values}; {control}"
+    values = [words.with_partner(rail.format_value(value), partner) for partner, value in partners.items()]
+    reason = words.slow_with_every(rail.name, node, rail.is_slow, values, control, _margin(rail, margin))
     best = rail.format_value(max(partners.values()))
-    brief = f"{rail.is_slow}: at best {best} with {count_of(len(partners), 'partner')}; {_good_words(rail)}"
+    brief = words.brief_slow_with_every(rail.is_slow, best, len(partners), elsewhere)
     return [Suspect("rail", reason, node, rail.name, brief=brief, evidence=evidence)]
 
 
@@ -317,17 +314,17 @@ def _of_pair(rail: _Rail, pair: _Pair, run_nodes: Sequence[str]) -> _Ruling | No
     margin = rail.margin([pair], [pair], rail.good)
     if margin is None or not pair <= well:
         return None
-    does = f"{rail.is_slow} only {_pair_words(pair)}: at best {rail.format_value(rail.pairs[pair])}"
+    does = words.slow_pair(rail.is_slow, _pair_words(pair), rail.format_value(rail.pairs[pair]))
     if not rail.pairs[pair]:
-        does = f"gives no result only {_pair_words(pair)}: {_none_of(rail.probes, [pair])}"
-    reason = f"{rail.name} {does}, and {_at_least(rail)} in the same seconds"
-    reason += f"{f' ({_margin(rail, margin)})' if rail.pairs[pair] else ''}: the path between them"
+        does = words.silent_pair(_pair_words(pair), len(_probes_of(rail.probes, [pair])))
+    shown = _margin(rail, margin) if rail.pairs[pair] else ""
+    reason = words.path_between(rail.name, does, _at_least(rail), shown)
     if pair <= set(run_nodes):
-        brief = f"{does}; {_good_words(rail)}"
         evidence = rail.evidence([pair], rail.good)
+        brief = words.brief_pair(does, _good_words(rail))
         suspect = Suspect("pair", reason, None, rail.name, brief=brief, evidence=evidence)
         return _Ruling(rail.name, (suspect,), reason, True)
-    return _Ruling(rail.name, (), f"{reason}, which this run did not use: {NOBODY_BLAMED} for that", True)
+    return _Ruling(rail.name, (), words.unused_pair(reason), True)
 
 
 def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> _Ruling:
@@ -359,18 +356,15 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
     is_small = len(rail.pairs) < 3 and values[0] < bound
     if not is_small and (not is_low or is_starved):
         return _Ruling(rail.name, (), _undecided_sentence(rail, list(rail.pairs)), False)
-    does = rail.is_slow if values[0] else "gives no result"
-    at_best = (
-        f"at best {format_rate(values[0])}, expected {number(expected)} MB/s" if values[0] else _none_of(rail.probes)
-    )
-    bounded = f" (bound {percent(PROBE_SLOW_SHARE.value)}, {PROBE_SLOW_SHARE.name})" if values[0] else ""
+    does = rail.is_slow if values[0] else words.no_result()
+    at_best = words.below_expected(values[0], expected) if values[0] else words.none_of(len(rail.probes))
+    best = f"{at_best}{words.bound_of_slow() if values[0] else ''}"
     if is_small:
-        seen = f"{rail.name} {does} {_pair_words(next(iter(rail.pairs)))}: {at_best}{bounded}"
-        return _Ruling(rail.name, (), f"{seen}, but too few partners were measured to blame anybody", True)
-    seen = f"{rail.name} {does} between all {len(rail.pairs)} pairs measured: {at_best}{bounded}"
-    control = listing([f"{each.name} {_at_least(each)}" for each in sound])
-    reason = f"{seen}{f'; {control} in the same seconds' if sound else ''}: its switch or its whole network"
-    brief = f"{does} between all {len(rail.pairs)} pairs measured: {at_best}"
+        seen = words.too_few_partners(rail.name, does, _pair_words(next(iter(rail.pairs))), best)
+        return _Ruling(rail.name, (), seen, True)
+    controls = [f"{each.name} {_at_least(each)}" for each in sound]
+    reason = words.slow_everywhere(rail.name, does, len(rail.pairs), best, controls)
+    brief = words.brief_slow_everywhere(does, len(rail.pairs), at_best)
     evidence = tuple(chain(rail.evidence(rail.pairs), *(other.evidence((), other.pairs) for other in sound)))
     suspect = Suspect("switch", reason, None, rail.name, brief=brief, evidence=evidence)
     return _Ruling(rail.name, (suspect,), reason, True)
@@ -378,47 +372,30 @@ def _of_all(rail: _Rail, made: Sequence[RailProbe], others: Sequence[_Rail]) -> 
 
 def _undecided_sentence(rail: _Rail, pairs: Sequence[_Pair]) -> str:
     """Return the sentence for pairs that are shown neither to be good nor to be slow."""
-    best = listing([f"{rail.format_value(rail.pairs[pair])} {_pair_words(pair)}" for pair in pairs])
-    reached = f", others {rail.format_value(rail.level)}" if rail.good - set(pairs) else ""
-    waited = ""
-    if rail.starved is not None:
-        waited = f"; the probes' processes waited for a processor {100 * rail.starved:.0f} % of the time"
+    best = [f"{rail.format_value(rail.pairs[pair])} {_pair_words(pair)}" for pair in pairs]
+    others = rail.format_value(rail.level) if rail.good - set(pairs) else None
     rounds = max(Counter(_pair(probe) for probe in rail.probes).values())
-    return (
-        f"{rail.name} is undecided after {len(rail.probes)} probes in {count_of(rounds, 'round')}: at best "
-        f"{best}{reached}; {NOBODY_BLAMED} for that{waited}"
-    )
+    return words.say_undecided(rail.name, len(rail.probes), rounds, best, others, rail.starved)
 
 
 def _at_least(rail: _Rail) -> str:
     """Return what all good pairs of a rail reached, and which pairs these are."""
-    good = [" and ".join(sorted(pair)) for pair in rail.pairs if pair in rail.good]
-    did = "carried at least" if rail.size_bytes is None else "took at most"
-    return f"{did} {rail.format_value(rail.least)} between {', '.join(good)}"
+    good = [(min(pair), max(pair)) for pair in rail.pairs if pair in rail.good]
+    return words.say_reached(rail.size_bytes is not None, rail.format_value(rail.least), good)
 
 
 def _good_words(rail: _Rail) -> str:
     """Return what the rail's good pairs reached, without their names."""
-    return f"elsewhere at {'least' if rail.size_bytes is None else 'most'} {rail.format_value(rail.least)}"
-
-
-def _rails(rail: _Rail) -> str:
-    return "rails" if TOGETHER in rail.name else "rail"
+    return words.say_elsewhere(rail.size_bytes is not None, rail.format_value(rail.least))
 
 
 def _pair_words(pair: _Pair) -> str:
-    return f"between {listing(sorted(pair))}"
+    return words.say_between(sorted(pair))
 
 
-def _none_of(probes: Sequence[RailProbe], pairs: Collection[_Pair] | None = None) -> str:
-    chosen = [probe for probe in probes if pairs is None or _pair(probe) in pairs]
-    return f"none of {count_of(len(chosen), 'probe')}"
-
-
-def format_rate(value: float) -> str:
-    """Return a rate in MB/s (10^6 B/s) in words; 0 stands for a probe without a result."""
-    return f"{number(value)} MB/s" if value else "no result"
+def _probes_of(probes: Sequence[RailProbe], pairs: Collection[_Pair]) -> list[RailProbe]:
+    return [probe for probe in probes if _pair(probe) in pairs]
 
 
 def _margin(rail: _Rail, margin: float) -> str:
-    return f"margin {percent(margin)}, {rail.bound.name}"
+    return words.margin(margin, rail.bound.name)

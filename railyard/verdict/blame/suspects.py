@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from railyard.base.bounds import RESENT_SHARE
-from railyard.base.wording import listing, percent
+from railyard.base.wording import percent
 from railyard.results.record.form import Evidence, FaultClass, Suspect
 from railyard.verdict.path.ports import sends_again
-from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording import blame as words
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +134,14 @@ def losers(probes: Iterable[LossProbe], run_nodes: Sequence[str]) -> Findings:
     for probe in probes:
         by_rail.setdefault(probe.rail, []).append(probe)
     if not by_rail:
-        return Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
+        return Findings((), words.not_measured())
     found = [_of_rail(rail, made, run_nodes) for rail, made in by_rail.items()]
     blamed = tuple(suspect for suspects, _ in found for suspect in suspects)
     said = [sentence for suspects, sentence in found if sentence and (suspects or not blamed)]
     if said:
         return Findings(blamed, "; ".join(said))
     count = sum(len(made) for made in by_rail.values())
-    return Findings((), f"none of {count} probe{'s' * (count > 1)} of single rails lost packets: {NOBODY_BLAMED}")
+    return Findings((), words.none_lost(count))
 
 
 def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tuple[list[Suspect], str]:
@@ -150,27 +149,27 @@ def _of_rail(rail: str, probes: list[LossProbe], run_nodes: Sequence[str]) -> tu
     bad = [probe for probe in probes if probe.is_bad]
     if not bad:
         return [], ""
-    measured = listing([probe.measured_text for probe in bad])
-    most = f"up to {max(bad, key=lambda probe: probe.resent / probe.sent).share_text} of segments sent again"
+    measured = [probe.measured_text for probe in bad]
+    most = max(bad, key=lambda probe: probe.resent / probe.sent).share_text
     good = {frozenset((probe.node_a, probe.node_b)) for probe in probes if not probe.is_bad}
     pairs = [frozenset((probe.node_a, probe.node_b)) for probe in bad]
     nodes = at_fault(pairs, good)
     if nodes:
-        brief = f"loses packets {WITH_EVERY}: {most}"
+        brief = words.brief_loss(most)
         blamed = [
             Suspect("rail", _rail_reason(node, rail, bad), node, rail, brief=brief, evidence=_evidence(probes, node))
             for node in nodes
         ]
         return blamed, "; ".join(suspect.reason for suspect in blamed)
     if not good and len(probes) >= 3:
-        reason = f"{rail} loses packets between all pairs measured ({measured}): its switch or its whole network"
+        reason = words.lossy_network(rail, measured)
         return [Suspect("switch", reason, None, rail, evidence=_evidence(probes))], reason
     if len(set(pairs)) == 1 and pairs[0] <= frozenset[str]().union(*good):
-        reason = f"{rail} loses packets only between one pair ({measured}): the path between them"
+        reason = words.lossy_pair(rail, measured)
         if pairs[0] <= set(run_nodes):
             return [Suspect("pair", reason, None, rail, evidence=_evidence(probes))], reason
-        return [], f"{reason}, which this run did not use: {NOBODY_BLAMED} for that"
-    return [], f"{rail} loses packets ({measured}), but too few good partners were measured to blame a node"
+        return [], words.unused_pair(reason)
+    return [], words.too_few_good(rail, measured)
 
 
 def _evidence(probes: Sequence[LossProbe], node: str = "") -> tuple[Evidence, ...]:
@@ -182,6 +181,5 @@ def _evidence(probes: Sequence[LossProbe], node: str = "") -> tuple[Evidence, ..
 def _rail_reason(node: str, rail: str, bad: list[LossProbe]) -> str:
     own = [probe for probe in bad if node in (probe.node_a, probe.node_b)]
     partners = [probe.node_b if probe.node_a == node else probe.node_a for probe in own]
-    values = listing([f"{probe.share_text} with {other}" for probe, other in zip(own, partners, strict=True)])
-    bound = f"bound {percent(RESENT_SHARE.value)} ({RESENT_SHARE.name})"
-    return f"{rail} of {node} alone loses packets {WITH_EVERY}: {values} of segments sent again, {bound}"
+    values = [words.with_partner(probe.share_text, other) for probe, other in zip(own, partners, strict=True)]
+    return words.lossy_rail(rail, node, values)

@@ -6,8 +6,9 @@ The node that should have the address is the victim: its rail is healthy, and pr
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from railyard.base.wording import listing
 from railyard.job.counters.node import NodeCounters
+from railyard.verdict.wording import path as words
+from railyard.verdict.wording import ports
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +29,13 @@ class Conflict:
     @property
     def sentence(self) -> str:
         """Who answers for which node's address, and which node found that."""
-        who = f"{self.node_device} of {self.node}" if self.node else "a machine that is not one of these nodes"
-        return (
-            f"{who} ({self.hardware}) answers for {self.address}, the address of {self.owner}, as {self.seen_by} found "
-            f"over {self.device}: two nodes have one address, and the rails of {self.owner} are not at fault"
-        )
+        who = ports.place(str(self.node_device), self.node, str(self.node_device)) if self.node else words.a_stranger()
+        return words.second_owner(who, self.hardware, self.address, self.owner, self.seen_by, self.device)
 
 
 def look_at(seen: Iterable[Conflict]) -> str:
     """Return where to look at next, to find who has these addresses."""
-    return f"who has {listing([one.address for one in seen])} (ip address on every node, arping)"
+    return words.look_at_owners([one.address for one in seen])
 
 
 def conflicts(readings: Mapping[str, NodeCounters], rails: Collection[str]) -> tuple[Conflict, ...]:

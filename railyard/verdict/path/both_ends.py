@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from railyard.base.bounds import CARRIED_SHARE, IDLE_SHARE, LEAST_PAYLOAD, UNMEANT_SHARE, WIRE_UP_RAIL
-from railyard.base.hostlist import list_nodes
-from railyard.base.wording import listing, traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.traffic import (
@@ -19,13 +17,13 @@ from railyard.verdict.path.traffic import (
     Finding,
     Plan,
     Spread,
-    Way,
     meant_bytes,
     split_finding,
     unmeant_bytes,
     wire_up_bytes,
 )
-from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import path as words
+from railyard.verdict.wording.path import Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +80,7 @@ def find_crossed(readings: Mapping[str, NodeCounters], plan: Plan) -> str | None
     arrived = [rail for rail, more in over.items() if more < -bound]
     if not left or not arrived or abs(sum(over.values())) > bound:
         return None
-    moved = traffic(sum(over[rail] for rail in left))
-    return (
-        f"{moved} left over {listing(left)} and arrived over {listing(arrived)}, so they are in one network: the "
-        f"library may have the address of only one, or one answers for the other's (arp_ignore, routes)"
-    )
+    return words.crossed_rails(sum(over[rail] for rail in left), left, arrived)
 
 
 def crossed_cables(readings: Mapping[str, NodeCounters], plan: Plan) -> Finding | None:
@@ -145,14 +139,8 @@ def _difference_bytes(sender: _Counted, receiver: _Counted, left: str, arrived: 
 
 def _crossing(nodes: Sequence[NodeCounters], rail: str, other: str, moved: int) -> Finding:
     first, second = (each.node for each in nodes)
-    sentence = (
-        f"{rail} and {other} are crossed between {first} and {second}: what one node sent over one of them, "
-        f"{traffic(moved)}, the other received over the other"
-    )
-    look = (
-        f"the cables of {rail} and {other} of {first} and {second}: swapped at the switch, or in one network where "
-        "either answers for the other (arp_ignore); a run with a third node tells which of the two nodes it is"
-    )
+    sentence = words.crossed_cables(rail, other, first, second, moved)
+    look = words.look_at_swapped(rail, other, first, second)
     pair = Suspect("pair", sentence, f"{first}-{second}", rail)
     return Finding("failed", sentence, "fabric", look, (pair,), crossed=(rail, other))
 
@@ -225,16 +213,12 @@ def _is_as_meant(node: str, carried: Mapping[str, int], plan: Plan, way: Way) ->
 
 
 def _contradiction(ends: _Ends, node: str, rails: Sequence[str], way: Way) -> Finding:
-    other, over = _other_way(way), listing(list(rails))
+    other = _other_way(way)
     others = [each for each in ends.carried[other] if each != node]
     theirs = sum(ends.of_all[other][rail] - ends.carried[other][node][rail] for rail in rails)
     own = sum(ends.carried[way][node][rail] for rail in rails)
-    sentence = (
-        f"{NOT_PROVEN}over {over} {list_nodes(others)} {other} {traffic(theirs)}, and {node} counted "
-        f"{traffic(own)} {way}: the two ends contradict each other, so the counter of bytes {way} of "
-        f"{over} on {node} is wrong, not the rail"
-    )
-    look = f"the driver and firmware of {over} on {node}: its counter of bytes {way} while something is sent"
+    sentence = words.wrong_counter(rails, others, theirs, node, own, way)
+    look = words.look_at_counter(rails, node, way)
     return Finding("not-proven", sentence, "not-proven", look)
 
 

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from railyard.job.case import Case
 from typing import TYPE_CHECKING
 
-from railyard.base.wording import listing, message_size
 from railyard.results.idle_rails import on_every_node
+from railyard.verdict.wording import path as words
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -72,9 +72,6 @@ def hold_rails(case: "Case", readings: Mapping[str, NodeCounters], plan: traffic
     threshold = case.launch.settings.threshold_bytes
     if not threshold:
         return found if used.state == "proven" else replace(used, suspects=(stack,))
-    busy = listing([rail for rail in plan.rails if rail not in idle])
-    said = (
-        f"{stack.reason}; {case.stack} splits messages of {message_size(threshold)} and more, and none of "
-        f"{case.benchmark} is known to be so large: its figure is that of {busy} only"
-    )
+    busy = [rail for rail in plan.rails if rail not in idle]
+    said = words.tells_one_rail(stack.reason, case.stack, threshold, case.benchmark, busy)
     return replace(found, state="not-judged", sentence=said, one_rail=True)

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from railyard.base.bounds import CARRIED_SHARE, SHARED_FACTOR, SHARED_KNOWN, SHARED_LEAST, UNMEANT_SHARE, WIRE_UP
-from railyard.base.hostlist import list_nodes
-from railyard.base.wording import listing, traffic
+from railyard.base.wording import traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.traffic import (
@@ -18,7 +17,6 @@ from railyard.verdict.path.traffic import (
     NodeTraffic,
     Plan,
     Spread,
-    Way,
     exchanged_bytes,
     had_their_due,
     in_packets,
@@ -27,7 +25,8 @@ from railyard.verdict.path.traffic import (
     unmeant_bytes,
     wire_up_bytes,
 )
-from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording import path as words
+from railyard.verdict.wording.path import Way
 
 #: By (rail, way): how many bytes more all nodes of a run counted than the other way.
 Unbalanced = Mapping[tuple[str, Way], int]
@@ -55,21 +54,15 @@ def stray_finding(node: str, reading: NodeCounters, plan: Plan, elsewhere: int) 
         for device, amount in unmeant_bytes(reading, plan, way).items():
             if amount <= bound:
                 continue
-            said = (
-                f"{way} {traffic(amount)} while the run moved {traffic(moved)} (bound {traffic(bound)}, the larger of "
-                f"{UNMEANT_SHARE.name} and {WIRE_UP.name})"
-            )
+            said = words.say_besides(way, amount, moved, bound)
             rail = rail_of_interface(reading, device)
             if plan.exclusive:
                 if elsewhere <= max(bound, wire_up_bytes(plan)):
                     continue
                 return _fail(node, device, rail, amount, said, plan)
             if rail is not None and _sees_tcp(reading, rail) and not _proven_without(amount, node, reading, plan, way):
-                sentence = (
-                    f"{NOT_PROVEN}{device} of {node}, the network interface of {rail}, {said}: the counters of "
-                    f"{rail} see TCP and RDMA alike, and the nodes are not exclusive"
-                )
-                return Finding("not-proven", sentence, "not-proven", f"what else used {device} of {node}")
+                sentence, look = words.tcp_and_rdma(device, node, rail, said), words.look_at_other_use(device, node)
+                return Finding("not-proven", sentence, "not-proven", look)
     return None
 
 
@@ -86,11 +79,7 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbal
     is what ``find_unbalanced`` found.
     """
     for (rail, way), amount in strange.items():
-        other = "received" if way == "sent" else "sent"
-        return (
-            f"shared: over {rail} {list_nodes(list(plan.traffic))} {way} {traffic(amount)} more than they {other} "
-            f"(bound {traffic(_least_bytes(plan))}, the larger of {UNMEANT_SHARE.name} and {SHARED_LEAST.name})"
-        )
+        return words.shared_by_others(rail, list(plan.traffic), way, amount, _least_bytes(plan))
     for node, moved in plan.traffic.items():
         reading = readings.get(node)
         if reading is None or reading.problem is not None or plan.collective or in_packets(reading, plan) is not None:
@@ -100,11 +89,9 @@ def disturbance(readings: Mapping[str, NodeCounters], plan: Plan, strange: Unbal
             carried = sum(meant_bytes(reading, plan, way).values())
             if carried > allowed:
                 most = moved.most(way)
-                own = traffic(moved.payload(way)) if most is None else f"at most {traffic(most)}"
-                return (
-                    f"shared: {listing(list(plan.rails))} of {node} {way} {traffic(carried)} while the run moved "
-                    f"{own} (bound {traffic(allowed)}, {_bound_name(moved)})"
-                )
+                own = (moved.payload(way), False) if most is None else (most, True)
+                bound = f"{traffic(allowed)}, {_bound_name(moved)}"
+                return words.shared_beyond(list(plan.rails), node, way, carried, *own, bound)
     return None
 
 
@@ -126,13 +113,11 @@ def is_excused(spread: Spread, readings: Mapping[str, NodeCounters], plan: Plan,
 
 def _fail(node: str, device: str, rail: str | None, amount: int, said: str, plan: Plan) -> Finding:
     if rail is None:
-        sentence = f"{device} of {node}, which {NOT_INTENDED}, {said}"
-        reason = f"{device} carried {traffic(amount)} that should have gone over {listing(list(plan.rails))}"
-        look = f"how the stack's devices are set, and what else uses {device} of {node}"
+        sentence = words.not_intended(device, node, said)
+        reason, look = words.carried_instead(device, amount, list(plan.rails)), words.look_at_stray(device, node)
     else:
-        sentence = f"{device} of {node}, the network interface of {rail}, {said}: TCP, not RDMA"
-        reason = f"TCP over {device} carried {traffic(amount)} that should have been RDMA over {rail}"
-        look = f"how the stack's transports are set; what else uses {device} of {node}"
+        sentence = words.tcp_not_rdma(device, node, rail, said)
+        reason, look = words.tcp_instead(device, amount, rail), words.look_at_transports(device, node)
     return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
 
 

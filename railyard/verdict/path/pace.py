@@ -13,12 +13,12 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import PACE_FACTOR, PACE_LEAST
-from railyard.base.wording import number, percent
 from railyard.benchmarks import metrics
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.moved_bytes import moved_bytes, pairs_of, repetitions_of
 from railyard.benchmarks.table.micro import find, tool
 from railyard.parsers.output import Table
+from railyard.verdict.wording import path as words
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -30,8 +30,6 @@ _FIRST, _LAST = 0.1, 0.9
 #: A library may send both directions at once, or one after the other (MPICH over UCX did so in 4 of 20 windows). So the
 #: time of one window is none of another, and with that many untimed ones among them nothing is known.
 _FEW_WARM_UPS = 1.5
-_NOT_OF_THIS_RUN = "the printed figures are not those of this run"
-_BOUND = f"bound {PACE_FACTOR.value:g} times, {PACE_FACTOR.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +141,7 @@ def why_unlike(
         return None
     if 1 / PACE_FACTOR.value <= counted / printed <= PACE_FACTOR.value:
         return None
-    return (
-        f"{_NOT_OF_THIS_RUN}: by them, the middle {percent(_LAST - _FIRST)} of its bytes passed at {number(printed)} "
-        f"MB/s, both ways together, and the rails of {node} carried them at {number(counted)} MB/s ({_BOUND})"
-    )
+    return words.other_pace(_LAST - _FIRST, printed, node, counted)
 
 
 def why_too_long(rows: Sequence[PrintedRow], elapsed_s: float | None) -> str | None:
@@ -157,8 +152,7 @@ def why_too_long(rows: Sequence[PrintedRow], elapsed_s: float | None) -> str | N
     printed_s = sum(row.seconds for row in rows)
     if elapsed_s is None or printed_s < PACE_LEAST.value or printed_s <= PACE_FACTOR.value * elapsed_s:
         return None
-    took = f"by them, its bytes took {number(printed_s)} s, and all of the run took {number(elapsed_s)} s ({_BOUND})"
-    return f"{_NOT_OF_THIS_RUN}: {took}"
+    return words.longer_than_run(printed_s, elapsed_s)
 
 
 def _middle_mb_s(times_s: Sequence[float], moved: Sequence[int]) -> float | None:

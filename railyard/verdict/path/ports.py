@@ -10,12 +10,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from railyard.base.bounds import HARD_ERRORS, RESENT_LEAST, RESENT_SHARE
-from railyard.base.wording import count_of, listing, percent, some
+from railyard.base.wording import some
 from railyard.hardware.counters import error_maximum
 from railyard.hardware.links import active_ports, one_at_a_time
 from railyard.job.counters.node import Bond, DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.traffic import Finding
+from railyard.verdict.wording import ports as words
 
 _SHOWN = 4
 
@@ -45,8 +46,8 @@ def port_remarks(node: str, reading: NodeCounters, rails: Mapping[str, int]) -> 
         sent = {port.device: port.tx.delta_bytes or 0 for port in bond.ports}
         whole = sum(sent.values())
         if whole:
-            shares = listing([f"{percent(amount / whole)} over {port}" for port, amount in sent.items()])
-            said.append(f"{rail} of {node} sent {shares}, the ports bonded to it")
+            shares = {port: amount / whole for port, amount in sent.items()}
+            said.append(words.bonded_shares(rail, node, shares))
     return said
 
 
@@ -54,15 +55,15 @@ def link_findings(node: str, reading: NodeCounters, rails: Collection[str]) -> l
     """Return a finding for each intended rail of a node whose link was lost during the run, even if it came back."""
     found = []
     for rail, device in _of_rails(reading, rails):
-        where = _place_words(rail, device, node)
+        where = words.place(device.device, node, rail)
         if device.carrier_after is not False and device.carrier_changes:
-            said = f"the link of {where} flapped during the run: carrier_changes grew by {device.carrier_changes}"
+            said = words.say_flapped(where, device.carrier_changes)
         elif device.carrier_after is False and device.device == rail:
-            said = f"rail {where} lost its carrier during the run"
+            said = words.lost_carrier(where)
         else:  # port_findings reports a bonded port without a carrier
             continue
         suspect = Suspect("rail", said, node, rail)
-        found.append(Finding("failed", said, "fabric", f"cable, port and driver of {where}", (suspect,), is_link=True))
+        found.append(Finding("failed", said, "fabric", words.look_at_link(where), (suspect,), is_link=True))
     return found
 
 
@@ -81,10 +82,10 @@ def error_findings(
         ]
         broken = [sentence for sentence in said if sentence is not None]
         if broken:
-            where = _place_words(rail, device, node)
-            sentence = f"errors on {where} during the run: {'; '.join(broken)}"
+            where = words.place(device.device, node, rail)
+            sentence = words.errors(where, broken)
             suspect = Suspect("rail", "; ".join(broken), node, rail)
-            found.append(Finding("failed", sentence, "fabric", look_at(where), (suspect,)))
+            found.append(Finding("failed", sentence, "fabric", words.look_at(where), (suspect,)))
     return found
 
 
@@ -94,8 +95,8 @@ def error_remarks(node: str, reading: NodeCounters, rails: Collection[str]) -> l
     for rail, device in _of_rails(reading, rails):
         if device.signals:
             grown = [f"{plain_name(counter)} {count}" for counter, count in device.signals.items()]
-            more = f" and {len(grown) - _SHOWN} more" if len(grown) > _SHOWN else ""
-            said.append(f"signals on {_place_words(rail, device, node)}: {', '.join(grown[:_SHOWN])}{more}")
+            where = words.place(device.device, node, rail)
+            said.append(words.signals(where, grown[:_SHOWN], len(grown) - _SHOWN))
         said += _unseen_errors(node, rail, device)
     return said + _describe_resent(node, reading)
 
@@ -116,11 +117,11 @@ def remarks_of_many(
             for counter, count in device.signals.items():
                 counts[counter] += 1
                 if count > most.get(counter, (0, ""))[0]:
-                    most[counter] = count, _place_words(rail, device, node)
+                    most[counter] = count, words.place(device.device, node, rail)
             others += _unseen_errors(node, rail, device)
         others += _describe_resent(node, reading)
     said = [
-        f"signals: {plain_name(counter)} grew on {count_of(of, 'port')}, by {grown} at most ({where})"
+        words.signals_of_many(plain_name(counter), of, grown, where)
         for counter, of in counts.most_common()
         for grown, where in (most[counter],)
     ]
@@ -129,21 +130,19 @@ def remarks_of_many(
 
 def _unseen_errors(node: str, rail: str, device: DeviceCounters) -> list[str]:
     """Return which of a port's errors cannot be seen, one sentence each."""
-    where = _place_words(rail, device, node) if device.stuck or device.virtual else ""
+    where = words.place(device.device, node, rail) if device.stuck or device.virtual else ""
     said = []
     for counter in device.stuck:
-        maximal = f"{plain_name(counter)} of {where} was at its maximum, {error_maximum(counter)}, before the run"
-        said.append(f"{maximal} and cannot grow any more: clear it")
+        said.append(words.at_maximum(plain_name(counter), where, error_maximum(counter)))
     if device.virtual:
-        said.append(f"port errors of {where} not seen: it is a virtual function")
+        said.append(words.virtual(where))
     return said
 
 
 def _describe_resent(node: str, reading: NodeCounters) -> list[str]:
     if not (loses(reading) and reading.resent and reading.sent):
         return []
-    share = f"{percent(reading.resent / reading.sent)}; bound {percent(RESENT_SHARE.value)}, {RESENT_SHARE.name}"
-    return [f"TCP of {node} sent {reading.resent} of {reading.sent} segments again ({share})"]
+    return [words.say_resent(node, reading.resent, reading.sent)]
 
 
 def loses(reading: NodeCounters) -> bool:
@@ -161,11 +160,6 @@ def sends_again(resent: int | None, sent: int | None) -> bool:
     return resent > max(RESENT_LEAST.value, RESENT_SHARE.value * sent)
 
 
-def look_at(where: str) -> str:
-    """Return what to look at if a rail makes errors or loses packets; ``where`` is ``hsn1 of vn2``."""
-    return f"cable, port and switch port of {where}: link state, and error counters of both ends"
-
-
 def plain_name(counter: str) -> str:
     """Return a counter's name as in a system's file: without the folder."""
     return counter.removeprefix("hw/")
@@ -173,20 +167,16 @@ def plain_name(counter: str) -> str:
 
 def _find_miscount(node: str, rail: str, bond: Bond | None, expected: int) -> Finding:
     if bond is None:
-        there = "is not a bond"
+        there = words.no_bond()
     else:
-        mode = " (only one carries data)" if one_at_a_time(bond.mode) else ""
-        names = listing([port.device for port in bond.ports]) or "no port"
-        there = f"is a bond ({bond.mode}) of {names}{mode}"
-    sentence = f"{rail} of {node} {there}, but the system's file says bonded_ports: {expected}"
-    look = f"bonded_ports of {rail} in the system's file, and /proc/net/bonding on {node}"
+        there = words.bond(bond.mode, [port.device for port in bond.ports], one_at_a_time(bond.mode))
+    sentence, look = words.miscount(rail, node, there, expected), words.look_at_bond(rail, node)
     return Finding("failed", sentence, "set-up", look, (Suspect("rail", sentence, node, rail),))
 
 
 def _find_down(node: str, rail: str, port: DeviceCounters, count: int) -> Finding:
-    when = "lost its carrier during the run" if port.carrier_before else "has no carrier"
-    sentence = f"{port.device} of {node}, one of {count} ports bonded to {rail}, {when}"
-    look = f"cable, port and driver of {port.device} on {node}"
+    sentence = words.port_down(port.device, node, count, rail, bool(port.carrier_before))
+    look = words.look_at_port(port.device, node)
     return Finding("failed", sentence, "fabric", look, (Suspect("rail", sentence, node, rail),))
 
 
@@ -202,10 +192,6 @@ def _of_rails(reading: NodeCounters, rails: Collection[str]) -> list[tuple[str, 
     return [*own, *_ports_of(reading, rails)]
 
 
-def _place_words(rail: str, device: DeviceCounters, node: str) -> str:
-    return f"{device.device} of {node}" + ("" if device.device == rail else f" (a port of {rail})")
-
-
 def _bounded_signals(device: DeviceCounters, bounds: Mapping[str, int]) -> dict[str, int]:
     bounded = {counter: grown for counter, grown in device.signals.items() if plain_name(counter) in bounds}
     return {**device.errors, **bounded}
@@ -216,5 +202,5 @@ def _find_excess(device: DeviceCounters, counter: str, grown: int, bounds: Mappi
     bound = bounds.get(name, round(HARD_ERRORS.value))
     if grown <= bound:
         return None
-    whose = "the system's file" if name in bounds else HARD_ERRORS.name
-    return f"{name} grew by {grown} (bound {bound}, {whose})"
+    whose = words.of_the_file() if name in bounds else HARD_ERRORS.name
+    return words.grew(name, grown, bound, whose)

@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD
-from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
-from railyard.base.wording import listing, percent, traffic
+from railyard.base.hostlist import MOST_IN_WORDS
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.both_ends import crossed_cables, find_crossed, still_counters
@@ -38,7 +37,6 @@ from railyard.verdict.path.traffic import (
     Finding,
     Plan,
     Spread,
-    Way,
     in_packets,
     meant_bytes,
     rail_bytes,
@@ -46,7 +44,8 @@ from railyard.verdict.path.traffic import (
     split_finding,
     unmeant_bytes,
 )
-from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording import path as words
+from railyard.verdict.wording.path import Way
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ def _in_order(findings: list[Finding]) -> tuple[Suspect, ...]:
 
 def _findings(readings: Mapping[str, NodeCounters], plan: Plan, of_all: _CommonFindings) -> list[Finding]:
     if not plan.rails or not plan.traffic:
-        return [_not_proven("the run has no rail that it should use", "the system's rails")]
+        return [_not_proven(words.no_rail(), words.look_at_system())]
     found: list[Finding] = [] if of_all.swapped is None else [of_all.swapped]
     for node in plan.traffic:
         reading = readings.get(node)
@@ -117,7 +116,7 @@ def _findings(readings: Mapping[str, NodeCounters], plan: Plan, of_all: _CommonF
         if doubt is not None or reading is None:
             if reading is not None and reading.killed:  # what was read until the signal to end is correct
                 found += link_findings(node, reading, plan.rails)
-            found.append(doubt or _not_proven(f"no counters of {node}", ""))
+            found.append(doubt or _not_proven(words.no_counters(node), ""))
             continue
         found += link_findings(node, reading, plan.rails)
         if of_all.swapped is None:  # else bytes are where the cables brought them
@@ -144,34 +143,31 @@ def _idle_everywhere(found: list[Finding], plan: Plan) -> list[Finding]:
 
 def unused_by_the_stack(rails: Sequence[str], nodes: Sequence[str]) -> Suspect:
     """Return the stack as the suspect for rails that idled on all of these nodes."""
-    reason = f"{listing(list(rails))} idled on all of {list_nodes(list(nodes))}: the stack did not use it"
-    return Suspect("stack", reason)
+    return Suspect("stack", words.idled_on_all(rails, nodes))
 
 
 def _not_proven(reason: str, look_at: str) -> Finding:
-    return Finding("not-proven", f"{NOT_PROVEN}{reason}", "not-proven", look_at)
+    return Finding("not-proven", words.not_proven(reason), "not-proven", look_at)
 
 
 def _doubt(node: str, reading: NodeCounters | None, plan: Plan) -> Finding | None:
     """Return why this node's counters tell nothing, or None."""
-    look = f"whether the counter reader ran on {node} and could write beside the job's script"
+    look = words.look_at_reader(node)
     if reading is None:
-        return _not_proven(f"no counters of {node} were found", look)
+        return _not_proven(words.counters_not_found(node), look)
     if reading.problem is not None:
-        return _not_proven(f"the counters of {node} cannot be used: {reading.problem}", look)
+        return _not_proven(words.counters_unusable(node, reading.problem), look)
     for rail in plan.rails:
         device = reading.device(rail)
         if device is None:
-            return _not_proven(f"the counters of {node} have no reading of rail {rail}", look)
+            return _not_proven(words.no_reading(node, rail), look)
         if device.trouble is not None:
-            return _not_proven(
-                f"rail {rail} of {node} {device.trouble}", f"the driver and counters of {rail} on {node}"
-            )
+            return _not_proven(words.rail_in_trouble(rail, node, device.trouble), words.look_at_driver(rail, node))
     for device in reading.devices:
         # A device that no file names is only checked for stray traffic: it may be a card that nobody uses.
         if device.device not in plan.rails and not device.unnamed and device.trouble is not None:
-            reason = f"network {device.device} of {node} {device.trouble}, so it is not known what went over it"
-            return _not_proven(reason, f"the driver and counters of {device.device} on {node}")
+            reason = words.network_in_trouble(device.device, node, device.trouble)
+            return _not_proven(reason, words.look_at_driver(device.device, node))
     return None
 
 
@@ -187,14 +183,10 @@ def _node_findings(
         if stray is not None:
             return [stray]
         if plan.unknown is not None:
-            look = f"{listing(list(plan.rails))} of {node}, and how the check sets the repetitions"
-            return [_not_proven(f"expected bytes unknown: {plan.unknown}; {_carried_words(node, reading, plan)}", look)]
-        most = traffic(max(moved.sent_bytes, moved.received_bytes))
-        reason = (
-            f"{node} moved only {most}, too little to tell from background traffic "
-            f"(bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
-        )
-        return [_not_proven(reason, "the check's sizes and iterations: more of them move more bytes")]
+            reason = words.unknown_bytes(plan.unknown, _carried_words(node, reading, plan))
+            return [_not_proven(reason, words.look_at_repetitions(list(plan.rails), node))]
+        most = max(moved.sent_bytes, moved.received_bytes)
+        return [_not_proven(words.too_little(node, most), words.look_at_iterations())]
     found: list[Finding | None] = []
     for way in WAYS:
         payload = moved.payload(way)
@@ -218,11 +210,7 @@ def _node_findings(
 def _carried_words(node: str, reading: NodeCounters, plan: Plan) -> str:
     """Return what the intended rails of a node carried, in words."""
     most = max(sum(meant_bytes(reading, plan, way).values()) for way in WAYS)
-    said = f"{listing(list(plan.rails))} of {node} carried {traffic(most)} one way"
-    if most >= LEAST_PAYLOAD.value:
-        return said
-    bound = f"(bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
-    return f"{said}, too little to tell from background traffic {bound}"
+    return words.carried_one_way(list(plan.rails), node, most, most < LEAST_PAYLOAD.value)
 
 
 def _lost_traffic(node: str, reading: NodeCounters, payload: int, plan: Plan, way: Way) -> Finding | None:
@@ -231,22 +219,16 @@ def _lost_traffic(node: str, reading: NodeCounters, payload: int, plan: Plan, wa
     if meant >= CARRIED_SHARE.value * payload:
         return None
     lacking = payload - meant
-    rails = listing(list(plan.rails))
-    shown = (
-        f"{rails} of {node} {way} {traffic(meant)} of {traffic(payload)} "
-        f"(bound {percent(CARRIED_SHARE.value)}, {CARRIED_SHARE.name})"
-    )
+    rails = list(plan.rails)
+    shown = words.carried_part(rails, node, way, meant, payload)
     device, other = max(unmeant_bytes(reading, plan, way).items(), key=lambda item: item[1], default=("", 0))
     # Half of what is missing: the other half may have gone over a third network, or be headers and noise either way.
     if other >= lacking / 2:
         rail = rail_of_interface(reading, device)
-        what = NOT_INTENDED if rail is None else f"is the network interface of {rail}: TCP, not RDMA"
-        sentence = f"{traffic(other)} went over {device} of {node}, which {what}: {shown}"
-        reason = f"the stack used {device} instead of {rails}"
-        look = f"how the stack's devices are set; whether {rails} of {node} is up and reaches the other nodes"
-        return Finding("failed", sentence, "set-up", look, (Suspect("stack", reason, node, device),))
-    look = "whether the ranks shared a node, and whether these counters see the traffic of this stack (RDMA?)"
-    return _not_proven(f"{shown}, and no other network's counter shows the rest", look)
+        sentence = words.went_over(other, device, node, rail, shown)
+        suspect = Suspect("stack", words.used_instead(device, rails), node, device)
+        return Finding("failed", sentence, "set-up", words.look_at_devices(rails, node), (suspect,))
+    return _not_proven(words.unseen_rest(shown), words.look_at_unseen())
 
 
 def _describe_split(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
@@ -258,13 +240,10 @@ def _describe_split(readings: Mapping[str, NodeCounters], plan: Plan) -> str:
                 totals[rail] += amount
             other = max(other, *unmeant_bytes(readings[node], plan, way).values(), 0)
     whole = sum(totals.values())
-    shares = listing([f"{percent(amount / whole)} over {rail}" for rail, amount in totals.items()])
-    kind = "" if plan.exclusive else ", only a lower bound: the nodes are not exclusive"
-    rest = f", at most {traffic(other)} over another network" if plan.exclusive else ""
+    shares = {rail: amount / whole for rail, amount in totals.items()}
+    said = words.say_moved(whole, list(plan.traffic), shares, other, plan.exclusive)
     counted = next((found for node in plan.traffic if (found := in_packets(readings[node], plan)) is not None), None)
-    if counted is not None:
-        kind += f", upper bounds: {counted.device} counts packets, of at most {counted.packet_bytes} B each"
-    return f"{traffic(whole)} moved on {list_nodes(list(plan.traffic))}: {shares}{rest}{kind}"
+    return said if counted is None else f"{said}{words.in_packets(counted.device, counted.packet_bytes)}"
 
 
 def _remarks(readings: Mapping[str, NodeCounters], plan: Plan) -> list[str]:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from railyard.verdict.wording import path as words
+
 if TYPE_CHECKING:
     from railyard.results.record.form import ProofState, RailTraffic, Suspect
     from railyard.verdict.path.addresses import Conflict
@@ -26,7 +28,7 @@ class PathProof:
     state: "ProofState"
     sentence: str
     fault: Fault | None = None
-    look_at: str = "the path proof's numbers in the record"
+    look_at: str = words.look_at_record()
     suspects: "tuple[Suspect, ...]" = ()
     nodes: "Mapping[str, tuple[RailTraffic, ...]] | None" = None
     expected_bytes: int | None = None
@@ -42,4 +44,4 @@ class PathProof:
 
 def not_judged(reason: str) -> PathProof:
     """Return the proof of a run that has no path to prove, and why; rule 4 decides whether that may pass."""
-    return PathProof("not-judged", f"path not judged: {reason}", look_at="the system's rails and their counters")
+    return PathProof("not-judged", words.no_path(reason), look_at=words.look_at_counters())

@@ -10,7 +10,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from railyard.base.wording import listing
 from railyard.job.case import Case
 from railyard.job.counters.node import NodeCounters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
@@ -20,12 +19,16 @@ from railyard.verdict.path.addresses import Conflict, conflicts, look_at
 from railyard.verdict.path.ports import loses
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import Plan, Policy
+from railyard.verdict.wording import path as words
 
 if TYPE_CHECKING:
     from railyard.verdict.sizes import Sizes
 
 LONGEST = 2000
 """Longest line, in characters, that is looked at: a stack's own lines are short."""
+
+#: The most of a line that a sentence quotes.
+_SHOWN = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,7 @@ def judged_path(
     ``log`` is all that the job printed: what the stack says there about its devices is compared with the counters.
     """
     if not counters_can_prove(case.site, case.fabric):
-        return not_judged(f"the rails of {case.fabric} have no counters")
+        return not_judged(words.no_counters_of_rails(case.fabric))
     told = case.launch.settings
     plan = Plan(
         rails=rates(case.site, case.fabric, case.launch.meant),
@@ -110,15 +113,14 @@ def contradiction(said: LogDevices | None, meant: Collection[str], proof: PathPr
     unnamed = [device for device in meant if device not in said.devices]
     if proof.state == "proven":
         if unnamed:
-            only = listing(said.devices)
-            return f"the stack's own log contradicts the counters: it names only {only} ({_quote(said)})"
+            return words.log_contradicts(said.devices, said.line[:_SHOWN])
         if strangers:
-            return f"the stack's own log also names {listing(strangers)}, over which the counters saw no messages"
+            return words.log_names_more(strangers)
         return None
     if proof.fault != "set-up":
         return None
     if not strangers and not unnamed:
-        return f"the counters contradict the stack's own log, which names {listing(said.devices)} ({_quote(said)})"
+        return words.counters_contradict(said.devices, said.line[:_SHOWN])
     return None
 
 
@@ -128,7 +130,7 @@ def agreement(said: LogDevices | None, meant: Collection[str], proof: PathProof)
         return None
     if all(device in said.devices for device in meant) and all(device in meant for device in said.devices):
         return None
-    return f"the stack's own log says so too: it names {listing(said.devices)} ({_quote(said)})"
+    return words.log_agrees(said.devices, said.line[:_SHOWN])
 
 
 def _with_log(case: Case, path: PathProof, log: str) -> PathProof:
@@ -137,7 +139,3 @@ def _with_log(case: Case, path: PathProof, log: str) -> PathProof:
     kind, policy = case.site.system.fabrics[case.fabric].kind, case.launch.settings.policy
     patterns = ask.device_patterns(case.stack, kind, policy, devices)
     return compared_with_log(path, log, patterns, case.launch.meant)
-
-
-def _quote(said: LogDevices) -> str:
-    return f'"{said.line[:120]}"'

@@ -18,17 +18,15 @@ from railyard.base.bounds import (
     WIRE_UP_RAIL,
     JudgingBound,
 )
-from railyard.base.wording import listing, percent, traffic
 from railyard.job.counters.node import DeviceCounters, NodeCounters
 from railyard.results.record.form import RailTraffic, Suspect, rail_traffic
-from railyard.verdict.wording import IDLE, IDLE_SECOND, NOT_PROVEN
-
-Way = Literal["sent", "received"]
+from railyard.verdict.wording import split as words
+from railyard.verdict.wording.path import Way
 
 WAYS: tuple[Way, ...] = ("sent", "received")
 
 #: Why a rail is a suspect if only its share speaks against it.
-SHORT = "carried less than its rate's share"
+SHORT = words.short()
 
 #: Of fewer bytes, what the start of a job moves over one rail is more than 2 of the 5 points that a split may be off.
 LEAST_SPLIT_BYTES = round(WIRE_UP_RAIL.value / 0.02)
@@ -138,7 +136,7 @@ class Spread:
     """
 
     node: str
-    way: str
+    way: Way
     carried: Mapping[str, int]
     rates: Mapping[str, float]
     payload_bytes: int
@@ -227,27 +225,20 @@ def split_finding(spread: Spread, policy: Policy, pairs: int, collective: bool) 
     if len(rails) < 2 or not spread.split_bytes:
         return None
     if policy == "single":
-        look = "the system's rails and the check's rail count"
-        return Finding("failed", f"policy single uses one rail, and the run has {listing(rails)}", "set-up", look)
+        sentence = words.one_rail_by_policy(rails)
+        return Finding("failed", sentence, "set-up", words.look_at_rail_count())
     if policy == "nic-per-rank" and pairs < len(rails):
-        sentence = (
-            f"{NOT_PROVEN}with a NIC per rank {pairs} pair of ranks cannot use {len(rails)} rails, "
-            "so this benchmark says nothing about them"
-        )
-        look = "a benchmark with at least one pair per rail (osu_mbw_mr, IMB's Uniband)"
-        return Finding("not-proven", sentence, "not-proven", look)
+        sentence = words.too_few_pairs(pairs, len(rails))
+        return Finding("not-proven", sentence, "not-proven", words.look_at_pairs())
     if spread.split_bytes < LEAST_SPLIT_BYTES:
         return _too_little(spread)
     return _collective(spread) if collective else _against_rates(spread, policy)
 
 
 def _too_little(spread: Spread) -> Finding:
-    sentence = (
-        f"{NOT_PROVEN}{spread.node} {spread.way} {traffic(spread.split_bytes)} in messages that are spread over "
-        f"{listing(list(spread.rates))}, and the split can be told from {traffic(LEAST_SPLIT_BYTES)} on "
-        f"({WIRE_UP_RAIL.name})"
-    )
-    return Finding("not-proven", sentence, "not-proven", "the check's repetitions: more of them move more bytes")
+    rails = list(spread.rates)
+    sentence = words.too_little_split(spread.node, spread.way, spread.split_bytes, rails, LEAST_SPLIT_BYTES)
+    return Finding("not-proven", sentence, "not-proven", words.look_at_repetitions())
 
 
 def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
@@ -263,7 +254,7 @@ def short_at_both_ends(suspects: Sequence[Suspect]) -> list[Suspect]:
     found = []
     for one in suspects:
         nodes = ends.get(one.rail, {}) if one.reason == SHORT else {}
-        brief = f"moved less over {one.rail} than that rail's share"
+        brief = words.brief_short_pair(str(one.rail))
         found.append(Suspect("pair", SHORT, "-".join(nodes), one.rail, brief=brief) if len(nodes) == 2 else one)
     return found
 
@@ -314,38 +305,25 @@ def _against_rates(spread: Spread, policy: Policy) -> Finding | None:
 
 
 def _idle(spread: Spread, idle: list[str], bound: JudgingBound) -> Finding:
-    node, way, whole = spread.node, spread.way, traffic(spread.total)
-    said = [f"rail {rail} of {node} {way} {traffic(spread.bytes_on(rail))} of {whole}" for rail in idle]
-    which = IDLE_SECOND if len(spread.rates) == 2 else IDLE
-    sentence = f"{'; '.join(said)}: {which} (bound {percent(bound.value)} {bound.unit}, {bound.name})"
+    node, way, whole = spread.node, spread.way, spread.total
+    said = [words.idle_part(rail, node, way, spread.bytes_on(rail), whole) for rail in idle]
+    sentence = words.idle(said, len(spread.rates), bound.value, bound.unit, bound.name)
     suspects = tuple(
-        Suspect(
-            "rail", f"idle: {text}", node, rail, brief=f"is idle: it {way} {traffic(spread.bytes_on(rail))} of {whole}"
-        )
+        Suspect("rail", words.idle_reason(text), node, rail, brief=words.brief_idle(way, spread.bytes_on(rail), whole))
         for rail, text in zip(idle, said, strict=True)
     )
-    look = f"how the stack's devices and rails are set; whether {listing(idle)} of {node} reaches the other nodes"
-    return Finding("failed", sentence, "set-up", look, suspects, idle=True)
+    return Finding("failed", sentence, "set-up", words.look_at_settings(idle, node), suspects, idle=True)
 
 
 def _uneven(spread: Spread, wrong: Mapping[str, float], bound: JudgingBound) -> Finding:
     node, way, whole = spread.node, spread.way, spread.total
     said = [
-        f"rail {rail} of {node} {way} {percent(spread.bytes_on(rail) / whole)} of {traffic(whole)}, due {percent(due)}"
-        for rail, due in wrong.items()
+        words.uneven_part(rail, node, way, spread.bytes_on(rail) / whole, whole, due) for rail, due in wrong.items()
     ]
-    sentence = f"uneven split: {'; '.join(said)} (bound {100 * bound.value:g} points, {bound.name})"
     short = [rail for rail, due in wrong.items() if spread.bytes_on(rail) / whole < due]
     suspects = tuple(
-        Suspect(
-            "rail",
-            SHORT,
-            node,
-            rail,
-            brief=f"{way} {percent(spread.bytes_on(rail) / whole)} of the bytes, due {percent(due)}",
-        )
-        for rail, due in wrong.items()
-        if rail in short
+        Suspect("rail", SHORT, node, rail, brief=words.brief_short(way, spread.bytes_on(rail) / whole, wrong[rail]))
+        for rail in short
     )
-    look = f"rate and errors of {listing(short or list(wrong))} on {node}, then the stack's weights of its rails"
-    return Finding("failed", sentence, "fabric", look, suspects, uneven=True)
+    look = words.look_at_rates(short or list(wrong), node)
+    return Finding("failed", words.uneven(said, bound.value, bound.name), "fabric", look, suspects, uneven=True)

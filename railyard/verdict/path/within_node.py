@@ -3,13 +3,11 @@
 from collections.abc import Collection, Mapping
 
 from railyard.base.bounds import UNMEANT_SHARE, WIRE_UP
-from railyard.base.hostlist import list_nodes
-from railyard.base.wording import traffic
 from railyard.job.counters.node import NodeCounters
 from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import exchanged_bytes
-from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import path as words
 
 
 def judge(
@@ -32,40 +30,34 @@ def judge(
     for node in nodes:
         reason = _unreadable(node, readings.get(node))
         if reason is not None:
-            look = f"whether the counter reader ran on {node} and could write beside the job's script"
-            sentence = f"{NOT_PROVEN}{reason}"
-            return PathProof("not-proven", sentence, "not-proven", look, (), shown, total)
+            sentence = words.not_proven(reason)
+            return PathProof("not-proven", sentence, "not-proven", words.look_at_reader(node), (), shown, total)
     for node in nodes:
         payload = payload_bytes.get(node, 0)
         bound = max(UNMEANT_SHARE.value * payload, WIRE_UP.value * len(nodes))
         for device in readings[node].devices:
             carried = exchanged_bytes(device.tx.delta_bytes or 0, device.rx.delta_bytes or 0)
             if carried > bound and device.packet_bytes is None:  # packets are not bytes: their interface has those
-                sentence = (
-                    f"{device.device} of {node} carried {traffic(carried)} while the {who} within {node} moved "
-                    f"{traffic(payload)} (bound {traffic(bound)}, the larger of {UNMEANT_SHARE.name} and "
-                    f"{WIRE_UP.name}): not {'shared memory' if by == 'memory' else by}"
-                )
-                look = f"how the stack's transports are set, and what else uses {device.device} of {node}"
-                suspect = Suspect("stack", f"a network carried what {by} should have carried", node, device.device)
+                should = "shared memory" if by == "memory" else by
+                sentence = words.left_node(device.device, node, carried, who, payload, bound, should)
+                look = words.look_at_transports_within(device.device, node)
+                suspect = Suspect("stack", words.network_instead(by), node, device.device)
                 return PathProof("failed", sentence, "set-up", look, (suspect,), shown, total)
     least = min(payload_bytes.values(), default=0)
-    sentence = (
-        f"no network of {list_nodes(sorted(nodes))} carried it: each {who} moved {traffic(least)} one way in {by}"
-    )
+    sentence = words.within_node(sorted(nodes), who, least, by)
     return PathProof("proven", sentence, None, "", (), shown, total)
 
 
 def _unreadable(node: str, reading: NodeCounters | None) -> str | None:
     if reading is None:
-        return f"no counters of {node} were found"
+        return words.counters_not_found(node)
     if reading.problem is not None:
-        return f"the counters of {node} cannot be used: {reading.problem}"
+        return words.counters_unusable(node, reading.problem)
     if not reading.devices:
-        return f"{node} has no network whose counters were read"
+        return words.no_network(node)
     for device in reading.devices:
         if device.trouble is not None and not device.unnamed:
-            return f"network {device.device} of {node} {device.trouble}, so it is not known what went over it"
+            return words.network_in_trouble(device.device, node, device.trouble)
     return None
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from railyard.base.bounds import LEAST_LATENCY, PRINTED_ZERO_BELOW, JudgingBound
 from railyard.base.wording import message_size
 from railyard.verdict.wording import Figure, Miss
+from railyard.verdict.wording import metrics as words
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Crossing
@@ -378,22 +379,22 @@ def why_unusable(declared: DeclaredMetric, measured: MeasuredMetric | None, prob
     sentence.
     """
     if measured is None or not measured.sizes:
-        because = f": {problem}" if problem else ""
-        return f"the output has no {declared.name} in {declared.unit} that can be read{because}"
+        return words.say_unread(declared.name, declared.unit, problem or "")
     if len(measured.sizes) != len(measured.values):
-        return f"{declared.name} has {len(measured.sizes)} sizes but {len(measured.values)} values"
+        return words.unlike_counts(declared.name, len(measured.sizes), len(measured.values))
     if measured.unit != declared.unit:
-        return f"{declared.name} is in {measured.unit or 'no unit'}, expected {declared.unit}"
+        return words.other_unit(declared.name, measured.unit, declared.unit)
     if any(map(operator.le, measured.sizes[1:], measured.sizes)):
-        return f"{declared.name} has sizes that are not in rising order"
+        return words.unsorted_sizes(declared.name)
     if _all_above_0(measured.values):
         return None
     largest = 0.0  # of the smaller sizes
     for size, value in zip(measured.sizes, measured.values, strict=True):
+        what = f"{declared.name}{declared.size_words(size)}"
         if value is None or isinstance(value, bool) or not math.isfinite(value):
-            return f"{declared.name}{declared.size_words(size)} is {_format_value(value)}, expected a finite number"
+            return words.not_finite(what, value)
         if value < 0 or (value == 0 and not _rounds_to_zero(declared, size, largest)):
-            return f"{declared.name}{declared.size_words(size)} is {value:g} {declared.unit}, expected more than 0"
+            return words.not_above_0(what, value, declared.unit)
         largest = max(largest, value)
     return None
 
@@ -410,7 +411,7 @@ def named_passes(metric: MetricInput) -> Iterator[tuple[str, MeasuredMetric]]:
     """Yield what each of several passes gave for a metric, with the words that name the pass; nothing for one pass."""
     count = len(metric.passes)
     for place, measured in enumerate(metric.passes if count > 1 else (), start=1):
-        yield f"in pass {place} of {count}: ", measured
+        yield words.in_pass(place, count), measured
 
 
 def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:
@@ -449,7 +450,3 @@ def _rounds_to_zero(declared: DeclaredMetric, size: int, largest: float) -> bool
         return True
     # A larger message has no lower bandwidth, so behind a figure that is printed well a 0 is none.
     return declared.quantity == "bandwidth" and size < PRINTED_ZERO_BELOW.value and largest < _SURELY_PRINTED_MB_S
-
-
-def _format_value(value: float | None) -> str:
-    return "missing" if value is None else str(value)

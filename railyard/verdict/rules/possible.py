@@ -4,10 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_OF_TCP
-from railyard.base.wording import IMPOSSIBLE, listing, message_size, number, percent
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.verdict.rules.model import (
-    DeclaredMetric,
     Inputs,
     LimitLike,
     MetricInput,
@@ -20,7 +18,8 @@ from railyard.verdict.rules.model import (
     pass_rule,
     points,
 )
-from railyard.verdict.wording import too_short
+from railyard.verdict.wording import Figure
+from railyard.verdict.wording import possible as words
 
 
 def possible(inputs: Inputs) -> RuleResult:
@@ -43,11 +42,10 @@ def possible(inputs: Inputs) -> RuleResult:
         elif verdict:
             held.append(verdict)
     if held:
-        return pass_rule(3, "; ".join(held + [f"not judged: {reason}" for reason in unknown]))
+        return pass_rule(3, "; ".join([*held, *map(words.say_besides, unknown)]))
     if unknown:
         return not_judged(3, "; ".join(unknown))
-    names = listing([metric.declared.name for metric in inputs.metrics]) or "nothing"
-    return not_judged(3, f"no physical limit is known for {names}")
+    return not_judged(3, words.no_limit_for([metric.declared.name for metric in inputs.metrics]))
 
 
 def percent_of_limit(metric: MetricInput) -> float | None:
@@ -81,37 +79,29 @@ def _bound_of(metric: MetricInput) -> RuleResult | str:
 def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
     name, unit, judged = metric.declared.name, metric.declared.unit, points(metric)
     if not judged:
-        return f"?{name} was not read"
+        return f"?{words.not_read(name)}"
     if unit != most.unit:
-        return f"?{name} is in {unit}, and what the processors can do is in {most.unit}"
+        return f"?{words.unit_of_work(name, unit, most.unit)}"
     value = max(value for _, value in judged)
-    share, described = percent(value / most.value), f"{number(most.value)} {unit} ({most.terms}; {most.source})"
+    share = words.share_of_most(Figure(name, value, unit), words.Most(most.value, unit, most.terms, most.source))
     if value <= most.value * IMPOSSIBLE_FACTOR.value:
-        return f"{name} {number(value)} {unit} is {share} of the most that its processors can do, {described}"
-    sentence = (
-        f"{IMPOSSIBLE}{name} {number(value)} {unit} is {share} of the most that its processors can do, {described}; "
-        f"at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
-    )
-    return fail_rule(
-        3, sentence, "set-up", "cores, clock and flop per cycle in the system's file, and how many nodes ran"
-    )
+        return share
+    return fail_rule(3, words.say_disbelieved(share), "set-up", words.look_at_peak())
 
 
 def _rate(metric: MetricInput) -> RuleResult | str:
     declared, share = metric.declared, 0.0
     other = next((band for band in metric.upper_limits if band.unit != declared.unit), None)
     if other is not None:
-        return f"?{declared.name} is in {declared.unit} and {cite_band(other)} in {other.unit}"
-    nearest = f"?the upper limit of {declared.name} holds for no size that was measured"
+        return f"?{words.unit_of_upper_limit(declared.name, declared.unit, cite_band(other), other.unit)}"
+    nearest = f"?{words.no_size_of_upper_limit(declared.name)}"
     for size, value in points(metric):
         for bound, what, look in _most_often(metric, size):
-            shown = f"{declared.name} {number(value)} {declared.unit}{declared.size_words(size)}"
-            described = f"{percent(value / bound)} of {what}"
+            described = words.share_of_rate(declared.figure(size, value), bound, what)
             if value > bound * IMPOSSIBLE_FACTOR.value:
-                sentence = f"{IMPOSSIBLE}{shown} is {described}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
-                return fail_rule(3, sentence, "set-up", f"whether both ranks of a pair ran on one node, and {look}")
+                return fail_rule(3, words.say_disbelieved(described), "set-up", words.look_at_pairs(look))
             if value / bound > share:
-                share, nearest = value / bound, f"{shown} is {described}"
+                share, nearest = value / bound, described
     return nearest
 
 
@@ -120,13 +110,11 @@ def _most_often(metric: MetricInput, size: int) -> Iterator[tuple[float, str, st
     for band in metric.upper_limits:
         bound = band.bound_at(size)
         if bound is not None and bound.high is not None:
-            what = f"the upper limit, {number(bound.high)} {band.unit}, of {cite_band(band)}"
-            yield bound.high, what, "whether the upper limit is of this card"
+            yield bound.high, words.upper_limit(bound.high, band.unit, cite_band(band)), words.of_this_card()
     if metric.messages is not None:
-        most = metric.messages.value
-        terms = f"{metric.messages.terms}; {metric.messages.source}"
-        what = f"what the link carries, {number(most)} {metric.declared.unit} ({terms})"
-        yield most, what, "whether the library joins several messages in a packet"
+        most = metric.messages
+        what = words.carried_messages(words.Most(most.value, metric.declared.unit, most.terms, most.source))
+        yield most.value, what, words.joined_messages()
 
 
 def _judged_points(limit: LimitLike | None, measured: Sequence[tuple[int, float]]) -> list[tuple[int, float]]:
@@ -139,41 +127,31 @@ def _limit(metric: MetricInput) -> RuleResult | str:
     name, unit, limit = metric.declared.name, metric.declared.unit, metric.limit
     measured = points(metric)
     if not measured:
-        return f"?{name} was not read"
+        return f"?{words.not_read(name)}"
     if limit is None:
-        return "?no limit known"
+        return f"?{words.no_limit()}"
     if unit != "MB/s":
-        return f"?{name} is in {unit} and the limit in MB/s"
+        return f"?{words.unit_of_limit(name, unit)}"
     judged = _judged_points(limit, measured)
     if not judged:
-        return f"?{name} has no size from {message_size(limit.from_bytes)}, where the limit holds"
+        return f"?{words.no_size_from(name, limit.from_bytes)}"
     believed = IMPOSSIBLE_FACTOR.value
     size, value = max(judged, key=lambda point: point[1])
     # The bound of a long stream is the least of all.
     if value > limit.bound_at(0) * believed:
         for at_size, at_value in judged:
             if at_value > limit.bound_at(at_size) * believed:
-                return _impossible(metric.declared, at_size, at_value, limit)
-    share, at = percent(value / limit.bound_at(size)), metric.declared.size_words(size)
-    return f"{name} {number(value)} {unit}{at} is {share} of the limit, {_describe(limit, size)}"
+                sentence = words.say_disbelieved(_share_of(metric, at_size, at_value, limit))
+                return fail_rule(3, sentence, "set-up", words.look_at_limit())
+    return _share_of(metric, size, value, limit)
 
 
-def _impossible(declared: DeclaredMetric, size: int, value: float, limit: LimitLike) -> RuleResult:
-    shown = f"{declared.name} {number(value)} MB/s{declared.size_words(size)}"
-    sentence = (
-        f"{IMPOSSIBLE}{shown} is {percent(value / limit.bound_at(size))} of the limit, {_describe(limit, size)}; at "
-        f"most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
-    )
-    look = "whether both ranks ran on one node, the system's link, slot and rails, and the number of iterations"
-    return fail_rule(3, sentence, "set-up", look)
+def _share_of(metric: MetricInput, size: int, value: float, limit: LimitLike) -> str:
+    return words.share_of_limit(metric.declared.figure(size, value), _at_size(limit, size))
 
 
-def _describe(limit: LimitLike, size: int) -> str:
-    bound = limit.bound_at(size)
-    burst = (
-        "" if bound == limit.value_mb_s else f" for a long stream, and {number(bound)} MB/s with the burst at its start"
-    )
-    return f"{number(limit.value_mb_s)} MB/s{burst} ({limit.terms}; {limit.source})"
+def _at_size(limit: LimitLike, size: int) -> words.Limit:
+    return words.Limit(limit.value_mb_s, limit.bound_at(size), limit.terms, limit.source)
 
 
 def _latency(metric: MetricInput) -> RuleResult | str:
@@ -191,10 +169,9 @@ def _latency(metric: MetricInput) -> RuleResult | str:
     # In a collective with a root, many ranks wait for nothing, and the mean over ranks includes them.
     least = metric.least.value * (1.0 if metric.crossing is None else metric.crossing.waiting)
     if value >= least:
-        return _faster_than_the_link(metric) or f"{figure.words} is not below {least:.2g} us"
-    sentence = f"{IMPOSSIBLE}{too_short(figure, least)} ({metric.least.source})"
-    other = ", or used RDMA or sockets that bypass the kernel" if metric.least is LEAST_OF_TCP else ""
-    return fail_rule(3, sentence, "set-up", f"whether both ranks ran on one node (shared memory){other}")
+        return _faster_than_the_link(metric) or words.long_enough(figure, least)
+    sentence = words.too_short_latency(figure, least, metric.least.source)
+    return fail_rule(3, sentence, "set-up", words.look_at_memory(metric.least is LEAST_OF_TCP))
 
 
 def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
@@ -208,13 +185,8 @@ def _faster_than_the_link(metric: MetricInput) -> RuleResult | None:
     for size, value in points(metric):
         if size < max(1, limit.from_bytes) or size / value <= limit.bound_at(size) * IMPOSSIBLE_FACTOR.value:
             continue
-        sentence = (
-            f"{IMPOSSIBLE}{metric.declared.name} {number(value)} us{metric.declared.size_words(size)} is "
-            f"{number(size / value)} MB/s, {percent(size / value / limit.bound_at(size))} of the limit, "
-            f"{_describe(limit, size)}; at most {percent(IMPOSSIBLE_FACTOR.value)} is believed"
-        )
-        look = "the unit of the times, whether both ranks ran on one node, and the system's link, slot and rails"
-        return fail_rule(3, sentence, "set-up", look)
+        sentence = words.too_fast(metric.declared.figure(size, value), size, _at_size(limit, size))
+        return fail_rule(3, sentence, "set-up", words.look_at_times())
     return None
 
 
@@ -229,11 +201,8 @@ def _faster_collective(
         return None
     if value * IMPOSSIBLE_FACTOR.value >= least_us:
         return None
-    mean = "" if crossing.waiting == 1 else f", and the mean over ranks is at least {percent(crossing.waiting)} of that"
-    sentence = (
-        f"{IMPOSSIBLE}{metric.declared.name} {number(value)} us{metric.declared.size_words(size)}, and it takes at "
-        f"least {number(least_us)} us: a node must send or receive {number(crossing.times)} x "
-        f"{message_size(size)}{mean}; the limit is {_describe(limit, size)}"
+    figure = metric.declared.figure(size, value)
+    sentence = words.too_fast_collective(
+        figure, least_us, crossing.times, size, crossing.waiting, _at_size(limit, size)
     )
-    look = "whether the ranks ran on several nodes, the unit of the times, and the system's link, slot and rails"
-    return fail_rule(3, sentence, "set-up", look)
+    return fail_rule(3, sentence, "set-up", words.look_at_times_of_all())

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from railyard.base.hostlist import list_nodes
-from railyard.base.wording import count_of, listing, message_size, number, percent, size_ranges
+from railyard.base.wording import size_ranges
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, deciding_sizes, rate_sizes
 from railyard.site.references.band import Band
 from railyard.verdict.rules.model import (
@@ -27,19 +26,13 @@ from railyard.verdict.rules.model import (
     points,
 )
 from railyard.verdict.wording import Miss, Side
+from railyard.verdict.wording import reference as words
 
 #: Below it, the time of a message is mostly its start: libraries copy shorter ones (``hardware.day_one``).
 _RATE_DECIDES_FROM_BYTES = 16 << 10
-#: From here on, people say a ratio as a number of times, and not in per cent.
-_SHOWN_AS_TIMES = 2.0
-
 #: A run that misses the project's own condition for EDR or FDR (``limits.class_floors``) by no more still holds what
 #: any healthy link must: 85 % of its limit (``hardware.day_one``), which is 88 and 96 % of the condition.
 _OWN_ALONE = 0.04
-_ASK_FIRST = (
-    "whether your system should give as much: a class entry in the references of your system (--system) sets another "
-    "bound; if it should, "
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +78,7 @@ def reference(inputs: Inputs) -> RuleResult:
     asserted = _asserted_metrics(inputs)
     unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
     if unread:
-        return not_judged(5, f"{listing(unread)} could not be read")
+        return not_judged(5, words.say_unread(unread))
     violation = _first_of_all(inputs)
     if violation is not None:
         return _violation_result(inputs, violation)
@@ -103,8 +96,8 @@ def reference(inputs: Inputs) -> RuleResult:
         reasons_of: dict[str | None, list[str]] = {}
         for metric in inputs.metrics:
             reasons_of.setdefault(metric.declared.reported_only, []).append(metric.declared.name)
-        reasons = [f"{listing(names)}: {reason}" for reason, names in reasons_of.items()]
-        return not_judged(5, f"only reported, never compared with a reference ({'; '.join(reasons)})")
+        reasons = [words.say_because(names, str(reason)) for reason, names in reasons_of.items()]
+        return not_judged(5, words.only_reported(reasons))
     missing = [metric.declared.name for metric in asserted if not metric.bands]
     if not asserted or missing:
         return _no_reference(inputs, missing)
@@ -123,8 +116,7 @@ def reference_where_measured(inputs: Inputs) -> RuleResult:
     last = reference(kept) if kept.metrics or kept.own_fault is not None else None
     if last is not None and last.state == "fail":
         return last
-    why = f"{'; '.join(unmeasured)}, and the output has none of these sizes: measure them, or judge by --link"
-    return not_judged(5, why)
+    return not_judged(5, words.none_of_these(unmeasured))
 
 
 def _with_measured_bands(inputs: Inputs) -> tuple[Inputs, list[str]]:
@@ -141,7 +133,7 @@ def _with_measured_bands(inputs: Inputs) -> tuple[Inputs, list[str]]:
         bands = tuple(band for band, where in held if not where)
         if bands or not held:
             metrics.append(replace(metric, bands=bands))
-        left += [f"{band.entry_id} bounds {metric.declared.name} only {where}" for band, where in held if where]
+        left += [words.bounds_only(band.entry_id, metric.declared.name, where) for band, where in held if where]
     return replace(inputs, metrics=tuple(metrics)), left
 
 
@@ -149,9 +141,7 @@ def _unmeasured_range(band: BandLike, sizes: Sequence[int]) -> str:
     """Return in words where a reference holds, "from 1 MiB on", if it bounds none of ``sizes``; else ""."""
     if not sizes or not isinstance(band, Band) or any(band.bound_at(size) is not None for size in sizes):
         return ""
-    starts = "" if band.size_from is None else f"from {message_size(band.size_from)} {'to' if band.size_to else 'on'}"
-    ends = "" if band.size_to is None else message_size(band.size_to)
-    return "" if band.points is not None else f"{starts or 'up to'} {ends}".strip()
+    return "" if band.points is not None else words.in_range(band.size_from, band.size_to)
 
 
 def _asserted_metrics(inputs: Inputs) -> list[MetricInput]:
@@ -192,8 +182,7 @@ def open_end(metric: MetricInput) -> str | None:
         return None
     if any(_is_bounded(band, size, higher) for band in metric.bands for size in deciding):
         return None
-    which = "largest" if deciding == measured[-1:] else "smallest"
-    return f"nothing bounds {metric.declared.name} at {message_size(deciding[-1])}, its {which} size"
+    return words.open_end(metric.declared.name, deciding[-1], deciding == measured[-1:])
 
 
 def _open_rates(metric: MetricInput) -> str | None:
@@ -202,8 +191,7 @@ def _open_rates(metric: MetricInput) -> str | None:
     if metric.declared.unit != "MB/s" or not metric.declared.sized or not measured:
         return None
     left = [size for size in rate_sizes(measured) if not any(_is_bounded(band, size, True) for band in metric.bands)]
-    where = size_ranges(left, measured)
-    return f"nothing bounds {metric.declared.name} at {where}, where a link shows its rate" if left else None
+    return words.open_rates(metric.declared.name, size_ranges(left, measured)) if left else None
 
 
 def _is_bounded(band: BandLike, size: int, higher_is_better: bool) -> bool:
@@ -218,13 +206,9 @@ def coverage(metric: MetricInput) -> str:
     if not measured:
         return ""
     if not metric.declared.sized:
-        return f"bounded: {int(any(band.bounds(0) for band in metric.bands))} of 1 figure"
+        return words.bounded_figure(any(band.bounds(0) for band in metric.bands))
     held = [size for size in measured if any(band.covers(size) for band in metric.bands)]
-    counts = f"bounded: {len(held)} of {count_of(len(measured), 'size')}"
-    ends = "" if not held else f", {message_size(held[0])}" + (f" to {message_size(held[-1])}" if held[1:] else "")
-    left = unbounded_sizes(metric)
-    because = f": {metric.open_because}" if metric.open_because is not None else ""
-    return counts + ends + (f"; no reference bounds {left}{because}" if left else "")
+    return words.bounded_sizes(held, len(measured), unbounded_sizes(metric), metric.open_because)
 
 
 def unbounded_sizes(metric: MetricInput) -> str:
@@ -269,14 +253,12 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
     """Return why the curve breaks this band at its worst size, or why the band cannot be judged, or None."""
     declared, pairs = metric.declared, points(metric)
     if band.unit != declared.unit:
-        return Violation(
-            f"{declared.name} is in {declared.unit} but {cite_band(band)} is in {band.unit}", unjudged=True
-        )
+        return Violation(words.other_unit(declared.name, declared.unit, cite_band(band), band.unit), unjudged=True)
     measured = {size for size, _ in pairs}
     lacking = [size for size in sorted(band.required_sizes) if size not in measured]
     if lacking:
-        where = f" at {listing([message_size(size) for size in lacking])}" if declared.sized else ""
-        return Violation(f"{declared.name} was not measured{where}, which {cite_band(band)} requires", unjudged=True)
+        sizes = lacking if declared.sized else []
+        return Violation(words.say_lacking(declared.name, sizes, cite_band(band)), unjudged=True)
     judged = False
     worst: tuple[float, Violation] | None = None
     for size, value in compared_points(metric, band):
@@ -285,36 +267,24 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
         judged = True
         for side, edge, broken in _broken_edges(bound.low, bound.high, value):
             miss = Miss(declared.figure(size, value), side, edge, _best_of(metric, band))
-            of = "bound" if bound.ends is None else _range_words(bound.ends, edge, declared.unit)
+            of = words.bound() if bound.ends is None else words.range_of(bound.ends, edge, declared.unit)
             own = band.entry_id.startswith("class:") and broken <= _OWN_ALONE
-            by = f"{number(abs(edge - value), 3)} {declared.unit} ({percent(broken)})"
-            first = f"Railyard's own condition is missed by {by}" if own else ""
-            begins = f"{first}: " if own else ""
-            sentence = f"{begins}{miss.words}, the {of} of {cite_band(band)}"
+            first = words.own_condition(abs(edge - value), declared.unit, broken) if own else ""
             if worst is None or broken > worst[0]:
                 found = Violation(
-                    sentence,
+                    words.say_missed(miss, of, cite_band(band), first),
                     better=(side == "above") == declared.higher_is_better,
                     own_alone=own,
                     metric=declared.name,
                     size_bytes=size,
-                    brief=first or _brief(metric, size, value, edge),
-                    measured=f"{miss.words}, its bound ({band.kind}): {band.source}",
+                    brief=first or words.brief(miss),
+                    measured=words.say_measured(miss, band.kind, band.source),
                     miss=miss,
                 )
                 worst = (broken, found)
     if not judged:
-        why = f"{declared.name} has no size at which {cite_band(band)} holds, so that reference was not judged"
-        return Violation(why, unjudged=True)
+        return Violation(words.no_size_for(declared.name, cite_band(band)), unjudged=True)
     return None if worst is None else worst[1]
-
-
-def _brief(metric: MetricInput, size: int, value: float, edge: float) -> str:
-    """Return a broken bound as a headline: ``Bandwidth is 44.5 % of its bound at 1 MiB: 9.93 MB/s, bound 22.3``."""
-    declared, ratio = metric.declared, value / edge
-    share = f"{ratio:.1f} times" if ratio >= _SHOWN_AS_TIMES else f"{percent(ratio)} of"
-    values = f"{number(value, 3)} {declared.unit}, bound {number(edge, 3)}"
-    return f"{declared.name} is {share} its bound{declared.size_words(size)}: {values}"
 
 
 def _best_of(metric: MetricInput, band: BandLike) -> str:
@@ -323,13 +293,6 @@ def _best_of(metric: MetricInput, band: BandLike) -> str:
         return ""
     measured = [size for size, _ in points(metric)]
     return size_ranges([size for size in measured if band.bounds(size)], measured)
-
-
-def _range_words(ends: tuple[float, float], edge: float, unit: str) -> str:
-    """Return a range with its margin at an edge: ``range of 6 to 7 us, less 10 %,``."""
-    near, sign = (ends[0], "less") if edge <= ends[0] else (ends[1], "plus")
-    margin = "" if edge == near else f", {sign} {percent(abs(edge / near - 1))},"
-    return f"range of {ends[0]:.10g} to {ends[1]:.10g} {unit}{margin}"
 
 
 def _broken_edges(low: float | None, high: float | None, value: float) -> list[tuple[Side, float, float]]:
@@ -349,28 +312,16 @@ def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     fails = partial(fail_rule, 5, brief=violation.brief, measured=measured, miss=violation.miss)
     where = f"{violation.sentence}{_crossed_words(inputs)}{beside}"
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
-        look = "unit and sizes of that reference, and the sizes that the check measures"
-        return fails(where, "reference", look)
+        return fails(where, "reference", words.look_at_reference())
     if inputs.path.disturbance is not None:
-        look = "who else used the rails during the run; run it again on exclusive nodes"
-        brief = f"disturbed: {inputs.path.disturbance}"
-        return fails(f"{where}; {brief}", "disturbed", look, brief=brief)
+        brief = words.say_disturbed(inputs.path.disturbance)
+        return fails(f"{where}; {brief}", "disturbed", words.look_at_others(), brief=brief)
     if violation.better:
-        look = (
-            "the unit, and whether nodes, card and benchmark are those of the reference; if the system did improve, "
-            "write its new numbers"
-        )
-        return fails(where, "reference", look)
+        return fails(where, "reference", words.look_at_better())
     if inputs.within_node:
-        look = "which cores (and GPUs) the ranks were bound to, and what else the node did during the run"
-        return fails(where, "fabric", look)
-    rails, nodes = listing(inputs.rails), list_nodes(inputs.nodes)
-    these, between = f" ({rails})" if rails else "", f" between {nodes} and good partners" if nodes else ""
+        return fails(where, "fabric", words.look_at_cores())
     barrier = any(metric.declared.of_all and not metric.declared.sized for metric in inputs.metrics)
-    noise = "how the ranks are bound and what else ran on their cores, then " if barrier else ""
-    first = _ASK_FIRST if violation.own_alone else ""
-    look = f"{first}{noise}each rail alone{these}{between}, then link state and error counters"
-    return fails(where, "fabric", look)
+    return fails(where, "fabric", words.look_at_rails(inputs.rails, inputs.nodes, barrier, violation.own_alone))
 
 
 def _crossed_words(inputs: Inputs) -> str:
@@ -379,26 +330,21 @@ def _crossed_words(inputs: Inputs) -> str:
     A recording does not name nodes, and an output alone no rails.
     """
     if inputs.within_node:
-        return ", within one node"
-    of_nodes = f" of {list_nodes(inputs.nodes)}" if inputs.nodes else ""
-    return f", over {listing(inputs.rails)}{of_nodes}" if inputs.rails else ""
+        return words.within_node()
+    return words.say_crossed(inputs.rails, inputs.nodes)
 
 
 def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
     if not inputs.link_limit_known:
-        sentence = (
-            f"{inputs.system} is report-only ({inputs.report_only}) and no limit is known for the link of "
-            f"{inputs.fabric}: there is nothing to compare it with"
-        )
-        look = f"the link in systems/{inputs.system}.yaml: it should declare its data rate and source"
-        return fail_rule(5, sentence, "reference", look)
+        sentence = words.nothing_to_compare(inputs.system, str(inputs.report_only), inputs.fabric)
+        return fail_rule(5, sentence, "reference", words.look_at_link(inputs.system))
     held = [_describe_held(metric) for metric in asserted if metric.bands]
     ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
     if ends:
-        return not_judged(5, f"report-only ({inputs.report_only}): {'; '.join([*ends, *held])}")
+        return not_judged(5, words.report_only(str(inputs.report_only), [*ends, *held]))
     remarks = [metric.floor_remark for metric in asserted if not metric.bands and metric.floor_remark]
-    said = [*held, *dict.fromkeys(remarks)] or ["not judged: these metrics have no floor"]
-    sentence = f"report-only ({inputs.report_only}): {'; '.join(said)}"
+    said = [*held, *dict.fromkeys(remarks)] or [words.no_floor()]
+    sentence = words.report_only(str(inputs.report_only), said)
     return RuleResult(5, RULE_NAMES[5], "pass" if held else "not-judged", sentence)
 
 
@@ -407,30 +353,20 @@ def _nothing_decides(inputs: Inputs, open_ends: list[str]) -> RuleResult:
     held = [_describe_held(metric) for metric in inputs.metrics if metric.bands]
     if not inputs.has_references:
         return not_judged(5, "; ".join([*open_ends, *held]))
-    file = f"references/{inputs.system}.yaml (an entry for these sizes)"
-    return fail_rule(5, f"not judged: {'; '.join([*open_ends, *held])}", "reference", file)
+    sentence = words.nothing_decides([*open_ends, *held])
+    return fail_rule(5, sentence, "reference", words.look_at_entry(inputs.system))
 
 
 def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
-    what = listing(missing) if missing else "any metric"
-    sentence = (
-        f"no reference for {what} with {inputs.stack} over {listing(inputs.rails)} on fabric {inputs.fabric} of "
-        f"{inputs.system}, and the system is not report-only"
-    )
-    files = f"references/{inputs.system}.yaml (add an entry) or systems/{inputs.system}.yaml (report_only and a reason)"
-    return fail_rule(5, sentence, "reference", files)
+    sentence = words.no_reference(missing, inputs.stack, inputs.rails, inputs.fabric, inputs.system)
+    return fail_rule(5, sentence, "reference", words.look_at_both_files(inputs.system))
 
 
 def _describe_held(metric: MetricInput) -> str:
     name = metric.declared.name
     worst = worst_ratio(metric)
-    entries = listing([band.entry_id for band in metric.bands])
-    covered = coverage(metric)
-    unjudged = f" ({covered})" if covered else ""
+    entries, covered = [band.entry_id for band in metric.bands], coverage(metric)
     if worst is None:
-        return f"{name} holds {entries}{unjudged}"
+        return words.say_held(name, entries, covered)
     at = metric.declared.size_words(worst.size_bytes)
-    if worst.ratio >= _SHOWN_AS_TIMES:
-        better = f"{worst.ratio:.1f} times better than the bound of {worst.entry_id}"
-        return f"{name} holds {entries}: its worst value{at} is {better}{unjudged}"
-    return f"{name} holds {entries}, at worst {percent(worst.ratio)} of {worst.entry_id}{at}{unjudged}"
+    return words.held_at_worst(name, entries, at, worst.ratio, worst.entry_id, covered)

@@ -25,6 +25,7 @@ from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link, unnamed_link
 from railyard.verdict.stored_outputs.text import text as words_of
 from railyard.verdict.wording import Figure, Miss, too_short
+from railyard.verdict.wording.complete import say_reported
 from tests.made.words import below
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -315,7 +316,7 @@ def test_what_the_output_reports_as_wrong_fails() -> None:
     )
     found = only(broken, LINK)
     assert found.sentence == (
-        "rule 1 (complete): the output itself reports 1 failure, line 40: "
+        f"rule 1 (complete): {say_reported(1, '')}, line 40: "
         '"mpirun noticed that process rank 1 exited on signal 9"; look at the quoted line in the job\'s output'
     )
     alone = only(ParsedOutput((), broken.failures), LINK)

@@ -552,8 +552,8 @@ def test_two_systems_of_one_name(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_systems(tmp_path / "systems")
     assert str(caught.value) == (
-        'systems/site.yaml:1: system: found the system "site" for the second time, expected one file per system '
-        "(systems/other.yaml has that name); rename one"
+        'systems/other.yaml:1: system: found the system "site" for the second time, expected one file per system '
+        "(systems/site.yaml has that name); rename one"
     )
 
 

@@ -13,7 +13,8 @@ from railyard.verdict.blame.behind_rails import (
 )
 from railyard.verdict.blame.slow_rails import find
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
-from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording import WITH_EVERY
+from railyard.verdict.wording.blame import none_slow
 
 NODES = ("vn1", "vn2", "vn3", "vn4")
 RAILS = ("hsn0", "hsn1")
@@ -99,8 +100,7 @@ def test_rails_that_are_good_together_blame_nobody() -> None:
     found = shared_part(probed(RAILS), probed(BOTH), RAILS)
     assert (found.suspects, found.sentence) == (
         (),
-        f"no rail was slow alone in 24 probes: {NOBODY_BLAMED}; hsn0 and hsn1 at once were also measured, and no node "
-        "was slow with them",
+        f"{none_slow(24, None)}; hsn0 and hsn1 at once were also measured, and no node was slow with them",
     )
 
 

@@ -21,6 +21,7 @@ from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.blame.search.search import search
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording.blame import none_slow
 from tests.made.simulated import Faults, Simulated, Tree
 
 HOSTS = "vn1 vn2 vn3 vn4"
@@ -86,7 +87,7 @@ def test_a_node_that_no_rail_explains_is_named_itself() -> None:
     tables = measured(pairs_of_node(1, 19.0))
     found = findings(tables, SETTINGS, 45.0, rails({"hsn0": {}, "hsn1": {}}, tables), ("hsn0", "hsn1"), 48.2)
     assert blamed(found) == [("node", "vn2", None)]
-    assert found.sentence.endswith(f"; no rail was slow alone in 48 probes: {NOBODY_BLAMED}")
+    assert found.sentence.endswith(f"; {none_slow(48, None)}")
 
 
 def test_one_slow_pair_is_named_and_neither_of_its_nodes() -> None:

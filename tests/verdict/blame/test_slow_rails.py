@@ -8,6 +8,7 @@ from railyard.base.bounds import PROBE_ROUNDS_LEAST, PROBE_ROUNDS_MOST, PROBE_TI
 from railyard.verdict.blame.slow_rails import chance, find, findings, in_turn, reach
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording.blame import none_slow, not_measured
 
 NODES = ("vn1", "vn2", "vn3", "vn4")
 GOOD, EXPECTED = 47.8, 48.0
@@ -108,7 +109,7 @@ def test_the_margin_follows_from_the_spread() -> None:
 
 def test_good_rails_are_done_with_after_the_least_rounds_and_blame_nobody() -> None:
     found = measured(slow({}), rails=("hsn0", "hsn1"))
-    assert (found.suspects, found.sentence) == ((), f"no rail was slow alone in 24 probes: {NOBODY_BLAMED}")
+    assert (found.suspects, found.sentence) == ((), none_slow(24, None))
 
 
 def test_a_rail_that_is_decided_is_measured_no_more() -> None:
@@ -116,7 +117,7 @@ def test_a_rail_that_is_decided_is_measured_no_more() -> None:
         return 30.0 if rail == "hsn1" and pair == "vn1-vn3" and turn < 4 else GOOD
 
     found = measured(unsteady, rails=("hsn0", "hsn1"))
-    assert (found.suspects, found.sentence) == ((), f"no rail was slow alone in 36 probes: {NOBODY_BLAMED}")
+    assert (found.suspects, found.sentence) == ((), none_slow(36, None))
     assert {probe.rail for probe in found.probes if probe.turn > 2} == {"hsn1"}
 
 
@@ -124,7 +125,7 @@ def test_a_node_that_is_good_once_is_not_named() -> None:
     def late(pair: str, rail: str, turn: int) -> float:
         return 10.0 + turn if "vn2" in pair and turn < 2 else GOOD
 
-    assert measured(late).sentence == f"no rail was slow alone in 12 probes: {NOBODY_BLAMED}"
+    assert measured(late).sentence == none_slow(12, None)
 
 
 def test_values_that_scatter_blame_nobody_and_the_sentence_says_how_long_the_processes_waited() -> None:
@@ -310,7 +311,7 @@ def test_rails_that_are_all_slow_everywhere_blame_no_switch() -> None:
 
 
 def test_an_expected_value_that_nobody_knows_makes_no_rail_slow() -> None:
-    assert measured(lambda *_: 24.0, expected=0.0).sentence == f"no rail was slow alone in 12 probes: {NOBODY_BLAMED}"
+    assert measured(lambda *_: 24.0, expected=0.0).sentence == none_slow(12, None)
 
 
 def test_without_partners_nobody_is_blamed() -> None:
@@ -320,7 +321,7 @@ def test_without_partners_nobody_is_blamed() -> None:
         "hsn1 is slow between vn1 and vn2: at best 24.00 MB/s, expected 48.00 MB/s (bound 85.0 %, probe-slow-share), "
         "but too few partners were measured to blame anybody",
     )
-    assert findings([], NODES) == Findings((), f"no rail was measured alone, so {NOBODY_BLAMED}")
+    assert findings([], NODES) == Findings((), not_measured())
 
 
 def test_three_nodes_are_enough_to_name_one() -> None:

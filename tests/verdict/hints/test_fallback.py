@@ -12,6 +12,7 @@ from railyard.parsers.output import ParsedOutput
 from railyard.verdict.hints.fallback import FALLBACKS, document, fallbacks, judged_fallbacks, shows_rdma
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.target import of_link
+from railyard.verdict.wording.complete import say_reported
 from tests.conftest import ROOT
 
 HEAD = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
@@ -179,7 +180,7 @@ def judged(text: str, link: str = "ib-edr") -> Judgement:
 def test_the_word_that_tcp_carries_the_run_fails_it_whatever_the_figures_are(line: str) -> None:
     found = judged(f"{line}\n{RDMA}")
     assert (found.state, found.rules[0].fault) == ("fail", "set-up")
-    assert found.sentence.startswith("rule 1 (complete): the output itself reports 1 failure, line 1: ")
+    assert found.sentence.startswith(f"rule 1 (complete): {say_reported(1, '')}, line 1: ")
     assert f"({SURE[line]})" in found.sentence
 
 
@@ -292,7 +293,7 @@ def test_the_command_says_it_word_for_word(tmp_path, capsys) -> None:  # type: i
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
     assert (
         "  FAIL  Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP\n"
-        '  found: the output itself reports 1 failure, line 1: "[0] MPI startup(): libfabric provider: tcp;ofi_rxm" '
+        f'  found: {say_reported(1, "")}, line 1: "[0] MPI startup(): libfabric provider: tcp;ofi_rxm" '
         "(Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the fabric in "
         "I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi))\n"
         "  look at: the quoted line in the job's output\n"

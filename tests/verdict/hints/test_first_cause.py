@@ -14,6 +14,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.hints.first_cause import MESSAGES, document, first_cause
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.target import of_link
+from railyard.verdict.wording.complete import say_exited, say_reported
 from tests.conftest import ROOT
 
 RECORDED = Path(__file__).resolve().parents[2] / "recordings" / "failed"
@@ -250,7 +251,7 @@ def test_an_accident_of_a_node_is_named_and_not_what_came_of_it(assessed: Assess
     found = assessed(stack=said_of.stack, exit_code=1, output="", stderr=f"----\n{said_of.text}").verdict
     line = 1 + said_of.line
     quoted = " ".join(said_of.text.splitlines()[said_of.line - 1].split())[:40]
-    assert f'the job exited 1, expected 0, line {line} of the error output: "{quoted}' in found.sentence
+    assert f'{say_exited(1, "")}, line {line} of the error output: "{quoted}' in found.sentence
     assert said in found.sentence
     assert (found.rule, found.fault, found.suspects) == (1, "set-up", ())
 
@@ -281,7 +282,7 @@ def test_every_message_has_a_genuine_example() -> None:
 )
 def test_a_failed_run_says_its_first_cause_and_not_the_error_that_came_of_it(assessed: Assess, said: str) -> None:
     found = assessed(stack="openmpi", exit_code=1, output="", stderr=recorded("openmpi4.1.4-no-such-interface.err"))
-    assert f"the job exited 1, expected 0, {said}" in found.verdict.sentence
+    assert f"{say_exited(1, '')}, {said}" in found.verdict.sentence
 
 
 def test_a_run_that_is_sound_says_nothing_of_a_warning(assessed: Assess) -> None:
@@ -319,13 +320,13 @@ def test_a_table_with_a_failure_says_the_first_cause_and_a_sound_one_nothing_of_
     assert (sound.state, "UCX" in sound.sentence) == ("pass", False)
     text += f"{error}\n"
     (failed,) = judge(with_wrong_lines(osu.parse(text), text), target, text=text)
-    assert failed.sentence.startswith("rule 1 (complete): the output itself reports 2 failures, line 1: ")
+    assert failed.sentence.startswith(f"rule 1 (complete): {say_reported(2, '')}, line 1: ")
     assert "UCX_NET_DEVICES names hsn7, which that node does not have" in failed.sentence
 
 
 def test_of_an_unknown_message_the_first_line_is_quoted_as_before(assessed: Assess) -> None:
     found = assessed(exit_code=1, output="", stderr="----\nsomething odd\n")
-    assert 'the job exited 1, expected 0, "something odd"' in found.verdict.sentence
+    assert f'{say_exited(1, "")}, "something odd"' in found.verdict.sentence
 
 
 def test_the_page_has_the_table() -> None:
@@ -380,4 +381,4 @@ def test_in_a_run_too_an_error_is_quoted_before_a_heading_without_any_row(
     text = "".join(2 * line if line.startswith("#") else line for line in lines)
     found = assessed(output=f"{text}node 2 failed status 3\n").verdict
     last = len(text.splitlines()) + 1
-    assert f'the output itself reports 2 failures, line {last}: "node 2 failed status 3"' in found.sentence
+    assert f'{say_reported(2, "")}, line {last}: "node 2 failed status 3"' in found.sentence

@@ -11,6 +11,8 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED
+from railyard.verdict.wording.path import counters_not_found
+from railyard.verdict.wording.split import idle_part
 
 MB = 1_000_000
 ONE_WAY = {"vn1": NodeTraffic(180 * MB, 0, 170 * MB, 0), "vn2": NodeTraffic(0, 180 * MB, 0, 170 * MB)}
@@ -229,7 +231,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             marks=pytest.mark.fault(
                 "path",
                 "an idle second rail in a ping-pong of 10 MB",
-                f"rail hsn1 of vn1 sent 0.0 kB of 10.0 MB: {IDLE_SECOND}",
+                f"{idle_part('hsn1', 'vn1', 'sent', 0, 10_000_000)}: {IDLE_SECOND}",
             ),
             id="idle-short",
         ),
@@ -274,7 +276,7 @@ def test_the_healthy_neighbours_are_proven() -> None:
             judge({"vn1": NodeCounters("vn1", (rail("hsn0", 190, 3),), 0)}, ONE),
             "not-proven",
             set(),
-            marks=pytest.mark.fault("path", "the counters of one node are lost", "no counters of vn2 were found"),
+            marks=pytest.mark.fault("path", "the counters of one node are lost", counters_not_found("vn2")),
             id="lost",
         ),
         pytest.param(

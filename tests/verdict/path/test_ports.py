@@ -12,6 +12,7 @@ from railyard.verdict.path.ports import sends_again
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
+from railyard.verdict.wording.ports import grew, miscount, no_bond
 from tests.made.sysfs import Tree, write
 
 MB = 1_000_000
@@ -117,7 +118,7 @@ def test_errors_of_a_port_are_its_bonds_and_the_port_is_named(trees: tuple[Tree,
     assert (proof.state, proof.fault, proof.sentence) == (
         "failed",
         "fabric",
-        "errors on ens1f1 of vn2 (a port of bond0) during the run: rx_errors grew by 3 (bound 0, hard-errors)",
+        f"errors on ens1f1 of vn2 (a port of bond0) during the run: {grew('rx_errors', 3, 0, 'hard-errors')}",
     )
     assert [(s.kind, s.node, s.rail) for s in proof.suspects] == [("rail", "vn2", "bond0")]
 
@@ -160,9 +161,7 @@ def test_a_rail_that_is_no_bond_where_the_file_says_one(tmp_path: Path) -> None:
     first, second = bonded(tmp_path, "vn1"), Tree.at(tmp_path / "vn2", "vn2")
     for name in ("bond0", "ens1f0"):
         second.interface(name)
-    assert (
-        proof_of((first, second)).sentence == "bond0 of vn2 is not a bond, but the system's file says bonded_ports: 2"
-    )
+    assert proof_of((first, second)).sentence == miscount("bond0", "vn2", no_bond(), 2)
 
 
 def test_the_limit_is_of_all_ports_and_a_stream_is_held_to_one() -> None:

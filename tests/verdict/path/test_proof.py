@@ -13,7 +13,20 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
-from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
+from railyard.verdict.wording.path import (
+    carried_part,
+    counters_not_found,
+    counters_unusable,
+    network_in_trouble,
+    not_intended,
+    say_besides,
+    too_little,
+    unseen_rest,
+    went_over,
+)
+from railyard.verdict.wording.ports import lost_carrier
+from railyard.verdict.wording.split import idle_part
 
 MB = 1_000_000
 Moved = tuple[float, float]
@@ -105,8 +118,8 @@ def test_all_bytes_over_the_management_network_fail_and_name_it() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        f"188.0 MB went over eth0 of vn1, which {NOT_INTENDED}: hsn0 of vn1 sent 0.2 MB of 180.0 MB "
-        "(bound 98.0 %, carried-share)",
+        f"{went_over(188_000_000, 'eth0', 'vn1', None, '')}"
+        f"{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}",
     )
     assert proof.suspects[0] == Suspect("stack", "the stack used eth0 instead of hsn0", "vn1", "eth0")
 
@@ -120,8 +133,7 @@ def test_bytes_that_no_counter_shows_are_not_proven() -> None:
     assert said(judge(on_one(0.2), ONE)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}hsn0 of vn1 sent 0.2 MB of 180.0 MB (bound 98.0 %, carried-share), "
-        "and no other network's counter shows the rest",
+        f"{NOT_PROVEN}{carried_part(['hsn0'], 'vn1', 'sent', 200_000, 180_000_000)}{unseen_rest('')}",
     )
 
 
@@ -145,8 +157,7 @@ def test_another_network_has_1_percent_in_a_long_run() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        f"eth0 of vn1, which {NOT_INTENDED}, sent 51.0 MB while the run moved 5000.0 MB (bound 50.0 MB, the "
-        "larger of unmeant-share and wire-up)",
+        f"{not_intended('eth0', 'vn1', '')}{say_besides('sent', 51_000_000, 5_000_000_000, 50_000_000)}",
     )
 
 
@@ -165,7 +176,7 @@ def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone
     assert said(proof) == (
         "failed",
         "set-up",
-        f"rail hsn1 of vn1 sent 0.2 MB of 190.2 MB: {IDLE_SECOND} (bound 5.0 % "
+        f"{idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}: {IDLE_SECOND} (bound 5.0 % "
         "of what the rail should carry, idle-share)",
     )
     assert proof.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
@@ -186,7 +197,7 @@ def test_a_rail_that_idles_on_one_node_alone_is_the_suspect() -> None:
         {"hsn0": (190, 2), "hsn1": (0.2, 2), "eth0": (0, 0)}, {"hsn0": (2, 95), "hsn1": (2, 95), "eth0": (0, 0)}
     )
     assert judge(uneven, DUAL).suspects == (
-        Suspect("rail", "idle: rail hsn1 of vn1 sent 0.2 MB of 190.2 MB", "vn1", "hsn1"),
+        Suspect("rail", f"idle: {idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}", "vn1", "hsn1"),
     )
 
 
@@ -207,7 +218,7 @@ def test_the_partners_of_a_node_that_leaves_a_rail_out_are_not_to_blame() -> Non
         assert said(proof) == (
             "failed",
             "set-up",
-            f"rail hsn1 of vn2 sent 0.2 MB of 190.0 MB: {IDLE_SECOND} (bound 5.0 % "
+            f"{idle_part('hsn1', 'vn2', 'sent', 200_000, 190_000_000)}: {IDLE_SECOND} (bound 5.0 % "
             "of what the rail should carry, idle-share)",
         )
         assert {(one.kind, one.node, one.rail) for one in proof.suspects} == {("rail", "vn2", "hsn1")}
@@ -315,7 +326,8 @@ def test_a_collective_needs_each_rail_used_and_no_split() -> None:
     assert judge(on_two(170, 20), plan).state == "proven"
     proof = judge(on_two(185, 5), plan)
     assert proof.sentence == (
-        f"rail hsn1 of vn1 sent 5.0 MB of 190.0 MB: {IDLE_SECOND} (bound 5.0 % of the node's bytes, collective-share)"
+        f"{idle_part('hsn1', 'vn1', 'sent', 5_000_000, 190_000_000)}: {IDLE_SECOND} "
+        "(bound 5.0 % of the node's bytes, collective-share)"
     )
     assert judge(on_two(95, 95, eth0=17), plan).state == "failed"
     assert judge(on_two(900, 900), plan).disturbance is None
@@ -345,7 +357,7 @@ def test_a_run_that_moved_too_little_is_not_proven_and_not_failed() -> None:
     assert said(judge(on_one(0.01), small)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}vn1 moved only 0.3 MB, too little to tell from background traffic (bound 1.0 MB, least-payload)",
+        f"{NOT_PROVEN}{too_little('vn1', 300_000)}",
     )
     enough = replace(ONE, traffic={"vn1": NodeTraffic(MB, 0), "vn2": NodeTraffic(0, MB)})
     assert judge(on_one(1.05), enough).state == "proven"
@@ -360,8 +372,8 @@ def test_counters_that_tell_nothing_are_not_proven() -> None:
     healthy = on_one(188)
     vn2 = healthy["vn2"]
     cases = {
-        f"{NOT_PROVEN}no counters of vn2 were found": {"vn1": healthy["vn1"]},
-        f"{NOT_PROVEN}the counters of vn2 cannot be used: the file has no end": {
+        f"{NOT_PROVEN}{counters_not_found('vn2')}": {"vn1": healthy["vn1"]},
+        f"{NOT_PROVEN}{counters_unusable('vn2', '')}the file has no end": {
             **healthy,
             "vn2": replace(vn2, problem="the file has no end"),
         },
@@ -375,8 +387,10 @@ def test_counters_that_tell_nothing_are_not_proven() -> None:
         },
         f"{NOT_PROVEN}rail hsn0 of vn2 counted fewer bytes sent after the run (1) than before (9): "
         "it was reset or replaced": {**healthy, "vn2": broken(vn2, "hsn0", Direction(9, 1))},
-        f"{NOT_PROVEN}network eth0 of vn2 has no readable counter of bytes sent, so it is not known what went "
-        "over it": {**healthy, "vn2": broken(vn2, "eth0", Direction(None, 1))},
+        f"{NOT_PROVEN}{network_in_trouble('eth0', 'vn2', 'has no readable counter of bytes sent')}": {
+            **healthy,
+            "vn2": broken(vn2, "eth0", Direction(None, 1)),
+        },
     }
     for sentence, counters in cases.items():
         assert said(judge(counters, ONE)) == ("not-proven", "not-proven", sentence)
@@ -393,7 +407,7 @@ def test_a_carrier_lost_during_the_run_names_the_rail() -> None:
     vn2 = healthy["vn2"]
     down = replace(vn2, devices=(replace(vn2.devices[0], carrier_after=False), vn2.devices[1]))
     proof = judge({**healthy, "vn2": down}, ONE)
-    sentence = "rail hsn0 of vn2 lost its carrier during the run"
+    sentence = lost_carrier("hsn0 of vn2")
     assert said(proof) == ("failed", "fabric", sentence)
     assert proof.suspects == (Suspect("rail", sentence, "vn2", "hsn0"),)
 

@@ -11,7 +11,16 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
-from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording.path import (
+    carried_part,
+    network_in_trouble,
+    say_besides,
+    say_moved,
+    unseen_rest,
+    went_over,
+)
+from railyard.verdict.wording.ports import grew
 
 MB = 1_000_000
 PLAN = Plan(
@@ -62,7 +71,7 @@ def test_rdma_is_proven_where_tcp_stood_still() -> None:
     assert said(of_pair(190)) == (
         "proven",
         None,
-        "386.0 MB moved on vn1 and vn2: 100.0 % over mlx5_0:1, at most 0.0 kB over another network",
+        f"{say_moved(386_000_000, ('vn1', 'vn2'), {'mlx5_0:1': 1}, 0, True)}",
     )
 
 
@@ -71,8 +80,8 @@ def test_a_port_that_counts_tcp_as_well_does_not_prove_rdma() -> None:
     assert said(proof) == (
         "failed",
         "set-up",
-        "ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB (bound 1.8 MB, "
-        "the larger of unmeant-share and wire-up): TCP, not RDMA",
+        "ib0 of vn1, the network interface of mlx5_0:1, "
+        f"{say_besides('sent', 188_000_000, 180_000_000, 1_800_000)}: TCP, not RDMA",
     )
     assert proof.suspects[0] == Suspect(
         "stack", "TCP over ib0 carried 188.0 MB that should have been RDMA over mlx5_0:1", "vn1", "ib0"
@@ -89,8 +98,8 @@ def test_tcp_on_ethernet_where_the_ports_count_rdma_alone_names_the_interface() 
     assert said(proof) == (
         "failed",
         "set-up",
-        "188.0 MB went over ib0 of vn1, which is the network interface of mlx5_0:1: TCP, not RDMA: mlx5_0:1 of vn1 "
-        "sent 0.1 MB of 180.0 MB (bound 98.0 %, carried-share)",
+        f"{went_over(188_000_000, 'ib0', 'vn1', 'mlx5_0:1', '')}"
+        f"{carried_part(['mlx5_0:1'], 'vn1', 'sent', 100_000, 180_000_000)}",
     )
 
 
@@ -99,9 +108,9 @@ def test_on_shared_nodes_tcp_on_the_same_port_is_a_doubt_and_no_failure() -> Non
     assert said(of_pair(190, interface=188, plan=shared)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}ib0 of vn1, the network interface of mlx5_0:1, sent 188.0 MB while the run moved 180.0 MB "
-        "(bound 1.8 MB, the larger of unmeant-share and wire-up): the counters of mlx5_0:1 see TCP and RDMA "
-        "alike, and the nodes are not exclusive",
+        f"{NOT_PROVEN}ib0 of vn1, the network interface of mlx5_0:1, "
+        f"{say_besides('sent', 188_000_000, 180_000_000, 1_800_000)}"
+        ": the counters of mlx5_0:1 see TCP and RDMA alike, and the nodes are not exclusive",
     )
     # Counters that only see RDMA prove it, whatever others do.
     assert of_pair(190, interface=188, plan=shared, on_rail={"overlap": "apart"}).state == "proven"
@@ -117,7 +126,7 @@ def test_packets_bound_the_bytes_from_above_and_the_proof_says_so() -> None:
     assert said(judged(first, second, plan)) == (
         "proven",
         None,
-        "398.0 MB moved on vn1 and vn2: 100.0 % over rxe0:1, at most 0.0 kB over another network, upper bounds: rxe0:1 "
+        f"{say_moved(398_000_000, ('vn1', 'vn2'), {'rxe0:1': 1}, 0, True)}, upper bounds: rxe0:1 "
         "counts packets, of at most 1024 B each",
     )
     # This many packets may be small ones: they do not show somebody else's traffic.
@@ -146,8 +155,8 @@ def test_traffic_on_a_device_that_nobody_named_fails_too() -> None:
     assert said(judged(first, second)) == (
         "failed",
         "set-up",
-        f"188.0 MB went over mlx5_1:1 of vn1, which {NOT_INTENDED}: mlx5_0:1 of vn1 sent 0.1 MB of 180.0 MB "
-        "(bound 98.0 %, carried-share)",
+        f"{went_over(188_000_000, 'mlx5_1:1', 'vn1', None, '')}"
+        f"{carried_part(['mlx5_0:1'], 'vn1', 'sent', 100_000, 180_000_000)}",
     )
 
 
@@ -159,7 +168,7 @@ def test_a_device_that_nobody_named_and_that_cannot_be_read_is_no_doubt() -> Non
     assert said(judged((rail("mlx5_0:1", 190, 3), named), second)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}network usb0 of vn1 has no readable counter of bytes sent, so it is not known what went over it",
+        f"{NOT_PROVEN}{network_in_trouble('usb0', 'vn1', 'has no readable counter of bytes sent')}",
     )
 
 
@@ -170,8 +179,7 @@ def test_a_counter_that_stood_still_fails_only_where_another_shows_the_bytes() -
     assert said(of_pair(0)) == (
         "not-proven",
         "not-proven",
-        f"{NOT_PROVEN}mlx5_0:1 of vn1 sent 0.0 kB of 180.0 MB (bound 98.0 %, carried-share), "
-        "and no other network's counter shows the rest",
+        f"{NOT_PROVEN}{carried_part(['mlx5_0:1'], 'vn1', 'sent', 0, 180_000_000)}{unseen_rest('')}",
     )
     assert of_pair(0, interface=188).state == "failed"
 
@@ -265,8 +273,8 @@ def test_a_hard_error_fails_and_names_the_rail_alone() -> None:
     assert said(proof) == (
         "failed",
         "fabric",
-        "errors on mlx5_0:1 of vn2 during the run: symbol_error grew by 12 (bound 0, hard-errors); link_downed grew by "
-        "1 (bound 0, hard-errors)",
+        f"errors on mlx5_0:1 of vn2 during the run: {grew('symbol_error', 12, 0, 'hard-errors')}; "
+        f"{grew('link_downed', 1, 0, 'hard-errors')}",
     )
     assert [(s.kind, s.node, s.rail) for s in proof.suspects] == [("rail", "vn2", "mlx5_0:1")]
 

@@ -5,6 +5,7 @@ import pytest
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.verdict.path import within_node
 from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording.path import counters_not_found, network_in_trouble
 
 PAYLOAD = 2_000_000_000
 
@@ -41,12 +42,11 @@ def test_a_network_that_carried_it_fails() -> None:
 @pytest.mark.parametrize(
     ("readings", "sentence"),
     [
-        ({"n1": reading("n1", hsn0=0)}, f"{NOT_PROVEN}no counters of n2 were found"),
+        ({"n1": reading("n1", hsn0=0)}, f"{NOT_PROVEN}{counters_not_found('n2')}"),
         (both(), f"{NOT_PROVEN}n2 has no network whose counters were read"),
         (
             both(hsn0=None),
-            f"{NOT_PROVEN}network hsn0 of n2 has no readable counter of bytes sent, so it is not known what went "
-            "over it",
+            f"{NOT_PROVEN}{network_in_trouble('hsn0', 'n2', 'has no readable counter of bytes sent')}",
         ),
     ],
 )

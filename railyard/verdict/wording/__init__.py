@@ -38,8 +38,12 @@ class Figure:
     @property
     def words(self) -> str:
         """``bandwidth 46.00 MB/s at 1 MiB``."""
-        at = "" if self.size_bytes is None else f" at {message_size(self.size_bytes)}"
-        return f"{self.name} {number(self.value)} {self.unit}{at}"
+        return f"{self.name} {number(self.value)} {self.unit}{self.size_words}"
+
+    @property
+    def size_words(self) -> str:
+        """`` at 1 MiB``; empty without a message size."""
+        return "" if self.size_bytes is None else f" at {message_size(self.size_bytes)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,292 @@
+"""The sentences of rule 1: how a run went, what ended it, and whether its output is whole."""
+
+from collections.abc import Sequence
+
+from railyard.base.clean_text import one_line
+from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
+from railyard.base.wording import count_of, listing, places
+from railyard.parsers.slurm import Kind
+
+SHOWN_CHARACTERS = 160
+"""The most of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway.
+"""
+
+
+def say_quoted(text: str) -> str:
+    """Return a line of an output in quotes, cut if it is long."""
+    line = one_line(text)
+    return f'"{line if len(line) <= SHOWN_CHARACTERS else line[: SHOWN_CHARACTERS - 3] + "..."}"'
+
+
+def first_failure(line: int, of: str, text: str, means: str) -> str:
+    """Return the end of a sentence: the first line that reports a failure, where it is, and what it means."""
+    begins = f"line {line}{f' of the {of}' if of else ''}: " if line else ""
+    return f", {begins}{say_quoted(text)}{f' ({means})' if means else ''}"
+
+
+def brief_failure(text: str) -> str:
+    """Return the first line about a failure as a headline."""
+    return f"the output says {say_quoted(text)}"
+
+
+def ended_well(nodes: Sequence[str], tables: int, validates: bool) -> str:
+    """Return that a job is complete."""
+    validated = ", validated by the benchmark itself" if validates else ""
+    return f"exit code 0 on {list_nodes(nodes)}, {count_of(tables, 'complete table')}{validated}"
+
+
+def say_played(tables: int) -> str:
+    """Return that a recording is complete."""
+    count = count_of(tables, "complete table")
+    return f"{count} played; not judged here: exit code, time limit and nodes of the job (replay)"
+
+
+def did_not_run(error: str) -> str:
+    """Return that a scheduler did not run a job."""
+    return f"the job did not run: {say_quoted(error)}"
+
+
+def say_exited(code: int, after: str) -> str:
+    """Return that a job failed; ``after`` is what its output and its links show."""
+    killed = f" (ended by signal {code - 128})" if 128 < code < 160 else ""
+    return f"the job exited {code}{killed}, expected 0{after}"
+
+
+def no_exit_code(after: str) -> str:
+    """Return that nobody knows how a job ended."""
+    return f"the job ended without an exit code, expected 0{after}"
+
+
+def at_time_limit(limit_s: float | None, tables: int, expected: int, after: str, ended: str, lost: str) -> str:
+    """Return that a job was ended at its time limit; what its output says, its scheduler, and its links."""
+    bound = "its time limit" if limit_s is None else f"its time limit of {limit_s:g} s"
+    got = f"{count_of(tables, 'table')} of {expected} begun"
+    said = f"; {ended}" if ended else ""
+    return f"the job was ended at {bound} (bound from the check or the system's file), {got}{after}{said}{lost}"
+
+
+def did_not_react(nodes: Sequence[str], does: Sequence[str], ended: str) -> str:
+    """Return that processes did not react to the end of their job; ``does`` is what they do instead."""
+    first = "".join(f", it {words}" for words in does[:1])
+    more = "".join(f", another {words}" for words in does[1:3])
+    return f"the process on {list_nodes(nodes)} did not react{first}{more}: {ended}"
+
+
+def say_stopped() -> str:
+    """Return what a stopped process does."""
+    return "is stopped (state T)"
+
+
+def hangs(function: str | None) -> str:
+    """Return what a process does that waits in this function of the kernel."""
+    known = "" if function is None else f", in {function}"
+    return f"hangs in the kernel (state D{known})"
+
+
+def no_nodes() -> str:
+    """Return that nobody knows where a job ran."""
+    return "neither the scheduler nor the job says which nodes it had"
+
+
+def other_nodes(seen: Sequence[str], expected: Sequence[str]) -> str:
+    """Return that a job ran on other nodes than it was given."""
+    missing = [node for node in expected if node not in set(seen)]
+    extra = [node for node in seen if node not in set(expected)]
+    sentence = f"the job ran on {list_nodes(seen) or 'no node'}, expected {list_nodes(expected)}"
+    if len(set(expected)) > MOST_IN_WORDS:
+        sentence += f": {list_nodes(missing)} missing" if missing else ""
+        sentence += f": {list_nodes(extra)} not expected" if extra else ""
+    return sentence
+
+
+def say_reported(count: int, after: str) -> str:
+    """Return that an output reports failures."""
+    return f"the output itself reports {count_of(count, 'failure')}{after}"
+
+
+def say_unread(text: str) -> str:
+    """Return that an output is not of the benchmark."""
+    return f"the output is not the benchmark's: {say_quoted(text)}"
+
+
+def too_few_tables(tables: int, expected: int) -> str:
+    """Return that an output lacks tables."""
+    return f"the output has {count_of(tables, 'table')}, expected {expected}"
+
+
+def cut_rows(tables: Sequence[str]) -> str:
+    """Return that tables are cut."""
+    return f"the output is cut: {listing(tables)} lacks rows"
+
+
+def cut_end(line: str, tables: Sequence[str]) -> str:
+    """Return that the line is missing which a tool prints last."""
+    return f'the output is cut: "{line}" is missing after {listing(tables)}'
+
+
+def brief_cut_end(line: str) -> str:
+    """Return a missing last line as a headline."""
+    return f'paste up to "{line}", its last line; or the run was cut'
+
+
+def wrong_data(computes: bool, after: str) -> str:
+    """Return that a benchmark, or an application, found its data or its result to be wrong."""
+    if computes:
+        return f"the application's own check says that its result is wrong{after}"
+    return f"the benchmark's own validation found wrong data: what arrived is not what was sent{after}"
+
+
+def not_validated() -> str:
+    """Return that a benchmark did not validate its data."""
+    return "the benchmark was asked to validate its data but printed no validation"
+
+
+def lost_links(lost: str) -> str:
+    """Return the end of a sentence: which links were lost."""
+    return f"; {lost}"
+
+
+def look_at_recording() -> str:
+    """Return what to look at if a recording cannot be judged."""
+    return "the recording and its lines in the index beside it"
+
+
+def look_at_log_and_nodes() -> str:
+    """Return what to look at if a job did not run."""
+    return "the scheduler's own log of the job, then the state of its nodes"
+
+
+def look_at_log() -> str:
+    """Return what to look at if nobody knows how a job ended."""
+    return "the scheduler's own log of the job"
+
+
+def look_at_record() -> str:
+    """Return what to look at if nobody knows where a job ran."""
+    return "the scheduler's own record of the job"
+
+
+def look_at_other_mpi() -> str:
+    """Return what to look at if a run used another MPI."""
+    return (
+        "the launcher first on PATH (srun: --mpi), LD_LIBRARY_PATH and RPATH of the executable, modules, profiles and "
+        "wrappers that set variables: the run measured another MPI, or another path, than the stack's name says"
+    )
+
+
+def look_at_mounts(nodes: Sequence[str]) -> str:
+    """Return what to look at if nodes show no devices."""
+    return f"the mounts of {list_nodes(nodes)}, and of its containers: what is at /sys there (mount, ls /sys/class)"
+
+
+def look_at_cables(rails: Sequence[str]) -> str:
+    """Return what to look at if rails have no carrier; each one is ``hsn1 of vn2``."""
+    return f"cable, port and driver of {places(rails)}"
+
+
+def look_at_addresses() -> str:
+    """Return what to look at if rails are not set as the file says."""
+    return "ip link and ip address on the named nodes, their cables, and the rails of the system's file"
+
+
+def look_at_slow_links(rails: Sequence[str]) -> str:
+    """Return what to look at if rails run slower than they should."""
+    return (
+        f"cable, port, slot and riser of {places(rails)}: link state (ibstat, lspci -vv), and that of its switch port"
+    )
+
+
+def look_at_processes(nodes: Sequence[str]) -> str:
+    """Return what to look at if processes did not react."""
+    return f"the processes on {list_nodes(nodes)}: stopped (T) or waiting for a device or a file system (D); ps, dmesg"
+
+
+def look_at_traffic(rails: Sequence[str], nodes: Sequence[str]) -> str:
+    """Return what to look at if a job came to its time limit."""
+    between = f" between {list_nodes(nodes)}" if nodes else ""
+    return f"whether {listing(rails)} passes traffic{between} (ping, carrier, counters)"
+
+
+def look_at_launcher() -> str:
+    """Return what to look at if a launcher started nothing."""
+    return "the launcher of the system's file, and its version"
+
+
+def look_at_outputs() -> str:
+    """Return what to look at if a job failed."""
+    return "the end of the job's output and error output"
+
+
+def look_at_both_outputs() -> str:
+    """Return what to look at if an output is not of the benchmark."""
+    return "the job's output and error output"
+
+
+def look_at_placement_of_ranks() -> str:
+    """Return what to look at if a job ran on other nodes."""
+    return "how the launcher was given hosts and ranks per node"
+
+
+def look_at_printed() -> str:
+    """Return what to look at if an output is too long."""
+    return "what prints so much: the beginning and the end of the kept output"
+
+
+def look_at_quoted() -> str:
+    """Return what to look at if an output reports failures."""
+    return "the quoted line in the job's output"
+
+
+def look_at_end() -> str:
+    """Return what to look at if an output lacks tables."""
+    return "where the job's output ends"
+
+
+def look_at_end_and_limits() -> str:
+    """Return what to look at if an output is cut."""
+    return "where the job's output ends, and its limits of time and file size"
+
+
+def look_at_script() -> str:
+    """Return what to look at if an output is not what was asked for."""
+    return "what the job ran (its script and its files), and whether its output has only that run"
+
+
+def look_at_devices() -> str:
+    """Return what to look at if data are wrong."""
+    return "memory and device errors of the nodes, then the stack's version"
+
+
+def look_at_validation() -> str:
+    """Return what to look at if a benchmark did not validate its data."""
+    return "the benchmark's version and its validation option"
+
+
+def look_at_processors() -> str:
+    """Return what to look at if processes ran where they should not."""
+    return (
+        "which processors the job has (Slurm's --exclusive, cpusets), taskset on the nodes, and the slots of the rails"
+    )
+
+
+def look_at_ended(kind: Kind) -> str:
+    """Return what to look at if a scheduler ended a job; a time limit has its own words, above."""
+    return _LOOK_AT_ENDED[kind]
+
+
+#: What ended a job -> what to look at next.
+_LOOK_AT_ENDED: dict[Kind, str] = {
+    "memory": "how much memory the job got, and what else used memory on its nodes",
+    "preempted": "the partition and QOS of the job: jobs there can be preempted",
+    "requeued": "the scheduler's log: who requeued the job, and why; then run the test again",
+    "suspended": "who suspends jobs of this partition (PreemptMode, gang scheduling); then run it again",
+    "several": "what makes several jobs of it: access and options of the system's file, SBATCH_ARRAY_INX",
+    "node": "the nodes' own logs, and why the scheduler marks them as down (scontrol show node)",
+    "stuck": (
+        "ask the cluster's administrator to look on that node for processes that no signal ends (ps -eo stat,pid,args: "
+        "D) and for an epilog that hangs (slurmd's log), then to set the node down and resume it (scontrol update)"
+    ),
+    "cancelled": "who cancelled the job: the scheduler's log",
+    "pending": "what the job asks for, and what there is: sinfo, squeue, the system's file (jobs)",
+    "lost": "whether the scheduler answers (scontrol ping), and how long it remembers jobs (MinJobAge)",
+}

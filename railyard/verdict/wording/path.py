@@ -1,0 +1,377 @@
+"""The sentences of rule 4: which way the bytes of a run went, by counters and by the stack's own log."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD, PACE_FACTOR, SHARED_LEAST, UNMEANT_SHARE, WIRE_UP
+from railyard.base.hostlist import list_nodes
+from railyard.base.wording import listing, message_size, number, percent, traffic
+from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
+
+Way = Literal["sent", "received"]
+
+_BACKGROUND = f"too little to tell from background traffic (bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
+_NOT_OF_THIS_RUN = "the printed figures are not those of this run"
+_PACE_BOUND = f"bound {PACE_FACTOR.value:g} times, {PACE_FACTOR.name}"
+
+
+def not_judged_here() -> str:
+    """Return why the path of a replay is not judged."""
+    return "not judged here: replay"
+
+
+def no_path(reason: str) -> str:
+    """Return why a run has no path to prove."""
+    return f"path not judged: {reason}"
+
+
+def no_counters_of_rails(fabric: str) -> str:
+    """Return that nothing counts the bytes of a fabric."""
+    return f"the rails of {fabric} have no counters"
+
+
+def say_accepted(sentence: str, reason: str) -> str:
+    """Return that a system accepts a path that is not proven, and its own reason."""
+    return f"{sentence}; the system accepts this: {reason}"
+
+
+def not_proven(reason: str) -> str:
+    """Return that a path is not proven, and why."""
+    return f"{NOT_PROVEN}{reason}"
+
+
+def no_rail() -> str:
+    """Return that a run has no intended rail."""
+    return "the run has no rail that it should use"
+
+
+def no_counters(node: str) -> str:
+    """Return that a node has none, and nobody looked further."""
+    return f"no counters of {node}"
+
+
+def counters_not_found(node: str) -> str:
+    """Return that no counters of a node arrived."""
+    return f"no counters of {node} were found"
+
+
+def counters_unusable(node: str, problem: str) -> str:
+    """Return why the counters of a node tell nothing."""
+    return f"the counters of {node} cannot be used: {problem}"
+
+
+def no_reading(node: str, rail: str) -> str:
+    """Return that a rail's counters were not read."""
+    return f"the counters of {node} have no reading of rail {rail}"
+
+
+def no_network(node: str) -> str:
+    """Return that no counters of any network of a node were read."""
+    return f"{node} has no network whose counters were read"
+
+
+def rail_in_trouble(rail: str, node: str, trouble: str) -> str:
+    """Return why the counters of an intended rail tell nothing."""
+    return f"rail {rail} of {node} {trouble}"
+
+
+def network_in_trouble(device: str, node: str, trouble: str) -> str:
+    """Return why the counters of another network tell nothing."""
+    return f"network {device} of {node} {trouble}, so it is not known what went over it"
+
+
+def too_little(node: str, moved_bytes: int) -> str:
+    """Return that a node moved too little to be told from background traffic."""
+    return f"{node} moved only {traffic(moved_bytes)}, {_BACKGROUND}"
+
+
+def unknown_bytes(reason: str, carried: str) -> str:
+    """Return that nobody knows what a run should have moved, and what was ``carried``."""
+    return f"expected bytes unknown: {reason}; {carried}"
+
+
+def carried_one_way(rails: Sequence[str], node: str, moved_bytes: int, is_little: bool) -> str:
+    """Return what the intended rails of a node carried."""
+    return f"{listing(rails)} of {node} carried {traffic(moved_bytes)} one way{f', {_BACKGROUND}' if is_little else ''}"
+
+
+def carried_part(rails: Sequence[str], node: str, way: Way, moved_bytes: int, payload_bytes: int) -> str:
+    """Return that the intended rails carried less than the run moved."""
+    of = f"{traffic(moved_bytes)} of {traffic(payload_bytes)}"
+    return f"{listing(rails)} of {node} {way} {of} (bound {percent(CARRIED_SHARE.value)}, {CARRIED_SHARE.name})"
+
+
+def unseen_rest(part: str) -> str:
+    """Return that no counter shows what the intended rails did not carry."""
+    return f"{part}, and no other network's counter shows the rest"
+
+
+def went_over(moved_bytes: int, device: str, node: str, rail: str | None, part: str) -> str:
+    """Return which network carried the rest; ``rail``: the intended one whose network interface it is, if it is one."""
+    what = NOT_INTENDED if rail is None else f"is the network interface of {rail}: TCP, not RDMA"
+    return f"{traffic(moved_bytes)} went over {device} of {node}, which {what}: {part}"
+
+
+def used_instead(device: str, rails: Sequence[str]) -> str:
+    """Return why the stack is a suspect: it used another network."""
+    return f"the stack used {device} instead of {listing(rails)}"
+
+
+def say_moved(
+    moved_bytes: int, nodes: Sequence[str], shares: Mapping[str, float], other_bytes: int, is_exclusive: bool
+) -> str:
+    """Return how a run's bytes were split over its intended rails."""
+    each = listing([f"{percent(share)} over {rail}" for rail, share in shares.items()])
+    kind = ", only a lower bound: the nodes are not exclusive"
+    rest = f", at most {traffic(other_bytes)} over another network"
+    return f"{traffic(moved_bytes)} moved on {list_nodes(nodes)}: {each}{rest if is_exclusive else kind}"
+
+
+def in_packets(device: str, packet_bytes: int | None) -> str:
+    """Return the end of the sentence above if a device counts packets."""
+    return f", upper bounds: {device} counts packets, of at most {packet_bytes} B each"
+
+
+def idled_on_all(rails: Sequence[str], nodes: Sequence[str]) -> str:
+    """Return why the stack is a suspect: a rail idled on all nodes."""
+    return f"{listing(rails)} idled on all of {list_nodes(nodes)}: the stack did not use it"
+
+
+def tells_one_rail(idled: str, stack: str, threshold_bytes: int, benchmark: str, busy: Sequence[str]) -> str:
+    """Return that a run tells about some rails only, since a stack splits only large messages."""
+    return (
+        f"{idled}; {stack} splits messages of {message_size(threshold_bytes)} and more, and none of {benchmark} is "
+        f"known to be so large: its figure is that of {listing(busy)} only"
+    )
+
+
+def say_besides(way: Way, carried_bytes: int, moved_bytes: int, bound_bytes: float) -> str:
+    """Return what a network carried that a run should not use."""
+    return (
+        f"{way} {traffic(carried_bytes)} while the run moved {traffic(moved_bytes)} (bound {traffic(bound_bytes)}, the "
+        f"larger of {UNMEANT_SHARE.name} and {WIRE_UP.name})"
+    )
+
+
+def not_intended(device: str, node: str, said: str) -> str:
+    """Return that a network that was not intended carried bytes; ``said``: the words above."""
+    return f"{device} of {node}, which {NOT_INTENDED}, {said}"
+
+
+def tcp_not_rdma(device: str, node: str, rail: str, said: str) -> str:
+    """Return that the network interface of an intended rail carried bytes."""
+    return f"{device} of {node}, the network interface of {rail}, {said}: TCP, not RDMA"
+
+
+def tcp_and_rdma(device: str, node: str, rail: str, said: str) -> str:
+    """Return that nobody can tell TCP from RDMA, since other jobs may have sent it."""
+    return (
+        f"{NOT_PROVEN}{device} of {node}, the network interface of {rail}, {said}: the counters of {rail} see TCP and "
+        f"RDMA alike, and the nodes are not exclusive"
+    )
+
+
+def carried_instead(device: str, moved_bytes: int, rails: Sequence[str]) -> str:
+    """Return why the stack is a suspect: bytes took another network."""
+    return f"{device} carried {traffic(moved_bytes)} that should have gone over {listing(rails)}"
+
+
+def tcp_instead(device: str, moved_bytes: int, rail: str) -> str:
+    """Return why the stack is a suspect: TCP carried bytes of RDMA."""
+    return f"TCP over {device} carried {traffic(moved_bytes)} that should have been RDMA over {rail}"
+
+
+def shared_by_others(rail: str, nodes: Sequence[str], way: Way, more_bytes: int, bound_bytes: float) -> str:
+    """Return that the nodes of a run sent more than they received, or the other way round."""
+    other = "received" if way == "sent" else "sent"
+    bound = f"bound {traffic(bound_bytes)}, the larger of {UNMEANT_SHARE.name} and {SHARED_LEAST.name}"
+    return f"shared: over {rail} {list_nodes(nodes)} {way} {traffic(more_bytes)} more than they {other} ({bound})"
+
+
+def shared_beyond(
+    rails: Sequence[str], node: str, way: Way, carried_bytes: int, own_bytes: int, is_most: bool, bound: str
+) -> str:
+    """Return that a node carried more than the run moved; ``bound``: the most that is believed, and its name."""
+    own = f"{'at most ' if is_most else ''}{traffic(own_bytes)}"
+    said = f"{listing(rails)} of {node} {way} {traffic(carried_bytes)}"
+    return f"shared: {said} while the run moved {own} (bound {bound})"
+
+
+def crossed_rails(moved_bytes: int, left: Sequence[str], arrived: Sequence[str]) -> str:
+    """Return that bytes left over one intended rail and arrived over another."""
+    return (
+        f"{traffic(moved_bytes)} left over {listing(left)} and arrived over {listing(arrived)}, so they are in one "
+        f"network: the library may have the address of only one, or one answers for the other's (arp_ignore, routes)"
+    )
+
+
+def crossed_cables(rail: str, other: str, node: str, partner: str, moved_bytes: int) -> str:
+    """Return that the cables of two rails are swapped."""
+    return (
+        f"{rail} and {other} are crossed between {node} and {partner}: what one node sent over one of them, "
+        f"{traffic(moved_bytes)}, the other received over the other"
+    )
+
+
+def wrong_counter(
+    rails: Sequence[str], others: Sequence[str], theirs_bytes: int, node: str, own_bytes: int, way: Way
+) -> str:
+    """Return that both ends of a rail contradict each other."""
+    over, other = listing(rails), "received" if way == "sent" else "sent"
+    return (
+        f"{NOT_PROVEN}over {over} {list_nodes(others)} {other} {traffic(theirs_bytes)}, and {node} counted "
+        f"{traffic(own_bytes)} {way}: the two ends contradict each other, so the counter of bytes {way} of {over} on "
+        f"{node} is wrong, not the rail"
+    )
+
+
+def within_node(nodes: Sequence[str], who: str, moved_bytes: int, by: str) -> str:
+    """Return that no network carried what pairs within a node moved."""
+    return f"no network of {list_nodes(nodes)} carried it: each {who} moved {traffic(moved_bytes)} one way in {by}"
+
+
+def left_node(
+    device: str, node: str, carried_bytes: int, who: str, moved_bytes: int, bound_bytes: float, by: str
+) -> str:
+    """Return that a network carried what should have stayed within a node; ``by`` what: memory, or NVLink."""
+    return (
+        f"{device} of {node} carried {traffic(carried_bytes)} while the {who} within {node} moved "
+        f"{traffic(moved_bytes)} (bound {traffic(bound_bytes)}, the larger of {UNMEANT_SHARE.name} and "
+        f"{WIRE_UP.name}): not {by}"
+    )
+
+
+def network_instead(by: str) -> str:
+    """Return why the stack is a suspect: a network carried what memory should."""
+    return f"a network carried what {by} should have carried"
+
+
+def second_owner(who: str, hardware: str, address: str, owner: str, seen_by: str, device: str) -> str:
+    """Return that two nodes have one address; ``who`` answers for it."""
+    return (
+        f"{who} ({hardware}) answers for {address}, the address of {owner}, as {seen_by} found over {device}: two "
+        f"nodes have one address, and the rails of {owner} are not at fault"
+    )
+
+
+def a_stranger() -> str:
+    """Return who answers for an address if no node of the run has the hardware."""
+    return "a machine that is not one of these nodes"
+
+
+def log_contradicts(devices: Sequence[str], line: str) -> str:
+    """Return that the stack's own log names fewer devices than the counters show."""
+    return f'the stack\'s own log contradicts the counters: it names only {listing(devices)} ("{line}")'
+
+
+def log_names_more(devices: Sequence[str]) -> str:
+    """Return that the stack's own log names devices which carried nothing."""
+    return f"the stack's own log also names {listing(devices)}, over which the counters saw no messages"
+
+
+def counters_contradict(devices: Sequence[str], line: str) -> str:
+    """Return that the counters show another way than the stack's own log."""
+    return f'the counters contradict the stack\'s own log, which names {listing(devices)} ("{line}")'
+
+
+def log_agrees(devices: Sequence[str], line: str) -> str:
+    """Return that the stack's own log says what the counters found wrong."""
+    return f'the stack\'s own log says so too: it names {listing(devices)} ("{line}")'
+
+
+def other_pace(share: float, printed_mb_s: float, node: str, counted_mb_s: float) -> str:
+    """Return that by the counters the bytes passed faster, or slower, than the figures say."""
+    return (
+        f"{_NOT_OF_THIS_RUN}: by them, the middle {percent(share)} of its bytes passed at {number(printed_mb_s)} "
+        f"MB/s, both ways together, and the rails of {node} carried them at {number(counted_mb_s)} MB/s "
+        f"({_PACE_BOUND})"
+    )
+
+
+def longer_than_run(printed_s: float, elapsed_s: float) -> str:
+    """Return that by its figures a run took longer than it did."""
+    took = f"its bytes took {number(printed_s)} s, and all of the run took {number(elapsed_s)} s ({_PACE_BOUND})"
+    return f"{_NOT_OF_THIS_RUN}: by them, {took}"
+
+
+def look_at_record() -> str:
+    """Return what to look at if nothing else is said about a path."""
+    return "the path proof's numbers in the record"
+
+
+def look_at_counters() -> str:
+    """Return what to look at if a fabric has no counters."""
+    return "the system's rails and their counters"
+
+
+def look_at_system() -> str:
+    """Return what to look at if a run has no rail."""
+    return "the system's rails"
+
+
+def look_at_reader(node: str) -> str:
+    """Return what to look at if a node's counters did not arrive."""
+    return f"whether the counter reader ran on {node} and could write beside the job's script"
+
+
+def look_at_driver(device: str, node: str) -> str:
+    """Return what to look at if a device's counters cannot be used."""
+    return f"the driver and counters of {device} on {node}"
+
+
+def look_at_repetitions(rails: Sequence[str], node: str) -> str:
+    """Return what to look at if nobody knows what a run should have moved."""
+    return f"{listing(rails)} of {node}, and how the check sets the repetitions"
+
+
+def look_at_iterations() -> str:
+    """Return what to look at if a run moved too little."""
+    return "the check's sizes and iterations: more of them move more bytes"
+
+
+def look_at_devices(rails: Sequence[str], node: str) -> str:
+    """Return what to look at if another network carried the bytes of a rail."""
+    return f"how the stack's devices are set; whether {listing(rails)} of {node} is up and reaches the other nodes"
+
+
+def look_at_unseen() -> str:
+    """Return what to look at if no counter shows what a run moved."""
+    return "whether the ranks shared a node, and whether these counters see the traffic of this stack (RDMA?)"
+
+
+def look_at_other_use(device: str, node: str) -> str:
+    """Return what to look at if TCP cannot be told from RDMA."""
+    return f"what else used {device} of {node}"
+
+
+def look_at_stray(device: str, node: str) -> str:
+    """Return what to look at if a network that was not intended carried bytes."""
+    return f"how the stack's devices are set, and what else uses {device} of {node}"
+
+
+def look_at_transports(device: str, node: str) -> str:
+    """Return what to look at if TCP carried bytes of RDMA."""
+    return f"how the stack's transports are set; what else uses {device} of {node}"
+
+
+def look_at_transports_within(device: str, node: str) -> str:
+    """Return what to look at if a network carried what should have stayed within a node."""
+    return f"how the stack's transports are set, and what else uses {device} of {node}"
+
+
+def look_at_swapped(rail: str, other: str, node: str, partner: str) -> str:
+    """Return what to look at if cables are swapped."""
+    return (
+        f"the cables of {rail} and {other} of {node} and {partner}: swapped at the switch, or in one network where "
+        "either answers for the other (arp_ignore); a run with a third node tells which of the two nodes it is"
+    )
+
+
+def look_at_counter(rails: Sequence[str], node: str, way: Way) -> str:
+    """Return what to look at if a counter is wrong."""
+    return f"the driver and firmware of {listing(rails)} on {node}: its counter of bytes {way} while something is sent"
+
+
+def look_at_owners(addresses: Sequence[str]) -> str:
+    """Return what to look at if two nodes have one address."""
+    return f"who has {listing(addresses)} (ip address on every node, arping)"

@@ -1,0 +1,234 @@
+"""The sentences of rule 5: what references demand, what holds them, and what nothing bounds."""
+
+from collections.abc import Sequence
+
+from railyard.base.hostlist import list_nodes
+from railyard.base.wording import count_of, listing, message_size, number, percent
+from railyard.verdict.wording import Miss
+
+#: From here on, people say a ratio as a number of times, and not in per cent.
+_SHOWN_AS_TIMES = 2.0
+
+
+def say_missed(miss: Miss, of: str, entry: str, own: str) -> str:
+    """Return that a value misses its bound, ``of`` a reference; ``own``: by how much a condition of ours is missed."""
+    return f"{f'{own}: ' if own else ''}{miss.words}, the {of} of {entry}"
+
+
+def bound() -> str:
+    """Return what a reference has that is one value."""
+    return "bound"
+
+
+def range_of(ends: tuple[float, float], edge: float, unit: str) -> str:
+    """Return a range with its margin at an edge: ``range of 6 to 7 us, less 10 %,``."""
+    near, sign = (ends[0], "less") if edge <= ends[0] else (ends[1], "plus")
+    margin = "" if edge == near else f", {sign} {percent(abs(edge / near - 1))},"
+    return f"range of {ends[0]:.10g} to {ends[1]:.10g} {unit}{margin}"
+
+
+def own_condition(by: float, unit: str, share: float) -> str:
+    """Return that only the project's own condition for a class of links is missed, and by how much."""
+    return f"Railyard's own condition is missed by {number(by, 3)} {unit} ({percent(share)})"
+
+
+def say_measured(miss: Miss, kind: str, source: str) -> str:
+    """Return a missed bound without the name of its reference."""
+    return f"{miss.words}, its bound ({kind}): {source}"
+
+
+def brief(miss: Miss) -> str:
+    """Return a missed bound as a headline: ``Bandwidth is 44.5 % of its bound at 1 MiB: 9.93 MB/s, bound 22.3``."""
+    figure, ratio = miss.figure, miss.figure.value / miss.bound
+    share = f"{ratio:.1f} times" if ratio >= _SHOWN_AS_TIMES else f"{percent(ratio)} of"
+    values = f"{number(figure.value, 3)} {figure.unit}, bound {number(miss.bound, 3)}"
+    return f"{figure.name} is {share} its bound{figure.size_words}: {values}"
+
+
+def other_unit(name: str, unit: str, entry: str, other: str) -> str:
+    """Return that a reference is in another unit."""
+    return f"{name} is in {unit} but {entry} is in {other}"
+
+
+def say_lacking(name: str, sizes: Sequence[int], entry: str) -> str:
+    """Return that sizes were not measured which a reference requires; no size: the metric has none."""
+    where = f" at {listing([message_size(size) for size in sizes])}" if sizes else ""
+    return f"{name} was not measured{where}, which {entry} requires"
+
+
+def no_size_for(name: str, entry: str) -> str:
+    """Return that a reference holds at none of the measured sizes."""
+    return f"{name} has no size at which {entry} holds, so that reference was not judged"
+
+
+def say_unread(names: Sequence[str]) -> str:
+    """Return which metrics have no values."""
+    return f"{listing(names)} could not be read"
+
+
+def only_reported(reasons: Sequence[str]) -> str:
+    """Return why no metric is compared with a reference."""
+    return f"only reported, never compared with a reference ({'; '.join(reasons)})"
+
+
+def say_because(names: Sequence[str], reason: str) -> str:
+    """Return why these metrics are only reported."""
+    return f"{listing(names)}: {reason}"
+
+
+def bounds_only(entry: str, name: str, where: str) -> str:
+    """Return at which sizes alone a reference holds."""
+    return f"{entry} bounds {name} only {where}"
+
+
+def none_of_these(bounds: Sequence[str]) -> str:
+    """Return that an output has none of the sizes of its references; ``bounds``: the words of each one."""
+    return f"{'; '.join(bounds)}, and the output has none of these sizes: measure them, or judge by --link"
+
+
+def in_range(first: int | None, last: int | None) -> str:
+    """Return where a reference holds: ``from 1 MiB on``; neither end: everywhere, which needs no words."""
+    starts = "" if first is None else f"from {message_size(first)} {'to' if last else 'on'}"
+    ends = "" if last is None else message_size(last)
+    return f"{starts or 'up to'} {ends}".strip()
+
+
+def open_end(name: str, size_bytes: int, is_largest: bool) -> str:
+    """Return that nothing bounds the size that decides."""
+    which = "largest" if is_largest else "smallest"
+    return f"nothing bounds {name} at {message_size(size_bytes)}, its {which} size"
+
+
+def open_rates(name: str, sizes: str) -> str:
+    """Return that nothing bounds sizes at which a link shows its rate."""
+    return f"nothing bounds {name} at {sizes}, where a link shows its rate"
+
+
+def bounded_figure(is_bounded: bool) -> str:
+    """Return whether a single figure is bounded."""
+    return f"bounded: {int(is_bounded)} of 1 figure"
+
+
+def bounded_sizes(bounded: Sequence[int], measured: int, left: str, reason: str | None) -> str:
+    """Return which sizes are bounded, which are ``left``, and the system's own reason for that."""
+    counts = f"bounded: {len(bounded)} of {count_of(measured, 'size')}"
+    last = f" to {message_size(bounded[-1])}" if bounded[1:] else ""
+    ends = f", {message_size(bounded[0])}{last}" if bounded else ""
+    why = f": {reason}" if reason is not None else ""
+    return f"{counts}{ends}{f'; no reference bounds {left}{why}' if left else ''}"
+
+
+def say_held(name: str, entries: Sequence[str], covered: str) -> str:
+    """Return that references hold which demand nothing that has a ratio; ``covered``: which sizes are bounded."""
+    return f"{name} holds {listing(entries)}{_in_brackets(covered)}"
+
+
+def held_at_worst(name: str, entries: Sequence[str], at: str, ratio: float, worst: str, covered: str) -> str:
+    """Return how near to failing a value is, ``at`` its worst size, and the reference ``worst`` that it is nearest."""
+    if ratio >= _SHOWN_AS_TIMES:
+        better = f"{ratio:.1f} times better than the bound of {worst}"
+        return f"{name} holds {listing(entries)}: its worst value{at} is {better}{_in_brackets(covered)}"
+    return f"{name} holds {listing(entries)}, at worst {percent(ratio)} of {worst}{at}{_in_brackets(covered)}"
+
+
+def _in_brackets(covered: str) -> str:
+    return f" ({covered})" if covered else ""
+
+
+def say_disturbed(by: str) -> str:
+    """Return that somebody else used the rails of a run."""
+    return f"disturbed: {by}"
+
+
+def within_node() -> str:
+    """Return the end of a sentence about ranks that share a node."""
+    return ", within one node"
+
+
+def say_crossed(rails: Sequence[str], nodes: Sequence[str]) -> str:
+    """Return the end of a sentence: which rails of which nodes a value crossed; nothing if no rail is known."""
+    of_nodes = f" of {list_nodes(nodes)}" if nodes else ""
+    return f", over {listing(rails)}{of_nodes}" if rails else ""
+
+
+def nothing_to_compare(system: str, reason: str, fabric: str) -> str:
+    """Return that a system has neither references nor a known limit for a link."""
+    return (
+        f"{system} is report-only ({reason}) and no limit is known for the link of {fabric}: there is nothing to "
+        f"compare it with"
+    )
+
+
+def report_only(reason: str, said: Sequence[str]) -> str:
+    """Return what holds on a system without references."""
+    return f"report-only ({reason}): {'; '.join(said)}"
+
+
+def no_floor() -> str:
+    """Return that no floor holds for any metric."""
+    return "not judged: these metrics have no floor"
+
+
+def nothing_decides(ends: Sequence[str]) -> str:
+    """Return that nothing bounds the sizes that decide: the words of each, then what holds."""
+    return f"not judged: {'; '.join(ends)}"
+
+
+def no_reference(names: Sequence[str], stack: str, rails: Sequence[str], fabric: str, system: str) -> str:
+    """Return that a system's references have no entry for these metrics."""
+    return (
+        f"no reference for {listing(names) or 'any metric'} with {stack} over {listing(rails)} on fabric {fabric} of "
+        f"{system}, and the system is not report-only"
+    )
+
+
+def look_at_reference() -> str:
+    """Return what to look at if a reference cannot be compared."""
+    return "unit and sizes of that reference, and the sizes that the check measures"
+
+
+def look_at_others() -> str:
+    """Return what to look at if a run was disturbed."""
+    return "who else used the rails during the run; run it again on exclusive nodes"
+
+
+def look_at_better() -> str:
+    """Return what to look at if a value is better than its reference allows."""
+    return (
+        "the unit, and whether nodes, card and benchmark are those of the reference; if the system did improve, write "
+        "its new numbers"
+    )
+
+
+def look_at_cores() -> str:
+    """Return what to look at if a value within a node is too low."""
+    return "which cores (and GPUs) the ranks were bound to, and what else the node did during the run"
+
+
+def look_at_rails(rails: Sequence[str], nodes: Sequence[str], is_barrier: bool, is_own: bool) -> str:
+    """Return what to look at if a value is too low; ``is_own``: it may be that only our condition is too high."""
+    first = (
+        "whether your system should give as much: a class entry in the references of your system (--system) sets "
+        "another bound; if it should, "
+    )
+    noise = "how the ranks are bound and what else ran on their cores, then "
+    these, between = f" ({listing(rails)})" if rails else "", ""
+    if nodes:
+        between = f" between {list_nodes(nodes)} and good partners"
+    begins = f"{first if is_own else ''}{noise if is_barrier else ''}"
+    return f"{begins}each rail alone{these}{between}, then link state and error counters"
+
+
+def look_at_link(system: str) -> str:
+    """Return where a link is declared that has no known limit."""
+    return f"the link in systems/{system}.yaml: it should declare its data rate and source"
+
+
+def look_at_entry(system: str) -> str:
+    """Return where an entry is missing for the sizes that decide."""
+    return f"references/{system}.yaml (an entry for these sizes)"
+
+
+def look_at_both_files(system: str) -> str:
+    """Return where a reference is missing."""
+    return f"references/{system}.yaml (add an entry) or systems/{system}.yaml (report_only and a reason)"

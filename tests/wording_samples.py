@@ -1,0 +1,162 @@
+"""Samples of every sentence function of ``railyard.verdict.wording``, drawn from the types of its arguments.
+
+Each argument first has an ordinary value, then one after another its special ones: nothing, none, one, several. So a
+new function is in tests/golden/sentences.txt without a line here, unless only particular facts make its words: then its
+module and name stand in ``PARTICULAR``.
+"""
+
+import ast
+import inspect
+import pkgutil
+import re
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from railyard.parsers.slurm import Kind
+from railyard.verdict import wording
+from railyard.verdict.wording import Figure, Miss
+
+_WORD = re.compile(r"[^\W\d]+")
+#: A text that stands for a fact.
+_FACT = re.compile(r"\[[^]]*\]")
+ROOM = Path(wording.__file__).parent
+
+#: What a text is, by the argument's name: others are shown as their name, in brackets.
+TEXTS: Mapping[str, str] = {"name": "bandwidth", "unit": "MB/s", "node": "vn2", "rail": "hsn1", "way": "sent"}
+#: The facts that several sentences are about.
+FACTS: Mapping[Any, Sequence[Any]] = {
+    Figure: (Figure("bandwidth", 46.0, "MB/s", 1 << 20), Figure("bandwidth", 0.25, "MB/s")),
+    Miss: tuple(Miss(Figure("bandwidth", 46.0, "MB/s", 1 << 20), "below", 47.0, best) for best in ("", "1 B to 64 B")),
+    bool: (False, True),
+    int: (3, 1),
+    float: (40.0, 1.5),
+    Kind: [kind for kind in get_args(Kind) if kind != "time"],
+}
+#: Facts that make words which the ordinary values do not make: by module and function, each with all its arguments.
+PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
+    "blame.both_ways": [("vn2", "vn1", out, back, 0.9) for out, back in ((0.0, 40.0), (38.0, 40.0))],
+    "blame.shared_part": [(("hsn0", "hsn1", "hsn2"), "[reason]", "vn2")],
+    "complete.say_quoted": [("a long line of a log. " * 10,)],
+    "complete.say_exited": [(137, "[after]")],
+    "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
+    "reference.brief": [(Miss(Figure("latency", 46.0, "us", 8), "above", 10.0),)],
+    "reference.range_of": [((6.0, 7.0), 7.7, "us")],
+}
+
+
+def modules() -> list[types.ModuleType]:
+    """Return the modules of the room, itself first."""
+    names = (each.name for each in pkgutil.walk_packages(wording.__path__, f"{wording.__name__}."))
+    return [wording, *map(import_module, names)]
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield each public function of the room with its module and name, and what gives the words of each fact."""
+    for module in modules():
+        room = module.__name__.removeprefix(wording.__name__).removeprefix(".")
+        for name, value in vars(module).items():
+            if getattr(value, "__module__", None) != module.__name__ or name.startswith("_"):
+                continue
+            if inspect.isfunction(value):
+                yield f"{room}.{name}".removeprefix("."), value
+            elif is_dataclass(value) and isinstance(value, type) and hasattr(value, "words"):
+                yield f"{room}.{name}".removeprefix("."), _words_of(value)
+
+
+def _words_of(kind: type) -> Callable[[Any], str]:
+    def words(fact: Any) -> str:
+        return str(fact.words)
+
+    words.__annotations__ = {"fact": kind, "return": str}
+    return words
+
+
+def samples(name: str, function: Callable[..., Any]) -> list[str]:
+    """Return what a sentence function says of its sample facts; a sentence without a new word is left out."""
+    hints = get_type_hints(function)
+    hints.pop("return")
+    drawn = [values_of(parameter, kind) for parameter, kind in hints.items()]
+    facts = [*_one_at_a_time(drawn), *PARTICULAR.get(name, ())]
+    kept, seen = list[str](), set[str]()
+    for said in (line for each in facts for line in _lines(function(*each))):
+        words = set(_WORD.findall(_FACT.sub("", said))) - seen
+        kept += [said] if words or not kept else []
+        seen |= words
+    return kept
+
+
+def _lines(said: Any) -> list[str]:
+    return [said] if isinstance(said, str) else [line for each in said or () for line in _lines(each)]
+
+
+def _one_at_a_time(drawn: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """Yield the ordinary values, then those with one of them replaced by a special one."""
+    ordinary = tuple(values[0] for values in drawn)
+    yield ordinary
+    for place, values in enumerate(drawn):
+        for value in values[1:]:
+            yield (*ordinary[:place], value, *ordinary[place + 1 :])
+
+
+def values_of(parameter: str, kind: Any) -> list[Any]:
+    """Return the sample values of an argument of this name and type, the ordinary one first."""
+    origin, parts = get_origin(kind), get_args(kind)
+    if kind in FACTS:
+        return list(FACTS[kind])
+    if kind is str:
+        return [TEXTS.get(parameter, f"[{parameter}]"), ""]
+    if origin is Literal:
+        return list(parts)
+    if origin in (Union, types.UnionType):
+        return [each for part in parts if part is not type(None) for each in values_of(parameter, part)] + [None]
+    if origin is tuple and parts[-1] is not Ellipsis:
+        return [tuple(values_of(f"{parameter} {place}", part)[0] for place, part in enumerate(parts, start=1))]
+    if origin is not None and issubclass(origin, Mapping):
+        return [{values_of(f"{parameter} {n}", parts[0])[0]: values_of(parameter, parts[1])[0] for n in (1, 2)}, {}]
+    if origin is not None and issubclass(origin, Sequence | set | frozenset):
+        return [_several(parameter, parts[0], count) for count in (2, 1, 0)]
+    if is_dataclass(kind):
+        assert isinstance(kind, type)
+        hints = get_type_hints(kind)
+        drawn = [values_of(each.name, hints[each.name]) for each in fields(kind)]
+        return [kind(*each) for each in _one_at_a_time(drawn)]
+    raise TypeError(f"no sample of {kind} for {parameter}: add one to FACTS")
+
+
+def _several(parameter: str, kind: Any, count: int) -> list[Any]:
+    return [values_of(f"{parameter.removesuffix('s')} {place}", kind)[0] for place in range(1, count + 1)]
+
+
+def literals() -> Iterator[tuple[str, str]]:
+    """Yield each piece of words in the room's functions and tables, with where it is."""
+    for path in sorted(ROOM.glob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        no_words = {id(one) for node in ast.walk(tree) for one in _not_said(node)}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in no_words:
+                if any(letter.isalpha() for letter in node.value):
+                    yield f"{path.name}:{node.lineno}", node.value
+
+
+def _not_said(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the strings of a node that no sentence shows: docstrings, formats, types, and values that are compared."""
+    if isinstance(node, ast.Expr):
+        yield node.value
+    elif isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+        yield from ast.walk(node.format_spec)
+    elif isinstance(node, ast.Compare):
+        yield from ast.walk(node)
+    elif isinstance(node, ast.Subscript):
+        yield from ast.walk(node)
+    elif isinstance(node, ast.Dict):
+        yield from (key for key in node.keys if key is not None)
+
+
+def samples_of_all() -> Iterator[tuple[str, list[str]]]:
+    """Yield each function of the room with its sample sentences."""
+    for name, function in functions():
+        yield name, samples(name, function)
