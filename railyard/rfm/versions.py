@@ -1,10 +1,13 @@
 """What differs between the releases of ReFrame that Railyard works with: every other module takes these names here."""
 
+import inspect
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import reframe
 from reframe.core import builtins, pipeline
+from reframe.utility import import_module_from_file
 
 from railyard.site.reframe_versions import ABSOLUTE_BOUNDS, CHOSEN_PARAMETERS, POLLING, has
 
@@ -29,6 +32,12 @@ POLL_SETTINGS: Mapping[str, float] = {"poll_rate_min": 4} if has(VERSION, POLLIN
 
 #: Whether the bounds around a reference of 0 are distances; older releases take them for none.
 BOUNDS_AROUND_ZERO = has(VERSION, ABSOLUTE_BOUNDS)
+
+
+def import_settings(path: str | Path) -> Any:
+    """Import a settings file as ReFrame does: from 4.9 on after the packages that its folder is in."""
+    with_parents = "load_parents" in inspect.signature(import_module_from_file).parameters
+    return import_module_from_file(str(path), **({"load_parents": True} if with_parents else {}))
 
 
 def resolved_references(test: Any) -> Any:
