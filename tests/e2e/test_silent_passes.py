@@ -49,9 +49,11 @@ GUARDED = "CarriedInit, GuardedFigures, rfm.RunOnlyRegressionTest"
 SETTINGS = """\
 from pathlib import Path
 
+from railyard.site.systems.load import load_systems
 from railyard.siteconfig import configuration
 
-site_configuration = configuration(Path(__file__).parent, {}) if OURS else {
+# Our sections are for the systems that they are made with: here for this one, in place of a shipped one.
+site_configuration = configuration(Path(__file__).parent, {"tiny": load_systems(Path(SYSTEMS))["local"]}) if OURS else {
     "general": [{"remote_detect": False}],
     "logging": [{"level": "info", "handlers_perflog": [], "handlers": [
         {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}]}],
@@ -135,8 +137,8 @@ def site(folder: Path, checks: Mapping[str, str], *, bases: str = PLAIN, ours: b
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "settings.py"
     polling = {"poll_rate_min": 50, "poll_rate_max": 100} if has(VERSION, POLLING) else {}
-    text = SETTINGS.replace("OURS", str(ours)).replace("HOSTS", repr(hosts)).replace("POLLING", repr(polling))
-    settings.write_text(text, encoding="utf-8")
+    values = {"OURS": ours, "HOSTS": hosts, "SYSTEMS": str(CLONE / "systems"), "POLLING": polling}
+    settings.write_text(re.sub("|".join(values), lambda found: repr(values[found[0]]), SETTINGS), encoding="utf-8")
     for name, text in checks.items():
         file = folder / "checks" / name
         file.parent.mkdir(exist_ok=True)
@@ -851,7 +853,7 @@ def test_a_broken_file_stops_plain_reframe(name: str, clone_site: Path, monkeypa
     text = (clone_site / file).read_text(encoding="utf-8")
     assert right in text
     (clone_site / file).write_text(text.replace(right, wrong, 1), encoding="utf-8")
-    stopped = ours.reframe("-l")
+    stopped = ours.reframe("-l", "--system", "virtual")
     assert stopped.code == 1
     assert "Traceback" not in stopped.text
     assert sentence in stopped.text
@@ -860,7 +862,8 @@ def test_a_broken_file_stops_plain_reframe(name: str, clone_site: Path, monkeypa
 def test_references_that_are_missing_stop_plain_reframe(clone_site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAILYARD_HOME", raising=False)
     (clone_site / "references/virtual.yaml").unlink()
-    stopped = Site(clone_site, clone_site / "reframe_settings.py", clone_site / "checks").reframe("-l")
+    ours = Site(clone_site, clone_site / "reframe_settings.py", clone_site / "checks")
+    stopped = ours.reframe("-l", "--system", "virtual")
     assert stopped.code == 1
     assert "Traceback" not in stopped.text
     assert "systems/virtual.yaml: report_only: found no references/virtual.yaml, expected references" in stopped.text
