@@ -892,10 +892,10 @@ def test_plain_reframe_that_selects_nothing(
     assert "Ran 0/0" not in done.stdout
 
 
-def test_an_empty_run_of_another_suites_system_is_not_ours(healthy_site: Site, clone_site: Path) -> None:
+def test_an_empty_run_of_another_suites_system_is_not_ours(plain_site: Site, clone_site: Path) -> None:
     options = ("-C", str(clone_site / "reframe_settings.py"), "-r", "-n", "Nosuch")
-    assert healthy_site.reframe(*options, "--system", "local").code == 1
-    assert healthy_site.reframe(*options, "--system", "tiny").code == 0
+    assert plain_site.reframe(*options, "--system", "local").code == 1
+    assert plain_site.reframe(*options, "--system", "tiny").code == 0
 
 
 # --- `railyard run` itself --------------------------------------------------------------------------------------------

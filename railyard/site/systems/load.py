@@ -75,9 +75,10 @@ class Systems(dict[str, System]):
     def remark(self, but: str | None = None) -> str | None:
         """Return the sentence that names each broken file and what it stops; None if all are right.
 
-        ``but``: the system that was asked for; another sentence is about it.
+        ``but``: the system that was asked for; another sentence is about it, and about its mistake.
         """
-        names = sorted(name for name in self.broken if name != but)
+        own = None if but is None or but not in self.broken else self.broken[but].place
+        names = sorted(name for name, each in self.broken.items() if name != but and each.place != own)
         if not names:
             return None
         places = listing(sorted({self.broken[name].place for name in names}))
