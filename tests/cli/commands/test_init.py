@@ -54,9 +54,14 @@ def test_reframe_takes_the_new_site_and_finds_the_checks_that_railyard_ships(
     monkeypatch.delenv("RAILYARD_HOME", raising=False)
     init(tmp_path)
     built = build(tmp_path / "reframe_settings.py")
-    assert {system["name"] for system in built["systems"]} == set(load_systems(tmp_path / "systems"))
-    (general,) = built["general"]
-    assert (general["check_search_path"], general["check_search_recursive"]) == ([str(CLONE / "checks")], True)
+    systems = set(load_systems(tmp_path / "systems"))
+    assert {system["name"] for system in built["systems"]} == systems
+    found = {
+        (target, *general["check_search_path"], general["check_search_recursive"])
+        for general in built["general"]
+        for target in general["target_systems"]
+    }
+    assert found == {(name, str(CLONE / "checks"), True) for name in systems}
 
 
 def test_nothing_is_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
