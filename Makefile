@@ -7,21 +7,22 @@
 #   SPACK_FROM=…  where to get Spack, with SPACK=1: a folder or a mirror's URL, for a machine without a network
 #   SLURM=1       Slurm too, for needs (run SYSTEM=virtual-slurm asks for it itself)
 #   VERBS=1       QEMU and a kernel for the Soft-RoCE guests too, for needs
+#   RELEASES=…    these releases of ReFrame, for test-reframe; also PYTHONS="3.11 3.12", and LIVE=0 without live tests
 #   PYTHON=…      the Python for .venv (3.10 or newer)      INSTALL=0   never install system packages
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 # The targets build on each other in the given order: .venv before .stacks before a run.
 .NOTPARALLEL:
-.PHONY: help needs venv stacks browser run test test-all test-verbs lint types format lock docs screenshots dist wheelhouse clean distclean
+.PHONY: help needs venv stacks browser run test test-all test-verbs test-reframe lint types format lock docs screenshots dist wheelhouse clean distclean
 
 BIN := .venv/bin
-export INSTALL PYTHON
+export INSTALL PYTHON PYTHONS LIVE
 # Otherwise each start of railyard would compile all its modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 help: ## list these commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
 	@sed -n '/^#   [A-Z]*=/s/^#   //p' Makefile
 
 # A system that is only replayed needs no MPI stack and no namespaces.
@@ -45,6 +46,9 @@ test-verbs: VERBS := 1
 test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test of perftest, and MPI (about 30 minutes)
 	@$(BIN)/python -m pytest tests/provision/testbed/test_guests.py $(ARGS)
 	@$(BIN)/railyard run --system virtual-verbs --extended
+
+test-reframe: venv ## listings, replays, silent passes and two live tests with each release of ReFrame (RELEASES="4.7 …")
+	@$(BIN)/python -m tests.reframe_releases $(RELEASES)
 
 # What must be in plain English, without the phrases of ci/plain-english.txt. Spelling is checked in all code.
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks checks $(wildcard ci/*.sh ci/*.yml) railyard

@@ -37,6 +37,10 @@ compile requirements/build.txt --all-build-deps --only-build-deps pyproject.toml
 compile requirements/runtime.txt --constraint requirements/limits.in pyproject.toml
 compile requirements/dev.txt --constraint requirements/runtime.txt requirements/dev.in
 compile requirements/spack.txt requirements/spack.in
+# One for each release of ReFrame that `make test-reframe` tries; the versions of other packages as above, where they fit.
+for input in requirements/reframe/4.*.in; do
+    compile "${input%.in}.txt" --constraint requirements/dev.txt pyproject.toml requirements/reframe/tests.in "$input"
+done
 for input in requirements/stacks/*.in; do
     compile "${input%.in}.txt" "$input"
 done

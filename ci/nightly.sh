@@ -1,6 +1,7 @@
 #!/bin/sh
 # What a build machine runs at night, without any site's cluster: the rehearsals of all systems of
-# tests/sites/rehearsed, healthy and with each fault, and every property with as many cases as Hypothesis would try.
+# tests/sites/rehearsed, healthy and with each fault, every property with as many cases as Hypothesis would try, and the
+# releases of ReFrame with each Python that is there (`make test-reframe`).
 #
 #   sh ci/nightly.sh [WORD…]    the words go to pytest, for the rehearsals, such as -k ndr
 #
@@ -15,6 +16,9 @@ worst=0
 
 echo "== properties, with all cases"
 .venv/bin/python -m pytest -m "not e2e and not measures" --hypothesis-profile=thorough --numprocesses auto --maxprocesses 8 --dist loadfile || worst=1
+
+echo "== releases of ReFrame"
+.venv/bin/python -m tests.reframe_releases || worst=1
 
 echo "== rehearsals"
 said=$(mktemp)

@@ -9,12 +9,13 @@ compare`).
 from typing import TYPE_CHECKING
 
 import reframe as rfm
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 
 from railyard.benchmarks.apps import every_node, hpl_input
 from railyard.parsers import hpl
 from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck
 from railyard.rfm.checks.variants import node_counts
+from railyard.rfm.versions import typed_parameter
 
 if TYPE_CHECKING:
     from railyard.hardware.node import NodeHardware
@@ -65,7 +66,7 @@ class HplScaling(HplCheck):
 
     tags = {"apps", "scaling"}
     all_nodes = False
-    nodes = parameter(node_counts(), type=int, loggable=True)
+    nodes = typed_parameter(node_counts(), type=int, loggable=True)
 
 
 @rfm.simple_test

@@ -9,17 +9,17 @@ nodes.
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.rfm.checks.application import InstalledApplication
 from railyard.rfm.checks.variants import node_counts, stated_names
+from railyard.rfm.versions import typed_parameter
 
 
 class InstalledCheck(InstalledApplication):
     """One application of the system's file."""
 
     #: ``none`` if a system states no application, since a parameter must have a value. No stack has it.
-    app = parameter(stated_names("app"), type=str, loggable=True)
+    app = typed_parameter(stated_names("app"), type=str, loggable=True)
 
     @classmethod
     def tool_of(cls, parameters: Mapping[str, str]) -> str:
@@ -45,4 +45,4 @@ class InstalledScaling(InstalledCheck):
 
     tags = {"apps", "scaling"}
     all_nodes = False
-    nodes = parameter(node_counts(), type=int, loggable=True)
+    nodes = typed_parameter(node_counts(), type=int, loggable=True)

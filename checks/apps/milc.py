@@ -9,7 +9,6 @@ bandwidth, or a slow node.
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.benchmarks.apps import milc
 from railyard.benchmarks.table.applications import MILC_EDGES
@@ -17,6 +16,7 @@ from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.variants import node_counts
+from railyard.rfm.versions import typed_parameter
 
 
 @rfm.simple_test
@@ -27,9 +27,9 @@ class MilcScaling(ApplicationCheck):
     program = "su3_rmd"
     tags = {"apps", "scaling"}
     all_nodes = False
-    edge = parameter(MILC_EDGES, type=int, loggable=True)
+    edge = typed_parameter(MILC_EDGES, type=int, loggable=True)
     accepts = Accepts(powers_to=milc.MOST_NODES)
-    nodes = parameter(node_counts(milc.MOST_NODES), type=int, loggable=True)
+    nodes = typed_parameter(node_counts(milc.MOST_NODES), type=int, loggable=True)
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:

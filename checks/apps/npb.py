@@ -9,13 +9,13 @@ messages of all sizes, and BT, SP and LU send only to neighbours. A site's file 
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.benchmarks.apps import npb_shape
 from railyard.parsers import npb
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.groups import Start
 from railyard.rfm.checks.variants import node_counts, stated
+from railyard.rfm.versions import typed_parameter
 
 
 class NpbCheck(ApplicationCheck):
@@ -23,7 +23,7 @@ class NpbCheck(ApplicationCheck):
 
     tool = "npb"
     parse = staticmethod(npb.parse)
-    problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
+    problem = typed_parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
     start = Start(without=(npb_shape.STRICT_VARIABLE,))
 
     @classmethod
@@ -54,7 +54,7 @@ class NpbCheck(ApplicationCheck):
 class Npb(NpbCheck):
     """One of the eight kernels: `-P kernel=ft -P problem=C` selects one."""
 
-    kernel = parameter(tuple(npb_shape.KERNELS), type=str, loggable=True)
+    kernel = typed_parameter(tuple(npb_shape.KERNELS), type=str, loggable=True)
 
 
 @rfm.simple_test
@@ -63,5 +63,5 @@ class NpbScaling(NpbCheck):
 
     tags = {"apps", "scaling"}
     all_nodes = False
-    kernel = parameter(("ep", "ft"), type=str, loggable=True)
-    nodes = parameter(node_counts(), type=int, loggable=True)
+    kernel = typed_parameter(("ep", "ft"), type=str, loggable=True)
+    nodes = typed_parameter(node_counts(), type=int, loggable=True)

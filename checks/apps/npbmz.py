@@ -9,7 +9,7 @@ in size, so few ranks are balanced better than many. The zones of SP-MZ and LU-M
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 
 from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.benchmarks.table.applications import NPB_MZ
@@ -17,6 +17,7 @@ from railyard.parsers import npb
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.groups import Outputs, Start
 from railyard.rfm.checks.variants import stated
+from railyard.rfm.versions import typed_parameter
 from railyard.stacks.model import NIC_PER_RANK
 
 
@@ -27,8 +28,8 @@ class NpbMz(ApplicationCheck):
     tool = "npb"
     parse = staticmethod(npb.parse)
     #: It is not called `kernel`, so that `-P kernel=ft` selects none of these.
-    code = parameter(tuple(npb_mz_shape.KERNELS), type=str, loggable=True)
-    problem = parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
+    code = typed_parameter(tuple(npb_mz_shape.KERNELS), type=str, loggable=True)
+    problem = typed_parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
     #: Threads per rank, and ranks per node; 0 means: choose them from cores and zones.
     threads = variable(int, value=0, loggable=True)
     ranks = variable(int, value=0, loggable=True)

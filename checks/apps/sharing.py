@@ -7,11 +7,11 @@ library that yields.
 """
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.parsers import sharing
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.groups import Accepts, Layout
+from railyard.rfm.versions import typed_parameter
 from railyard.site.policies import DEFAULT
 
 
@@ -27,8 +27,8 @@ class SharedProcessor(ApplicationCheck):
     layout = Layout(pair_per_rail=False)
     accepts = Accepts(ranks=False)
     parse = staticmethod(sharing.parse)
-    rails = parameter([1], type=int, loggable=True)
-    policy = parameter([DEFAULT], type=str, loggable=True)
+    rails = typed_parameter([1], type=int, loggable=True)
+    policy = typed_parameter([DEFAULT], type=str, loggable=True)
 
     def shape(self) -> None:
         self.ranks_per_node = 2

@@ -8,13 +8,13 @@ benchmarks.
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.benchmarks.apps import wrf_cases
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.parsers import wrf
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.variants import node_counts, stated
+from railyard.rfm.versions import typed_parameter
 
 
 class WrfCheck(ApplicationCheck):
@@ -22,7 +22,7 @@ class WrfCheck(ApplicationCheck):
 
     tool = "wrf"
     parse = staticmethod(wrf.parse)
-    case = parameter(stated("wrf", WRF_CASES), type=str, loggable=True)
+    case = typed_parameter(stated("wrf", WRF_CASES), type=str, loggable=True)
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -56,4 +56,4 @@ class WrfScaling(WrfCheck):
 
     tags = {"apps", "scaling"}
     all_nodes = False
-    nodes = parameter(node_counts(), type=int, loggable=True)
+    nodes = typed_parameter(node_counts(), type=int, loggable=True)

@@ -9,10 +9,10 @@ compares with others. Nothing here could be tried on GPUs.
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.rfm.checks.nccl import NcclCheck
 from railyard.rfm.checks.variants import of_gpus
+from railyard.rfm.versions import typed_parameter
 
 #: Without all_reduce, which runs in everyday runs.
 COLLECTIVES = ("all_gather", "reduce_scatter", "alltoall", "broadcast", "sendrecv")
@@ -32,7 +32,7 @@ class NcclCollective(NcclCheck):
 
     extended = True
     all_nodes = True
-    collective = parameter(of_gpus(COLLECTIVES), type=str, loggable=True)
+    collective = typed_parameter(of_gpus(COLLECTIVES), type=str, loggable=True)
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:
@@ -44,7 +44,7 @@ class NcclTwoNodes(NcclCheck):
     """All GPUs of two nodes. Trees and alltoall show more there than on many nodes, so it has its own figures."""
 
     extended = True
-    collective = parameter(of_gpus(("all_reduce", "alltoall", "sendrecv")), type=str, loggable=True)
+    collective = typed_parameter(of_gpus(("all_reduce", "alltoall", "sendrecv")), type=str, loggable=True)
 
     @classmethod
     def benchmark_of(cls, parameters: Mapping[str, str]) -> str:

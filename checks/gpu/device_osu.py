@@ -10,11 +10,11 @@ older.
 from typing import Any
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.device import DeviceOsuCheck
 from railyard.rfm.checks.osu import BANDWIDTH
+from railyard.rfm.versions import typed_parameter
 
 
 @rfm.simple_test
@@ -45,7 +45,7 @@ class DeviceBidirectional(DeviceOsuCheck):
 class HostDeviceBandwidth(DeviceOsuCheck):
     """A window of messages one way with a GPU at only one end: shows which end is slow."""
 
-    buffers: Any = parameter(["host-device", "device-host"], loggable=True)
+    buffers: Any = typed_parameter(["host-device", "device-host"], loggable=True)
     benchmark = "osu_bw/host-device"
     extended = True
     fewest, own = Amounts(2, 1, window=16), BANDWIDTH

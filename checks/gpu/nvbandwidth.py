@@ -5,14 +5,14 @@ fewer lanes, a lost GPU or NVLink, or access control (ACS) on a PCIe switch. Fix
 """
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
 from railyard.rfm.checks.device import NvbandwidthCheck
+from railyard.rfm.versions import typed_parameter
 
 
 @rfm.simple_test
 class NvbandwidthEveryNode(NvbandwidthCheck):
     """The slowest copy of a node: between each GPU and the processors, or between each two GPUs."""
 
-    copy = parameter(list(EVERY_NODE), type=str, loggable=True)
+    copy = typed_parameter(list(EVERY_NODE), type=str, loggable=True)

@@ -7,11 +7,11 @@ could be tried on GPUs.
 """
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, RAILS
 from railyard.rfm.checks.groups import Layout
 from railyard.rfm.checks.nccl import NcclCheck
+from railyard.rfm.versions import typed_parameter
 from railyard.site.policies import DEFAULT
 
 
@@ -33,8 +33,8 @@ class NcclOneGpu(NcclCheck):
     extended = True
     benchmark = f"all_reduce_perf/{ONE_GPU}"
     all_nodes = True
-    rails = parameter([1], type=int, loggable=True)
-    policy = parameter([DEFAULT], type=str, loggable=True)
+    rails = typed_parameter([1], type=int, loggable=True)
+    policy = typed_parameter([DEFAULT], type=str, loggable=True)
 
 
 @rfm.simple_test
@@ -44,8 +44,8 @@ class NcclOneNode(NcclCheck):
     benchmark = f"all_reduce_perf/{ONE_NODE}"
     num_nodes = 1
     layout = Layout(within_node=True)
-    rails = parameter([1], type=int, loggable=True)
-    policy = parameter([DEFAULT], type=str, loggable=True)
+    rails = typed_parameter([1], type=int, loggable=True)
+    policy = typed_parameter([DEFAULT], type=str, loggable=True)
 
 
 @rfm.simple_test

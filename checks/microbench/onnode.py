@@ -7,10 +7,10 @@ named.
 """
 
 import reframe as rfm
-from reframe.core.builtins import parameter
 
 from railyard.rfm.checks.groups import Layout
 from railyard.rfm.checks.pairs import PairsCheck
+from railyard.rfm.versions import typed_parameter
 from railyard.site.policies import DEFAULT
 from railyard.verdict.blame.search.model import Round
 
@@ -22,8 +22,8 @@ class OnNodePair(PairsCheck):
     benchmark = "onnode"
     layout = Layout(within_node=True)
     ranks_per_node = 2
-    rails = parameter([1], type=int, loggable=True)
-    policy = parameter([DEFAULT], type=str, loggable=True)
+    rails = typed_parameter([1], type=int, loggable=True)
+    policy = typed_parameter([DEFAULT], type=str, loggable=True)
 
     def rounds(self, nodes: int) -> tuple[Round, ...]:
         return ()

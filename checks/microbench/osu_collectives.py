@@ -9,11 +9,12 @@ them.
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after
+from reframe.core.builtins import run_after
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.groups import Accepts
 from railyard.rfm.checks.osu import COLLECTIVE, OsuCheck
+from railyard.rfm.versions import typed_parameter
 
 #: Without allreduce, which runs every day.
 COLLECTIVES = ("alltoall", "alltoallv", "allgather", "bcast", "reduce", "reduce_scatter", "barrier")
@@ -37,7 +38,7 @@ class OsuCollective(OsuCheck):
     """One collective of ``COLLECTIVES`` over four nodes: `-P collective=alltoall` selects one."""
 
     extended = True
-    collective = parameter(COLLECTIVES, type=str, loggable=True)
+    collective = typed_parameter(COLLECTIVES, type=str, loggable=True)
     num_nodes = 4
     accepts = Accepts(fewest_nodes=2, ranks=True)
     fewest, own = Amounts(1, 1), COLLECTIVE

@@ -9,11 +9,12 @@ mode of each interface.
 from collections.abc import Mapping
 
 import reframe as rfm
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 
 from railyard.parsers import iperf3
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Probes, Start
+from railyard.rfm.versions import typed_parameter
 
 
 @rfm.simple_test
@@ -26,7 +27,7 @@ class TcpStream(InterconnectCheck):
     extended = True
     parse = staticmethod(iperf3.parse)
     probes = Probes(ping_pong="iperf3/iperf3")
-    streams = parameter([1, 4], type=int, loggable=True)
+    streams = typed_parameter([1, 4], type=int, loggable=True)
     #: How long a rail should take at its link's data rate, in seconds.
     lasting = variable(int, value=3)
     #: What a stream writes at a time, in bytes: iperf3's own default.

@@ -154,6 +154,8 @@ def _in_one_allocation(wanted: _Request, every: bool) -> int:
     """Run the check with ReFrame, as `railyard run` does."""
     from railyard.cli.main import main
     from railyard.cluster.rolling.plan import PlanRequest, place_of
+    from railyard.site.policies import DEFAULT
+    from railyard.site.reframe_versions import choose, release_here
 
     only = {"--sample": wanted.sample, "--nodes": wanted.asked, "--dry-run": wanted.dry_run or None}
     given = next((option for option, value in only.items() if value is not None), None)
@@ -165,7 +167,7 @@ def _in_one_allocation(wanted: _Request, every: bool) -> int:
     place = place_of(site, PlanRequest(fabric=fabric, stack=wanted.stack, rails=wanted.rails))
     check = "AllPairs" if every else "SampledPairs"
     words = ["--system", f"{site.system.system}:{place.fabric}", "--extended", "-n", f"{check}%rails={place.rails}$"]
-    words += ["-p", place.stack, "-P", "policy=default"]
+    words += ["-p", place.stack, *choose(release_here(), "policy", DEFAULT)]
     if wanted.budget_s is not None:
         words += ["-S", f"{check}.budget={wanted.budget_s:.0f}s"]
     if wanted.nightly:

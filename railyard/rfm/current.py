@@ -51,7 +51,7 @@ def places(rails: int, nodes: int) -> list[str]:
     if nodes <= MOST_NODES:
         return [f"+rails{rails} +nodes{nodes}"]
     there = [each for each in partitions() or () if (each.extras.get("railyard_nodes") or nodes) >= nodes]
-    return [f"{each.fullname} +rails{rails}" for each in there]
+    return [each.fullname for each in there if f"rails{rails}" in each.features]
 
 
 def stated_amounts(benchmark: str) -> StatedAmounts | None:

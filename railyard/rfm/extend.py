@@ -9,13 +9,13 @@ from typing import Any
 
 from reframe.core import runtime as reframe_runtime
 from reframe.core.exceptions import ConfigError
-from reframe.utility import import_module_from_file
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import SETTINGS_FILE, find_home
 from railyard.rfm.empty_runs import refuse_empty_runs
 from railyard.rfm.settings import environments_of, partition_of, say_remark
 from railyard.rfm.system_choice import note_systems
+from railyard.rfm.versions import import_settings
 from railyard.site.site import load_site
 from railyard.site.systems.model import System
 
@@ -79,7 +79,7 @@ def _read(given: Mapping[str, Any] | str | Path) -> Mapping[str, Any]:
         if is_file and not Path(given).is_file():
             raise RailyardError(f'extend: found no file "{given}", expected the site\'s settings file there')
         try:
-            module = import_module_from_file(given, load_parents=True) if is_file else import_module(str(given))
+            module = import_settings(given) if is_file else import_module(str(given))
         except ImportError as error:
             raise RailyardError(
                 f'extend: found "{given}", which cannot be imported ({error}), expected the site\'s configuration, the '

@@ -1,4 +1,4 @@
-"""Fails what ReFrame 4.10 lets pass silently: plugins, from which any ReFrame test may inherit.
+"""Fails what ReFrame lets pass silently: plugins, from which any ReFrame test may inherit.
 
 Each of these passed on ReFrame 4.10.4 without them (docs/reference/silent-passes.md): an error in a hook after init
 drops the variant; a performance function that raises drops its variable; a variable passes if it has no reference, no
@@ -18,6 +18,7 @@ from reframe.core.exceptions import PerformanceError, ReframeError, SkipTestErro
 from reframe.core.fields import DeprecatedField
 
 from railyard.base.errors import RailyardError
+from railyard.rfm.versions import BOUNDS_AROUND_ZERO, VERSION, Plugin, misses, resolved_references
 
 Check = TypeVar("Check", bound=type[rfm.RegressionTest])
 
@@ -44,7 +45,7 @@ def as_reframe_error() -> Iterator[None]:
         raise ReframeError(str(error)) from None
 
 
-class KeptHooks(rfm.RegressionTestPlugin):
+class KeptHooks(Plugin):
     """Keeps `--disable-hook` away from the hooks of this package: without them a test would pass unjudged."""
 
     def disable_hook(self, hook_name: str) -> None:
@@ -102,7 +103,7 @@ class GuardedFigures(KeptHooks):
 
     def declared_references(self) -> Mapping[str, tuple[Any, ...]]:
         """Return the reference of each variable on this partition, as ReFrame resolves it: the narrowest scope wins."""
-        resolved = self._resolve_reference().scope(self.current_partition.fullname)
+        resolved = resolved_references(self).scope(self.current_partition.fullname)
         return {name: tuple(getattr(reference, "data", reference)) for name, reference in resolved.items()}
 
     @run_before("run", always_last=True)
@@ -161,7 +162,7 @@ class GuardedFigures(KeptHooks):
                 f"performance variable {name!r} = {value} has no reference on {self.current_partition.fullname}: "
                 f"state one with a bound, or name it in reported_figures"
             )
-        if values[-1] == "fail":  # ReFrame itself fails such a test unless its strict_check is off
+        if misses(values):  # ReFrame itself fails such a test unless its strict_check is off
             raise PerformanceError(
                 f"performance variable {name!r} = {value} misses its reference {reference} "
                 f"(lower {lower}, upper {upper}), and strict_check is off: ReFrame would pass it"
@@ -197,6 +198,11 @@ def _refuse_bad_bounds(name: str, value: object, lower: object, upper: object) -
     if isinstance(lower, int | float) and not least <= lower <= 0:
         hint = " (meant as per cent?)" if lower < least else ""
         raise ReframeError(f"reference of {name!r}: found lower bound {lower}, expected {expected}, {least} to 0{hint}")
+    if value == 0 and not BOUNDS_AROUND_ZERO and not (lower is None and upper is None):
+        raise ReframeError(
+            f"reference of {name!r}: found bounds around 0, expected another reference or a newer ReFrame: "
+            f"ReFrame {VERSION} would pass every value"
+        )
 
 
 def told_only_when_set(check: Check) -> Check:

@@ -24,6 +24,7 @@ from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.rfm.backends import IN_CHUNKS  # the import also registers our launchers and schedulers with ReFrame
 from railyard.rfm.empty_runs import refuse_empty_runs
 from railyard.rfm.system_choice import note_systems
+from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.site import load_site
 from railyard.site.systems.jobs import is_slurm
@@ -113,7 +114,7 @@ def configuration(
                 "check_search_path": [str(part(home, CHECKS))],
                 "check_search_recursive": True,
                 # Benchmarks here take seconds: ReFrame's slowest poll, one in 10 s, would take longer.
-                "poll_rate_min": 4,
+                **POLL_SETTINGS,
                 "report_file": str(state / "reports" / "run-{sessionid}.json"),
             },
         ),

@@ -75,6 +75,7 @@ IMPURE = {
     "railyard.rfm.drop_reasons": "asks ReFrame for its current system",
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
+    "railyard.rfm.versions": "knows ReFrame's own names",
     "railyard.rfm.extend": "adds to ReFrame's configuration",
     "railyard.rfm.name_conflicts": "replaces a method of ReFrame's loader",
     "railyard.rfm.system_choice": "replaces methods of ReFrame's configuration that choose a system",

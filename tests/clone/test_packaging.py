@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 import railyard
+from railyard.site.reframe_versions import PATCHES, minor_of, why_outside
 
 CLONE = Path(__file__).parents[2]
 LOCKS = sorted(path.relative_to(CLONE).as_posix() for path in (CLONE / "requirements").rglob("*.txt"))
@@ -37,7 +39,8 @@ def pins(lock: str) -> dict[str, tuple[str, int]]:
 
 
 def test_the_locks_are_these() -> None:
-    names = ("browser", "build", "dev", "lock", "runtime", "spack", "stacks/intelmpi", "stacks/mpich")
+    reframe = ("reframe/4.10", "reframe/4.7", "reframe/4.8", "reframe/4.9")
+    names = ("browser", "build", "dev", "lock", *reframe, "runtime", "spack", "stacks/intelmpi", "stacks/mpich")
     assert LOCKS == [f"requirements/{name}.txt" for name in names]
 
 
@@ -52,8 +55,16 @@ def test_a_lock_holds_pins_and_hashes_and_names_no_place(lock: str) -> None:
 
 
 def test_reframe_is_the_one_that_was_measured() -> None:
-    assert pins("requirements/runtime.txt")["reframe-hpc"][0].startswith("4.10.")
-    assert "reframe-hpc<4.11,>=4.10.4" in (requires("railyard-hpc") or [])
+    newest = max(PATCHES)
+    assert minor_of(pins("requirements/runtime.txt")["reframe-hpc"][0]) == newest
+    locked = {minor: pins(f"requirements/reframe/{minor[0]}.{minor[1]}.txt")["reframe-hpc"][0] for minor in PATCHES}
+    assert locked == {minor: f"{minor[0]}.{minor[1]}.{patch}" for minor, patch in PATCHES.items()}
+
+
+def test_the_package_asks_for_the_releases_of_reframe_that_the_code_takes() -> None:
+    (asked,) = (Requirement(text) for text in requires("railyard-hpc") or [] if text.startswith("reframe-hpc"))
+    of_code = [f"4.{minor}.{patch}" for minor in range(5, 13) for patch in range(7)]
+    assert [one for one in of_code if one in asked.specifier] == [one for one in of_code if why_outside(one) is None]
 
 
 def test_the_runtime_lock_is_that_of_the_present_pyproject() -> None:

@@ -21,6 +21,8 @@ from railyard.provision.testbed.needs import namespaces_refused
 from railyard.provision.testbed.spec import spec_of
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
+from railyard.site.policies import DEFAULT
+from railyard.site.reframe_versions import choose, release_here
 from railyard.site.systems.load import load_system
 from tests import disturbed
 from tests.waiting import PATIENCE_S
@@ -151,7 +153,7 @@ class VirtualSite:
         self, check: str, stack: str, rails: int, *options: str, fabric: str = "hsn", disturbed_too: bool = False
     ) -> Ran:
         """Return the result of `railyard run` for one cell of the matrix, with the stack's own rail policy."""
-        named = ("-n", f"{check}%rails={rails}", "-p", stack, "-P", "policy=default")
+        named = ("-n", f"{check}%rails={rails}", "-p", stack, *choose(release_here(), "policy", DEFAULT))
         return self.run("--system", f"virtual:{fabric}", *named, *options, disturbed_too=disturbed_too)
 
     def run_folders(self) -> list[Path]:

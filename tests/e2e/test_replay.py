@@ -12,6 +12,7 @@ from railyard.provision.replay.form import WORDS, Recording
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
+from railyard.site.reframe_versions import CHOSEN_PARAMETERS, choose, has, release_here
 from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_site, outcomes, replace_recording
 from tests.made.words import below
 
@@ -174,7 +175,13 @@ def test_rail_policies_are_tests_of_their_own_and_their_relations_hold(replays: 
 
 @full
 def test_one_policy_is_selected_by_reframes_own_option(replays: VirtualSite) -> None:
-    run = ran(replays, "-P", "policy=round-robin", "-n", "OsuBandwidth|OsuLatency", system="dual-rail-qdr")
+    run = ran(
+        replays,
+        *choose(release_here(), "policy", "round-robin"),
+        "-n",
+        "OsuBandwidth|OsuLatency",
+        system="dual-rail-qdr",
+    )
     assert (run.code, run.err) == (0, "")
     assert sorted((one.test.check, one.test.stack, one.test.rails, one.test.policy) for one in run.records) == [
         ("OsuBandwidth", "mvapich2", 2, "round-robin"), ("OsuLatency", "mvapich2", 2, "round-robin"),
@@ -182,6 +189,7 @@ def test_one_policy_is_selected_by_reframes_own_option(replays: VirtualSite) -> 
 
 
 @full
+@pytest.mark.skipif(not has(release_here() or "", CHOSEN_PARAMETERS), reason=f"no {CHOSEN_PARAMETERS.name}")
 def test_a_policy_that_a_stack_does_unasked_may_be_named(replays: VirtualSite) -> None:
     """It uses the recording of the test that names no policy."""
     run = ran(replays, "-P", "policy=striping", "-n", "OsuBandwidth", system="dual-rail-qdr")

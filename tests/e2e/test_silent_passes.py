@@ -26,6 +26,16 @@ from railyard.results.report.summary import count_line
 from railyard.rfm.run import output as reframe_output
 from railyard.rfm.run.reconcile import settle
 from railyard.rfm.run.reframe import promised_cases
+from railyard.rfm.versions import VERSION
+from railyard.site.reframe_versions import (
+    ABSOLUTE_BOUNDS,
+    CHOSEN_PARAMETERS,
+    EXPECTED_FAILURES,
+    OTHER_REFERENCES,
+    POLLING,
+    Feature,
+    has,
+)
 from tests.made.records import made_record
 
 pytestmark = pytest.mark.e2e
@@ -48,7 +58,7 @@ site_configuration = configuration(Path(__file__).parent, {"tiny": load_systems(
     "logging": [{"level": "info", "handlers_perflog": [], "handlers": [
         {"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}]}],
 }
-site_configuration["general"][0] |= {"poll_rate_min": 50, "poll_rate_max": 100}
+site_configuration["general"][0] |= POLLING
 site_configuration["environments"] = [{"name": "gnu"}]
 site_configuration["systems"] = [{
     "name": "tiny", "hostnames": [HOSTS], "modules_system": "nomod", "prefix": str(Path(__file__).parent / "out"),
@@ -60,10 +70,10 @@ site_configuration["systems"] = [{
 HEAD = """\
 import reframe as rfm
 import reframe.utility.sanity as sn
-from reframe.core.builtins import (
-    fixture, parameter, performance_function, run_after, run_before, sanity_function, variable, xfail)
+from reframe.core.builtins import *  # as in the body of a class: also xfail, which ReFrame has from 4.9 on
 
 from railyard.rfm.guards import CarriedInit, GuardedFigures
+from railyard.rfm.versions import typed_parameter
 
 
 class Echo(BASES):
@@ -126,7 +136,8 @@ def site(folder: Path, checks: Mapping[str, str], *, bases: str = PLAIN, ours: b
     """Write a site: each check file gets the common head, unless it begins with its own import."""
     folder.mkdir(parents=True, exist_ok=True)
     settings = folder / "settings.py"
-    values = {"OURS": ours, "HOSTS": hosts, "SYSTEMS": str(CLONE / "systems")}
+    polling = {"poll_rate_min": 50, "poll_rate_max": 100} if has(VERSION, POLLING) else {}
+    values = {"OURS": ours, "HOSTS": hosts, "SYSTEMS": str(CLONE / "systems"), "POLLING": polling}
     settings.write_text(re.sub("|".join(values), lambda found: repr(values[found[0]]), SETTINGS), encoding="utf-8")
     for name, text in checks.items():
         file = folder / "checks" / name
@@ -155,11 +166,18 @@ class Row:
     guarded: Outcome
     plain: Outcome = PASSES
     base: str = "Measured"
+    #: What ReFrame must be able to do for it.
+    needs: Feature | None = None
 
     @staticmethod
-    def of(reference: str, guarded: Outcome, plain: Outcome = PASSES) -> "Row":
+    def of(reference: str, guarded: Outcome, plain: Outcome = PASSES, needs: Feature | None = None) -> "Row":
         """Return a row for a healthy measurement with this reference of `rate`, on every system."""
-        return Row(f'reference = {{"*": {{"rate": {reference}}}}}', guarded, plain)
+        return Row(f'reference = {{"*": {{"rate": {reference}}}}}', guarded, plain, needs=needs)
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether this release of ReFrame can do what the row needs."""
+        return self.needs is None or has(VERSION, self.needs)
 
 
 def before(sentence: str) -> Outcome:
@@ -199,8 +217,12 @@ ROWS: Mapping[str, Row] = {
             "reframe error: reference of 'rates': no such performance variable, expected one of: rate",
         ),
     ),
-    "index-miss": Row(f'reference = {{"$index": ("$system",), "edrsys": {{"rate": {GOOD}}}}}', NO_REFERENCE),
-    "reference-file-without-the-test": Row('reference = {"$ref": "references.yaml"}', NO_REFERENCE),
+    "index-miss": Row(
+        f'reference = {{"$index": ("$system",), "edrsys": {{"rate": {GOOD}}}}}', NO_REFERENCE, needs=OTHER_REFERENCES
+    ),
+    "reference-file-without-the-test": Row(
+        'reference = {"$ref": "references.yaml"}', NO_REFERENCE, needs=OTHER_REFERENCES
+    ),
     "reference-file-missing": Row(
         'reference = {"$ref": "nosuch.yaml"}',
         (
@@ -210,6 +232,7 @@ ROWS: Mapping[str, Row] = {
             "FileNotFoundError: [Errno 2] No such file or directory: 'CHECKS/nosuch.yaml'",
         ),
         GONE,
+        needs=OTHER_REFERENCES,
     ),
     "performance-function-raises": Row(REFERENCE + returning('float("fast")'), NOT_PRODUCED),
     "pattern-finds-nothing": Row(REFERENCE + returning('sn.extractsingle(r"Rate=(.*)", self.stdout, 1)'), NOT_PRODUCED),
@@ -310,10 +333,12 @@ ROWS: Mapping[str, Row] = {
     "healthy-narrowest-scope": Row(
         f'reference = {{"*": {{"rate": (1, -2, 7, "GB/s")}}, "tiny:net": {{"rate": {GOOD}}}}}', PASSES
     ),
-    "healthy-index-hit": Row(f'reference = {{"$index": ("$system",), "tiny": {{"rate": {GOOD}}}}}', PASSES),
+    "healthy-index-hit": Row(
+        f'reference = {{"$index": ("$system",), "tiny": {{"rate": {GOOD}}}}}', PASSES, needs=OTHER_REFERENCES
+    ),
     "healthy-reported": Row('reported_figures = ("rate",)', PASSES),
     "healthy-widest-fractions": Row.of('(47.5, -1, 1, "MB/s")', PASSES),
-    "healthy-absolute-bounds": Row.of('(0, None, 60, "MB/s")', PASSES),
+    "healthy-absolute-bounds": Row.of('(0, None, 60, "MB/s")', PASSES, needs=ABSOLUTE_BOUNDS),
     "healthy-without-unit": Row.of("(47.5, -0.05, 0.05)", PASSES),
     "healthy-whole-number": Row(REFERENCE + returning("48"), PASSES),
     "healthy-late-variable": Row(
@@ -329,9 +354,15 @@ ROWS: Mapping[str, Row] = {
         ("skip", None, None),
     ),
     "expected-failure": Row.of(
-        'xfail("slow switch", (100, -0.05, None, "MB/s"))', ("xfail", None, None), ("xfail", None, None)
+        'xfail("slow switch", (100, -0.05, None, "MB/s"))',
+        ("xfail", None, None),
+        ("xfail", None, None),
+        EXPECTED_FAILURES,
     ),
 }
+
+
+POSSIBLE = {name: row for name, row in ROWS.items() if row.is_possible}
 
 
 def class_name(row: str) -> str:
@@ -339,7 +370,7 @@ def class_name(row: str) -> str:
 
 
 def figures_site(folder: Path, bases: str, ours: bool) -> Site:
-    classes = "".join(registered(class_name(name), row.body, row.base) for name, row in ROWS.items())
+    classes = "".join(registered(class_name(name), row.body, row.base) for name, row in POSSIBLE.items())
     references = "SomeOtherTest:\n  '*':\n    rate: [47.5, -0.05, 0.05, MB/s]\n"
     return site(folder, {"figures.py": classes, "references.yaml": references}, bases=bases, ours=ours)
 
@@ -376,10 +407,26 @@ def outcome(tests: Mapping[str, Mapping[str, Any]], row: str) -> Outcome:
     )
 
 
+def as_said_here(expected: Outcome) -> Outcome:
+    """Return an outcome in the words of this release of ReFrame: before 4.9 it has others for a missed reference."""
+    if expected is None or expected[2] is None or has(VERSION, EXPECTED_FAILURES):
+        return expected
+    result, stage, reason = expected
+    said = str(reason).replace("reference(s)", "references")
+    return (
+        result,
+        stage,
+        said.replace("value error: invalid low", "performance error: failed to meet references: invalid low"),
+    )
+
+
 @pytest.mark.parametrize("row", ROWS)
 def test_figure(row: str, plain: Mapping[str, Mapping[str, Any]], guarded: Mapping[str, Mapping[str, Any]]) -> None:
-    assert outcome(plain, row) == ROWS[row].plain
-    assert outcome(guarded, row) == ROWS[row].guarded
+    needs = ROWS[row].needs
+    if needs is not None and not has(VERSION, needs):
+        pytest.skip(f"ReFrame {VERSION} has no {needs.name}")
+    assert outcome(plain, row) == as_said_here(ROWS[row].plain)
+    assert outcome(guarded, row) == as_said_here(ROWS[row].guarded)
 
 
 NEVER_RUN = [row for row in ROWS if row.startswith("lower-bound")]
@@ -417,7 +464,7 @@ def test_a_disabled_guard(guarded_site: Site) -> None:
 # --- rows that only `railyard run` can catch: nothing ran in which a base class could report --------------------------
 
 HEALTHY = registered(
-    "Healthy", REFERENCE + "rails = parameter([1, 2], type=int, loggable=True)\nextra = variable(int, value=0)"
+    "Healthy", REFERENCE + "rails = typed_parameter([1, 2], type=int, loggable=True)\nextra = variable(int, value=0)"
 )
 
 
@@ -521,7 +568,7 @@ def lossy_run(lossy_site: Site) -> Answer:
 @pytest.fixture(scope="module")
 def problems(lossy_site: Site) -> Sequence[str]:
     cases, found = lossy_site.promise()
-    assert cases == ["Healthy %rails=1", "Healthy %rails=2"]
+    assert sorted(cases) == ["Healthy %rails=1", "Healthy %rails=2"]
     return [sentence.replace(f"{lossy_site.checks}/", "") for sentence in found]
 
 
@@ -583,6 +630,12 @@ def test_a_file_wide_error_alone(tmp_path: Path) -> None:
 IGNORED = "expected a variable or parameter of at least one; ReFrame ignores such a word and selects everything"
 
 
+ONLY_VARIABLES = (
+    "expected one: before 4.9 ReFrame chooses no parameter by -P, ignores such a word and selects everything; "
+    "write -n 'CHECK%{0}=VALUE' or -E '{0} == VALUE'"
+)
+
+
 def test_options_that_name_nothing(healthy_site: Site) -> None:
     options = ("-S", "nosuch=3", "-S", "rails=2", "-P", "nobody=2")
     passed = healthy_site.reframe("-r", *options)
@@ -591,11 +644,19 @@ def test_options_that_name_nothing(healthy_site: Site) -> None:
     assert refusal(healthy_site, *options) == [
         f"-S nosuch: found no check that has 'nosuch', {IGNORED}",
         f"-S rails: found no check that has 'rails', {IGNORED}",
-        f"-P nobody: found no check that has 'nobody', {IGNORED}",
+        f"-P nobody: found no check that has 'nobody', {IGNORED}"
+        if has(VERSION, CHOSEN_PARAMETERS)
+        else f"-P nobody: found no variable 'nobody', {ONLY_VARIABLES.format('nobody')}",
     ]
 
 
 def test_options_that_name_something(healthy_site: Site) -> None:
+    assert healthy_site.promise("-S", "extra=3", "-E", "rails == 2") == (["Healthy %rails=2"], ())
+    if not has(VERSION, CHOSEN_PARAMETERS):
+        assert refusal(healthy_site, "-P", "rails=2") == [
+            f"-P rails: found no variable 'rails', {ONLY_VARIABLES.format('rails')}"
+        ]
+        return
     assert healthy_site.promise("-S", "extra=3", "-P", "rails=2") == (["Healthy %rails=2"], ())
 
 
@@ -604,7 +665,7 @@ def test_a_variable_of_one_class(healthy_site: Site) -> None:
     listing = healthy_site.reframe("-lC", *options)
     assert listing.code == 0
     cases = reframe_output.listed_cases(listing.text)
-    assert [case.name for case in cases] == ["Healthy %rails=1", "Healthy %rails=2"]
+    assert sorted(case.name for case in cases) == ["Healthy %rails=1", "Healthy %rails=2"]
     assert reframe_output.named_nothing(listing.text, cases, options) == (
         f"-S xtra: found no check that has 'xtra', {IGNORED}",
         '-S Helthy.extra: found no selected check "Helthy", expected one of them; did you mean "Healthy"?',
@@ -657,6 +718,7 @@ def test_a_pass_on_a_retry(tmp_path: Path) -> None:
     )
 
 
+XFAIL = has(VERSION, EXPECTED_FAILURES)
 BUILD = """
 
 class Binary(rfm.CompileOnlyRegressionTest):
@@ -670,7 +732,11 @@ STATES = (
     BUILD
     + registered("Built", REFERENCE + 'binary = fixture(Binary, scope="environment")')
     + registered("Skipped", REFERENCE + '@run_after("setup")\ndef choose(self):\n    self.skip("no second rail here")')
-    + registered("Expected", 'reference = {"*": {"rate": xfail("slow switch", (100, -0.05, None, "MB/s"))}}')
+    + (
+        registered("Expected", 'reference = {"*": {"rate": xfail("slow switch", (100, -0.05, None, "MB/s"))}}')
+        if XFAIL
+        else ""
+    )
     + registered("Sound", REFERENCE)
 )
 
@@ -687,7 +753,8 @@ def states_run(states_site: Site) -> Answer:
 
 @pytest.fixture(scope="module")
 def final(states_site: Site, states_run: Answer) -> tuple[Record, ...]:
-    return settled(states_site, states_run, ["Expected @tiny:net+gnu", "Sound @tiny:net+gnu"])
+    passed = ["Expected @tiny:net+gnu"] if XFAIL else []
+    return settled(states_site, states_run, [*passed, "Sound @tiny:net+gnu"])
 
 
 def outcomes(xml: str) -> dict[str, list[str]]:
@@ -700,15 +767,15 @@ def outcomes(xml: str) -> dict[str, list[str]]:
 def test_skips_and_dependents_in_junit(states_site: Site, states_run: Answer, final: tuple[Record, ...]) -> None:
     assert outcomes((states_site.folder / "junit.xml").read_text(encoding="utf-8")) == {
         "Binary ~tiny:net+gnu @tiny:net+gnu": ["failure"],
-        "Built @tiny:net+gnu": [],
+        "Built @tiny:net+gnu": [] if XFAIL else ["failure"],  # 4.9 has both, expected failures and dependents apart
         "Skipped @tiny:net+gnu": [],
-        "Expected @tiny:net+gnu": [],
+        **({"Expected @tiny:net+gnu": []} if XFAIL else {}),
         "Sound @tiny:net+gnu": [],
     }
     assert outcomes(junit(final)) == {
         "Built @tiny:net+gnu": ["error"],
         "Skipped @tiny:net+gnu": ["skipped"],
-        "Expected @tiny:net+gnu": ["skipped"],
+        **({"Expected @tiny:net+gnu": ["skipped"]} if XFAIL else {}),
         "Sound @tiny:net+gnu": [],
     }
 
@@ -720,11 +787,12 @@ def test_each_state_has_its_sentence(final: tuple[Record, ...]) -> None:
             "not run, since what it depends on failed: build error: build job failed with exit code: 1",
         ),
         "Skipped": ("not-tested", "skipped: no second rail here"),
-        "Expected": ("xfail", "expected failure: slow switch"),
+        **({"Expected": ("xfail", "expected failure: slow switch")} if XFAIL else {}),
         "Sound": ("pass", "all five rules hold"),
     }
 
 
+@pytest.mark.skipif(not XFAIL, reason=f"ReFrame {VERSION} has no {EXPECTED_FAILURES.name}")
 def test_an_expected_failure_is_counted_apart(final: tuple[Record, ...], tmp_path: Path) -> None:
     alone = site(tmp_path, {"states.py": STATES})
     passed = alone.reframe("-r", "-n", "Expected")
@@ -895,7 +963,9 @@ def test_the_front_refuses(options: tuple[str, ...], sentence: str, home: Path) 
 
 
 def test_the_front_fails_a_run_with_lost_checks(home: Path) -> None:
-    code, out, err = railyard_run(home, "-P", "rails=1")
+    code, out, err = railyard_run(
+        home, *(("-P", "rails=1") if has(VERSION, CHOSEN_PARAMETERS) else ("-E", "rails == 1"))
+    )
     assert (code, err) == (1, "")
     lost = [f"checks/{sentence.replace('+gnu', '+openmpi')}" for sentence in LOST["fixture"].sentences]
     assert [line for line in out.splitlines() if line.startswith("warning: ")] == [f"warning: {line}" for line in lost]

@@ -13,6 +13,8 @@ import pytest
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import outermost_processes
 from railyard.results.record.file import FILE_NAME
+from railyard.site.policies import DEFAULT
+from railyard.site.reframe_versions import choose, release_here
 from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -78,7 +80,15 @@ def test_two_ranks_on_one_host_are_a_sound_run(site: VirtualSite) -> None:
 def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) -> None:
     cells = {"ImbUniband": ("mpich", "intelmpi"), "NetpipeStream": ("openmpi",), "TcpStream": ("tcp",)}
     names = "(ImbUniband|NetpipeStream)%rails=2|TcpStream%rails=2%streams=1"
-    ran = site.run("--system", "virtual:hsn", "-p", "mpich|openmpi|intelmpi|tcp", "-n", names, "-P", "policy=default")
+    ran = site.run(
+        "--system",
+        "virtual:hsn",
+        "-p",
+        "mpich|openmpi|intelmpi|tcp",
+        "-n",
+        names,
+        *choose(release_here(), "policy", DEFAULT),
+    )
     assert (ran.code, ran.err) == (0, "")
     assert {(record.test.check, record.test.stack) for record in ran.records} == {
         (check, stack) for check, stacks in cells.items() for stack in stacks

@@ -13,16 +13,17 @@ from reframe.core.exceptions import ConfigError
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.rfm.settings import build
+from railyard.rfm.versions import POLL_SETTINGS
 from tests.made.foreign_suite import config_of, write_foreign, write_site
 
 REFRAME = str(Path(sys.executable).with_name("reframe"))
 #: The other suite's own `general` and `logging`, for all its systems.
 SECTIONS = """\
-"general": [{"trap_job_errors": False, "remote_detect": True, "poll_rate_min": 7, "check_search_path": ["theirs"]}],
+"general": [{"trap_job_errors": False, "remote_detect": True, POLLING"check_search_path": ["theirs"]}],
 "logging": [{"level": "debug", "handlers_perflog": [{"type": "filelog", "prefix": "theirs", "basedir": "theirs",
                                                       "format": "%(check_result)s"}]}],
 "modes": [{"name": "daily", "options": ["-t daily"]}],
-"""
+""".replace("POLLING", '"poll_rate_min": 7, ' if POLL_SETTINGS else "")
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +41,8 @@ def resolved(system: str, *paths: Path) -> dict[str, Any]:
 
 
 OUR_KEYS = [
-    *("general/trap_job_errors", "general/remote_detect", "general/check_search_path", "general/poll_rate_min"),
+    *("general/trap_job_errors", "general/remote_detect", "general/check_search_path"),
+    *(f"general/{name}" for name in POLL_SETTINGS),
     *("general/check_search_recursive", "general/report_file"),
     *("logging/level", "logging/handlers", "logging/handlers_perflog"),
 ]

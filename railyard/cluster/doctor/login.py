@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from railyard.base.finding import Finding, problem, remark
+from railyard.site.reframe_versions import why_outside
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.model import System
 from railyard.site.systems.module_system import FIX, find_unloaded
@@ -23,7 +24,6 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "oar": ("oarsub", "oarstat", "oardel"),
 }
 _LEAST_PYTHON = (3, 10)
-_REFRAME = ((4, 10, 4), (4, 11))
 #: If a file server's clock differs by more, make, locks and records go wrong, s.
 _FILE_CLOCK_SLACK_S = 2.0
 
@@ -85,13 +85,9 @@ def _python(login: Login) -> Iterator[Finding]:
     if login.reframe is None:
         yield problem(WHERE, "ReFrame cannot be imported", "make venv")
         return
-    numbers = tuple(int(part) for part in login.reframe.split(".")[:3] if part.isdigit())
-    if not _REFRAME[0] <= numbers < _REFRAME[1]:
-        yield problem(
-            WHERE,
-            f"found ReFrame {login.reframe}, expected 4.10.4 or a later 4.10",
-            "make venv: the guards against silent passes depend on that version's behaviour",
-        )
+    why = why_outside(login.reframe)
+    if why is not None:
+        yield problem(WHERE, why, "make venv: the guards against silent passes depend on that version's behaviour")
 
 
 def why_no_scheduler(programs: Mapping[str, str | None], system: System) -> Finding | None:

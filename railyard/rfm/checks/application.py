@@ -7,8 +7,6 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from reframe.core.builtins import parameter
-
 from railyard.benchmarks.apps import every_node, installed_applications
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.table.applications import key_on
@@ -16,6 +14,7 @@ from railyard.job.launch import starting_agent
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Layout, Start
+from railyard.rfm.versions import typed_parameter
 from railyard.site.policies import DEFAULT
 from railyard.stacks.table import STACKS
 
@@ -107,8 +106,8 @@ class EveryNodeCheck(ApplicationCheck):
     benchmark = every_node.EVERY_NODE
     layout = Layout(within_node=True, pair_per_rail=False)
     accepts = Accepts(ranks=False)
-    rails = parameter([1], type=int, loggable=True)
-    policy = parameter([DEFAULT], type=str, loggable=True)
+    rails = typed_parameter([1], type=int, loggable=True)
+    policy = typed_parameter([DEFAULT], type=str, loggable=True)
 
     @property
     def threads_a_rank(self) -> int:

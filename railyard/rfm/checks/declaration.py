@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 from reframe.core.exceptions import ReframeError
 from reframe.core.meta import RegressionTestMeta
 
@@ -26,6 +26,7 @@ from railyard.rfm.checks.groups import (
 )
 from railyard.rfm.checks.variants import rail_counts, rail_policies
 from railyard.rfm.current import site_of
+from railyard.rfm.versions import Plugin, typed_parameter
 from railyard.site.policies import DEFAULT
 from railyard.site.site import Site
 from railyard.site.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
@@ -47,13 +48,13 @@ AMOUNTS = ("repetitions", "warm_up", "window")
 _CHOSEN = ("placement", "use_launcher")
 
 
-class Declaration(rfm.RegressionTestPlugin):
+class Declaration(Plugin):
     """All that a check declares, with the values of most checks as defaults. It has no hooks and decides nothing."""
 
     tags: Any
-    rails = parameter(rail_counts(), type=int, loggable=True)
+    rails = typed_parameter(rail_counts(), type=int, loggable=True)
     #: How messages are spread over the rails. ``default`` is the stack's own way; no test has it in its name.
-    policy = parameter(rail_policies(), type=str, loggable=True)
+    policy = typed_parameter(rail_policies(), type=str, loggable=True)
     full = variable(typ.Bool, value=False, loggable=True)
     tool = variable(str)
     benchmark = variable(str)

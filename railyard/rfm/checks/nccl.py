@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import parameter, variable
+from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of
@@ -22,6 +22,7 @@ from railyard.parsers import gpu_pairs as parser
 from railyard.rfm.checks.groups import Accepts, Layout, Outputs, Start
 from railyard.rfm.checks.repeated_check import RepeatedCheck
 from railyard.rfm.checks.variants import of_gpus, rail_counts, rail_policies
+from railyard.rfm.versions import typed_parameter
 from railyard.site import topology
 from railyard.site.sizes import sizes_within
 
@@ -57,8 +58,8 @@ class NcclCheck(RepeatedCheck):
     start = Start(program_per_benchmark=True)
     parse: Any = staticmethod(_parse)
     placement = "launcher"
-    rails = parameter(of_gpus(rail_counts()), type=int, loggable=True)
-    policy = parameter(of_gpus(rail_policies()), type=str, loggable=True)
+    rails = typed_parameter(of_gpus(rail_counts()), type=int, loggable=True)
+    policy = typed_parameter(of_gpus(rail_policies()), type=str, loggable=True)
     fewest, own = Amounts(5, 1), Amounts(20, 5)
     #: Below, a row has too few digits to be judged.
     smallest = 64 << 10

@@ -7,12 +7,12 @@ variants are made: the matrix reads the checks this way, and leaves out what a s
 import re
 from typing import TypeVar
 
-from reframe.core.builtins import parameter
 from reframe.core.meta import make_test
 
 from railyard.base.numbers import powers_of_two
 from railyard.rfm.checks.groups import Layout
 from railyard.rfm.current import environment_features, partition_features, partitions, sweep
+from railyard.rfm.versions import typed_parameter
 from railyard.site.matrix import HAS_GPUS, NO_APPLICATION, RAIL_COUNTS
 from railyard.site.policies import DEFAULT, named_policies
 from railyard.site.systems.measure import Takes
@@ -53,7 +53,7 @@ def many_pairs(check: Check) -> Check:
 
     This decorates a class, or a base, whose ranks each have their own partner on another node.
     """
-    policy = parameter(rail_policies(pair_per_rail=True), type=str, loggable=True)
+    policy = typed_parameter(rail_policies(pair_per_rail=True), type=str, loggable=True)
     layout = Layout(pair_per_rail=True)
     body = {"layout": layout, "policy": policy, "__doc__": check.__doc__, "__qualname__": check.__qualname__}
     made: Check = make_test(check.__name__, (check,), body, module=check.__module__)

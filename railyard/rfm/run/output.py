@@ -4,6 +4,7 @@ When ReFrame 4.10 only warns about what is lost, and exits with 0, a sentence na
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ FAILED = ("fail", "abort")
 #: Results that have a reason of their own, or need none. A case that was running when ReFrame ended has "<unknown>".
 _SETTLED = ("pass", "skip", "xfail", "xpass", "fail_deps")
 
+#: The reason of a test whose dependency failed; from 4.9 on ReFrame has the result "fail_deps" for it.
+_DEPENDENCIES_FAILED = "task dependency error"
+
 #: "ERROR: run session stopped: os error: [Errno 22] Invalid argument": the report has no
 #: reason for the tests that would have followed.
 STOPPED = re.compile(r"^(?:\S+: )?(?P<why>run session stopped: .+)$", re.MULTILINE)
@@ -42,14 +46,20 @@ DROPPED = re.compile(r"(?P<heading>nothing was selected: .*)\n(?P<lines>(?:  \S.
 
 #: A variable or parameter that a test class does not have; other classes may have it.
 UNSET = re.compile(r"test '(?P<cls>[^']+)': the following variables were not set: (?P<names>[^\n]+)")
-IGNORED = re.compile(r"'(?P<name>[^']+)' is neither a variable nor a parameter of test '(?P<test>[^']+)'")
+IGNORED = re.compile(
+    r"'(?P<name>[^']+)' is neither a variable nor a parameter of test '(?P<test>[^']+)'|"
+    # before 4.9, where -P takes variables only
+    r"variable '(?P<old_name>[^']+)' not defined for test '(?P<old_test>[^']+)'; ignoring parameterization"
+)
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
 # "| /site/checks/osu.py:17" under a warning: the user's line that raised.
 LOCATION = re.compile(r"^\| (?P<path>/[^\n]*?):(?P<line>\d+)$")
 # "  check search path: (R) '/site/checks:/more'" and "  working directory: '/site'" of the [ReFrame Setup] heading.
 SEARCH_PATH = re.compile(r"^  check search path: (?:\(R\) )?'(?P<paths>[^'\n]*)'$", re.MULTILINE)
 WORKING_FOLDER = re.compile(r"^  working directory: '(?P<path>[^'\n]*)'$", re.MULTILINE)
-RERUN = re.compile(r"\s*\(rerun with '-v' for a backtrace\)$")
+# ReFrame 4.7 writes the line of the user's code into the heading: "value error: checks/osu.py:17: invalid literal".
+LOCATION_IN_HEAD = re.compile(r"(?P<kind>: [a-z ]+: )(?P<path>[^\s:]+\.py):(?P<line>\d+): ")
+RERUN = re.compile(r"\s*\(rerun with '-v' for (?:a backtrace|more information)\)$")
 #: The end of a unique name: a hash, or the number of a variant.
 SUFFIX = re.compile(r"_(?:[0-9a-f]{8}|\d+)$")
 # "  - Dependent %rails=1 @virtual:hsn+mpich" under "skipping all dependent test cases".
@@ -132,17 +142,26 @@ def named_nothing(text: str, listed: tuple[TestId, ...], options: Sequence[str] 
     if not classes:  # nothing was selected: the caller says that
         return ()
     lacking: dict[tuple[str, str], set[str]] = {}
+    only_variables = False
     for match in UNSET.finditer(plain):
         for name in match["names"].replace("'", "").split(","):
             lacking.setdefault(("-S", name.strip()), set()).add(match["cls"])
     for match in IGNORED.finditer(plain):
-        lacking.setdefault(("-P", match["name"]), set()).add(match["test"].split()[0])
+        only_variables = only_variables or match["old_name"] is not None
+        name, test = match["name"] or match["old_name"], match["test"] or match["old_test"]
+        lacking.setdefault(("-P", name), set()).add(test.split()[0])
     nowhere = [key for key, without in lacking.items() if classes <= without]
     known = classes | {case.name.split()[0] for case in _parse_cases(plain)[1]}
     sentences = [
         f"{option} {name}: found no check that has {name!r}, expected a variable or parameter of at least one; "
         f"ReFrame ignores such a word and selects everything"
         for option, name in nowhere
+        if not (option == "-P" and only_variables)
+    ] + [
+        f"-P {name}: found no variable {name!r}, expected one: before 4.9 ReFrame chooses no parameter by -P, ignores "
+        f"such a word and selects everything; write -n 'CHECK%{name}=VALUE' or -E '{name} == VALUE'"
+        for option, name in nowhere
+        if option == "-P" and only_variables
     ]
     for cls, name in _assigned_in_a_class(options):
         if cls not in known:
@@ -221,6 +240,8 @@ def _ran_case(
     last = history[-1]
     result = str(last.get("result"))
     reason = last.get("fail_reason") or (None if result in _SETTLED else why_stopped)
+    if str(reason).startswith(_DEPENDENCIES_FAILED):
+        result = "fail_deps"
     if result == "fail_deps":
         reason = _failed_dependency(last, by_key)
     return RanCase(
@@ -291,12 +312,12 @@ def warnings(text: str) -> tuple[str, ...]:
     """
     plain = ANSI.sub("", text)
     sources = Sources(plain)
-    blocks = tuple(_blocks(plain))
+    blocks = tuple(_blocks(plain, sources.folder))
     unresolved = {match["cls"]: match["on"] for block in blocks if (match := UNRESOLVED.match(block.head))}
     return tuple(dict.fromkeys(sentence for block in blocks for sentence in _sentences(block, sources, unresolved)))
 
 
-def _blocks(text: str) -> Iterator[CodeWarning]:
+def _blocks(text: str, folder: Path) -> Iterator[CodeWarning]:
     lines = text.splitlines()
     for index, line in enumerate(lines):
         if not line.startswith("WARNING: "):
@@ -308,12 +329,23 @@ def _blocks(text: str) -> Iterator[CodeWarning]:
             below.append(following)
         located = LOCATION.match(below[0]) if below else None
         head = RERUN.sub("", line.removeprefix("WARNING: "))
+        if located is None and (located := LOCATION_IN_HEAD.search(head)):
+            head = LOCATION_IN_HEAD.sub(r"\g<kind>", head, count=1)
         yield CodeWarning(
             head.removesuffix(":"),
             tuple(below),
-            Path(located["path"]) if located else None,
+            _located_path(folder, located["path"]) if located else None,
             int(located["line"]) if located else None,
         )
+
+
+def _located_path(folder: Path, path: str) -> Path:
+    """Return a path that ReFrame names; as it is if it is not below ReFrame's working folder.
+
+    ReFrame 4.7 names a file that a fixture is in from the folder of the check, not from its own.
+    """
+    whole = Path(os.path.normpath(folder / path))
+    return whole if whole.exists() else Path(path)
 
 
 def _sentences(block: CodeWarning, sources: Sources, unresolved: dict[str, str]) -> list[str]:
@@ -371,7 +403,8 @@ def _format_place(block: CodeWarning, file: Path | None, content: str) -> str:
     """Return where the user's code raised: the line and the class around it, and the file if it is another."""
     if block.path is None or block.line is None:
         return ""
-    if block.path != file:
+    parts = block.path.parts
+    if file is None or file.parts[-len(parts) :] != parts:  # of a path that is not whole, the end
         return f" ({block.path}:{block.line})"
     return f" (line {block.line}{_in_class(content.splitlines()[: block.line])})"
 

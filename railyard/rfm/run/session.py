@@ -58,6 +58,7 @@ from railyard.rfm.run.reframe import (
 from railyard.rfm.wait_notes import Silence, shown_silence
 from railyard.site.matrix import Cell, Need, asked_for, find_untaken, matrix
 from railyard.site.references.load import references_of
+from railyard.site.reframe_versions import name_switched_off, release_here
 from railyard.site.site import Site, load_site
 from railyard.site.systems.load import replays_all
 from railyard.site.systems.model import System
@@ -318,6 +319,8 @@ class Session:
         )
         self.echo("")
         self.echo(text.rstrip("\n"))
+        if older := name_switched_off(release_here()):
+            self._tell(older)
         self.echo(f"report: {folder / 'report.html'}")
         if outcome.none_began:
             self._tell("no test could begin: the failures above say what is wrong with the set-up")

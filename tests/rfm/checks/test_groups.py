@@ -12,6 +12,7 @@ from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.groups import GROUPS, OLD_NAMES, Accepts, Layout, Outputs, Probes, Request, Start
 from railyard.rfm.checks.osu import OsuCheck
 from railyard.rfm.checks.variants import many_pairs
+from railyard.rfm.versions import Plugin
 
 #: So many names a reader keeps in view.
 MOST = 25
@@ -35,7 +36,7 @@ def test_the_base_of_all_checks_declares_few_values() -> None:
 
 
 def test_a_value_more_in_the_base_would_be_counted() -> None:
-    class More(rfm.RegressionTestPlugin):  # type: ignore[misc]
+    class More(Plugin):  # type: ignore[misc]
         found = rfm.core.builtins.variable(int, value=0)
         group = Layout()
         typed: int
@@ -60,7 +61,7 @@ def test_a_class_gives_only_what_differs_from_its_base() -> None:
 
 
 def test_groups_of_several_bases_are_put_together_in_the_order_of_python() -> None:
-    class Mixin(rfm.RegressionTestPlugin):  # type: ignore[misc]
+    class Mixin(Plugin):  # type: ignore[misc]
         accepts = Accepts(ranks=True, fewest_nodes=8)
 
     class Own(InterconnectCheck):

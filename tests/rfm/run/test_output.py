@@ -317,6 +317,19 @@ def checks(tmp_path: Path) -> Path:
             "WARNING: invalid test variable assignment: 'full'; skipping",
             ("-S full: found no '=', expected NAME=VALUE",),
         ),
+        (  # as ReFrame 4.7 says it: the place in the first line, of a file from its working folder
+            "WARNING: skipping test 'OsuBandwidth': value error: checks/microbench/osu.py:14: two\n"
+            "    x = int('two')\n (rerun with '-v' for more information)",
+            ("checks/microbench/osu.py: OsuBandwidth was not loaded: value error: two (line 14, in OsuBandwidth)",),
+        ),
+        (  # and of a fixture from the folder of its check
+            "WARNING: skipping fixture 'Base_efa10f0f': value error: osu.py:10: two\n",
+            ("checks/microbench/osu.py: Base was not loaded: value error: two (line 10, in Base)",),
+        ),
+        (
+            "WARNING: skipping fixture 'Base_efa10f0f': value error: lib.py:10: two\n",
+            ("checks/microbench/osu.py: Base was not loaded: value error: two (lib.py:10)",),
+        ),
         ("WARNING: redefinition of environment 'gnu'", ()),
         ("note: skipping test 'OsuLatency': said in a test's own output", ()),
     ],
