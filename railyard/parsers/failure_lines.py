@@ -70,6 +70,11 @@ FAILURES: tuple[Failure, ...] = (
         ),
     ),
     Failure(
+        "mpt",
+        r"\bMPT ERROR: ",
+        ("MPT ERROR: Rank 57(g:57) received signal SIGSEGV(11).",),  # kynema/kynema-ugf, issue 818
+    ),
+    Failure(
         "mvapich2",
         r"Caught error: |\bgot completion with error|Got completion with error",
         (

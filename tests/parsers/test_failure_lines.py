@@ -36,7 +36,9 @@ def test_each_program_has_an_example_of_its_own_pattern(failure: failure_lines.F
 
 def test_every_mpi_stack_has_messages_of_its_own() -> None:
     who = {failure.who for failure in FAILURES}
-    beside = {"hpcx": "openmpi", "mvapich": "mpich"}  # the MPI on which they are based prints it
+    # The MPI on which they are based prints it.
+    based = {"openmpi": ("hpcx", "fujitsumpi", "spectrummpi"), "mpich": ("mvapich", "parastation")}
+    beside = {name: base for base, names in based.items() for name in names}
     missing = [name for name, stack in STACKS.items() if stack.is_mpi and beside.get(name, name) not in who]
     assert missing == []
 

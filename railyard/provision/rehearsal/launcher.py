@@ -26,6 +26,8 @@ SCRIPT = "ranks.sh"
 OPEN_MPI, HYDRA, PALS = "Open MPI's mpirun", "Hydra's mpiexec", "PALS's mpiexec"
 
 _LAUNCHERS = {"openmpi": OPEN_MPI, "hpcx": OPEN_MPI, "craympich": PALS}
+#: Stacks with a launcher of their own that nothing here plays: it was never run, so its options are not known for sure.
+NOT_PLAYED = ("fujitsumpi", "mpt", "spectrummpi")
 
 #: Option without its dashes: what it means, and how many words follow it. An empty meaning: it changes no rank.
 _OPEN_MPI = {

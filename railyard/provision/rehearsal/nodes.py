@@ -12,6 +12,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import expand_names, label
 from railyard.provision.rehearsal import machine, sysfs
+from railyard.provision.rehearsal.launcher import NOT_PLAYED
 from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.provision.testbed.spec import rehearsal_spec
@@ -110,6 +111,14 @@ def _refuse(system: System) -> None:
             f"rehearsal: {system.system} has the scheduler {system.scheduler}, expected one of Slurm's ({known}): "
             "no other scheduler can be rehearsed"
         )
+    for stack in system.stacks:
+        if system.starter(stack) in NOT_PLAYED and any(
+            system.launcher_of(fabric, stack) not in ("srun", "srunalloc") for fabric in system.fabrics
+        ):
+            raise SetupError(
+                f"rehearsal: stacks.{stack} of {system.system}: found a launcher of its own that was never run, "
+                "expected srun or the launcher of another MPI; nothing can play it"
+            )
 
 
 def _check_names(system: System, nodes: Sequence[str]) -> None:

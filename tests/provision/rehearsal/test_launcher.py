@@ -12,7 +12,7 @@ from railyard.job.counters.node import reader_script
 from railyard.job.launch import OWN_LAUNCHERS
 from railyard.parsers import osu
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.launcher import OPEN_MPI, of_hostfile, of_slurm, plan, read
+from railyard.provision.rehearsal.launcher import NOT_PLAYED, OPEN_MPI, of_hostfile, of_slurm, plan, read
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.rehearsal.prepare import KNOWN, write_launchers
 from railyard.stacks import ask
@@ -138,7 +138,7 @@ def test_a_stand_in_takes_all_words_of_the_stacks_table() -> None:
     """A word that the table gets new is known here too, or a rehearsal would fail where the real launcher does not."""
     assert set(OWN_LAUNCHERS) <= set(KNOWN)
     for stack, entry in STACKS.items():
-        if not entry.is_mpi:
+        if not entry.is_mpi or stack in NOT_PLAYED:
             continue
         words = ask.launch_options(stack, hosts=("n1", "n2"), ranks=2, ranks_per_node=1, share_cores=True)
         ways = [way for way in entry.ways.values() if not isinstance(way, str)]

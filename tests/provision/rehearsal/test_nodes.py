@@ -103,6 +103,14 @@ def test_another_scheduler_is_refused(tmp_path: Path) -> None:
     )
 
 
+def test_a_launcher_that_nothing_plays_is_refused(tmp_path: Path) -> None:
+    changes = (("openmpi:", "spectrummpi:"), ("launcher: srun", "launcher: mpirun"))
+    with pytest.raises(
+        SetupError, match=r"^rehearsal: stacks\.spectrummpi of ndr: found a launcher of its own that was"
+    ):
+        choose(site(tmp_path, *changes), PLENTY)
+
+
 def test_systems_of_ours_are_refused() -> None:
     systems = load_systems(Path(__file__).parents[3] / "systems")
     for name in ("virtual", "virtual-slurm", "dell-c6320"):
