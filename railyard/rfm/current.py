@@ -61,6 +61,15 @@ def stated_amounts(benchmark: str) -> StatedAmounts | None:
     return Measure.model_validate({"benchmarks": found}).amounts_of(benchmark) if found else None
 
 
+def end_at_errors() -> tuple[str, ...]:
+    """Return the line that ends a job at its first command that fails; none if ReFrame's own trap does it.
+
+    Our settings have ReFrame's (``trap_job_errors``). Those of a site with our partitions (``railyard.rfm.extend``) may
+    not: a script then ends with the code of its last command, and the benchmark's own code would be lost.
+    """
+    return () if runtime().get_option("general/0/trap_job_errors") else ("trap 'exit $?' ERR",)
+
+
 def site_of(test: Any) -> Site:
     """Return the site and system that a test runs on, once it is set up."""
     partition = test.current_partition

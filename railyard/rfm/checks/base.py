@@ -23,7 +23,7 @@ from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.groups import find_override
 from railyard.rfm.checks.numbers import take_numbers, why_refused
 from railyard.rfm.checks.variants import builds_with_spack
-from railyard.rfm.current import places, stated_amounts
+from railyard.rfm.current import end_at_errors, places, stated_amounts
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error, told_only_when_set
 from railyard.rfm.run.options import EXTENDED
 from railyard.site.matrix import HAS_GPUS, OWN_CORES
@@ -272,7 +272,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     def _give(self, job: "PlannedJob") -> None:
         """Give ReFrame the job."""
         self.env_vars, self.executable, self.executable_opts = job.env, job.executable, list(job.words)
-        self.prerun_cmds, self.postrun_cmds = list(job.before), [*self.postrun_cmds, *job.after]
+        self.prerun_cmds = [*end_at_errors(), *job.before]
+        self.postrun_cmds = [*self.postrun_cmds, *job.after]
         self.time_limit = None if job.limit_s is None else f"{job.limit_s}s"
         if job.longest_wait_s is not None:
             self.max_pending_time = f"{job.longest_wait_s}s"
