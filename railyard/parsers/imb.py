@@ -116,7 +116,7 @@ class Block:
         # IMB-MT has two columns of bandwidth at most; all are converted
         places = [place for place, column in enumerate(columns) if column == "bandwidth"]
         if places:
-            rows = [self._restore_bandwidth(row, places[0], factor) for row in rows]
+            rows = [row if row[places[0]] else self._restore_bandwidth(row, places[0], factor) for row in rows]
         if factor != 1.0:
             rows = [tuple(_times(c, factor) if n in places else c for n, c in enumerate(row)) for row in rows]
         return Table(
@@ -141,7 +141,7 @@ class Block:
         cells = dict(zip(self.columns, row, strict=True))
         size, rate = cells.get("size"), cells.get("message_rate")
         time = cells.get("time") or cells.get("time_max")
-        if row[place] or not size or factor is None or not (rate or time):
+        if not size or factor is None or not (rate or time):
             return row
         moved = float(size) * _MESSAGES.get(self.benchmark, 1)
         mb_s = float(size) * float(rate) / 1e6 if rate else moved / float(time or math.inf)

@@ -439,15 +439,16 @@ class System(Model):
 
     def modules_of(self, stack: str) -> tuple[str, ...]:
         """Return the modules of a stack, first those of the MPI that starts it."""
-        starter = self.starter(stack)
-        of_mpi = self.stacks[starter].modules if starter != stack and starter in self.stacks else ()
-        return tuple(dict.fromkeys((*of_mpi, *self.stacks[stack].modules)))
+        return tuple(dict.fromkeys(module for each in self._prepared_by(stack) for module in each.modules))
 
     def prepare_lines_of(self, stack: str) -> tuple[str, ...]:
         """Return a stack's lines of a script before its modules, first those of the MPI that starts it."""
+        return tuple(dict.fromkeys(line for each in self._prepared_by(stack) for line in each.prepare_lines))
+
+    def _prepared_by(self, stack: str) -> list[StackEntry]:
+        """Return the entries that prepare a stack: of the MPI that starts it, if the file has it, and its own."""
         starter = self.starter(stack)
-        of_mpi = self.stacks[starter].prepare_lines if starter != stack and starter in self.stacks else ()
-        return tuple(dict.fromkeys((*of_mpi, *self.stacks[stack].prepare_lines)))
+        return [self.stacks[name] for name in dict.fromkeys((starter, stack)) if name in self.stacks]
 
     def script_lines(self, fabric: str, stack: str, home: Path) -> list[str]:
         """Return the lines of a script of ours that prepare a program, in the order in which ReFrame writes them.

@@ -16,8 +16,8 @@ def find_unloaded(system: System) -> Iterator[tuple[str, str]]:
     """
     if system.provider == "replay" or system.modules_system not in (None, NO_MODULES):
         return
+    own = next((each for each, fabric in system.fabrics.items() if fabric.modules), None)
     for name, entry in system.stacks.items():
-        own = next((each for each, fabric in system.fabrics.items() if fabric.modules), None)
         if own is not None and not entry.modules:
             modules = listing(system.fabrics[own].modules)
             yield name, f"fabrics.{own}.modules: found {modules} and no modules_system, so nothing loads them"
