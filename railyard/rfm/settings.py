@@ -28,7 +28,7 @@ from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.site import load_site
 from railyard.site.systems.jobs import is_slurm
-from railyard.site.systems.load import BrokenSystem, Systems, replays_all
+from railyard.site.systems.load import BrokenSystem, Systems, replays_all, takes_host
 from railyard.site.systems.model import System
 from railyard.site.systems.rehearsed_system import current_rehearsal
 
@@ -176,7 +176,7 @@ def _perflogs() -> str:
 
 
 def _takes_any_host(hostnames: Iterable[str]) -> bool:
-    return any(re.match(pattern, NOBODYS_HOST) for pattern in hostnames)
+    return takes_host(hostnames, NOBODYS_HOST)
 
 
 def _system(home: Path, system: System) -> dict[str, Any]:

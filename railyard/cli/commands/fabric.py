@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import socket
 import tempfile
 from collections.abc import Sequence
@@ -155,18 +154,18 @@ def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
 def _system(home: Path, name: str | None) -> "System":
     """Return the named system, or the one whose patterns fit this host."""
     from railyard.base.remarks import note_remark
-    from railyard.site.systems.load import find_system, load_systems
+    from railyard.site.systems.load import find_system, load_systems, takes_host
 
     if name is not None:
         return find_system(home / "systems", name)
     host = socket.gethostname()
     systems = load_systems(home / "systems")
     for broken in systems.broken.values():  # one of these may be the system of this host
-        if broken.hostnames is None or any(re.match(pattern, host) for pattern in broken.hostnames):
+        if broken.hostnames is None or takes_host(broken.hostnames, host):
             raise broken.error
     note_remark(systems.remark())
     for system in systems.values():
-        if any(re.match(pattern, host) for pattern in system.hostnames) and _with_rdma(system):
+        if takes_host(system.hostnames, host) and _with_rdma(system):
             return system
     raise InputError(
         "systems/", f'no system with RDMA whose hostnames fit "{host}"', "one", action="name it: --system NAME"

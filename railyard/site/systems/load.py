@@ -7,7 +7,7 @@ cluster under a scheduler is a file of ten lines, and its references are not cop
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,11 @@ class BrokenSystem:
             return str(self.error)
         line = "" if self.error.line is None else f":{self.error.line}"
         return f"{self.error.file}{line}"
+
+
+def takes_host(hostnames: Iterable[str], host: str) -> bool:
+    """Return whether one of a system's patterns fits the beginning of a host's name, as ReFrame chooses a system."""
+    return any(re.match(pattern, host) for pattern in hostnames)
 
 
 class Systems(dict[str, System]):
