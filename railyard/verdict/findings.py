@@ -116,8 +116,13 @@ def with_starvation(assessment: Assessment, starved: float | None) -> Assessment
     judged = assessment.verdict
     if starved is None or not judged.misses_reference or judged.suspects or not _may_explain(starved, judged):
         return assessment
+    return _disturb(assessment, starved)
+
+
+def _disturb(assessment: Assessment, starved: float) -> Assessment:
+    """Return the assessment as *disturbed* by that share of its time in which processes waited for a processor."""
     remark, look = words.say_starved(starved), words.look_at_host()
-    said = replace(judged.with_remarks(remark), state="disturbed", fault="disturbed", look_at=look)
+    said = replace(assessment.verdict.with_remarks(remark), state="disturbed", fault="disturbed", look_at=look)
     return replace(assessment, verdict=said)
 
 
@@ -162,11 +167,13 @@ def with_placement(assessment: Assessment, remarks: tuple[str, ...]) -> Assessme
     return _add_remarks(assessment, *remarks) if is_low else assessment
 
 
-def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]") -> Assessment:
+def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]", starved: float | None) -> Assessment:
     """Return the assessment of a run whose printed figures and counters say different times: its path is not proven.
 
     ``readings`` are the counters of its nodes while it measured, and perhaps while its job then measured each rail
-    alone. A run whose rails somebody else used too is left as it is.
+    alone. A run whose rails somebody else used too is left as it is. Figures that miss their reference although they
+    are better than what the rails carried stay that failure. Where the figures are the best of several trials, the
+    others may have been slower: processes waited for a processor (``starved`` is the share of the time).
     """
     path, launch = assessment.path, assessment.case.launch
     if path.state != "proven" or path.disturbance is not None:
@@ -178,16 +185,20 @@ def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]
     )
     if why is None:
         return assessment
+    is_best = why.is_too_fast and pace.is_best_of_trials(assessment.case.benchmark)
+    if why.is_too_fast and assessment.verdict.misses_reference:
+        return assessment if is_best else _add_remarks(assessment, why.sentence)
     path = replace(
         path,
         state="not-proven",
-        sentence=words.path_not_proven(why, path.sentence),
+        sentence=words.path_not_proven(why.sentence, path.sentence),
         fault="not-proven",
         look_at=words.look_at_clock(),
     )
     inputs = replace(assessment.inputs, path=path)
     said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
-    return replace(assessment, inputs=inputs, path=path, verdict=said)
+    judged = replace(assessment, inputs=inputs, path=path, verdict=said)
+    return _disturb(judged, starved) if is_best and starved is not None and starved >= STARVED_SHARE.value else judged
 
 
 def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:

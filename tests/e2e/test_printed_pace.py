@@ -7,11 +7,11 @@ from tests.e2e.conftest import CLONE, VirtualSite, failed, suspects
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full, pytest.mark.usefixtures("machine")]
 
-#: Prints another time and rate in each of IMB's rows; the sizes and repetitions stay.
+#: Prints another time in each of IMB's rows, and the rate that follows from it; the sizes and repetitions stay.
 WRAPPER = """\
 #!/bin/sh
 {program} "$@" | awk '/^ +[0-9]+ +[0-9]+ +[0-9.]+ +[0-9.]+$/ {{
-    printf "%13d %12d %12.2f %12.2f\\n", $1, $2, $3 / {factor}, $4 * {factor}; next }} {{ print }}'
+    printf "%13d %12d %12.2f %12.2f\\n", $1, $2, $3 / {factor}, $1 * {factor} / $3; next }} {{ print }}'
 """
 SAID = f"{NOT_PROVEN}the printed figures are not those of this run: by them, the middle 80.0 % of its bytes passed at"
 

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from railyard.provision.testbed.rail_traffic import Reading
 from railyard.results.record.form import AttemptRecord, Suspect
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
@@ -13,6 +14,7 @@ from railyard.verdict.findings import (
     probe_size,
     with_attempts,
     with_bad_path,
+    with_pace,
     with_remark,
     with_starvation,
     with_suspects,
@@ -64,6 +66,55 @@ def test_a_process_that_waits_for_a_dead_rail_is_not_named_as_one_that_did_not_r
     assert named.text.startswith("the job was ended at its time limit") and "did not react" not in named.text
     assert (named.suspects, named.fault) == ((rail,), "fabric")
     assert with_suspects(hung, Findings((), NOBODY_BLAMED)).verdict.text.startswith("the process on vn1 did not")
+
+
+def slow_rails(found: Assessment, times: float) -> dict[str, list[Reading]]:
+    """Return readings of counters by which a run's bytes took so many times as long as its figures say."""
+    seconds = times * sum(row.seconds for row in found.printed)
+    moved = sum(row.moved_bytes for row in found.printed)
+    (rail,) = found.case.launch.meant
+    return {
+        found.case.launch.nodes[0]: [
+            Reading(tenth * seconds / 100, {rail: tenth * moved // 100}) for tenth in range(101)
+        ]
+    }
+
+
+def paced(found: Assessment, times: float, starved: float | None = 0.0) -> Assessment:
+    return with_pace(replace(found, readings={}), slow_rails(found, times), starved)
+
+
+def of_benchmark(found: Assessment, benchmark: str) -> Assessment:
+    return replace(found, case=replace(found.case, test=replace(found.case.test, benchmark=benchmark)))
+
+
+def test_figures_that_are_too_good_for_the_counters_and_still_miss_stay_that_failure(assessed: Assess) -> None:
+    low, healthy = assessed(rates={M: 4.7, 4 * M: 4.8}), assessed()
+    assert low.verdict.misses_reference and paced(healthy, 1.0).verdict == healthy.verdict
+    found = paced(low, 1.5).verdict
+    assert (found.state, found.rule, found.fault) == ("fail", 5, "fabric")
+    assert "the printed figures are not those of this run" in found.remarks[-1]
+    # The best of several trials may be the run's own.
+    best = of_benchmark(low, "netpipe/pingpong")
+    assert paced(best, 1.5).verdict == best.verdict
+    # Figures that meet their reference, or are worse than what the rails carried, prove nothing.
+    for one in (paced(healthy, 1.5), paced(low, 0.6)):
+        assert (one.verdict.state, one.verdict.rule, one.verdict.fault) == ("fail", 4, "not-proven")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "starved", "state"),
+    [
+        ("netpipe/pingpong", 0.14, "disturbed"),
+        ("netpipe/pingpong", 0.0, "fail"),
+        ("netpipe/pingpong", None, "fail"),
+        ("imb/PingPong", 0.14, "fail"),
+    ],
+)
+def test_the_best_of_several_trials_is_disturbed_by_processes_that_waited(
+    assessed: Assess, benchmark: str, starved: float | None, state: str
+) -> None:
+    assert paced(of_benchmark(assessed(), benchmark), 1.5, starved).verdict.state == state
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,7 @@ def measure_undisturbed(
     while True:
         readings, (elapsed_s, starved) = clock.readings(), clock.stop()
         found, evidence = judge()
-        before, found = found, with_pace(found, readings)
+        before, found = found, with_pace(found, readings, starved)
         judged = with_starvation(found, starved)
         is_restarted = not has_restarted and judged.inputs.job.never_began
         is_last = len(attempts) >= times or time.monotonic() > last

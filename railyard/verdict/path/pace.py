@@ -40,6 +40,14 @@ class PrintedRow:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class OtherPace:
+    """That figures and counters say different times: the sentence, and whether the figures say the shorter one."""
+
+    sentence: str
+    is_too_fast: bool
+
+
 def printed_rows(case: "Case", tables: Sequence[Table]) -> tuple[PrintedRow, ...]:
     """Return the rows of an output in their order, with warm-ups; none if bytes or rates do not follow from it.
 
@@ -49,9 +57,9 @@ def printed_rows(case: "Case", tables: Sequence[Table]) -> tuple[PrintedRow, ...
     nothing about the whole time.
     """
     benchmark = find(case.benchmark)
-    # A tool that prints the best of several trials says nothing about the others, if these may differ by their nature.
-    is_best = benchmark.traffic is not None and benchmark.traffic.trials > 1 and _is_both_ways(case.benchmark)
-    if benchmark.traffic is None or is_best or benchmark.rows != "sizes" or case.node_pairs != 1 or case.validates:
+    # The trials that are not printed may differ by their nature.
+    is_unknown = is_best_of_trials(case.benchmark) and _is_both_ways(case.benchmark)
+    if benchmark.traffic is None or is_unknown or benchmark.rows != "sizes" or case.node_pairs != 1 or case.validates:
         return ()
     return tuple(row for table in tables for row in _rows_of(case, table))
 
@@ -80,6 +88,12 @@ def _rows_of(case: "Case", table: Table) -> list[PrintedRow]:
             both = moved.tx + moved.rx
             rows.append(PrintedRow(both, both * _counted_share(key) / rate / 1e6))
     return rows
+
+
+def is_best_of_trials(key: str) -> bool:
+    """Return whether a benchmark prints the best of several trials, whose others the counters see as well."""
+    traffic = find(key).traffic
+    return traffic is not None and traffic.trials > 1
 
 
 def _is_both_ways(key: str) -> bool:
@@ -125,8 +139,8 @@ def _moved_bytes(reading: "Reading", rails: Sequence[str]) -> int:
 
 def why_unlike(
     rows: Sequence[PrintedRow], readings: "Mapping[str, Sequence[Reading]]", rails: Sequence[str], nodes: Sequence[str]
-) -> str | None:
-    """Return the sentence if figures and counters say different times; None if they agree, or nothing is known.
+) -> OtherPace | None:
+    """Return how figures and counters say different times; None if they agree, or nothing is known.
 
     ``readings`` are those of the nodes by name; the first of the run's ``nodes`` that has some is compared.
     """
@@ -141,18 +155,18 @@ def why_unlike(
         return None
     if 1 / PACE_FACTOR.value <= counted / printed <= PACE_FACTOR.value:
         return None
-    return words.other_pace(_LAST - _FIRST, printed, node, counted)
+    return OtherPace(words.other_pace(_LAST - _FIRST, printed, node, counted), printed > counted)
 
 
-def why_too_long(rows: Sequence[PrintedRow], elapsed_s: float | None) -> str | None:
-    """Return the sentence if the printed figures say a longer time than the run took; None if not, or if unknown.
+def why_too_long(rows: Sequence[PrintedRow], elapsed_s: float | None) -> OtherPace | None:
+    """Return how the printed figures say a longer time than the run took; None if they do not, or if unknown.
 
     ``elapsed_s``: from before the benchmark's start to after its end, as a node's counter reader saw it.
     """
     printed_s = sum(row.seconds for row in rows)
     if elapsed_s is None or printed_s < PACE_LEAST.value or printed_s <= PACE_FACTOR.value * elapsed_s:
         return None
-    return words.longer_than_run(printed_s, elapsed_s)
+    return OtherPace(words.longer_than_run(printed_s, elapsed_s), is_too_fast=False)
 
 
 def _middle_mb_s(times_s: Sequence[float], moved: Sequence[int]) -> float | None:

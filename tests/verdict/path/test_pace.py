@@ -6,7 +6,7 @@ from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.parsers.output import Table
 from railyard.provision.testbed.rail_traffic import Reading
 from railyard.site.site import Site
-from railyard.verdict.path.pace import PrintedRow, printed_rows, readings_of_run, why_too_long, why_unlike
+from railyard.verdict.path.pace import OtherPace, PrintedRow, printed_rows, readings_of_run, why_too_long, why_unlike
 from tests.made.judged import case_of
 
 #: 1 MB at 10 MB/s, then 9 MB at 15 MB/s.
@@ -22,7 +22,7 @@ def readings(seconds: float, moved: int = 10_000_000, wait_s: float = 2.0) -> di
     return {"vn1": tuple(found)}
 
 
-def why(read: dict[str, tuple[Reading, ...]], rows: tuple[PrintedRow, ...] = ROWS) -> str | None:
+def why(read: dict[str, tuple[Reading, ...]], rows: tuple[PrintedRow, ...] = ROWS) -> OtherPace | None:
     return why_unlike(rows, read, ("hsn0",), ("vn1", "vn2"))
 
 
@@ -40,15 +40,17 @@ def test_figures_that_fit_the_counters_say_nothing(seconds: float, moved: int) -
 
 
 def test_a_run_that_took_longer_than_its_figures_say_is_named_with_both_rates() -> None:
-    assert why(readings(1.4)) == (
+    assert why(readings(1.4)) == OtherPace(
         "the printed figures are not those of this run: by them, the middle 80.0 % of its bytes passed at 15.00 MB/s, "
-        "both ways together, and the rails of vn1 carried them at 7.143 MB/s (bound 1.25 times, pace-factor)"
+        "both ways together, and the rails of vn1 carried them at 7.143 MB/s (bound 1.25 times, pace-factor)",
+        is_too_fast=True,
     )
 
 
 def test_a_run_that_was_faster_than_its_figures_say_is_named_too() -> None:
     slow = tuple(PrintedRow(row.moved_bytes, 3 * row.seconds) for row in ROWS)
-    assert "passed at 5.000 MB/s" in (why(readings(0.7), slow) or "")
+    other = why(readings(0.7), slow)
+    assert other is not None and "passed at 5.000 MB/s" in other.sentence and not other.is_too_fast
 
 
 def counters(before: int, moved: int) -> dict[str, NodeCounters]:
@@ -93,9 +95,10 @@ def test_what_is_not_known_or_too_short_says_nothing(
 def test_figures_that_say_a_longer_time_than_the_run_took_are_not_its_own() -> None:
     assert why_too_long(ROWS, 0.7) is None
     assert why_too_long(ROWS, None) is None
-    assert why_too_long(ROWS, 0.5) == (
+    assert why_too_long(ROWS, 0.5) == OtherPace(
         "the printed figures are not those of this run: by them, its bytes took 0.7000 s, and all of the run took "
-        "0.5000 s (bound 1.25 times, pace-factor)"
+        "0.5000 s (bound 1.25 times, pace-factor)",
+        is_too_fast=False,
     )
 
 
