@@ -11,6 +11,9 @@ _IBTA = "InfiniBand Trade Association, Architecture Specification Volume 2 and I
 _IEEE = "IEEE 802.3"
 _PCISIG = "PCI-SIG, PCI Express Base Specification"
 _IB_MTUS = (256, 512, 1024, 2048, 4096)
+#: What the kernel subtracts from an Ethernet MTU before it chooses the path MTU of RoCE: GRH 40, UDP 8, BTH 12, XRC 4,
+#: AtomicETH 28, ICRC 4. Source: iboe_get_mtu in Linux include/rdma/ib_addr.h
+ROCE_HEADERS = 96
 _ETH_MTUS = (1500, 9000)
 _OPA_MTUS = (2048, 4096, 8192, 10240)
 
@@ -226,6 +229,11 @@ _PCIE: tuple[tuple[int, float, str, float, int, float], ...] = (
     (6, 64.0, "PAM4, 1b/1b in flits", 1.0, 16, 236 / 256),
 )
 _SPEED = re.compile(r"([0-9]+(?:\.[0-9]+)?) GT/s")
+
+
+def roce_mtu(interface_mtu: int) -> int | None:
+    """Return the path MTU that the kernel gives RoCE on an interface of this MTU; None if it is too small."""
+    return max((mtu for mtu in _IB_MTUS if mtu <= interface_mtu - ROCE_HEADERS), default=None)
 
 
 def pcie_generation(speed: str | None) -> int | None:

@@ -11,17 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 
 from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
 from railyard.base.wording import listing, some
-from railyard.hardware.links import SLOTS, pcie_generation
+from railyard.hardware.links import SLOTS, pcie_generation, roce_mtu
 from railyard.job.case import Case
 from railyard.job.launch import device_name
 from railyard.job.node_facts import NodeFacts
 from railyard.results.record.form import Suspect
 from railyard.site.systems.model import Fabric, Rail
 
-#: Path MTUs of RDMA, and what the kernel reserves for headers of RoCE in an interface's MTU (40 + 8 + 12 + 4 + 28 + 4
-#: B). Source: Linux, include/rdma/ib_addr.h, iboe_get_mtu.
-PATH_MTUS = (4096, 2048, 1024, 512, 256)
-ROCE_HEADERS = 96
 #: "100 Gb/sec (4X EDR)": the rate of the lanes with their line code, never less than the link's data rate.
 _RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec\b")
 _FAMILIES = frozenset({"infiniband", "roce", "omnipath"})
@@ -75,7 +71,7 @@ def _slow_slot(meant: str | None, said: Mapping[str, str]) -> str | None:
 def remarks(case: Case, facts: Sequence[NodeFacts]) -> tuple[str, ...]:
     """Return what differs between the nodes of a run, if the system's file does not set it."""
     fabric = case.site.system.fabrics[case.fabric]
-    if _meant_mtu(fabric) is not None:
+    if fabric.stated_mtu is not None:
         return ()
     return tuple(
         f"the MTU of {name} differs: {_by_node(known)}; set mtu of fabrics.{case.fabric} in the system's file"
@@ -86,7 +82,7 @@ def remarks(case: Case, facts: Sequence[NodeFacts]) -> tuple[str, ...]:
 
 def _mtus_unlike(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
     fabric = case.site.system.fabrics[case.fabric]
-    meant = _meant_mtu(fabric)
+    meant = fabric.stated_mtu
     for name in case.launch.meant if meant is not None else ():
         other = {node: mtu for node, mtu in _mtus(fabric, facts, name).items() if mtu != meant}
         if fabric.kind == "roce":  # the largest that the interface allows: the actual one may be smaller
@@ -96,14 +92,6 @@ def _mtus_unlike(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
                 f"the MTU of {name} is {_by_node(other)}, expected {meant} (systems/{case.site.system.system}.yaml, "
                 f"fabrics.{case.fabric})"
             )
-
-
-def _meant_mtu(fabric: Fabric) -> int | None:
-    """Return the MTU that the system's file states; None if it states none, or if nodes do not show it."""
-    if fabric.kind not in ("tcp", "roce"):
-        return None
-    stated = fabric.link.mtus
-    return fabric.mtu or (stated[0] if not isinstance(fabric.declared_link, str) and stated else None)
 
 
 def _mtus(fabric: Fabric, facts: Sequence[NodeFacts], rail: str) -> dict[str, int]:
@@ -116,7 +104,7 @@ def _mtus(fabric: Fabric, facts: Sequence[NodeFacts], rail: str) -> dict[str, in
             continue
         mtu = int(text)
         if fabric.kind == "roce":
-            mtu = next((size for size in PATH_MTUS if size + ROCE_HEADERS <= mtu), PATH_MTUS[-1])
+            mtu = roce_mtu(mtu) or 0
         found[each.node] = mtu
     return found
 

@@ -9,12 +9,11 @@ from railyard.cluster.detect.rates import (
     infiniband_link,
     plain_link,
     port_rate,
-    roce_mtu,
     slingshot_link,
     slot_name,
 )
 from railyard.cluster.detect.source import Source
-from railyard.hardware.links import active_ports
+from railyard.hardware.links import active_ports, roce_mtu
 
 NET, CXI = "/sys/class/net", "/sys/class/cxi"
 _ETHER = "1"  # ARPHRD_ETHER; 32 is IP over InfiniBand, whose card is an RDMA device

@@ -8,10 +8,6 @@ from railyard.hardware.links import LINKS, SLOTS, pcie_generation
 
 # "100 Gb/sec (4X EDR)"; before Linux 5.x, SDR has no name: "10 Gb/sec (4X)"
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) Gb/sec(?: \(([0-9]+[xX])(?: ([A-Za-z0-9]+))?\))?")
-_IB_MTUS = (4096, 2048, 1024, 512, 256)
-# What the kernel subtracts from an Ethernet MTU before it chooses the path MTU: GRH 40, UDP 8, BTH 12, XRC 4, AtomicETH
-# 28, ICRC 4. Source: iboe_get_mtu in Linux include/rdma/ib_addr.h.
-_ROCE_HEADERS = 96
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +64,3 @@ def slot_name(speed: str | None, width: str | None) -> str | None:
     """
     name = f"pcie{pcie_generation(speed)}-x{width}"
     return name if name in SLOTS else None
-
-
-def roce_mtu(interface_mtu: int) -> int | None:
-    """Return the path MTU that the kernel gives RoCE on an interface of this MTU; None if it is too small."""
-    return next((mtu for mtu in _IB_MTUS if mtu <= interface_mtu - _ROCE_HEADERS), None)

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from railyard.base.errors import SetupError
 from railyard.hardware.counters import DRIVERS, Driver
 from railyard.hardware.ib_speeds import LANES, rate_gbit_s, speed_of_lane
-from railyard.hardware.links import SLOTS, Link
+from railyard.hardware.links import ROCE_HEADERS, SLOTS, Link
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
@@ -241,7 +241,8 @@ def _rail(tree: Tree, seat: _Seat, index: int, number: int) -> None:
     if driver is _SLINGSHOT:
         _slingshot(tree, seat)
     elif seat.fabric.kind == "tcp" or (driver is not None and driver.name == "netdev"):
-        _interface(tree, device, seat.place, seat.gbit_s, readable=seat.readable)
+        own = {"mtu": _interface_mtu(seat.fabric)}
+        _interface(tree, device, seat.place, seat.gbit_s, own=own, readable=seat.readable)
     elif seat.fabric.kind == "slingshot":  # Slingshot 10: an Ethernet card, named after its interface
         _rdma(tree, seat, f"{seat.rail.counters}_{index}", device, number)
     elif seat.fabric.kind == "efa":
@@ -292,8 +293,20 @@ def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int)
     if any(name.startswith("hw/") for name in counters):
         tree.put(f"{port}/hw_counters", {"lifespan": _LIFESPAN_MS})
     if netdev is not None:
-        own = {"mtu": _FRAME_MTU[kind], "type": _INFINIBAND if has_lid else _ETHERNET, "dev_port": port_number - 1}
+        own = {
+            "mtu": _interface_mtu(seat.fabric),
+            "type": _INFINIBAND if has_lid else _ETHERNET,
+            "dev_port": port_number - 1,
+        }
         _interface(tree, netdev, seat.place, seat.gbit_s, own=own)
+
+
+def _interface_mtu(fabric: Fabric) -> int:
+    """Return the MTU of a rail's interface: the one that the file states, or one that gives RoCE the stated path."""
+    stated = fabric.stated_mtu
+    if stated is None:
+        return _FRAME_MTU.get(fabric.kind, _FRAME_MTU["tcp"])
+    return stated + ROCE_HEADERS if fabric.kind == "roce" else stated
 
 
 def _gids(tree: Tree, port: str, guid: str, netdev: str | None, number: int) -> None:

@@ -200,6 +200,14 @@ class Fabric(Preparation):
         return links.LINKS[named] if isinstance(named, str) else named.as_link()
 
     @property
+    def stated_mtu(self) -> int | None:
+        """The MTU that the file states, bytes; None if it states none, or if a node's interfaces do not show it."""
+        if self.kind not in ("tcp", "roce"):
+            return None
+        mtus = self.link.mtus
+        return self.mtu or (mtus[0] if not isinstance(self.declared_link, str) and mtus else None)
+
+    @property
     def counts(self) -> tuple[int, ...]:
         """The numbers of rails that tests use, rising: 1 and the stated ones, else powers of two and all."""
         most = len(self.rails)

@@ -7,7 +7,6 @@ from railyard.cluster.detect.rates import (
     infiniband_link,
     plain_link,
     port_rate,
-    roce_mtu,
     slingshot_link,
     slot_name,
 )
@@ -72,10 +71,3 @@ def test_links_told_by_their_rate() -> None:
 )
 def test_a_slot_of_the_table_or_none(speed: str | None, width: str | None, slot: str | None) -> None:
     assert slot_name(speed, width) == slot
-
-
-@pytest.mark.parametrize(
-    ("interface", "path"), [(9000, 4096), (4200, 4096), (4191, 2048), (1500, 1024), (1119, 512), (351, None)]
-)
-def test_the_path_mtu_that_the_kernel_gives_roce(interface: int, path: int | None) -> None:
-    assert roce_mtu(interface) == path

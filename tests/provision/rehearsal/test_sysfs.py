@@ -13,7 +13,7 @@ from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, rdma_ports
 from railyard.cluster.detect.source import Folder
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.hardware.counters import DRIVERS
-from railyard.hardware.links import LINKS
+from railyard.hardware.links import LINKS, roce_mtu
 from railyard.job.counters.node import NodeCounters, parse, reader_script
 from railyard.job.node_facts import node_script
 from railyard.job.node_facts import parse as facts_of_node
@@ -113,6 +113,31 @@ def test_detect_finds_each_rail_of_the_published_systems(tmp_path: Path) -> None
                 if link != "slingshot-10":  # by its rate alone it is Ethernet
                     assert found[rail_name(rail)].link == link, system.system
                 assert found[rail_name(rail)].up
+
+
+@pytest.mark.parametrize(
+    ("kind", "link", "device", "mtu", "shown"),
+    [
+        ("tcp", "eth-100", "{device: eno1, counters: netdev}", 9000, 9000),
+        ("tcp", "eth-25", "{device: ens5, counters: netdev}", 9001, 9001),
+        ("tcp", "eth-100", "{device: eno1, counters: netdev}", None, 1500),
+        ("roce", "roce-100", "{device: mlx5_0, port: 1, counters: mlx5}", 1024, 1120),
+        ("roce", "roce-100", "{device: mlx5_0, port: 1, counters: mlx5}", 4096, 4192),
+        ("roce", "roce-100", "{device: mlx5_0, port: 1, counters: mlx5}", None, 9000),
+    ],
+)
+def test_an_interface_has_the_mtu_of_the_file(
+    tmp_path: Path, kind: str, link: str, device: str, mtu: int | None, shown: int
+) -> None:
+    second = "      - {device: mlx5_1, port: 1, counters: mlx5}\n"
+    stated = f"link: {link}" if mtu is None else f"link: {link}\n    mtu: {mtu}"
+    changes = (("kind: ib", f"kind: {kind}"), ("link: ib-ndr", stated), (second, ""), (RAILS, f"- {device}"))
+    system = site(tmp_path, *changes)
+    mine = next(port for port in ports(laid(tmp_path, system)).values() if port.netdev != "eth0")
+    assert mine.netdev is not None
+    assert (tmp_path / "n3/sys/class/net" / mine.netdev / "mtu").read_text() == f"{shown}\n"
+    if mtu is not None:
+        assert (roce_mtu(shown) if kind == "roce" else shown) == mtu
 
 
 def test_fabric_reads_ports_and_cards(tmp_path: Path) -> None:
