@@ -22,15 +22,30 @@ AND_KILL_THE_REST = (
 )
 
 
-def namespace_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:
+#: How much longer than one job takes at most a launcher waits for its turn, in seconds.
+TURN_MARGIN_S = 60
+#: What a launcher says that waited in vain, and its exit code (EX_TEMPFAIL of sysexits.h).
+NO_TURN, NO_TURN_EXIT = "railyard: error: another process held", 75
+#: Runs the rest of its words as soon as nobody else holds the lock: `sh -c WAIT_FOR_TURN turn SECONDS LOCK WORD …`.
+WAIT_FOR_TURN = (
+    f'limit=$1 lock=$2; shift 2; flock -o -w "$limit" -E {NO_TURN_EXIT} "$lock" "$@"; code=$?; '
+    f'[ "$code" -ne {NO_TURN_EXIT} ] || echo "{NO_TURN} $lock for $limit s" >&2; exit "$code"'
+)
+
+
+def namespace_words(
+    home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER, *, longest_s: int
+) -> list[str]:
     """Return the words that run a launcher on a node of one of our testbeds: one at a time, with a time limit.
 
     By default ReFrame runs the tests of two partitions at once: with these words the jobs wait for one another. The
-    lock is not passed on (``-o``): a process that outlives its launcher would keep it.
+    lock is not passed on (``-o``): a process that outlives its launcher would keep it. ``longest_s`` is how long the
+    longest job of the system may take, so nobody of ours holds the lock for longer.
     """
-    lock = bed_folder(home, bed) / "job.lock"
+    turn_s = longest_s + KILL_AFTER_S + TURN_MARGIN_S
+    turn = ["sh", "-c", WAIT_FOR_TURN, "turn", str(turn_s), str(bed_folder(home, bed) / "job.lock")]
     launch = ["sh", "-c", AND_KILL_THE_REST, "launch"]
-    return ["flock", "-o", str(lock), *launch, *node_words(home, node, limit_s, program, bed)]
+    return [*turn, *launch, *node_words(home, node, limit_s, program, bed)]
 
 
 def node_words(home: Path, node: str, limit_s: int, program: str, bed: str = CLUSTER) -> list[str]:

@@ -3,6 +3,7 @@
 `benchmarks/kills.py` does this a hundred times. A process that is stopped, and not killed, holds up nothing either.
 """
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -16,8 +17,9 @@ import pytest
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import find_inside
+from railyard.provision.testbed.scripts import bed_folder
 from railyard.results.record.form import Record
-from tests.e2e.conftest import VirtualSite, failed
+from tests.e2e.conftest import VirtualSite, failed, suspects
 from tests.made.kills import VICTIMS, kill_one
 from tests.waiting import PATIENCE_S
 
@@ -87,6 +89,22 @@ def test_a_stopped_rank_ends_with_the_time_limit_and_its_node_is_named(site: Vir
     assert failed(record) == ("fail", 1, "node")
     assert record.found.verdict.text.startswith(f"the process on vn2 {said}")
     assert not left
+
+
+@pytest.mark.fault(
+    "session", "another program that holds the lock of a cluster's jobs", "its turn did not come within 67"
+)
+def test_a_lock_that_somebody_else_holds_ends_the_wait(site: VirtualSite, said: str) -> None:
+    site.edit("systems/virtual.yaml", "time_limit: 120s", "time_limit: 2s")
+    with site.bed():
+        lock = bed_folder(site.folder) / "job.lock"
+        with lock.open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            record = site.cell("ImbUniband", "mpich", 1).record
+    assert failed(record)[:2] == ("fail", 1)
+    assert suspects(record) == set()
+    assert f"another process held {lock} for 67 s" in record.found.verdict.text
+    assert said in record.found.verdict.text
 
 
 #: Freezes a process by the kernel's freezer until the standard input ends, also if the test dies: until then it is in

@@ -1,5 +1,6 @@
 """The launchers' words, as a shell runs them."""
 
+import fcntl
 import subprocess
 from pathlib import Path
 
@@ -8,10 +9,12 @@ import pytest
 from railyard.job import testbed_words
 from railyard.job.testbed_words import each_node_words, namespace_words
 from railyard.provision.testbed.scripts import GUESTS, bed_folder, enter_script
+from railyard.verdict.hints.first_cause import first_cause
 from tests.waiting import PATIENCE_S
 
-#: Between the lock and the time limit: what kills the rest.
-LAUNCH = ["flock", "-o", "sh", "-c", testbed_words.AND_KILL_THE_REST, "launch"]
+#: Before the time limit: what waits for the lock, and what kills the rest.
+TURN = ["sh", "-c", testbed_words.WAIT_FOR_TURN, "turn", "95"]
+LAUNCH = ["sh", "-c", testbed_words.AND_KILL_THE_REST, "launch"]
 
 
 @pytest.fixture
@@ -44,10 +47,13 @@ def test_guests_have_a_lock_and_a_way_in_of_their_own(
     monkeypatch.setattr("railyard.job.testbed_words.front", lambda: front)
     beds = [
         [word.removeprefix(f"{tmp_path}/.railyard/") for word in words]
-        for words in (namespace_words(tmp_path, "n", 9, "p"), namespace_words(tmp_path, "n", 9, "p", GUESTS))
+        for words in (
+            namespace_words(tmp_path, "n", 9, "p", longest_s=30),
+            namespace_words(tmp_path, "n", 9, "p", GUESTS, longest_s=30),
+        )
     ]
     assert beds == [
-        [*LAUNCH[:2], f"{bed}/job.lock", *LAUNCH[2:], "timeout", "-k", "5", "9", *front, f"{bed}/enter", "n", "--", "p"]
+        [*TURN, f"{bed}/job.lock", *LAUNCH, "timeout", "-k", "5", "9", *front, f"{bed}/enter", "n", "--", "p"]
         for bed in ("testbed", "guests")
     ]
 
@@ -63,10 +69,26 @@ def test_a_stopped_process_neither_outlives_its_time_limit_nor_keeps_the_lock(
     stopping = f"setsid sh -c 'echo $$ >{pid_file}; kill -STOP $$' & trap '' TERM; wait; wait"
     (bed / "enter").write_text('#!/bin/sh\nshift 2\nexec sh -c "$1"\n', encoding="utf-8")
     (bed / "enter").chmod(0o755)
-    words = namespace_words(tmp_path, "n", 1, stopping)
+    words = namespace_words(tmp_path, "n", 1, stopping, longest_s=1)
     done = subprocess.run(words, capture_output=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 137
     stat = Path("/proc", pid_file.read_text(encoding="utf-8").strip(), "stat")
     assert not stat.exists() or " Z " in stat.read_text(encoding="utf-8")
     again = subprocess.run(["flock", "-n", str(bed / "job.lock"), "true"], check=False)
     assert again.returncode == 0
+
+
+def test_a_launcher_whose_turn_never_comes_ends_and_says_who_to_look_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("railyard.job.testbed_words.TURN_MARGIN_S", 1 - testbed_words.KILL_AFTER_S)
+    lock = bed_folder(tmp_path) / "job.lock"
+    lock.parent.mkdir(parents=True)
+    words = namespace_words(tmp_path, "n", 1, "p", longest_s=0)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (75, "")
+    assert done.stderr == f"railyard: error: another process held {lock} for 1 s\n"
+    cause = first_cause("mpich", ("", done.stderr))
+    assert cause is not None and cause.means.endswith(f"see who holds the file (fuser -v {lock}), and end that process")

@@ -159,7 +159,10 @@ class MeasuredRun:
         )
         if bed is not None:
             # The job may wait for another measurement; `timeout` inside it bounds the run itself.
-            words = namespace_words(self.site.home, launch.nodes[0], limit, launch.program, bed)
+            system = self.site.system
+            words = namespace_words(
+                self.site.home, launch.nodes[0], limit, launch.program, bed, longest_s=system.longest_s
+            )
             return replace(planned, launcher_words=tuple(words))
         if scheduling.is_step:
             return replace(planned, modifier=("timeout", "-k", str(KILL_AFTER_S), str(limit)))

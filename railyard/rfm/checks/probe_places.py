@@ -126,7 +126,9 @@ def place_of(
     if bed is not None:
         # Under the jobs' lock: if a person calls ReFrame, it runs a test of another partition meanwhile.
         def in_bed(launch: Launch, limit_s: int) -> list[str]:
-            words = namespace_words(site.home, launch.nodes[0], limit_s, launch.program, bed)
+            words = namespace_words(
+                site.home, launch.nodes[0], limit_s, launch.program, bed, longest_s=system.longest_s
+            )
             return [*words, *launch.options]
 
         return LocalPlace(stage, in_bed)

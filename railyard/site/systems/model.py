@@ -472,6 +472,11 @@ class System(Model):
             *(f"module load {shlex.quote(module)}" for module in self.modules_of(stack)),
         ]
 
+    @property
+    def longest_s(self) -> int:
+        """How long the longest run of any check may take, in seconds."""
+        return max(self.limit_s("app"), self.limit_s("micro"))
+
     def limit_s(self, check_class: str = "micro") -> int:
         """Return how long a run of a class of checks (``app``, or any other) may take, in seconds."""
         return seconds(self.jobs.time_limit("app" if check_class == "app" else "micro", self.time_limit))

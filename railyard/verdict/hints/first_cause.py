@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
+from railyard.job.testbed_words import NO_TURN
 from railyard.parsers.failure_lines import LAUNCHER_BUG
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine
@@ -63,6 +64,13 @@ MESSAGES: tuple[Message, ...] = (
         "rehearsal: …",
         r"^rehearsal: [^\n]{1,300}$",
         "the stand-in of a rehearsal does not know this: no fault of the site",
+    ),
+    Message(
+        (),
+        f"{NO_TURN} …",
+        rf"^{NO_TURN} (?P<lock>[^\n]{{1,300}}) for (?P<seconds>[0-9]{{1,9}}) s$",
+        "the benchmark was not started: jobs of this cluster run one at a time, and its turn did not come within "
+        "{seconds} s; see who holds the file (fuser -v {lock}), and end that process",
     ),
     Message(
         (),

@@ -13,6 +13,7 @@ from railyard.job import output_bound
 from railyard.job.command import ClientAndServer
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.placement import SCRIPT, ProcessPlacement
+from railyard.job.testbed_words import WAIT_FOR_TURN
 from railyard.rfm.checks.groups import Outputs, Start
 from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.plan import Plan, plan_check
@@ -46,7 +47,7 @@ def test_a_job_of_the_virtual_cluster_is_ended_by_a_program_within_it(virtual: S
     assert words.startswith(f"{READER} {COUNTERS} 1a2b3c4d-17 hsn0 hsn1,eth0 -- ")
     assert words.endswith("/IMB-MPI1 Uniband -msglen '1 to 4194304'")
     assert found.launcher_words is not None
-    assert found.launcher_words[0] == "flock"
+    assert found.launcher_words[:4] == ("sh", "-c", WAIT_FOR_TURN, "turn")
     assert "timeout" in found.launcher_words
     assert (found.limit_s, found.modifier, found.options) == (None, (), ())
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from railyard.job.launch import Launch
-from railyard.job.testbed_words import AND_KILL_THE_REST, namespace_words
+from railyard.job.testbed_words import AND_KILL_THE_REST, WAIT_FOR_TURN, namespace_words
 from railyard.parsers import imb
 from railyard.parsers.output import ParsedOutput
 from railyard.provision.testbed.scripts import CLUSTER, enter_script
@@ -76,7 +76,7 @@ def prober(tmp_path: Path, virtual: Site, monkeypatch: pytest.MonkeyPatch) -> Pr
         ping_pong = LastWord("imb/PingPong", nothing, launch, lambda launch, size: [])
 
         def in_bed(launch: Launch, limit_s: int) -> list[str]:
-            return [*namespace_words(home, launch.nodes[0], limit_s, launch.program), *launch.options]
+            return [*namespace_words(home, launch.nodes[0], limit_s, launch.program, longest_s=120), *launch.options]
 
         return RailProber(site, "hsn", stage, ping_pong, watch, LocalPlace(stage, in_bed)), replace(
             launch("hsn0", PAIR), meant=rails
@@ -152,7 +152,8 @@ def test_every_probe_leaves_its_script_and_output(prober: Probers) -> None:
     limit_s = limits[0]
     assert (stage / f"{names[0]}.sh").read_text(encoding="utf-8") == (
         "#!/bin/sh\nulimit -S -f 2097152 2> /dev/null || :\nexport NODES=vn1-vn2\nexport RAIL=hsn1\n"
-        f"exec flock -o {bed}/job.lock sh -c {shlex.quote(AND_KILL_THE_REST)} launch "
+        f"exec sh -c {shlex.quote(WAIT_FOR_TURN)} turn 185 {bed}/job.lock "
+        f"sh -c {shlex.quote(AND_KILL_THE_REST)} launch "
         f"timeout -k 5 {limit_s} {bed}/enter vn1 -- sh -c 'echo $NODES 47.8' probe\n"
     )
     outputs = [(stage / f"{name}.out").read_text(encoding="utf-8") for name in names]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
+from railyard.job.testbed_words import NO_TURN
 from railyard.parsers import osu
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict.assess import Assessment
@@ -269,6 +270,7 @@ def test_every_message_has_a_genuine_example() -> None:
     texts = [recorded(name) for name in EXAMPLES] + [recorded("openmpi4.1.4-no-such-interface.err")]
     texts += [one.text for one in REPORTED]
     texts.append("IMB-MT: error while loading shared libraries: libiomp5.so: cannot open shared object file: No such\n")
+    texts.append(f"{NO_TURN} .railyard/testbed/job.lock for 185 s\n")  # tests/job/test_testbed_words.py has it printed
     for message in MESSAGES:
         if not any(words in message.pattern for words in PUBLIC):
             assert any(re.search(message.pattern, text, re.MULTILINE) for text in texts), message.pattern
