@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from railyard.stacks.containers import CONTAINERS
 from tests.e2e.conftest import CLONE
 from tests.e2e.test_job_scripts import FEW, GOLDEN, dry_run
 
@@ -60,6 +61,12 @@ def test_the_pages_yaml_gives_the_golden_script(tmp_path: Path, block: str) -> N
         kept.append(script.read_text(encoding="utf-8").splitlines()[-1].replace(str(tmp_path), "SITE"))
     text = re.sub(r"SITE/out/stage/made/ib/openmpi/OsuBandwidth_[0-9a-fA-FHS]+", "STAGE", "\n".join(kept))
     assert text.rstrip("\n") == PARTS[name_of(block)].rstrip("\n")
+
+
+def test_the_page_says_of_each_kind_whether_it_ran() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    ran = {kind: entry.version.split()[0].rstrip(",") for kind, entry in CONTAINERS.items()}
+    assert {kind: said.split(",")[0] for kind, said in rows[1:]} == ran
 
 
 def test_every_part_has_its_yaml_on_the_page() -> None:

@@ -101,6 +101,7 @@ def test_what_is_inside_is_seen(stage: Path, tmp_path: Path) -> None:
     assert seen.real(tmp_path / "mpi") == tmp_path / "mpi-5.0"
     assert seen.real(tmp_path / "mpi/lib/libmpi.so.12") == lib / "libmpi.so.12.1"
     assert seen.find(tmp_path / "mpi", ["lib*/*/libucp.so*"]) == [tmp_path / "mpi/lib/ucx/libucp.so.0"]
+    assert seen.find(tmp_path / "mpi-5.0", ["lib*/*/libucp.so*"]) == [lib / "ucx/libucp.so.0"]
     assert not seen.find(tmp_path / "mpi", ["lib*/libother.so"])
 
 
