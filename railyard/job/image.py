@@ -14,7 +14,7 @@ from railyard.base.errors import UNFIT_EXIT
 from railyard.base.paths import packaged_text
 from railyard.job import environment
 from railyard.job.launch import IMAGE_SCRIPT, Launch
-from railyard.stacks.containers import Inside
+from railyard.stacks.containers import Image
 from railyard.stacks.file_view import ImageFiles
 
 LOOK_SCRIPT = "in_image.sh"
@@ -42,7 +42,7 @@ class NodeImage:
 class SeenImage:
     """What a run says about its image: ``files`` inside, None if nobody looked; and the image on each node."""
 
-    inside: Inside
+    inside: Image
     files: ImageFiles | None
     nodes: tuple[NodeImage, ...] = ()
 
@@ -62,7 +62,7 @@ class SeenImage:
         return f"{self.inside} ({self.nodes[0]})" if self.nodes else str(self.inside)
 
 
-def scripts(inside: Inside, stage: str, names: Iterable[str]) -> dict[str, str]:
+def scripts(inside: Image, stage: str, names: Iterable[str]) -> dict[str, str]:
     """Return the files for a job's folder: name and text; ``stage`` is that folder, ``names`` are the program's."""
     patterns = "".join(f"{name}\n" for family in environment.FAMILIES for name in family.main)
     files = {

@@ -17,7 +17,7 @@ from railyard.site.systems.model import Rail, System
 from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
 from railyard.stacks.ask import Settings
-from railyard.stacks.containers import Inside
+from railyard.stacks.containers import Image
 
 #: The launchers that start a stack's own mpirun on a node of one of our testbeds, and the testbed's folder. The virtual
 #: cluster's nodes are namespaces, the guests are virtual machines.
@@ -52,7 +52,7 @@ class Launch:
     prefix: str | None = None
     mpi: IntendedMpi | None = None
     library_prefix: str | None = None
-    image: Inside | None = None
+    image: Image | None = None
     inside: tuple[str, ...] = ()
 
 
@@ -166,7 +166,7 @@ def plan_launch(
 def _into_image(
     site: Site,
     stack: str,
-    image: Inside | None,
+    image: Image | None,
     launcher: str,
     ranks: Ranks,
     told: Settings,
@@ -190,7 +190,7 @@ def _into_image(
     return options, (*(() if by_srun else ("sh", IMAGE_SCRIPT)), *(("env", *variables) if variables else ()))
 
 
-def starts_by_srun(image: Inside, launcher: str) -> bool:
+def starts_by_srun(image: Image, launcher: str) -> bool:
     """Return whether options of srun start a program in an image, and not words before it."""
     return bool(image.table.srun) and launcher in SRUN
 

@@ -12,7 +12,7 @@ from railyard.base.errors import SetupError
 from railyard.provision import kept_files
 from railyard.site.site import Site
 from railyard.site.systems.container import Container
-from railyard.stacks.containers import Inside
+from railyard.stacks.containers import Image
 
 if TYPE_CHECKING:
     from railyard.provision.spack.marker import Marker
@@ -38,7 +38,7 @@ class InstalledStack:
     tools: Mapping[str, str]
     built: "Marker | None" = None
     modules: tuple[str, ...] = field(default=())
-    inside: Inside | None = None
+    inside: Image | None = None
     host_prefix: str | None = None
 
     @property
@@ -131,7 +131,7 @@ def _in_image(site: Site, own: InstalledStack, container: Container) -> Installe
     """Return a stack whose programs run in an image."""
     there = container.host_prefix
     on_node = None if there is None else str(site.home / there.replace("{home}", str(site.home)))
-    return replace(own, launcher=_launcher(on_node), inside=container.inside(site.home), host_prefix=on_node)
+    return replace(own, launcher=_launcher(on_node), inside=container.image_at(site.home), host_prefix=on_node)
 
 
 def mpi_of(site: Site, stack: str) -> InstalledStack:
@@ -153,7 +153,7 @@ def changed_files(site: Site, stack: str) -> tuple[str, ...]:
         return ()
     state = site.home / ".railyard/installed" / f"{site.system.system}-{stack}.json"
     if entry.container is not None:
-        image = entry.container.inside(site.home).file
+        image = entry.container.image_at(site.home).file
         return () if image is None or not Path(image).is_file() else _changed_since(state, (Path(image),))
     prefix = Path(entry.path(entry.prefix, site.home)) if entry.prefix else None
     tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}

@@ -146,7 +146,7 @@ CONTAINERS: Mapping[str, ContainerKind] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Inside:
+class Image:
     """One image and what it is started with; ``mounts`` are pairs of paths, on the node and inside."""
 
     kind: str

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.image import NodeImage, SeenImage, read, read_node, scripts
-from railyard.stacks.containers import Inside
+from railyard.stacks.containers import Image
 from railyard.stacks.file_view import ImageFiles
 
 TAG = "1a2b3c4d-17"
@@ -23,7 +23,7 @@ def stage(tmp_path: Path) -> Path:
     runtime.chmod(0o755)
     folder = tmp_path / "stage"
     (folder / "counters").mkdir(parents=True)
-    for name, text in scripts(Inside("apptainer", str(tmp_path / "image.sif")), str(folder), ["osu_bw"]).items():
+    for name, text in scripts(Image("apptainer", str(tmp_path / "image.sif")), str(folder), ["osu_bw"]).items():
         (folder / name).write_text(text)
     return folder
 
@@ -164,7 +164,7 @@ def test_a_nodes_file_that_was_cut_says_nothing(text: str) -> None:
 
 
 def test_images_of_two_sizes_are_not_the_same() -> None:
-    inside = Inside("apptainer", "/images/mpi.sif")
+    inside = Image("apptainer", "/images/mpi.sif")
     same = SeenImage(inside, ImageFiles.of((), ()), (NodeImage("n1", 9, 1), NodeImage("n2", 9, 2)))
     other = SeenImage(inside, None, (NodeImage("n1", 9, 1), NodeImage("n2", 9, 1), NodeImage("n3", 8, 1)))
     assert same.why_unlike() is None
@@ -172,4 +172,4 @@ def test_images_of_two_sizes_are_not_the_same() -> None:
         "the image /images/mpi.sif has 9 bytes on n1 and 8 on n3, expected the same image on all nodes"
     )
     assert same.words() == "Apptainer /images/mpi.sif (9 bytes, changed 1970-01-01T00:00:01Z)"
-    assert SeenImage(Inside("podman", "mpi:5"), None).words() == "Podman mpi:5"
+    assert SeenImage(Image("podman", "mpi:5"), None).words() == "Podman mpi:5"

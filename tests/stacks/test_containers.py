@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.stacks.containers import CONTAINERS, Inside
+from railyard.stacks.containers import CONTAINERS, Image
 
 STAGE = "/site/stage"
 #: Kind -> the words before a program, with a mount and an option where it takes them.
@@ -29,19 +29,19 @@ OPTIONS = {
 
 @pytest.mark.parametrize("kind", CONTAINERS)
 def test_each_kind_starts_a_program_with_these_words(kind: str) -> None:
-    inside = Inside(kind, "/images/i", (("/a", "/b"),), ("--one",))
+    inside = Image(kind, "/images/i", (("/a", "/b"),), ("--one",))
     assert " ".join(inside.before_program(STAGE)) == WORDS[kind]
     assert " ".join(inside.options_of_srun(STAGE, ["UCX_TLS", "UCX_NET_DEVICES"])) == OPTIONS.get(kind, "")
 
 
 def test_a_view_is_a_word_of_its_own() -> None:
-    inside = Inside("uenv", "prgenv-gnu/24.11:v1", view="default")
+    inside = Image("uenv", "prgenv-gnu/24.11:v1", view="default")
     assert inside.before_program(STAGE) == ["uenv", "run", "--view=default", "prgenv-gnu/24.11:v1", "--"]
     assert inside.options_of_srun(STAGE, []) == ["--uenv=prgenv-gnu/24.11:v1", "--view=default"]
 
 
 def test_a_run_without_variables_names_none() -> None:
-    options = Inside("pyxis", "ubuntu:24.04").options_of_srun(STAGE, [])
+    options = Image("pyxis", "ubuntu:24.04").options_of_srun(STAGE, [])
     assert not any(option.startswith("--container-env") for option in options)
 
 
@@ -60,7 +60,7 @@ def test_a_run_without_variables_names_none() -> None:
     ],
 )
 def test_an_image_is_a_file_or_a_name(kind: str, image: str, file: str | None) -> None:
-    assert Inside(kind, image).file == file
+    assert Image(kind, image).file == file
 
 
 @pytest.mark.parametrize("kind", CONTAINERS)

@@ -10,12 +10,12 @@ from railyard.job.image import NodeImage, SeenImage
 from railyard.job.launch import Launch
 from railyard.site.site import Site
 from railyard.site.systems.container import Container
-from railyard.stacks.containers import Inside
+from railyard.stacks.containers import Image
 from railyard.stacks.file_view import ImageFiles
 from railyard.verdict.assess import Assessment
 from tests.made.judged import launch_of, run_of_cell
 
-INSIDE = Inside("apptainer", "/images/mpi.sif")
+INSIDE = Image("apptainer", "/images/mpi.sif")
 LIBMPI, LIBUCP = "/opt/mpi/lib/libmpi.so.12", "/opt/mpi/lib/ucx/libucp.so.0"
 SEEN = SeenImage(
     INSIDE,

@@ -52,7 +52,7 @@ def _paths(system: System, home: Path) -> list[str]:
     found: list[str] = []
     for entry in system.stacks.values():
         if entry.container is not None:
-            found += filter(None, [entry.container.inside(home).file])
+            found += filter(None, [entry.container.image_at(home).file])
             continue
         if entry.prefix is not None:
             found.append(entry.path(entry.prefix, home))

@@ -96,7 +96,7 @@ class Plan:
         evidence = self.runner.evidence(self.check, left, launch, self.placing)
         return assess(self._case(launch), evidence, self.read_rails, date.today()), evidence
 
-    def _untried(self) -> tuple[str, ...]:
+    def _untried_parts(self) -> tuple[str, ...]:
         """Return remarks about what nobody but the site tried: an MPI that its file declares, a kind of container."""
         mpi, image = self.site.system.declared_words(self.test.stack), self.launch.image
         said = [] if mpi is None else [f"the MPI is {mpi}: Railyard's authors never ran it"]
@@ -120,7 +120,7 @@ class Plan:
             validates=check.validates,
             hops=self.runner.hops(launch),
             time_limit_s=self.scheduling.limit_s,
-            remarks=(*check.remarks, *self.placing.remarks(launch), *self._untried()),
+            remarks=(*check.remarks, *self.placing.remarks(launch), *self._untried_parts()),
             sizes=check.asked_sizes,
             threads=check.threads_a_rank if check.outputs.has_threads else 0,
             threads_told=check.threads_a_rank,

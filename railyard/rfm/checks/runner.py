@@ -20,7 +20,7 @@ from railyard.parsers.output import ParseError
 from railyard.rfm.checks.groups import Outputs, Start
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
-from railyard.stacks.containers import Inside
+from railyard.stacks.containers import Image
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.measured_run import MeasuredRun
@@ -153,7 +153,7 @@ class RunOutputs:
         texts = self.of_nodes(environment.SUFFIX)
         return tuple(found for text in texts if (found := environment.parse(text, self.tag)) is not None)
 
-    def seen_image(self, inside: Inside | None) -> image.SeenImage | None:
+    def seen_image(self, inside: Image | None) -> image.SeenImage | None:
         """Return what the job saw in its image, and which file it was on each node; None without an image."""
         if inside is None:
             return None

@@ -123,7 +123,7 @@ def _why_not_installed(site: Site, stack: str) -> str | None:
     launchers = {system.launcher_of(fabric, stack) for fabric in system.fabrics}
     starts = bool(launchers & {*TESTBEDS, *OWN_LAUNCHERS}) and not STACKS[stack].pair
     if entry.container is not None:
-        image = entry.container.inside(site.home).file
+        image = entry.container.image_at(site.home).file
         absent = image is not None and not Path(image).exists()
         if absent and system.scheduler == "local":
             return f"{image}: found no image there, expected that of {stack}; copy it there, or fix its container"

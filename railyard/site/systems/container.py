@@ -8,7 +8,7 @@ from pydantic import AfterValidator, Field
 
 from railyard.base.fields import Model, ScriptLine, Template, refuse, shell_reason, show
 from railyard.site.systems.fields import ContainerName
-from railyard.stacks.containers import CONTAINERS, ContainerKind, Inside
+from railyard.stacks.containers import CONTAINERS, ContainerKind, Image
 
 _IMAGE_PATTERN = re.compile(r"[A-Za-z0-9_./{][A-Za-z0-9_./+@%=:,{}#-]*")
 _MOUNT_PATTERN = re.compile(r"/[A-Za-z0-9_./+@%=-]*(?::/[A-Za-z0-9_./+@%=-]*)?")
@@ -73,9 +73,9 @@ class Container(Model):
         """The entry of its kind."""
         return CONTAINERS[self.kind]
 
-    def inside(self, home: Path) -> Inside:
+    def image_at(self, home: Path) -> Image:
         """Return how a program is started inside it, with paths under ``home``."""
-        named = Inside(self.kind, self.image.replace("{home}", str(home)), view=self.view)
+        named = Image(self.kind, self.image.replace("{home}", str(home)), view=self.view)
         image = named.image if named.file is None or named.image.startswith("/") else str(home / named.image)
         pairs = tuple((here, there or here) for here, _, there in (text.partition(":") for text in self.mounts))
-        return Inside(self.kind, image, pairs, self.options, self.view)
+        return Image(self.kind, image, pairs, self.options, self.view)

@@ -127,7 +127,7 @@ def test_a_relative_image_is_below_the_sites_folder(tmp_path: Path) -> None:
     own = read(tmp_path, entry("kind: apptainer, image: images/mpi.sif, mounts: [/scratch, '/a:/b']"))
     container = own.stacks["openmpi"].container
     assert container is not None
-    inside = container.inside(Path("/site"))
+    inside = container.image_at(Path("/site"))
     assert (inside.image, inside.mounts) == ("/site/images/mpi.sif", (("/scratch", "/scratch"), ("/a", "/b")))
 
 
