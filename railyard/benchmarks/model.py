@@ -154,12 +154,14 @@ class Package:
 
     ``executables`` are glob patterns below ``path`` (the path itself if it is the executable). Each must match at least
     one executable file. ``uses_mpi`` is False for a tool that uses the fabric or the memory directly.
+    ``has_files``: a run copies files that are beside the executable.
     """
 
     name: str
     path: str
     executables: tuple[str, ...] = ()
     uses_mpi: bool = True
+    has_files: bool = False
 
     @property
     def is_folder(self) -> bool:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.environment import RankEnvironment as Environment
 from railyard.job.gpu_steps import EndedStep as EndedStep
+from railyard.job.image import SeenImage as SeenImage
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
 from railyard.parsers.slurm import JobEnd
@@ -78,7 +79,8 @@ class Evidence:
     was read; None if it was read whole. ``cut`` is why the job was ended for printing too much. ``launcher`` is what
     the launcher printed about itself, empty if the stack has no own launcher here. ``environment`` has the variables
     that matter in the benchmark's own process on each node; None if they were not read. ``steps`` are the steps, in
-    order, of a job whose one process starts the benchmark in many steps.
+    order, of a job whose one process starts the benchmark in many steps. ``image`` is what the run says about the image
+    that its programs ran in; None if they ran in none.
     """
 
     stdout: str
@@ -102,3 +104,4 @@ class Evidence:
     launcher: str = ""
     environment: tuple[Environment, ...] | None = None
     steps: tuple[EndedStep, ...] = ()
+    image: SeenImage | None = None

@@ -14,15 +14,22 @@ OWN_GPU = "own_gpu.sh"
 class Command(Protocol):
     """What the processes of a launch are to run."""
 
-    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
-        """Return each process's words; ``tag`` belongs to this run alone. Raises RailyardError if there are none."""
+    def words(
+        self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str, inside: Sequence[str] = ()
+    ) -> list[str]:
+        """Return each process's words; ``tag`` belongs to this run alone, ``inside`` starts the program in an image.
+
+        Raises RailyardError if there are none.
+        """
 
 
 class Program:
     """An MPI program: each process is a rank of it."""
 
-    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
-        return [executable, *arguments]
+    def words(
+        self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str, inside: Sequence[str] = ()
+    ) -> list[str]:
+        return [*inside, executable, *arguments]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +45,15 @@ class ClientAndServer:
     in_turn: bool = False
     gpu_of: Mapping[str, int] = field(default_factory=dict)
 
-    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+    def words(
+        self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str, inside: Sequence[str] = ()
+    ) -> list[str]:
         told = {device: self.gpu_of[device] for device in devices} if self.gpu_of else devices
-        return client_server.run_words(
+        words = client_server.run_words(
             self.tool, self.kind, told, executable, tuple(arguments), tag=tag, in_turn=self.in_turn
         )
+        # Each end follows a "--": each of them starts in the image, and the script that starts it outside.
+        return [each for word in words for each in ((word, *inside) if word == "--" else (word,))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +63,9 @@ class FirstProcess:
     nodes: int
     agent: str
 
-    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+    def words(
+        self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str, inside: Sequence[str] = ()
+    ) -> list[str]:
         return client_server.first_words(self.nodes, devices, self.agent, executable, tuple(arguments), tag=tag)
 
 
@@ -66,8 +79,10 @@ class OwnGpu:
     variable: str
     gpus: int
 
-    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
-        return ["sh", OWN_GPU, self.variable, str(self.gpus), "--", executable, *arguments]
+    def words(
+        self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str, inside: Sequence[str] = ()
+    ) -> list[str]:
+        return ["sh", OWN_GPU, self.variable, str(self.gpus), "--", *inside, executable, *arguments]
 
 
 def own_gpu_script() -> str:
@@ -78,5 +93,7 @@ def own_gpu_script() -> str:
 class CopyANode:
     """A separate copy of the program on each node, which prints to its own file in ``every_node.PARTS``."""
 
-    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
-        return ["sh", every_node.SCRIPT, every_node.PARTS, tag, executable, *arguments]
+    def words(
+        self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str, inside: Sequence[str] = ()
+    ) -> list[str]:
+        return ["sh", every_node.SCRIPT, every_node.PARTS, tag, *inside, executable, *arguments]

@@ -26,6 +26,7 @@ from railyard.base.hostlist import label, list_nodes
 from railyard.base.paths import packaged_text
 from railyard.base.wording import either, few
 from railyard.job.launch import Launch
+from railyard.stacks.file_view import HOST, FileView
 from railyard.stacks.model import Setting
 from railyard.stacks.table import STACKS
 from railyard.stacks.ucx import KEEPS_WHOLE
@@ -69,10 +70,14 @@ _BELOW = ("", "lib*/", "lib*/*/", "libfabric/lib/", "opt/mpi/libfabric/lib/")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the libraries of a run should be: the prefixes of its stack, and the folders that the file names."""
+    """Where the libraries of a run should be: the prefixes of its stack, and the folders that the file names.
+
+    ``files``: what is there, on this host or in the run's image.
+    """
 
     prefixes: tuple[str, ...]
     named: tuple[str, ...] = ()
+    files: FileView = HOST
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,8 @@ FORMAT = 1
 SCRIPT = "environment.sh"
 NAMES_FILE = "environment.names"
 LIBRARIES_FILE = "environment.libraries"
+#: For a run in an image: the names of its program, one per line.
+PROGRAMS_FILE = "environment.programs"
 SUFFIX = ".environment"
 _LONGEST = 300
 #: How the script's lines begin: a variable, that /proc/PID/maps could be read, a library in it.
@@ -270,13 +277,15 @@ def _by_family(paths: Iterable[str]) -> Iterator[tuple[Family, list[str]]]:
 
 def _expected_places(family: Family, places: Places) -> _ExpectedPlace:
     prefixes, is_mpi = [Path(text) for text in places.prefixes], family.title == "MPI"
-    own = dict.fromkeys([*prefixes, *(path.resolve() for path in prefixes)])
+    real = places.files.real
+    own = dict.fromkeys([*prefixes, *map(real, prefixes)])
     # A prefix may consist of links, as that of a distribution's MPI or a view of Spack's.
-    own |= dict.fromkeys(file.resolve().parent for path in prefixes for file in _copies(path, FAMILIES[0].main))
-    copies = [file for folder in own for file in _copies(folder, family.main)]
+    mpis = [file for path in prefixes for file in _copies(path, FAMILIES[0].main, places.files)]
+    own |= dict.fromkeys(real(file).parent for file in mpis)
+    copies = [file for folder in own for file in _copies(folder, family.main, places.files)]
     stores = [path.parent for path in prefixes if _OF_SPACK.search(path.name)]
-    folders = [*own, *(file.resolve().parent for file in copies), *stores]
-    folders += [path for text in places.named for path in (Path(text), Path(text).resolve())]
+    folders = [*own, *(real(file).parent for file in copies), *stores]
+    folders += [path for text in places.named for path in (Path(text), real(Path(text)))]
     if is_mpi:  # without a prefix, a module decides
         return _ExpectedPlace(tuple(folders) or (Path("/"),), False, True)
     if copies:
@@ -285,6 +294,6 @@ def _expected_places(family: Family, places: Places) -> _ExpectedPlace:
     return _ExpectedPlace(tuple(folders), family.of_system or not places.named, is_stated)
 
 
-def _copies(folder: Path, names: Sequence[str]) -> list[Path]:
+def _copies(folder: Path, names: Sequence[str], files: FileView) -> list[Path]:
     """Return the files of these names in a prefix, or in a folder of libraries."""
-    return [file for name in names for where in _BELOW for file in folder.glob(where + name)]
+    return files.find(folder, [where + name for name in names for where in _BELOW])

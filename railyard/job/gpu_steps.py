@@ -15,10 +15,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.paths import packaged_text
-from railyard.job.launch import SRUN, Launch
+from railyard.job.launch import Launch
 from railyard.job.node_pair_steps import env_words
 from railyard.job.probe_job import lists_nodes, step_words
 from railyard.parsers.gpu_pairs import FOLDER, Step
+from railyard.site.systems.jobs import SRUN
 
 SCRIPT, ROUNDS, ALL_GPUS, ONE_GPU = "gpu_pairs.sh", "gpu_pairs.rounds", "gpu_pairs.all", "gpu_pairs.one"
 
@@ -61,7 +62,9 @@ class PairSteps:
     lists: str
     ask: str
 
-    def words(self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str) -> list[str]:
+    def words(
+        self, executable: str, arguments: Sequence[str], devices: tuple[str, ...], tag: str, inside: Sequence[str] = ()
+    ) -> list[str]:
         return ["sh", SCRIPT, tag, self.name, str(self.limit_s), str(self.step_s), self.lists, self.ask]
 
 

@@ -5,25 +5,29 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from railyard.base.errors import RailyardError
 from railyard.job import client_server
 from railyard.job.mpi_identity import IntendedMpi
 from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.testbed.scripts import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SITE_LAUNCHER, is_slurm
+from railyard.site.systems.jobs import SITE_LAUNCHER, SRUN, is_slurm
 from railyard.site.systems.model import Rail, System
 from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
 from railyard.stacks.ask import Settings
+from railyard.stacks.containers import Image
 
 #: The launchers that start a stack's own mpirun on a node of one of our testbeds, and the testbed's folder. The virtual
 #: cluster's nodes are namespaces, the guests are virtual machines.
 TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
-#: Launchers that are Slurm's srun: in a job's script, and as a step in an allocation.
-SRUN = ("srun", "srunalloc")
 #: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/backends`).
 FLUX_RUN = "flux-run"
+#: Beside a job's script: starts a program in an image (``railyard.job.image``).
+IMAGE_SCRIPT = "image.sh"
+#: Variables of a stack in an image that are set only inside.
+_ONLY_INSIDE = ("LD_LIBRARY_PATH", "LD_PRELOAD")
 #: Launchers that are a stack's own, inside a scheduler's job.
 OWN_LAUNCHERS = ("mpirun", "mpiexec")
 
@@ -34,6 +38,8 @@ class Launch:
 
     ``prefix`` is where the stack's MPI library must come from, None if a module decides; ``mpi`` is what it must be.
     ``library_prefix`` is where a library that MPI only starts (NCCL) must come from, None if that is not stated.
+    ``image`` is the image in which the program runs; then these prefixes are inside it. ``inside`` are the words before
+    the program that start it there; none if ``options`` do.
     """
 
     program: str
@@ -46,6 +52,8 @@ class Launch:
     prefix: str | None = None
     mpi: IntendedMpi | None = None
     library_prefix: str | None = None
+    image: Image | None = None
+    inside: tuple[str, ...] = ()
 
 
 def device_name(rail: Rail) -> str:
@@ -66,7 +74,8 @@ class Ranks:
     ``within_node``: pairs of ranks share a node, so no device is intended and all are watched. ``launcher`` is
     ReFrame's name; None means the system's own. ``threads``: threads of each rank, which has as many cores for itself
     (not in our testbeds, where all nodes share the host's cores). ``variables`` are set for every rank. ``memory``:
-    messages are in the memory of GPUs, which programs reach this way (cuda, rocm); None: in the host's.
+    messages are in the memory of GPUs, which programs reach this way (cuda, rocm); None: in the host's. ``stage`` is
+    the job's folder, which must be there in an image too; without it nothing is started in an image.
     """
 
     total: int
@@ -77,6 +86,7 @@ class Ranks:
     launcher: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     memory: str | None = None
+    stage: str | None = None
 
 
 def plan_launch(
@@ -100,8 +110,8 @@ def plan_launch(
         told = replace(told, env={}, options=())
     root = dict(stacks_table.STACKS[starter].root_env) if as_root else {}
     env = {**mpi.environment, **of_starter, **there.environment, **told.env, **root}
-    if mpi.prefix is not None:
-        env["PATH"] = f"{mpi.prefix}/bin:$PATH"
+    if mpi.start_prefix is not None:
+        env["PATH"] = f"{mpi.start_prefix}/bin:$PATH"
     pair = stacks_table.STACKS[stack].pair
     bed = TESTBEDS.get(launcher)
     if bed is not None and pair:
@@ -133,10 +143,12 @@ def plan_launch(
         # A stack's own launcher may pass only the named variables on to other nodes; srun passes on all.
         of_library = told.env if starter != stack and bed is None else {}
         options += ask.forward(starter, {**of_library, **ranks.variables})
+    image = None if ranks.stage is None else there.inside
+    told_srun, inside = _into_image(site, stack, image, launcher, ranks, told, env)
     return Launch(
         program=client_server.STARTER if pair else mpi.launcher,
         env={**env, **ranks.variables},
-        options=tuple(options),
+        options=(*options, *told_srun),
         settings=told,
         meant=() if within_node else devices,
         watched=watched_devices(site, () if within_node else devices),
@@ -146,7 +158,41 @@ def plan_launch(
         if pair
         else IntendedMpi(starter, mpi.mpi_version, mpi.mpi_standard, mpi.prefix if mpi.built else None),
         library_prefix=there.prefix if starter != stack and there.built is None else None,
+        image=image,
+        inside=inside,
     )
+
+
+def _into_image(
+    site: Site,
+    stack: str,
+    image: Image | None,
+    launcher: str,
+    ranks: Ranks,
+    told: Settings,
+    env: dict[str, str],
+) -> tuple[list[str], tuple[str, ...]]:
+    """Return srun's options and the words before a program that start it in an image; neither without an image.
+
+    Variables that are set only inside are taken out of ``env``: outside, they would change the launcher's own
+    libraries, and Apptainer does not pass LD_LIBRARY_PATH on. Raises RailyardError if the launcher cannot start it.
+    """
+    if image is None or ranks.stage is None:
+        return [], ()
+    by_srun = starts_by_srun(image, launcher)
+    if not (by_srun or image.table.words):
+        raise RailyardError(
+            f"systems/{site.system.system}.yaml stacks.{stack}.container: found {image} and the launcher {launcher}, "
+            f"expected srun: {image.table.title} is started by options of srun"
+        )
+    options = image.options_of_srun(ranks.stage, [*told.env, *ranks.variables]) if by_srun else []
+    variables = [f"{name}={env.pop(name)}" for name in _ONLY_INSIDE if name in env]
+    return options, (*(() if by_srun else ("sh", IMAGE_SCRIPT)), *(("env", *variables) if variables else ()))
+
+
+def starts_by_srun(image: Image, launcher: str) -> bool:
+    """Return whether options of srun start a program in an image, and not words before it."""
+    return bool(image.table.srun) and launcher in SRUN
 
 
 def cores_of_host() -> int:

@@ -35,7 +35,11 @@ def provenance(site: Site, stack: str) -> dict[str, object]:
         "python": platform.python_version(),
         "kernel": platform.release(),
         "machine": platform.machine(),
-        "mpi": "" if STACKS[stack].pair else _mpi_version(there.launcher) if there.prefix else ", ".join(there.modules),
+        "mpi": ""
+        if STACKS[stack].pair or there.inside is not None
+        else _mpi_version(there.launcher)
+        if there.prefix
+        else ", ".join(there.modules),
         "spack": None if there.built is None else spack_provenance(there.built),
     }
     return {name: value for name, value in known.items() if value}

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING
 from railyard.base.errors import SetupError
 from railyard.provision import kept_files
 from railyard.site.site import Site
+from railyard.site.systems.container import Container
+from railyard.stacks.containers import Image
 
 if TYPE_CHECKING:
     from railyard.provision.spack.marker import Marker
     from railyard.provision.spack.request import Request
+
+
+#: The folder beside a job's script with links to the programs of an image.
+LINKS = "programs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,8 @@ class InstalledStack:
     """An installed stack. ``launcher`` is its mpirun, ``tools`` maps a tool to its executable or folder.
 
     ``prefix`` is the MPI library's, None if modules decide; ``built`` is the marker of what Spack built, if it built
-    anything.
+    anything. ``inside`` is the image in which its programs run. Then ``prefix`` and ``tools`` are paths inside, and
+    ``host_prefix`` is where the node itself has the MPI whose launcher starts them; None if that is on PATH.
     """
 
     launcher: str
@@ -31,6 +38,13 @@ class InstalledStack:
     tools: Mapping[str, str]
     built: "Marker | None" = None
     modules: tuple[str, ...] = field(default=())
+    inside: Image | None = None
+    host_prefix: str | None = None
+
+    @property
+    def start_prefix(self) -> str | None:
+        """Where the node itself has the MPI's launcher; None if that is on PATH."""
+        return self.prefix if self.inside is None else self.host_prefix
 
     @property
     def mpi_version(self) -> str | None:
@@ -39,8 +53,11 @@ class InstalledStack:
 
     @property
     def mpi_standard(self) -> str | None:
-        """The version of the MPI standard that the library's header states; None without a prefix or a header."""
-        return None if self.prefix is None else _standard(self.prefix)
+        """The version of the MPI standard that the library's header states; None without a prefix or a header.
+
+        Nobody reads a header in an image.
+        """
+        return None if self.prefix is None or self.inside is not None else _standard(self.prefix)
 
     def executable(self, tool: str, program: str = "", other: str = "") -> str:
         """Return the path of a tool's executable; ``program`` names one of a tool that is a folder of them.
@@ -48,7 +65,10 @@ class InstalledStack:
         It is searched for below that folder: OSU has moved its programs between releases. ``other`` is its name in
         another release. A site may also name the program itself, if it needs no other program of the tool. Raises
         SetupError if the program is missing or is there twice, or if a tool of one program is a folder.
+        Only the job sees the programs of an image. It makes a link to each (``in_image.sh``): this returns the link.
         """
+        if self.inside is not None:
+            return f"./{LINKS}/{program or Path(self.tools[tool]).name}"
         if not program and Path(self.tools[tool]).is_dir():
             raise SetupError(f"{self.tools[tool]}: found a folder, expected the executable of {tool}: name that")
         if not program or (Path(self.tools[tool]).name == program and Path(self.tools[tool]).is_file()):
@@ -72,13 +92,14 @@ def find_stack(site: Site, stack: str) -> InstalledStack:
     prefix = entry.path(entry.prefix, site.home) if entry.prefix else None
     if entry.spack is None:
         tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
-        for folder in _listed_folders(prefix, tools):
+        for folder in () if entry.container else _listed_folders(prefix, tools):
             why = _why_changed(folder)
             if why is not None:
                 raise SetupError(
                     f"{why}; nobody knows what would be measured: type: railyard stacks install {folder.name}"
                 )
-        return InstalledStack(_launcher(prefix), prefix, environment, tools, modules=entry.modules)
+        own = InstalledStack(_launcher(prefix), prefix, environment, tools, modules=entry.modules)
+        return own if entry.container is None else _in_image(site, own, entry.container)
     from railyard.provision.spack.request import ready
 
     request = request_of(site, stack)
@@ -90,6 +111,27 @@ def find_stack(site: Site, stack: str) -> InstalledStack:
         )
     mpi = found.mpi_prefix or None
     return InstalledStack(_launcher(mpi), mpi, environment, found.tools, found, entry.modules)
+
+
+def find_on_nodes(site: Site, stack: str) -> InstalledStack:
+    """Return where a stack is, for a command that starts its programs in no image.
+
+    Raises SetupError like ``find_stack``, and for a stack that is in an image.
+    """
+    there = find_stack(site, stack)
+    if there.inside is not None:
+        raise SetupError(
+            f"systems/{site.system.system}.yaml stacks.{stack}.container: found {there.inside}, expected a stack on "
+            "the nodes themselves: this command starts no programs in images; name another stack"
+        )
+    return there
+
+
+def _in_image(site: Site, own: InstalledStack, container: Container) -> InstalledStack:
+    """Return a stack whose programs run in an image."""
+    there = container.host_prefix
+    on_node = None if there is None else str(site.home / there.replace("{home}", str(site.home)))
+    return replace(own, launcher=_launcher(on_node), inside=container.image_at(site.home), host_prefix=on_node)
 
 
 def mpi_of(site: Site, stack: str) -> InstalledStack:
@@ -104,20 +146,22 @@ def mpi_of(site: Site, stack: str) -> InstalledStack:
 def changed_files(site: Site, stack: str) -> tuple[str, ...]:
     """Return which programs and MPI libraries of the site's own installation have changed since the last run.
 
-    Never those of a stack from Spack or a package: these must be as they were installed.
+    Never those of a stack from Spack or a package: these must be as they were installed. Of an image, its file counts.
     """
     entry = site.system.stacks[stack]
     if entry.spack is not None or site.system.provider == "replay":
         return ()
+    state = site.home / ".railyard/installed" / f"{site.system.system}-{stack}.json"
+    if entry.container is not None:
+        image = entry.container.image_at(site.home).file
+        return () if image is None or not Path(image).is_file() else _changed_since(state, (Path(image),))
     prefix = Path(entry.path(entry.prefix, site.home)) if entry.prefix else None
     tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
     if any(_listed_folders(None if prefix is None else str(prefix), tools)):
         return ()
     libraries = () if prefix is None else (*prefix.glob("lib*/libmpi*.so*"), *prefix.glob("bin/mpirun"))
     programs = [each for tool in tools.values() for each in _programs(Path(tool))]
-    return _changed_since(
-        site.home / ".railyard/installed" / f"{site.system.system}-{stack}.json", (*libraries, *programs)
-    )
+    return _changed_since(state, (*libraries, *programs))
 
 
 def _programs(tool: Path) -> list[Path]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
+from railyard.stacks.file_view import HOST, FileView
+
 #: Libraries that decide over which network a benchmark runs: how their sonames begin.
 INTERESTING = (
     "libmpi",
@@ -43,13 +45,18 @@ def interesting(found: Mapping[str, str | None]) -> dict[str, str]:
 
 
 def why_wrong(
-    executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...], prefix: str | None
+    executable: str,
+    found: Mapping[str, str | None],
+    sonames: tuple[str, ...],
+    prefix: str | None,
+    files: FileView = HOST,
 ) -> str | None:
     """Return why an executable is not linked to its stack's MPI, or None if it is.
 
     ``sonames`` are the names of this MPI's library; ``prefix`` is the folder that it must be in, or None if a module
-    decides. Symbolic links are followed on both sides, since a prefix may consist of them. If a stack has no MPI (no
-    libmpi among its sonames), an executable must not be linked to any MPI, but to one of the sonames.
+    decides; both are where ``files`` are. Symbolic links are followed on both sides, since a prefix may consist of
+    them. If a stack has no MPI (no libmpi among its sonames), an executable must not be linked to any MPI, but to one
+    of the sonames.
     """
     missing = [name for name, path in found.items() if path is None]
     if missing:
@@ -62,13 +69,17 @@ def why_wrong(
     for name, path in mpis.items():
         if not any(fnmatch(name, soname) for soname in sonames):
             return f"{executable} is linked to {name} ({path}), expected {' or '.join(sonames)}"
-        if prefix is not None and not _lies_in(path, Path(prefix)):
+        if prefix is not None and not _lies_in(path, Path(prefix), files):
             return f"{executable} is linked to {path}, expected {name} of {prefix}"
     return None
 
 
 def why_without(
-    executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...], prefix: str | None
+    executable: str,
+    found: Mapping[str, str | None],
+    sonames: tuple[str, ...],
+    prefix: str | None,
+    files: FileView = HOST,
 ) -> str | None:
     """Return why an executable is not linked to another library that it should measure (NCCL), or None if it is.
 
@@ -77,7 +88,7 @@ def why_without(
     path = next((path for name, path in found.items() if name in sonames), None)
     if path is None:
         return f"{executable} is not linked to {' or '.join(sonames)}, expected it"
-    if prefix is not None and not _lies_in(path, Path(prefix)):
+    if prefix is not None and not _lies_in(path, Path(prefix), files):
         return f"{executable} is linked to {path}, expected {' or '.join(sonames)} of {prefix}"
     return None
 
@@ -92,8 +103,8 @@ def _why_without(executable: str, found: Mapping[str, str | None], sonames: tupl
     return None
 
 
-def _lies_in(path: str, prefix: Path) -> bool:
-    real = Path(path).resolve()
-    if Path(path).is_relative_to(prefix) or real.is_relative_to(prefix.resolve()):
+def _lies_in(path: str, prefix: Path, files: FileView) -> bool:
+    real = files.real(Path(path))
+    if Path(path).is_relative_to(prefix) or real.is_relative_to(files.real(prefix)):
         return True
-    return any((folder / Path(path).name).resolve() == real for folder in (prefix / "lib", prefix / "lib64"))
+    return any(files.real(folder / Path(path).name) == real for folder in (prefix / "lib", prefix / "lib64"))

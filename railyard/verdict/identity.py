@@ -20,6 +20,7 @@ from railyard.job.mpi_identity import IntendedMpi
 from railyard.parsers.output import Table
 from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
+from railyard.stacks.file_view import HOST, FileView, ImageFiles
 
 # "This test requires exactly two processes" (OSU), "Need at least two processes (only given 1)" (NetPIPE),
 # "# !! Benchmark PingPong invalid for 1 processes !!" (IMB), "Need at least 4 processes for these tests" (HPL)
@@ -51,7 +52,7 @@ def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[s
     if evidence.environment is None or evidence.exit_code != 0:
         return ()
     nodes = [node for node in case.launch.nodes if node in answered]
-    libraries = () if evidence.rehearsed else environment.doubts(evidence.environment, _places(case), nodes)
+    libraries = () if evidence.rehearsed else environment.doubts(evidence.environment, _places(case, evidence), nodes)
     if not environment.planned_variables(case.launch):
         return libraries
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
@@ -65,17 +66,29 @@ def _of_another_library(case: Case, evidence: Evidence) -> str | None:
     return (
         _library(case, evidence)
         or _another_mpi(case, evidence)
-        or (environment.why_other_libraries(evidence.environment, _places(case)) if evidence.environment else None)
+        or (
+            environment.why_other_libraries(evidence.environment, _places(case, evidence))
+            if evidence.environment
+            else None
+        )
+        or (evidence.image.why_unlike() if evidence.image else None)
     )
 
 
-def _places(case: Case) -> environment.Places:
+def _files(evidence: Evidence) -> FileView:
+    """Return the files as the run's programs see them: those of an image as the run saw them there."""
+    if evidence.image is None:
+        return HOST
+    return evidence.image.files or ImageFiles.of((), ())
+
+
+def _places(case: Case, evidence: Evidence) -> environment.Places:
     """Return where the run's libraries should be, by the prefixes of its stack and of the MPI that starts it."""
     system, home = case.site.system, case.site.home
     entries = [system.stacks[name] for name in dict.fromkeys((case.stack, system.starter(case.stack)))]
     prefixes = filter(None, (case.launch.prefix, case.launch.library_prefix))
     named = (entry.path(folder, home) for entry in entries for folder in entry.libraries)
-    return environment.Places(tuple(dict.fromkeys(prefixes)), tuple(dict.fromkeys(named)))
+    return environment.Places(tuple(dict.fromkeys(prefixes)), tuple(dict.fromkeys(named)), _files(evidence))
 
 
 def _launcher(case: Case, evidence: Evidence) -> str | None:
@@ -92,17 +105,17 @@ def _library(case: Case, evidence: Evidence) -> str | None:
         return None
     if not said.strip() and exit_code:  # the job ended before it asked ldd: rule 1 says why
         return None
-    found = linkage.parse(said)
+    found, files = linkage.parse(said), _files(evidence)
     wanted = stacks_table.STACKS[case.stack]
     tool = TOOLS.get(micro.find(case.benchmark).tool)
     if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: only memory, whatever the stack
         return None
     if found and wanted.by_mpi and case.launch.mpi is not None:
         sonames = stacks_table.STACKS[case.launch.mpi.stack].sonames
-        why = linkage.why_wrong(case.benchmark, found, sonames, case.launch.prefix)
-        return why or linkage.why_without(case.benchmark, found, wanted.sonames, case.launch.library_prefix)
+        why = linkage.why_wrong(case.benchmark, found, sonames, case.launch.prefix, files)
+        return why or linkage.why_without(case.benchmark, found, wanted.sonames, case.launch.library_prefix, files)
     if found:
-        return linkage.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix)
+        return linkage.why_wrong(case.benchmark, found, wanted.sonames, case.launch.prefix, files)
     # A script (one calls the system's own NetPIPE) has no libraries, and does not show what it calls.
     if linkage.NO_LIBRARIES in said:
         return None

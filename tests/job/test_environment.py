@@ -11,6 +11,7 @@ import pytest
 from railyard.job.counters.node import reader_script
 from railyard.job.environment import (
     NAMES_FILE,
+    PROGRAMS_FILE,
     RankEnvironment,
     find_unplanned,
     nodes_without_benchmark,
@@ -122,6 +123,48 @@ def test_a_process_that_has_no_variables_yet_is_asked_again(
     subprocess.run(["sh", "environment.sh", ".", TAG, "vn1", "42"], cwd=tmp_path, env=env, check=True)
     found = parse((tmp_path / "vn1.environment").read_text(), TAG)
     assert found is not None and dict(found.variables) == said
+
+
+def test_beside_what_mounts_an_image_the_programs_name_decides(stage: Path) -> None:
+    """Apptainer's first child may be the one that mounts the image, as squashfuse does."""
+    (stage / PROGRAMS_FILE).write_text("flock\n")
+    found = ran(stage, "sleep 30 & mounts=$!\nUCX_TLS=tcp flock lock true; kill $mounts")
+    assert found is not None
+    assert (found.program, found.variables["UCX_TLS"]) == ("flock", "tcp")
+
+
+def test_a_program_that_does_not_run_in_the_image_is_not_read(tmp_path: Path) -> None:
+    for name, text in {**scripts("mpich"), PROGRAMS_FILE: "osu_bw\n"}.items():
+        (tmp_path / name).write_text(text)
+    process_of(tmp_path, "/usr/bin/IMB-MPI1")
+    assert not (tmp_path / "vn1.environment").exists()
+    process_of(tmp_path, "/opt/osu/osu_bw")
+    assert (tmp_path / "vn1.environment").exists()
+
+
+def test_paths_of_a_process_with_another_root_are_those_that_it_sees(tmp_path: Path) -> None:
+    for name, text in scripts("mpich").items():
+        (tmp_path / name).write_text(text)
+    maps = "7f00 r-xp 0000 08:01 12  PLACE/opt/mpi/lib/libmpi.so.12\n7f02 r-xp 0000 08:01 13  /lib/libuct.so.0\n"
+    for root, place in (("/images/root", "/images/root"), ("/", "")):
+        process_of(tmp_path, "/usr/bin/IMB-MPI1", maps.replace("PLACE", place), root)
+        found = parse((tmp_path / "vn1.environment").read_text(), TAG)
+        assert found is not None and found.libraries == ("/lib/libuct.so.0", "/opt/mpi/lib/libmpi.so.12")
+
+
+def process_of(folder: Path, program: str, maps: str = "", root: str = "/") -> None:
+    """Run the script about a process 42 with this program and its maps; no time passes."""
+    process = folder / "proc/42"
+    process.mkdir(parents=True, exist_ok=True)
+    for name, target in (("exe", program), ("root", root)):
+        (process / name).unlink(missing_ok=True)
+        (process / name).symlink_to(target)
+    (process / "environ").write_text("UCX_TLS=tcp\0")
+    (process / "maps").write_text(maps)
+    (folder / "sleep").write_text("#!/bin/sh\n")
+    (folder / "sleep").chmod(0o755)
+    env = {"PATH": f"{folder}:/usr/bin:/bin", "RAILYARD_PROC": "proc"}
+    subprocess.run(["sh", "environment.sh", ".", TAG, "vn1", "42"], cwd=folder, env=env, check=True)
 
 
 def test_a_run_that_ends_at_once_is_not_held_up(stage: Path) -> None:

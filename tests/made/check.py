@@ -16,6 +16,7 @@ from railyard.site.systems.measure import StatedAmounts
 class MadeCheck:
     """What ``Declaration`` has, as plain values."""
 
+    stagedir: str = "/stage"
     rails: int = 1
     policy: str = "default"
     tool: str = "imb"

@@ -60,7 +60,7 @@ _KERNELS = ("bt", "cg", "ep", "ft", "is", "lu", "mg", "sp")
 TOOLS = (
     Tool("hpl", Package("hpl", "bin/xhpl")),
     Tool("npb", Package("npb", "bin", tuple(f"{name}.*" for name in _KERNELS)), said=_npb_said),
-    Tool("wrf", Package("wrf", "main/wrf.exe"), is_part=_is_part),
+    Tool("wrf", Package("wrf", "main/wrf.exe", has_files=True), is_part=_is_part),
     Tool("milc", Package("milc-qcd", "bin", ("su3_*",)), is_part=_is_part),
     Tool("installed"),
     Tool("stream", Package("stream", "bin/stream_c.exe", uses_mpi=False)),

@@ -48,9 +48,12 @@ def _version(package: str) -> str | None:
 
 
 def _paths(system: System, home: Path) -> list[str]:
-    """Return each prefix and each benchmark that a stack names, once."""
+    """Return each prefix, benchmark and image that a stack names, once; of paths in an image nobody knows here."""
     found: list[str] = []
     for entry in system.stacks.values():
+        if entry.container is not None:
+            found += filter(None, [entry.container.image_at(home).file])
+            continue
         if entry.prefix is not None:
             found.append(entry.path(entry.prefix, home))
         found += [entry.executable(tool, home) for tool in entry.benchmarks]

@@ -246,8 +246,9 @@ def _combine_looks(part: Part, looks: Sequence[Look]) -> Look:
 
 
 def _stack(ground: Ground, tool: str) -> StackEntry | None:
-    """Return the first stack with this tool."""
-    return next((entry for entry in ground.system.stacks.values() if tool in entry.benchmarks), None)
+    """Return the first stack with this tool that is on the node itself: a gate starts nothing in an image."""
+    entries = (entry for entry in ground.system.stacks.values() if entry.container is None)
+    return next((entry for entry in entries if tool in entry.benchmarks), None)
 
 
 def _program(ground: Ground, tool: str) -> str | None:

@@ -17,7 +17,6 @@ from railyard.job.batch import Batch, BatchRequest, batch_of
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.launch import (
     OWN_LAUNCHERS,
-    SRUN,
     Launch,
     Ranks,
     device_name,
@@ -27,9 +26,9 @@ from railyard.job.launch import (
 )
 from railyard.job.probe_job import limit_words, lists_nodes, step_words
 from railyard.parsers import pairs as parser
-from railyard.provision.installed_stack import find_stack
+from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import is_slurm
+from railyard.site.systems.jobs import SRUN, is_slurm
 from railyard.verdict.blame.search.model import Round
 
 SCRIPT, GROUP, READER = "job.sh", "group.sh", "reader.sh"
@@ -141,7 +140,7 @@ class Jobs:
 def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
     """Return how the groups of a run are launched. Raises RailyardError if the stack or its program is missing."""
     used = site.system.fabrics[run.fabric].used_rails(run.rails, run.policy)
-    program = find_stack(site, run.stack).executable("pairs")
+    program = find_on_nodes(site, run.stack).executable("pairs")
     return Jobs(site, run, folder, program, tuple(device_name(rail) for rail in used))
 
 

@@ -17,7 +17,6 @@ from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
 from railyard.job.batch import BatchRequest, batch_of
 from railyard.job.launch import (
-    SRUN,
     Launch,
     Ranks,
     counter_drivers,
@@ -28,9 +27,9 @@ from railyard.job.launch import (
 )
 from railyard.job.node_files import FLAT, PER_FOLDER, AnswerFolder
 from railyard.job.probe_job import SHARED, step_words
-from railyard.provision.installed_stack import find_stack
+from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import is_slurm
+from railyard.site.systems.jobs import SRUN, is_slurm
 from railyard.site.systems.model import Fabric, System
 from railyard.stacks import ask
 
@@ -254,7 +253,7 @@ def _load(site: Site, fabric: str, stack: str, device: str, pair: tuple[str, str
     assert tool is not None  # _stack chose a stack that has one
     launch = _launch(site, fabric, stack, device, pair)
     front = step_words(_launcher(site.system, fabric, stack), stack, launch, "$LEFT", shared=True)
-    words = _TOOLS[tool](find_stack(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
+    words = _TOOLS[tool](find_on_nodes(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
     exports = "".join(f"export {name}={value}\n" for name, value in escape_exports(launch.env).items())
     # The job's script holds the time that is left in a variable.
     command = " ".join(word if word == "$LEFT" else shlex.quote(word) for word in (*front, *words))

@@ -17,12 +17,41 @@ case $0 in */*) beside=${0%/*} ;; *) beside=. ;; esac
 names=' '
 while IFS= read -r name; do names="$names$name "; done <"$beside/environment.names" || exit 0
 
-# Sets $last to the last process that begins at $pid: a wrapper that does not become its command has it as a child.
+programs=' '
+if [ -r "$beside/environment.programs" ]; then
+    while IFS= read -r name; do programs="$programs$name "; done <"$beside/environment.programs"
+fi
+
+# Sets $children to the children of a process, with blanks between them.
+children_of() {
+    children=''
+    { read -r children <"$proc/$1/task/$1/children"; } 2>/dev/null
+}
+
+# Sets $last to the process below $1 that runs one of the $programs; fails if none does.
+find_program() {
+    last=$1
+    if program_of; then
+        case $programs in *" $program "*) return 0 ;; esac
+    fi
+    children_of "$1"
+    for below in $children; do
+        find_program "$below" && return 0
+    done
+    return 1
+}
+
+# Sets $last to the last process that begins at $pid: a wrapper that does not become its command has it as a child. What
+# starts a program in an image may have other children, such as one that mounts the image: then the program's name
+# decides, and this fails until the program runs.
 last_of() {
+    if [ "$programs" != ' ' ]; then
+        find_program "$pid"
+        return
+    fi
     last=$pid
     while :; do
-        children=''
-        { read -r children <"$proc/$last/task/$last/children"; } 2>/dev/null
+        children_of "$last"
         children=${children%% *}
         [ -n "$children" ] || return 0
         last=$children
@@ -47,10 +76,21 @@ has_some() {
     [ -n "$(tr -d '\0' <"$proc/$last/environ" 2>/dev/null | head -c 1)" ]
 }
 
+# If the root of a process is another folder (chroot), the kernel shows its paths with that folder before them.
+without_root() {
+    while IFS= read -r line; do
+        case $line in *" $root/"*) line="${line%%"$root"/*}/${line#*"$root"/}" ;; esac
+        printf '%s\n' "$line"
+    done
+}
+
 # Adds to $libraries a line for each library of process $last that carries messages; a library may have several lines.
 # Sets $unread if the process does not show them.
 read_libraries() {
-    mapped=$(grep -oE -f "$beside/environment.libraries" "$proc/$last/maps" 2>/dev/null)
+    maps=$(cat "$proc/$last/maps" 2>/dev/null) || return 0
+    root=$(readlink "$proc/$last/root" 2>/dev/null) || root=/
+    [ "$root" = / ] || maps=$(printf '%s\n' "$maps" | without_root)
+    mapped=$(printf '%s\n' "$maps" | grep -oE -f "$beside/environment.libraries")
     case $? in
     0) libraries=$(printf '%s\n%s\n' "$libraries" "$mapped" | sort -u) unread='' ;;
     1) unread='' ;; # none of them yet
@@ -64,7 +104,7 @@ for wait_s in 0.1 0.4 1 2 4 8; do
     sleep "$wait_s" &
     sleeper=$!
     wait "$sleeper" || exit 0
-    last_of
+    last_of || continue
     program_of || exit 0
     has_some || [ "$wait_s" = 2 ] || continue
     found=$(wanted)

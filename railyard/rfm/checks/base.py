@@ -232,7 +232,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
 
         def words(program: str, launch: "Launch", arguments: list[str]) -> list[str]:
             path = self.runner.program(self.tool, (program,) if program else self.programs)
-            return self.command.words(path, [*arguments, *launch.settings.words], launch.meant, plan.tag())
+            own = [*arguments, *launch.settings.words]
+            return self.command.words(path, own, launch.meant, plan.tag(), launch.inside)
 
         def over_one(key: str, program: str, arguments: "Callable[[int], list[str]]") -> PingPong:
             return PingPong(

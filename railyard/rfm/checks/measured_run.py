@@ -13,7 +13,7 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import label
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
-from railyard.job import client_server, environment, mpi_identity, node_facts, output_bound, placement
+from railyard.job import client_server, environment, image, mpi_identity, node_facts, output_bound, placement
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
@@ -131,7 +131,7 @@ class MeasuredRun:
         """
         program = self.program(asked.tool, asked.programs)
         arguments = [*asked.arguments(asked.message_sizes), *launch.settings.words]
-        command = asked.command.words(program, arguments, launch.meant, tag)
+        command = asked.command.words(program, arguments, launch.meant, tag, launch.inside)
         reader = [READER, COUNTERS, tag, ",".join(launch.meant), ",".join(launch.watched), "--"]
         # Variables that the system's file sets stay.
         unset = [f"unset {name}" for name in asked.start.without if name not in launch.env]
@@ -150,7 +150,7 @@ class MeasuredRun:
                 *old,
                 *unset,
                 f"mkdir -p {COUNTERS}",
-                *self._says_before(program, launch, scheduling.launcher),
+                *self._says_before(asked, program, launch, scheduling.launcher, tag),
                 *_file_limits(bed is not None),
             ),
             after=last,
@@ -171,7 +171,7 @@ class MeasuredRun:
         wait = scheduling.longest_wait_s
         return replace(planned, limit_s=limit, options=scheduling.options, longest_wait_s=wait)
 
-    def _says_before(self, program: str, launch: Launch, launcher: str) -> list[str]:
+    def _says_before(self, asked: CheckRequest, program: str, launch: Launch, launcher: str, tag: str) -> list[str]:
         """Return the lines of the job that write what the benchmark is linked to here, which MPI's launcher starts it,
         whether this node can run it, and on which hosts it runs.
         """
@@ -179,6 +179,8 @@ class MeasuredRun:
 
         # For a script ldd exits with 1, which would end the job; its output is judged afterwards.
         lines = [f"LC_ALL=C ldd {shlex.quote(program)} > {LINKED} 2>&1 || :"]
+        if launch.image is not None:
+            lines = self._looks_inside(asked, program, launch, tag)
         own = launch.program if launcher in TESTBEDS else launcher if launcher in OWN_LAUNCHERS else None
         if own is not None and not STACKS[self.test.stack].pair:
             lines.append(mpi_identity.line(own, LAUNCHER))
@@ -186,6 +188,21 @@ class MeasuredRun:
         if (hosts := _HOST_FILES.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
             lines.append(f'cat "${hosts}" > {HOSTS} || :')
         return lines if built is None else [*target.job_checks(built, program), *lines]
+
+    @staticmethod
+    def _names(asked: CheckRequest, program: str) -> tuple[str, ...]:
+        """Return the names that a program may have in an image: first the one that the job gives it."""
+        return tuple(dict.fromkeys((Path(program).name, *filter(None, asked.programs))))
+
+    def _looks_inside(self, asked: CheckRequest, program: str, launch: Launch, tag: str) -> list[str]:
+        """Return the lines of the job that write what the benchmark is linked to in its image, and what is there."""
+        stack, home = self.test.stack, self.site.home
+        names = self._names(asked, program)
+        entries = [self.site.system.stacks[name] for name in dict.fromkeys((stack, self.site.system.starter(stack)))]
+        named = [entry.path(folder, home) for entry in entries for folder in entry.libraries]
+        folders = [*filter(None, (launch.prefix, launch.library_prefix)), *named]
+        tool = self.site.system.stacks[stack].executable(asked.tool, home)
+        return image.look_lines(launch, str(asked.stagedir), tag, tool, names, dict.fromkeys(folders))
 
     def after(self, asked: CheckRequest) -> list[str]:
         """Return the lines of the job after the benchmark's launch."""
@@ -200,12 +217,16 @@ class MeasuredRun:
                     f"{type(asked).__name__}: found the input file {name!r}, expected a name without a /"
                 )
         idle_ms = self.site.system.fabrics[self.test.fabric].proof.idle_ms
+        inside, program = find_stack(self.site, self.test.stack).inside, ""
+        if inside is not None:
+            program = self.program(asked.tool, asked.programs)
         return {
             READER: reader_script(),
             node_facts.SCRIPT: node_facts.node_script(),
             **environment.scripts(self.test.stack),
             **placing.scripts(),
             **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
+            **({} if inside is None else image.scripts(inside, str(asked.stagedir), self._names(asked, program))),
             **(client_server.scripts() if STACKS[self.test.stack].pair else {}),
             **own,
         }
@@ -301,6 +322,7 @@ class MeasuredRun:
             rehearsed=rehearsal.current() is not None,
             steps=steps,
             changed=changed_files(self.site, self.test.stack),
+            image=left.seen_image(launch.image),
         )
 
     def _find_end(self, job: Any, printed: str) -> "JobEnd | None":
@@ -323,7 +345,8 @@ class MeasuredRun:
 
     def environment(self, evidence: Evidence | None) -> dict[str, object]:
         """Return the versions that belong to the result."""
-        return provenance(self.site, self.test.stack)
+        seen = None if evidence is None or evidence.image is None else evidence.image
+        return {**provenance(self.site, self.test.stack), **({} if seen is None else {"container": seen.words()})}
 
     def circumstances(self, evidence: Evidence, launch: Launch, started: datetime) -> dict[str, Any]:
         """Return the fields of a record that are about the job and its nodes."""

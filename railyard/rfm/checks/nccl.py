@@ -116,7 +116,8 @@ class NcclCheck(RepeatedCheck):
         if least is None:
             return []
         words = [*self.arguments((largest,)), "-a", "0"]  # the last one counts
-        program = [self.runner.program(self.tool, self.programs), *words, *self._plan.launch.settings.words]
+        inside, told = self._plan.launch.inside, self._plan.launch.settings.words
+        program = [*inside, self.runner.program(self.tool, self.programs), *words, *told]
         launch = str(self.job.launcher.run_command(self.job))
         limit_s, run = self._plan.scheduling.limit_s, [shlex.quote(word) for word in program]
         return gpu_steps.lines(str(self.stdout), launch, run, self.ranks_per_node, least, limit_s)
@@ -219,7 +220,7 @@ class NcclPairsCheck(NcclCheck):
     def _launch(self, per_node: int, variables: Mapping[str, str] | None = None) -> "Launch":
         plan, system = self._plan, self.site.system
         ranks = Ranks(2 * per_node, per_node, policy=plan.ranks.policy, launcher=plan.scheduling.launcher,
-                      variables=variables or {})  # fmt: skip
+                      variables=variables or {}, stage=self.stagedir)  # fmt: skip
         return plan_launch(
             self.site, plan.test.fabric, plan.test.stack, plan.launch.meant, gpu_steps.NODES, ranks,
             runs_as_root(system),
@@ -228,7 +229,7 @@ class NcclPairsCheck(NcclCheck):
     def _step(self, launch: "Launch", per_node: int) -> str:
         plan = self._plan
         program = self.runner.program(self.tool, self.programs)
-        words = [program, *self.arguments(self.message_sizes), *launch.settings.words]
+        words = [*launch.inside, program, *self.arguments(self.message_sizes), *launch.settings.words]
         starter = self.site.system.starter(plan.test.stack)
         return gpu_steps.template(
             plan.scheduling.launcher, starter, launch, per_node, int(self.step_s), words, plan.launch.env

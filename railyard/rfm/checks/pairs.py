@@ -98,9 +98,13 @@ class PairsCheck(InterconnectCheck):
         meant = self._plan.launch.meant
         words = self.words(self.message_sizes[-1], self.window // 2, 0)
         rails = {rail: self.launch_line(rail) for rail in meant} if len(meant) > 1 else {}
-        program = self.runner.program(self.tool, self.programs)
-        run = [shlex.quote(program), parser.ALONE]
+        run = [self._program_words, parser.ALONE]
         return node_pair_steps.lines(str(self.stdout), self.launch_line(), run, words, rails, self._pair_options())
+
+    @property
+    def _program_words(self) -> str:
+        """What each process of a launch runs, as shell words."""
+        return shlex.join([*self._plan.launch.inside, self.runner.program(self.tool, self.programs)])
 
     def _pair_options(self) -> list[str]:
         """Return the options of ``railyard pairs``: how often a suspect is measured, and what a pair should give."""
@@ -182,7 +186,7 @@ class SampledPairsCheck(PairsCheck):
         """Return the lines that measure what the screening asks for after the sample."""
         meant, size = self._plan.launch.meant, self.message_sizes[-1]
         rails = {rail: self.launch_line(rail) for rail in meant} if len(meant) > 1 else {}
-        program = shlex.quote(self.runner.program(self.tool, self.programs))
+        program = self._program_words
         words, again = self.words(size, self.window, self.exchanges), self.words(size, self.window // 2, 0)
         made = node_pair_steps.Sample(
             self.launch_line(), rails, program, words, again, self._sample_options(), self.budget_s

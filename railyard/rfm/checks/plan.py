@@ -22,6 +22,7 @@ from railyard.site.site import Site
 from railyard.site.sizes import largest_allowed
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
+from railyard.stacks.containers import NEVER_RUN
 from railyard.stacks.model import NIC_PER_RANK
 from railyard.stacks.table import STACKS
 from railyard.verdict.assess import Assessment, assess
@@ -95,10 +96,13 @@ class Plan:
         evidence = self.runner.evidence(self.check, left, launch, self.placing)
         return assess(self._case(launch), evidence, self.read_rails, date.today()), evidence
 
-    def _declaration(self) -> tuple[str, ...]:
-        """Return the remark that the file declares this MPI, if it does: nobody but the site tried its settings."""
-        said = self.site.system.declared_words(self.test.stack)
-        return () if said is None else (f"the MPI is {said}: Railyard's authors never ran it",)
+    def _untried_parts(self) -> tuple[str, ...]:
+        """Return remarks about what nobody but the site tried: an MPI that its file declares, a kind of container."""
+        mpi, image = self.site.system.declared_words(self.test.stack), self.launch.image
+        said = [] if mpi is None else [f"the MPI is {mpi}: Railyard's authors never ran it"]
+        if image is not None and image.table.version == NEVER_RUN:
+            said.append(f"the programs ran in {image}: Railyard's authors never ran {image.table.title}")
+        return tuple(said)
 
     def _case(self, launch: Launch) -> Case:
         check = self.check
@@ -116,7 +120,7 @@ class Plan:
             validates=check.validates,
             hops=self.runner.hops(launch),
             time_limit_s=self.scheduling.limit_s,
-            remarks=(*check.remarks, *self.placing.remarks(launch), *self._declaration()),
+            remarks=(*check.remarks, *self.placing.remarks(launch), *self._untried_parts()),
             sizes=check.asked_sizes,
             threads=check.threads_a_rank if check.outputs.has_threads else 0,
             threads_told=check.threads_a_rank,
@@ -169,6 +173,7 @@ def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
         launcher=scheduling.launcher,
         variables=check.told_ranks,
         memory=check.memory,
+        stage=check.stagedir,
     )
     devices = tuple(device_name(rail) for rail in fabric.used_rails(check.rails, test.policy))
     nodes = runner.node_names(check.num_nodes)

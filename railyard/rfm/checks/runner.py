@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from railyard.base.files import read_bounded, too_long
-from railyard.job import environment, node_facts, output_bound, placement
+from railyard.job import environment, image, node_facts, output_bound, placement
 from railyard.job.command import Command
 from railyard.job.gpu_steps import EndedStep
 from railyard.parsers import gpu_pairs
@@ -20,6 +20,7 @@ from railyard.parsers.output import ParseError
 from railyard.rfm.checks.groups import Outputs, Start
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
+from railyard.stacks.containers import Image
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.measured_run import MeasuredRun
@@ -43,6 +44,7 @@ class CheckRequest(Protocol):
 
     tool: Any
     start: Start
+    stagedir: Any
 
     @property
     def outputs(self) -> Outputs:
@@ -150,6 +152,14 @@ class RunOutputs:
         """Return the variables of the benchmark's process on each node in this very job."""
         texts = self.of_nodes(environment.SUFFIX)
         return tuple(found for text in texts if (found := environment.parse(text, self.tag)) is not None)
+
+    def seen_image(self, inside: Image | None) -> image.SeenImage | None:
+        """Return what the job saw in its image, and which file it was on each node; None without an image."""
+        if inside is None:
+            return None
+        files = sorted((self.stage / COUNTERS).glob(f"*{image.SUFFIX}"))
+        nodes = tuple(found for file in files if (found := image.read_node(file, text_of(file))) is not None)
+        return image.SeenImage(inside, image.read(self.text(image.SEEN), self.tag), nodes)
 
     def steps(self) -> tuple[EndedStep, ...]:
         """Return the steps that the job's one process started, in the order in which it printed them."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.errors import SetupError
+from railyard.base.remarks import note_remark
 from railyard.base.wording import count_of
 from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
@@ -121,6 +122,14 @@ def _why_not_installed(site: Site, stack: str) -> str | None:
     system, entry = site.system, site.system.stacks[stack]
     launchers = {system.launcher_of(fabric, stack) for fabric in system.fabrics}
     starts = bool(launchers & {*TESTBEDS, *OWN_LAUNCHERS}) and not STACKS[stack].pair
+    if entry.container is not None:
+        image = entry.container.image_at(site.home).file
+        absent = image is not None and not Path(image).exists()
+        if absent and system.scheduler == "local":
+            return f"{image}: found no image there, expected that of {stack}; copy it there, or fix its container"
+        if absent:
+            note_remark(f"{image}: this host has no such image of {stack}; each node of a run must have it")
+        return None
     try:
         tools = [path for path in find_stack(site, stack).tools.values() if Path(path).is_absolute()]
         wanted = [mpi_of(site, stack).launcher] if starts else []

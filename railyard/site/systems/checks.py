@@ -12,6 +12,7 @@ from railyard.base.strict_yaml import Document
 from railyard.base.wording import either, listing
 from railyard.benchmarks.table.applications import NPB_MZ, WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
 from railyard.hardware.gpu_links import GPU_LINKS
@@ -57,6 +58,7 @@ def check_system(system: System, document: Document) -> None:
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
         _check_tools(name, entry, system, document)
+        _check_container(name, entry, system, document)
         _check_starter(name, entry, system, document)
         _check_told_twice(name, entry, system, document)
         _check_thresholds(name, entry, system, document)
@@ -304,10 +306,10 @@ def _check_mtu(path: Path_, mtu: int, link: links.Link, document: Document) -> N
 
 def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
     built = entry.spack is not None and entry.spack.use == "always"
-    if entry.prefix is None and not entry.modules and not built:
+    if entry.prefix is None and not entry.modules and not built and entry.container is None:
         raise document.error(
             path,
-            "neither prefix, modules nor spack",
+            "neither prefix, modules, container nor spack",
             "one of them",
             "say where the stack is installed, or let Spack build it",
         )
@@ -322,6 +324,55 @@ def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:
         if entry.prefix is None and "{prefix}" in text:
             part = "env" if key in entry.env else "benchmarks"
             raise document.error((*path, part, key), show(text), "no {prefix}: the stack has none", "add prefix")
+
+
+def _check_container(stack: str, entry: StackEntry, system: System, document: Document) -> None:
+    """Refuse what a kind of container does not have, and what nothing would start inside it."""
+    own, path = entry.container, ("stacks", stack, "container")
+    starter = entry.mpi and system.stacks.get(entry.mpi)
+    if starter and starter.container != own:
+        found = f"another container than that of {entry.mpi}" if own else f"none, and {entry.mpi} has one"
+        expected = f"the same one: {entry.mpi} starts the programs of {stack}, which are linked to it"
+        raise document.error(path if own else ("stacks", stack, "mpi"), found, expected, "give both the same container")
+    if own is None:
+        return
+    title = own.table.title
+    if entry.spack is not None:
+        expected = "one of them: Spack builds for the nodes, not for an image"
+        raise document.error(path, "container and spack", expected, "leave one of them out")
+    if own.view is not None and own.table.view is None:
+        raise document.error((*path, "view"), show(own.view), f"none: {title} has no views", "leave it out")
+    if own.mounts and own.table.mount is None:
+        expected = f"none: with {title} all folders of the node are there inside"
+        raise document.error((*path, "mounts"), show(own.mounts), expected, "leave it out")
+    _check_inside(stack, entry, document)
+    launchers = {system.launcher_of(fabric, stack) for fabric in system.fabrics}
+    other = next((name for name in sorted(launchers) if name not in jobs.SRUN), None)
+    if other is not None and not own.table.words:
+        expected = f"launcher srun: {title} is started by options of srun"
+        raise document.error((*path, "kind"), f"launcher {other}", expected, "change launcher, or take another kind")
+    if own.host_prefix is not None and "{prefix}" in own.host_prefix:
+        expected = "no {prefix}: that is a path inside"
+        raise document.error((*path, "host_prefix"), show(own.host_prefix), expected, "write the path")
+    copied = next((tool for tool in entry.tools if tool in TOOLS and TOOLS[tool].has_files), None)
+    if copied is not None:
+        expected = f"no {copied}: its files are copied from beside the program, and those of an image cannot be"
+        raise document.error(path, f"a container and {copied}", expected, f"name {copied} for another stack")
+    alone = [name for name, stated in system.applications.items() if stated.without_mpi and name in entry.tools]
+    if alone and table.STACKS[stack].addressed:
+        expected = f"no application that starts its own processes, as {alone[0]}: they would start outside of the image"
+        raise document.error(path, f"a container and {alone[0]}", expected, "name it for another stack")
+
+
+def _check_inside(stack: str, entry: StackEntry, document: Document) -> None:
+    """Refuse relative paths of an entry with a container: they would be below the site's folder, not in the image."""
+    named: dict[Path_, str] = {("prefix",): entry.prefix or "/"}
+    named |= {("libraries", index): text for index, text in enumerate(entry.libraries)}
+    named |= {("benchmarks", tool): text for tool, text in entry.benchmarks.items()}
+    for place, text in named.items():
+        if not text.startswith(("/", "{")):
+            expected = "an absolute path: it is a path inside the image"
+            raise document.error(("stacks", stack, *place), show(text), expected)
 
 
 def _check_starter(stack: str, entry: StackEntry, system: System, document: Document) -> None:

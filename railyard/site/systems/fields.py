@@ -18,6 +18,7 @@ from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import links
 from railyard.hardware.link_names import why_no_link
 from railyard.site.systems import jobs
+from railyard.stacks.containers import CONTAINERS
 
 _NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 
@@ -75,6 +76,7 @@ LinkName = Annotated[str, _KnownName(links.LINKS, "a link of docs/reference/rate
 ToolName = Annotated[Name, _KnownName(TOOLS, "a tool of docs/howto/spack.md")]
 SchedulerName = Annotated[Name, _KnownName(jobs.SCHEDULERS, "a scheduler of docs/howto/clusters.md")]
 LauncherName = Annotated[Name, _KnownName(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard")]
+ContainerName = Annotated[Name, _KnownName(CONTAINERS, f"one of {', '.join(CONTAINERS)}")]
 ModulesSystem = Annotated[Name, _KnownName(jobs.MODULES_SYSTEMS, "a kind of environment modules that ReFrame has")]
 
 

@@ -38,6 +38,8 @@ SCHEDULERS = (
 )
 #: Our own ReFrame launcher: the command of a site, whose words the system's file has (`rfm/backends`).
 SITE_LAUNCHER = "site"
+#: Launchers that are Slurm's srun: in a job's script, and as a step in an allocation.
+SRUN = ("srun", "srunalloc")
 #: The blanks of these words: of the whole job, and the processors of each rank.
 LAUNCHER_BLANKS = ("ranks", "ranks_per_node", "nodes", "cores")
 #: Launchers of our own testbeds and replays.

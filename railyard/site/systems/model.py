@@ -367,7 +367,7 @@ class System(Model):
         """Return the system as a replay sees it: local jobs that play recordings, and no stack installed."""
         stacks = {
             name: entry.model_copy(
-                update={"prefix": None, "env": {}, "spack": None, "launcher": None}
+                update={"prefix": None, "env": {}, "spack": None, "launcher": None, "container": None}
                 | {"benchmarks": {tool: tool for tool in entry.tools}}
             ).without_preparation()
             for name, entry in self.stacks.items()

@@ -94,7 +94,7 @@ def _stack(entry: StackEntry, programs: Mapping[str, str], launchers: str) -> St
     if launchers:
         env["PATH"] = f"{launchers}:{env.get('PATH', '$PATH')}"
     absent = {**entry.absent, **{tool: NO_STAND_IN for tool in entry.tools if tool not in programs}}
-    gone = {"prefix": None, "spack": None}
+    gone = {"prefix": None, "spack": None, "container": None}
     return entry.model_copy(
         update={"benchmarks": dict(programs), "absent": absent, "env": env, **gone}
     ).without_preparation()

@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from railyard.base.fields import Model, Name, Prose, Size, Template
+from railyard.site.systems.container import Container
 from railyard.site.systems.declared_mpi import DeclaredMpi
 from railyard.site.systems.fields import ToolName
 from railyard.site.systems.preparation import Preparation
@@ -40,6 +41,11 @@ class StackEntry(Preparation):
         None, description="For an MPI that the table of stacks lacks: the stack of the table from which it differs"
     )
     differs: DeclaredMpi | None = Field(None, description="What differs from that stack")
+    container: Container | None = Field(
+        None,
+        description="The container or user environment in which its programs run; prefix, libraries and benchmarks are "
+        "then paths inside",
+    )
     prefix: Template | None = Field(None, description="Where it is installed, relative to the site folder")
     libraries: tuple[Template, ...] = Field(
         (),

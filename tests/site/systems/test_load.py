@@ -319,8 +319,8 @@ def test_a_device_that_a_shell_would_read_is_refused(tmp_path: Path, device: str
         (
             "    modules: [openmpi/4.1.6]\n",
             "",
-            "systems/site.yaml:24: stacks.openmpi: found neither prefix, modules nor spack, expected one of them; "
-            "say where the stack is installed, or let Spack build it",
+            "systems/site.yaml:24: stacks.openmpi: found neither prefix, modules, container nor spack, expected one "
+            "of them; say where the stack is installed, or let Spack build it",
         ),
         (
             "/opt/osu/bin",
