@@ -16,6 +16,7 @@ from railyard.site.systems.model import Rail, System
 from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
 from railyard.stacks.ask import Settings
+from railyard.stacks.libraries import LockedLibraries
 
 #: The launchers that start a stack's own mpirun on a node of one of our testbeds, and the testbed's folder. The virtual
 #: cluster's nodes are namespaces, the guests are virtual machines.
@@ -34,6 +35,7 @@ class Launch:
 
     ``prefix`` is where the stack's MPI library must come from, None if a module decides; ``mpi`` is what it must be.
     ``library_prefix`` is where a library that MPI only starts (NCCL) must come from, None if that is not stated.
+    ``lock`` has the packages of Spack's lock from which the libraries that carry messages must come.
     """
 
     program: str
@@ -46,6 +48,7 @@ class Launch:
     prefix: str | None = None
     mpi: IntendedMpi | None = None
     library_prefix: str | None = None
+    lock: LockedLibraries = field(default_factory=LockedLibraries)
 
 
 def device_name(rail: Rail) -> str:
@@ -146,6 +149,8 @@ def plan_launch(
         if pair
         else IntendedMpi(starter, mpi.mpi_version, mpi.mpi_standard, mpi.prefix if mpi.built else None),
         library_prefix=there.prefix if starter != stack and there.built is None else None,
+        # The library that an MPI only starts is in no lock of the MPI's.
+        lock=there.lock if starter == stack else replace(mpi.lock, is_whole=False),
     )
 
 

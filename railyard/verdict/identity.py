@@ -75,7 +75,7 @@ def _places(case: Case) -> environment.Places:
     entries = [system.stacks[name] for name in dict.fromkeys((case.stack, system.starter(case.stack)))]
     prefixes = filter(None, (case.launch.prefix, case.launch.library_prefix))
     named = (entry.path(folder, home) for entry in entries for folder in entry.libraries)
-    return environment.Places(tuple(dict.fromkeys(prefixes)), tuple(dict.fromkeys(named)))
+    return environment.Places(tuple(dict.fromkeys(prefixes)), tuple(dict.fromkeys(named)), case.launch.lock)
 
 
 def _launcher(case: Case, evidence: Evidence) -> str | None:

@@ -193,15 +193,14 @@ def refuse_outdated(lock: Lock, file: str, sources: Sources) -> None:
     that wins, and the version and prefix of each external. A preference does not change a lock.
     """
     _refuse_roots(lock, file, sources)
-    targets = [
-        _Requirement(str(target), document, ("packages", "all", "target", 0))
-        for document in sources.documents
-        for target in (_packages(document).get("all", {}).get("target") or [])[:1]
-    ]
-    if targets:
-        for _, key in lock.roots:
-            if lock.specs[key].target != targets[0].text:
-                raise _outdated_error(file, lock.specs[key], f"target={lock.specs[key].target}", targets[0])
+    target = sources.target
+    for _, key in lock.roots:
+        spec = lock.specs[key]
+        if spec.target != target.name and spec.external is None:
+            raise InputError(
+                file, f'{spec.name} with "target={spec.target}"', f'"{target.name}", as {target.source} asks',
+                field=spec.short, action=_ACTION,
+            )  # fmt: skip
     for document in sources.documents:
         for name, wanted in _packages(document).items():
             for asked in _requirements(document, str(name), wanted):

@@ -14,11 +14,16 @@ from railyard.site.references.load import references_of
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
+from railyard.stacks.ask import why_no_stack
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is requested: the environment of a stack of a system, below ``root``, with these tools in it."""
+    """What is requested: the environment of a stack of a system, below ``root``, with these tools in it.
+
+    ``processor`` is that of the nodes, if the system's file states it. ``scopes`` are those of Spack's local
+    configuration that the site uses too.
+    """
 
     home: Path
     system: str
@@ -28,6 +33,8 @@ class Request:
     tools: tuple[str, ...]
     with_: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    processor: str | None = None
+    scopes: tuple[str, ...] = ()
 
     @property
     def place(self) -> Path:
@@ -45,8 +52,20 @@ class Request:
         return f"railyard spack install --system {self.system} --stack {self.stack}"
 
     def sources(self) -> Sources:
-        """Return the files that it is made from. Raises InputError if something in them is wrong."""
-        return gather(self.home, self.system, self.stack, self.environment, self.with_, self.without)
+        """Return the files that it is made from. Raises InputError if something in them is wrong.
+
+        Raises SetupError for a stack that does not exist for the processor that it is to be built for.
+        """
+        found = gather(
+            self.home, self.system, self.stack, self.environment, self.with_, self.without, self.processor, self.scopes
+        )
+        why = why_no_stack(self.stack, found.target.name)
+        if why is not None:
+            raise SetupError(
+                f"systems/{self.system}.yaml stacks.{self.stack}: {why}, and its target is {found.target.name} "
+                f"({found.target.source}); leave the stack out of the file"
+            )
+        return found
 
 
 def ready(request: Request) -> Marker | None:
