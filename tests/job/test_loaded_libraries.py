@@ -124,8 +124,8 @@ def test_a_lock_names_the_prefix_of_each_library_in_whichever_tree_it_is() -> No
         )
     assert f"expected libfabric of {mpi};" in str(why_other_libraries([loaded("/opt/ofi/lib/libfabric.so.1")], places))
     # A prefix of the operating system has everything below it, too.
-    other = loaded("/usr/mpi/lib/libibverbs.so.1")
-    assert "expected verbs of" in str(why_other_libraries([other], places))
+    odd = loaded("/usr/mpi/lib/libibverbs.so.1")
+    assert "expected verbs of" in str(why_other_libraries([odd], places))
 
 
 def test_a_lock_with_an_external_mpi_says_nothing_about_what_that_was_built_with() -> None:

@@ -133,12 +133,15 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
         listing = spack.run(["-e", str(place), "concretize"], log)
     lock_text = (place / "spack.lock").read_text(encoding="utf-8")
     lock = locks.parse(lock_text, str(place / "spack.lock"))
+    foreign = locks.why_foreign(lock)
+    if foreign is not None:
+        raise SetupError(f"{request.stack} on {request.system}: {foreign}")
     wanted = to_build(lock, listing)
     spack.say(f"spack:   {promise(wanted)}")
     lines = Progress(wanted, spack.say).line
     spack.run(["-e", str(place), "install", "--fail-fast", *_install_options(committed, again)], log, lines)
-    prefixes = _prefixes(spack.output(["-e", str(place), "find", "--format", FIND_FORMAT]))
-    packages = _packages(lock, prefixes, sources.upstreams, _own_tree(request, sources))
+    listed = spack.output(["-e", str(place), "find", "--format", FIND_FORMAT])
+    packages = installed_packages(lock, listed, sources.upstreams, _own_tree(request, sources))
     made = prove(request, lock, packages)
     found = Marker(
         key=folder.name, system=request.system, stack=request.stack, spack=version, target=_target(lock),
@@ -183,9 +186,13 @@ def _reused_lines(built: Marker) -> list[str]:
     return [*lines, *(f"spack:   with the site's configuration {each}" for each in built.configuration)]
 
 
-def _packages(
-    lock: Lock, prefixes: dict[str, str], upstreams: Mapping[str, str], own: str | None
-) -> tuple[Package, ...]:
+def installed_packages(lock: Lock, listed: str, upstreams: Mapping[str, str], own: str | None) -> tuple[Package, ...]:
+    """Return the packages of a lock with their prefixes, and where each comes from.
+
+    ``listed`` is what `spack find` printed in FIND_FORMAT; ``upstreams`` and ``own`` as in ``find_origin``. Raises
+    SetupError if a root is not installed.
+    """
+    prefixes = _prefixes(listed)
     roots = {key for _, key in lock.roots}
     found = []
     for key, spec in lock.specs.items():

@@ -14,6 +14,7 @@ from railyard.base.errors import InputError
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
+from railyard.hardware.processors import family_of
 from railyard.provision.spack import overlay
 from railyard.provision.spack.sources import Sources, variables
 
@@ -174,6 +175,25 @@ class _Requirement:
     @property
     def place(self) -> str:
         return f"as {self.document.file}:{self.document.line(self.path)} asks"
+
+
+#: Packages that work only on one family of processors although Spack solves them for any: family, and what they are.
+ONLY_FOR: Mapping[str, tuple[str, str]] = {
+    "opa-psm2": ("x86_64", "the library of Omni-Path's cards"),
+    "psm": ("x86_64", "the library of True Scale's cards"),
+}
+
+
+def why_foreign(lock: Lock) -> str | None:
+    """Return why the target's processors cannot have a package of the lock, by its name; None if they can have all."""
+    for spec in lock.specs.values():
+        family, what = ONLY_FOR.get(spec.name, ("", ""))
+        if family and family_of(spec.target) != family:
+            return (
+                f"{spec.short} is for {family} only ({what}), and the target is {spec.target}; leave it out of the "
+                "overlay (fabrics=… of libfabric or the MPI)"
+            )
+    return None
 
 
 def read_committed(sources: Sources) -> Lock | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from railyard.base.errors import did_you_mean
+from railyard.base.errors import InputError, did_you_mean
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document, load
@@ -24,6 +24,10 @@ SECTIONS = (
 HOME = "{home}"
 #: What an overlay may say otherwise than the environments. The lock then shows what was taken, and the record names it.
 CHOICES: tuple[Path_, ...] = (("concretizer", "reuse"),)
+
+
+class NotHereError(InputError):
+    """What an overlay names is not on this host. It may be on the host that builds."""
 
 
 def overlay_file(home: Path, system: str) -> Path:
@@ -71,7 +75,8 @@ def read_included(overlay: Document, home: Path) -> tuple[SiteFile, ...]:
         files = read_files(Path(text)) if Path(text).exists() else ()
         if not files:
             what = "which has no *.yaml" if Path(text).is_dir() else "which is not there"
-            raise overlay.error(place, f"{text}, {what}", "a file of Spack's configuration, or a folder of them")
+            expected = "a file of Spack's configuration, or a folder of them"
+            raise _not_here(overlay.error(place, f"{text}, {what}", expected))
         found += files
     return tuple(found)
 
@@ -91,10 +96,13 @@ def refuse_absent_upstreams(overlay: Document, home: Path) -> None:
             raise overlay.error((*place, "install_tree"), show(tree), "a path on this host, from / or {home} on")
         if not (Path(path) / DATABASE).is_file():
             what = f"{path}, which has no {DATABASE}" if Path(path).is_dir() else f"{path}, which is not there"
-            raise overlay.error(
-                (*place, "install_tree"), what, "the install tree of a Spack that has installed something",
-                "its own Spack prints it: spack config get config (install_tree: root)",
-            )  # fmt: skip
+            expected = "the install tree of a Spack that has installed something"
+            action = "its own Spack prints it: spack config get config (install_tree: root)"
+            raise _not_here(overlay.error((*place, "install_tree"), what, expected, action))
+
+
+def _not_here(error: InputError) -> NotHereError:
+    return NotHereError(error.file, error.found, error.expected, error.line, error.field, error.action)
 
 
 def refuse_run_variables(overlay: Document) -> None:

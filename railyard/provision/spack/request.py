@@ -6,7 +6,7 @@ from pathlib import Path
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.remarks import note_remark
 from railyard.provision.installed_stack import request_of
-from railyard.provision.spack import marker
+from railyard.provision.spack import locks, marker
 from railyard.provision.spack.marker import Marker
 from railyard.provision.spack.program import program
 from railyard.provision.spack.sources import Sources, gather
@@ -109,6 +109,21 @@ def requests(home: Path, name: str, stacks: tuple[str, ...] = ()) -> tuple[Reque
             )
     site = Site(home, system, references_of(home / "references", system))
     return tuple(request_of(site, stack) for stack in built if not stacks or stack in stacks)
+
+
+def source_errors(site: Site) -> tuple[RailyardError, ...]:
+    """Return what is wrong with the files from which Spack is to build the stacks of a site, each mistake once.
+
+    It calls no Spack. A NotHereError may be right on the host that builds.
+    """
+    found: dict[str, RailyardError] = {}
+    for stack, entry in site.system.stacks.items():
+        if entry.spack is not None:
+            try:
+                locks.read_committed(request_of(site, stack).sources())
+            except RailyardError as error:
+                found.setdefault(str(error), error)
+    return tuple(found.values())
 
 
 def offer(home: Path, system: System) -> str | None:

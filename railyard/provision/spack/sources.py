@@ -33,7 +33,7 @@ REPOSITORY = "repo"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What Spack builds for (``zen4``), and what says so. ``is_named``: Spack's configuration says it already."""
+    """What Spack builds for (``zen4``), and what says so. ``is_named``: the overlay or the environment says it."""
 
     name: str
     source: str
@@ -95,7 +95,7 @@ class Sources:
             return Target(self.processor, f"nodes.hardware.microarchitecture of systems/{self.system}.yaml")
         for each in self.site_files:
             for place, name in _named_targets(each.document):
-                return Target(name, f"{each.document.file}:{each.document.line(place)}", is_named=True)
+                return Target(name, f"{each.document.file}:{each.document.line(place)}")
         return Target(default_target(None, self.machine), f"the default for {self.machine}")
 
     @property

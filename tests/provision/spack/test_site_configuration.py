@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
+from railyard.cli.main import main
 from railyard.job.provenance import spack_provenance
 from railyard.provision.spack import site_configuration
 from railyard.provision.spack.build import ensure
@@ -241,3 +242,18 @@ def test_neither_local_scope_is_used_unless_the_system_says_so(
     (tmp_path / "user/packages.yaml").write_text("packages: {}\n", encoding="utf-8")
     assert ready(site.request(scopes=("user",))) is None
     assert ready(site.request()) == alone
+
+
+def test_lint_and_doctor_read_what_spack_is_given(site: MadeSite, capsys: pytest.CaptureFixture[str]) -> None:
+    # What another host has is no mistake of the file.
+    site.write(FILE, "upstreams:\n  site: {install_tree: /nowhere/opt}\n")
+    main(["lint", "--system", "made"])
+    out = capsys.readouterr().out
+    said = "systems/spack/made.yaml:2: upstreams.site.install_tree: found /nowhere/opt, which is not there, expected"
+    assert f"made: remark: {said}" in out and ": 0 files refused, " in out
+    assert main(["doctor", "--system", "made"]) == 1
+    assert f"problem: login: {said}" in capsys.readouterr().out
+    site.write(FILE, "env_vars:\n  set: {UCX_TLS: rc}\n")
+    assert main(["lint", "--system", "made"]) == 2
+    (line,) = (line for line in capsys.readouterr().err.splitlines() if line.startswith("railyard: systems/spack"))
+    assert "env_vars.set.UCX_TLS: " in line
