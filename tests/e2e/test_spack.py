@@ -287,7 +287,7 @@ def test_the_real_spack_takes_what_an_upstream_has_and_it_is_told_from_what_was_
 ) -> None:
     """Two packages of two lines: one is installed by another Spack environment, the other by ours."""
     from railyard.provision.spack import build, calls, locks
-    from railyard.provision.spack.sources import gather, write
+    from railyard.provision.spack.sources import Choices, gather, write
 
     (site.bin / "spack").unlink()
     monkeypatch.setenv("SPACK_USER_CACHE_PATH", str(tmp_path / "cache"))
@@ -305,7 +305,7 @@ def test_the_real_spack_takes_what_an_upstream_has_and_it_is_told_from_what_was_
     ):
         site.write(f"spack_envs/{name}/spack.yaml", f"spack: {{specs: [{spec}], view: false}}\n")
         site.write("systems/spack/made.yaml", overlay)
-        sources = gather(site.home, "made", "openmpi", name, processor="x86_64_v2")
+        sources = gather(site.home, "made", "openmpi", name, Choices(processor="x86_64_v2"))
         place = write(sources, tmp_path / f"environment-{name}", tmp_path / name)
         spack = calls.find(CLONE, print, scopes=sources.scopes)
         for command in ("concretize", "install"):

@@ -9,7 +9,7 @@ from railyard.provision.installed_stack import request_of
 from railyard.provision.spack import locks, marker
 from railyard.provision.spack.marker import Marker
 from railyard.provision.spack.program import program
-from railyard.provision.spack.sources import Sources, gather
+from railyard.provision.spack.sources import Choices, Sources, gather
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
@@ -56,9 +56,8 @@ class Request:
 
         Raises SetupError for a stack that does not exist for the processor that it is to be built for.
         """
-        found = gather(
-            self.home, self.system, self.stack, self.environment, self.with_, self.without, self.processor, self.scopes
-        )
+        choices = Choices(self.with_, self.without, self.processor, self.scopes)
+        found = gather(self.home, self.system, self.stack, self.environment, choices)
         why = why_no_stack(self.stack, found.target.name)
         if why is not None:
             raise SetupError(

@@ -41,6 +41,16 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
+class Choices:
+    """What a system's file asks for; the fields are those of ``Sources``."""
+
+    with_: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    processor: str | None = None
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """The files of one environment, and what the system's file asks for.
 
@@ -173,10 +183,7 @@ def gather(
     system: str,
     stack: str,
     environment: str,
-    with_: tuple[str, ...] = (),
-    without: tuple[str, ...] = (),
-    processor: str | None = None,
-    scopes: tuple[str, ...] = (),
+    choices: Choices | None = None,
 ) -> Sources:
     """Return the sources of one environment, read and compared with each other.
 
@@ -203,9 +210,10 @@ def gather(
     lock = lock_file(home, system, stack)
     committed = lock if lock.is_file() else None
     included = () if over is None else overlay.read_included(over, home)
+    asked = choices or Choices()
     sources = Sources(
-        home, system, environment, manifest, tuple(includes), over, committed, with_, without, processor, scopes,
-        (*included, *site_configuration.read_scopes(scopes)), platform.machine(),
+        home, system, environment, manifest, tuple(includes), over, committed, asked.with_, asked.without,
+        asked.processor, asked.scopes, (*included, *site_configuration.read_scopes(asked.scopes)), platform.machine(),
     )  # fmt: skip
     if over is not None:
         overlay.refuse_conflicts(over, sources.documents[1:])

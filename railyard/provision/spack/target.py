@@ -7,8 +7,8 @@ from railyard.base.errors import UNFIT_EXIT
 from railyard.hardware import processors
 from railyard.provision.spack.marker import Executable, Marker
 
-#: What Spack builds for if neither the overlay nor the system's file names a processor: every node of the last ten
-#: years runs it, and hashes do not depend on the host that builds. Of another machine it is the family.
+#: What Spack builds for if neither the overlay nor the system's file names a processor, so that hashes do not depend on
+#: the host that builds. x86_64_v3 needs AVX2, which servers have since 2014. Of another machine it is the family.
 DEFAULTS = {"x86_64": "x86_64_v3"}
 
 
