@@ -111,7 +111,7 @@ def locked(*packages: tuple[str, str], whole: bool = True) -> LockedLibraries:
 
 
 def test_a_lock_names_the_prefix_of_each_library_in_whichever_tree_it_is() -> None:
-    mpi, ucx = "/up/openmpi-5-abc", "/site/opt/ucx-1-def"
+    mpi, ucx = f"/up/openmpi-5.0.10-{'a' * 32}", "/site/opt/ucx-1-def"
     places = Places((mpi,), lock=locked(("openmpi", mpi), ("ucx", ucx), ("rdma-core", "/usr")))
     right = loaded(f"{mpi}/lib/libmpi.so.40", f"{ucx}/lib/libucp.so.0", f"{SYSTEM}/libibverbs.so.1")
     assert why_other_libraries([right], places) is None
@@ -126,6 +126,18 @@ def test_a_lock_names_the_prefix_of_each_library_in_whichever_tree_it_is() -> No
     # A prefix of the operating system has everything below it, too.
     odd = loaded("/usr/mpi/lib/libibverbs.so.1")
     assert "expected verbs of" in str(why_other_libraries([odd], places))
+
+
+def test_what_a_lock_has_at_the_operating_systems_prefix_is_where_the_loader_looks() -> None:
+    places = Places(("/up/openmpi",), lock=locked(("openmpi", "/up/openmpi"), ("ucx", "/usr")))
+    assert why_other_libraries([loaded(f"{SYSTEM}/libucp.so.0")], places) is None
+    assert "expected UCX of" in str(why_other_libraries([loaded("/usr/local/lib/libucp.so.0")], places))
+
+
+def test_a_library_that_the_lock_names_beside_an_external_mpi_is_stated() -> None:
+    places = Places(("/opt/mpi",), lock=locked(("openmpi", "/opt/mpi"), ("ucx", "/opt/ucx"), whole=False))
+    assert why_other_libraries([loaded("/opt/ucx/lib/libucp.so.0")], places) is None
+    assert "expected UCX of" in str(why_other_libraries([loaded(f"{SYSTEM}/libucp.so.0")], places))
 
 
 def test_a_lock_with_an_external_mpi_says_nothing_about_what_that_was_built_with() -> None:

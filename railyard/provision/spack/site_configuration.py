@@ -14,7 +14,7 @@ from railyard.base.errors import InputError
 from railyard.base.paths import state_folder
 from railyard.base.strict_yaml import Document, load_foreign
 
-#: Scope -> the variable that names its folder, and the folder without it (Spack 1.1 and 1.2: etc/spack/include.yaml).
+#: Scope -> the variable that names its folder, and the folder without it (Spack 1.2: etc/spack/include.yaml).
 SCOPES: Mapping[str, tuple[str, str]] = {
     "user": ("SPACK_USER_CONFIG_PATH", "~/.spack"),
     "system": ("SPACK_SYSTEM_CONFIG_PATH", "/etc/spack"),
