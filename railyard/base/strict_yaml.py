@@ -123,6 +123,35 @@ def parse(raw: bytes, file: str) -> Document:
     return Document(file, _Reader(file).mapping(root, ()), root)
 
 
+def load_foreign(path: Path) -> Document:
+    """Return the mapping in a YAML file of another program: what YAML 1.1 makes of it, with the lines of each part.
+
+    So ``False``, aliases and merge keys are read as that program reads them. An empty file is an empty mapping. Raises
+    InputError if the file cannot be read, is not YAML, or is not one mapping.
+    """
+    file = str(path)
+    try:
+        with path.open("rb") as stream:
+            raw = stream.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise InputError(file, f"a file that cannot be read ({error.strerror})", "a YAML file") from None
+    if len(raw) > MAX_BYTES:
+        raise InputError(file, f"more than {MAX_BYTES >> 20} MiB", f"a file of at most {MAX_BYTES >> 20} MiB")
+    text = raw.decode("utf-8", errors="replace")
+    try:
+        _refuse_depth(text, file)
+        root, data = yaml.compose(text, Loader=_LOADER), yaml.load(text, Loader=_LOADER)
+    except yaml.MarkedYAMLError as error:
+        raise _syntax_error(error, text, file) from None
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise InputError(file, f"text that is not YAML ({' '.join(str(error).split())})", "YAML") from None
+    if root is None:
+        root, data = yaml.MappingNode(_TAG + "map", [], yaml.Mark(file, 0, 0, 0, None, 0)), {}
+    if not isinstance(root, yaml.MappingNode):
+        raise InputError(file, "no mapping", "a mapping of fields", _line(root))
+    return Document(file, data, root)
+
+
 def validate(model: type[M], document: Document) -> M:
     """Return the model of a document. Raises InputError (InputErrors if several values are wrong)."""
     try:

@@ -1,8 +1,10 @@
-"""The model of a node's cores and memory: ``nodes.hardware`` in systems/*.yaml."""
+"""The model of a node's processors and memory: ``nodes.hardware`` in systems/*.yaml."""
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from railyard.base.fields import Count, Model, Positive, Size, refuse, show
+from railyard.base.errors import did_you_mean
+from railyard.base.fields import Count, Model, Name, Positive, Size, refuse, show
+from railyard.hardware import processors
 
 
 class NodeHardware(Model):
@@ -20,6 +22,12 @@ class NodeHardware(Model):
         description="Sockets of a node, each with as many of its cores. A rehearsal uses them; if left out: two, or "
         "one with few or an odd number of cores",
     )
+    microarchitecture: Name | None = Field(
+        default=None,
+        description="The processor as Spack and archspec name it: `spack arch -t` prints it on a node (neoverse_v2). "
+        "Spack builds for it unless the overlay names a target. If left out, Spack builds for x86_64_v3, or on another "
+        "machine for its family (aarch64)",
+    )
     base_ghz: Positive | None = Field(default=None, description="Clock that defines the peak: the base clock")
     turbo_ghz: Positive | None = Field(default=None, description="Highest clock of any core: nothing computes faster")
     flop_per_cycle: Count | None = Field(
@@ -36,6 +44,18 @@ class NodeHardware(Model):
         if sockets is not None and cores is not None and cores % sockets:
             raise refuse(show(sockets), f"a number of sockets that have as many each of the {cores} cores")
         return sockets
+
+    @field_validator("microarchitecture")
+    @classmethod
+    def _check_microarchitecture(cls, name: str | None) -> str | None:
+        if name is not None and not processors.is_known(name):
+            near = did_you_mean(name, processors.names())
+            raise refuse(
+                show(name),
+                "a processor as archspec names it",
+                near if near.startswith("did") else "type: spack arch -t",
+            )
+        return name
 
     def peak_gflop_s(self, ghz: float | None) -> float | None:
         """Return the peak of one node at a clock in GHz, Gflop/s in double precision; None if it is unknown."""

@@ -13,12 +13,12 @@ A library is the intended one if it is in the stack's prefix or in a folder that
 (``libraries``). A copy elsewhere is another one if the file names folders, or if the prefix has its own copy. Verbs,
 PSM and CXI belong to the kernel's drivers: without a copy in the prefix they must be the operating system's. If nothing
 says where UCX, libfabric or NCCL should be, the operating system's is the intended one, and any other is not proven.
+Of what Spack built, the lock says it: the prefix of the package that it names, in whichever install tree that is.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.clean_text import one_line
@@ -26,41 +26,11 @@ from railyard.base.hostlist import label, list_nodes
 from railyard.base.paths import packaged_text
 from railyard.base.wording import either, few
 from railyard.job.launch import Launch
+from railyard.stacks.ask import variables_of_stack
 from railyard.stacks.file_view import HOST, FileView
-from railyard.stacks.model import Setting
-from railyard.stacks.table import STACKS
+from railyard.stacks.libraries import FAMILIES, LOADERS_OWN, OF_THE_SYSTEM, Family, LockedLibraries
 from railyard.stacks.ucx import KEEPS_WHOLE
 
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Libraries that come together: regular expressions for the names of all, and patterns for those of the main ones.
-
-    A prefix that has a main one has its own copy of the family. ``of_system``: they belong to the kernel's drivers.
-    """
-
-    title: str
-    files: tuple[str, ...]
-    main: tuple[str, ...]
-    of_system: bool = False
-
-
-_COMPILERS = "(ch|_cray|_ibm|_(gnu|intel|nvidia|aocc)[a-z0-9_]*)?"
-#: The names that their releases have: openucx.org, ofiwg.github.io (a provider is libNAME-fi.so), rdma-core (a driver
-#: is libNAME-rdmavNN.so), and NCCL's documentation of plugins. They are valid for Python and for grep -E.
-FAMILIES = (
-    Family("MPI", (rf"libmpi{_COMPILERS}\.so",), ("libmpi*.so*",)),
-    Family("UCX", (r"libuc[pmst](_[a-z0-9_]+)?\.so",), ("libucp.so*",)),
-    Family("libfabric", (r"libfabric\.so", r"lib[a-z0-9_.-]+-fi\.so"), ("libfabric.so*",)),
-    Family("PSM", (r"libpsm(2|_infinipath)\.so",), ("libpsm2.so*", "libpsm_infinipath.so*"), of_system=True),
-    Family(
-        "verbs", (r"lib(ibverbs|rdmacm)\.so", r"lib[a-z0-9_]+-rdmav[0-9]+\.so"), ("libibverbs.so*",), of_system=True
-    ),
-    Family("CXI", (r"libcxi(utils)?\.so",), ("libcxi.so*",), of_system=True),
-    Family("NCCL", (r"lib[nr]ccl(-[a-z0-9_-]+)?\.so",), ("libnccl.so*", "librccl.so*")),
-)
-#: Where the loader looks by itself: /usr/lib64, /usr/lib/x86_64-linux-gnu, …
-_OF_THE_SYSTEM = re.compile(r"(?:/usr)?/lib(?:64|32)?/")
 _DELETED = " (deleted)"  # the file was replaced after it was loaded
 #: Spack ends the name of a package's folder with a hash. The packages that it depends on are beside it.
 _OF_SPACK = re.compile(r"-[a-z0-9]{32}$")
@@ -70,13 +40,14 @@ _BELOW = ("", "lib*/", "lib*/*/", "libfabric/lib/", "opt/mpi/libfabric/lib/")
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where the libraries of a run should be: the prefixes of its stack, and the folders that the file names.
+    """Where the libraries of a run should be: the stack's prefixes, the folders that the file names, Spack's lock.
 
     ``files``: what is there, on this host or in the run's image.
     """
 
     prefixes: tuple[str, ...]
     named: tuple[str, ...] = ()
+    lock: LockedLibraries = field(default_factory=LockedLibraries)
     files: FileView = HOST
 
 
@@ -94,7 +65,7 @@ class _ExpectedPlace:
             path
             for path in paths
             if not any(Path(path).is_relative_to(folder) for folder in self.folders)
-            and not (self.system and _OF_THE_SYSTEM.match(path))
+            and not (self.system and LOADERS_OWN.match(path))
         ]
 
 
@@ -135,20 +106,6 @@ def planned_variables(launch: Launch) -> dict[str, str]:
     """Return the variables that the stack is given, with their values; without those that a shell still fills in."""
     told = {name: launch.env.get(name, value) for name, value in launch.settings.env.items()}
     return {name: value for name, value in told.items() if "$" not in value}
-
-
-@lru_cache(maxsize=32)
-def variables_of_stack(stack: str) -> frozenset[str]:
-    """Return the variables that choose transport, devices or rails of a stack, from the stacks' table."""
-    found: set[str] = set()
-    for way in STACKS[stack].ways.values():
-        if not isinstance(way, str):
-            lines = [*way.settings, *(line for spread in way.spreads for line in spread.settings)]
-            lines += [line for told in way.memories.values() if not isinstance(told, str) for line in told]
-            knobs = [way.knobs, *(spread.knobs for spread in way.spreads if spread.knobs)]
-            lines += [knob for each in knobs for knob in each.values() if isinstance(knob, Setting)]
-            found |= {line.name for line in lines}
-    return frozenset(found | set(KEEPS_WHOLE) if any(name.startswith("UCX_") for name in found) else found)
 
 
 def parse(text: str, tag: str) -> RankEnvironment | None:
@@ -225,7 +182,9 @@ def why_other_libraries(found: Iterable[RankEnvironment], places: Places) -> str
             expected = _expected_places(family, places)
             outside = expected.find_outside(paths)
             if outside and expected.is_stated:
-                where = [*places.prefixes, *places.named, *(["the operating system"] if expected.system else [])]
+                locked = [f"{each.short} in {each.prefix}" for each in places.lock.packages_of(family)]
+                own = [*places.prefixes, *locked, *places.named]
+                where = [*own, *(["the operating system"] if expected.system else [])]
                 return (
                     f"{each.program} on {each.node} loaded {few(outside, 2)}, expected {family.title} of "
                     f"{either(where)}; if it is intended, name its folder under libraries of that stack in the "
@@ -283,13 +242,20 @@ def _expected_places(family: Family, places: Places) -> _ExpectedPlace:
     mpis = [file for path in prefixes for file in _copies(path, FAMILIES[0].main, places.files)]
     own |= dict.fromkeys(real(file).parent for file in mpis)
     copies = [file for folder in own for file in _copies(folder, family.main, places.files)]
-    stores = [path.parent for path in prefixes if _OF_SPACK.search(path.name)]
+    locked = [Path(each.prefix) for each in places.lock.packages_of(family)]
+    # Without a lock the name of a prefix must do: it is the site's own installation by Spack.
+    stores = [] if places.lock.packages else [path.parent for path in prefixes if _OF_SPACK.search(path.name)]
     folders = [*own, *(real(file).parent for file in copies), *stores]
+    folders += [path for each in locked if str(each) not in OF_THE_SYSTEM for path in (each, real(each))]
     folders += [path for text in places.named for path in (Path(text), real(Path(text)))]
     if is_mpi:  # without a prefix, a module decides
         return _ExpectedPlace(tuple(folders) or (Path("/"),), False, True)
+    if locked:
+        return _ExpectedPlace(tuple(folders), any(str(each) in OF_THE_SYSTEM for each in locked), True)
     if copies:
         return _ExpectedPlace(tuple(folders), False, True)
+    if places.lock.is_whole:
+        return _ExpectedPlace(tuple(folders), family.of_system, True)
     is_stated = bool(places.named) or (family.of_system and bool(prefixes))
     return _ExpectedPlace(tuple(folders), family.of_system or not places.named, is_stated)
 

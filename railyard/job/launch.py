@@ -18,6 +18,7 @@ from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
 from railyard.stacks.ask import Settings
 from railyard.stacks.containers import Image
+from railyard.stacks.libraries import LockedLibraries
 
 #: The launchers that start a stack's own mpirun on a node of one of our testbeds, and the testbed's folder. The virtual
 #: cluster's nodes are namespaces, the guests are virtual machines.
@@ -40,6 +41,7 @@ class Launch:
     ``library_prefix`` is where a library that MPI only starts (NCCL) must come from, None if that is not stated.
     ``image`` is the image in which the program runs; then these prefixes are inside it. ``inside`` are the words before
     the program that start it there; none if ``options`` do.
+    ``lock`` has the packages of Spack's lock from which the libraries that carry messages must come.
     """
 
     program: str
@@ -54,6 +56,7 @@ class Launch:
     library_prefix: str | None = None
     image: Image | None = None
     inside: tuple[str, ...] = ()
+    lock: LockedLibraries = field(default_factory=LockedLibraries)
 
 
 def device_name(rail: Rail) -> str:
@@ -160,6 +163,8 @@ def plan_launch(
         library_prefix=there.prefix if starter != stack and there.built is None else None,
         image=image,
         inside=inside,
+        # The library that an MPI only starts is in no lock of the MPI's.
+        lock=there.lock if starter == stack else replace(mpi.lock, is_whole=False),
     )
 
 

@@ -47,7 +47,7 @@ def provenance(site: Site, stack: str) -> dict[str, object]:
 
 def spack_provenance(built: "Marker") -> dict[str, object]:
     """Return what each result records of a Spack build: the key, the lock's hash, concrete specs and libraries."""
-    return {
+    known: dict[str, object] = {
         "key": built.key,
         "lock_sha256": built.lock_sha256,
         "spack": built.spack,
@@ -60,7 +60,12 @@ def spack_provenance(built: "Marker") -> dict[str, object]:
         ],
         # The name of the file that a soname links to has the version.
         "libraries": [each.real.path for each in built.libraries],
+        "carriers": [f"{each.short} in {each.prefix}, {each.origin}" for each in built.carriers],
+        # What somebody else built, and the site's own configuration that was used.
+        "reused": [f"{each.short} {each.origin}" for each in built.packages if each.is_reused],
+        "configuration": list(built.configuration),
     }
+    return {name: value for name, value in known.items() if value or name not in ("reused", "configuration")}
 
 
 @lru_cache(maxsize=16)

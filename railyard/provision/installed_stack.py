@@ -13,6 +13,7 @@ from railyard.provision import kept_files
 from railyard.site.site import Site
 from railyard.site.systems.container import Container
 from railyard.stacks.containers import Image
+from railyard.stacks.libraries import LockedLibraries
 
 if TYPE_CHECKING:
     from railyard.provision.spack.marker import Marker
@@ -50,6 +51,11 @@ class InstalledStack:
     def mpi_version(self) -> str | None:
         """The version of the MPI that Spack linked the benchmarks to; None if the site installed them."""
         return None if self.built is None else self.built.mpi.partition("@")[2] or None
+
+    @property
+    def lock(self) -> LockedLibraries:
+        """The packages of Spack's lock that have libraries for messages; empty if the site installed the stack."""
+        return LockedLibraries() if self.built is None else self.built.locked_libraries
 
     @property
     def mpi_standard(self) -> str | None:
@@ -208,6 +214,8 @@ def request_of(site: Site, stack: str) -> "Request":
         tools=entry.spack.benchmarks,
         with_=entry.spack.with_,
         without=entry.spack.without,
+        processor=site.system.processor,
+        scopes=site.system.spack.local_configuration,
     )
 
 

@@ -6,8 +6,11 @@ A run's rail policy is one of a way's, by name or the first that fits.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 
 from railyard.base.errors import RailyardError, did_you_mean
+from railyard.base.wording import either
+from railyard.hardware.processors import family_of
 from railyard.stacks.model import (
     KINDS,
     KNOBS,
@@ -27,6 +30,7 @@ from railyard.stacks.model import (
     unknown,
 )
 from railyard.stacks.table import STACKS
+from railyard.stacks.ucx import KEEPS_WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +97,28 @@ def why_not(stack: str, kind: str, rails: int, policy: str | None = None, knobs:
         spread = spread_of(way, rails, None if policy is None else split_threshold(policy)[0])
         reason = _why_not_told(spread.knobs or way.knobs, knobs)
     return None if reason is None else f"{stack} on {kind}: {reason}"
+
+
+@lru_cache(maxsize=32)
+def variables_of_stack(stack: str) -> frozenset[str]:
+    """Return the variables that choose transport, devices or rails of a stack, from the stacks' table."""
+    found: set[str] = set()
+    for way in STACKS[stack].ways.values():
+        if not isinstance(way, str):
+            lines = [*way.settings, *(line for spread in way.spreads for line in spread.settings)]
+            lines += [line for told in way.memories.values() if not isinstance(told, str) for line in told]
+            knobs = [way.knobs, *(spread.knobs for spread in way.spreads if spread.knobs)]
+            lines += [knob for each in knobs for knob in each.values() if isinstance(knob, Setting)]
+            found |= {line.name for line in lines}
+    return frozenset(found | set(KEEPS_WHOLE) if any(name.startswith("UCX_") for name in found) else found)
+
+
+def why_no_stack(stack: str, processor: str) -> str | None:
+    """Return None if a stack exists for a processor (archspec's name: ``neoverse_v2``), else the reason."""
+    families = STACKS[stack].families
+    if not families or family_of(processor) in families:
+        return None
+    return f"{STACKS[stack].title} exists only for {either(families)}"
 
 
 def why_not_from(stack: str, kind: str, memory: str) -> str | None:

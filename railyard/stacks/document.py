@@ -7,6 +7,7 @@ writes the page by hand.
 import sys
 from collections.abc import Iterable, Mapping
 
+from railyard.base.wording import either
 from railyard.stacks.model import KINDS, KNOBS, POLICIES, Knob, Launch, Proof, Setting, Spread, Stack, Way, Words
 from railyard.stacks.table import STACKS
 
@@ -92,6 +93,8 @@ def _stack(name: str, stack: Stack) -> str:
     else:
         lines += [""]
     lines += [_way(kinds, way) for way, kinds in _group_ways(stack.ways)]
+    if stack.families:
+        lines += [f"It exists only for {either(stack.families)}: not on a system with other processors.", ""]
     if stack.not_built:
         lines += [f"Spack builds nothing for it: {stack.not_built}.", ""]
     return "\n".join(lines)

@@ -303,7 +303,7 @@ class Stack:
     its module's name, up to the version, as sites, EasyBuild and Spack call it.
     ``tool_programs`` are the programs of the benchmarks of a stack that is not an MPI library: a client and a server,
     or programs that an MPI starts (``by_mpi``). ``not_built`` says why Spack cannot build for it, if the stack has no
-    folder in ``spack_envs/``.
+    folder in ``spack_envs/``. ``families``: the only families of processors for which it exists; if empty: all.
     ``addressed``: without MPI, whether addresses tell an application that starts its own processes which rail to use.
     ``by_mpi``: it is not an MPI library, but its benchmarks are MPI programs. MPI starts them; what they measure goes
     over this library. Its entry in a system's file says which MPI; launcher and protocol are then that MPI's.
@@ -325,6 +325,7 @@ class Stack:
     module: str | None = None
     tool_programs: tuple[ToolProgram, ...] = ()
     not_built: str | None = None
+    families: tuple[str, ...] = ()
     addressed: bool = False
     by_mpi: bool = False
     also_prints: tuple[str, ...] = ()

@@ -86,9 +86,9 @@ def _places(case: Case, evidence: Evidence) -> environment.Places:
     """Return where the run's libraries should be, by the prefixes of its stack and of the MPI that starts it."""
     system, home = case.site.system, case.site.home
     entries = [system.stacks[name] for name in dict.fromkeys((case.stack, system.starter(case.stack)))]
-    prefixes = filter(None, (case.launch.prefix, case.launch.library_prefix))
-    named = (entry.path(folder, home) for entry in entries for folder in entry.libraries)
-    return environment.Places(tuple(dict.fromkeys(prefixes)), tuple(dict.fromkeys(named)), _files(evidence))
+    prefixes = dict.fromkeys(filter(None, (case.launch.prefix, case.launch.library_prefix)))
+    named = dict.fromkeys(entry.path(folder, home) for entry in entries for folder in entry.libraries)
+    return environment.Places(tuple(prefixes), tuple(named), case.launch.lock, _files(evidence))
 
 
 def _launcher(case: Case, evidence: Evidence) -> str | None:

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from railyard.base.errors import InputError
 from railyard.base.fields import Count, Model, Name
-from railyard.base.strict_yaml import Document, InputErrors, load, parse, validate
+from railyard.base.strict_yaml import Document, InputErrors, load, load_foreign, parse, validate
 
 
 def read(text: str) -> Document:
@@ -223,3 +223,31 @@ def test_all_errors_are_said_in_the_order_of_their_lines() -> None:
         "f.yaml:2: name: found a list, expected text",
         'f.yaml:4: wheels[0].device: found nothing, expected the field "device"; add it',
     ]
+
+
+def test_a_file_of_another_program_is_read_as_that_reads_it(tmp_path: Path) -> None:
+    file = tmp_path / "packages.yaml"
+    file.write_text("packages:\n  slurm: &off\n    buildable: False\n  pmix: *off\n  all::\n    target: [zen4]\n")
+    found = load_foreign(file)
+    off = {"buildable": False}
+    assert found.data == {"packages": {"slurm": off, "pmix": off, "all:": {"target": ["zen4"]}}}
+    assert found.line(("packages", "all:", "target")) == 6
+    file.write_text("# nothing yet\n", encoding="utf-8")
+    assert load_foreign(file).data == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("a: [\n", "{file}:2: found text that is not YAML: "),
+        ("- a\n", "{file}:1: found no mapping, expected a mapping of fields"),
+        (None, "{file}: found a file that cannot be read (No such file or directory), expected a YAML file"),
+    ],
+)
+def test_a_file_of_another_program_that_is_no_mapping(tmp_path: Path, text: str | None, sentence: str) -> None:
+    file = tmp_path / "packages.yaml"
+    if text is not None:
+        file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as error:
+        load_foreign(file)
+    assert str(error.value).startswith(sentence.format(file=file))

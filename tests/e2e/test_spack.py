@@ -248,3 +248,72 @@ def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration(
         (folder / "packages.yaml").write_text(f"packages: {{{variable.lower()}: {{buildable: false}}}}\n")
         monkeypatch.setenv(variable, str(folder))
     assert "_config_path" not in calls.find(CLONE, print).output(["config", "get", "packages"])
+
+
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
+def test_the_real_spack_reads_the_scope_that_a_system_names_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from railyard.provision.spack import calls
+
+    for variable in ("SPACK_USER_CONFIG_PATH", "SPACK_SYSTEM_CONFIG_PATH"):
+        folder = tmp_path / variable
+        folder.mkdir()
+        (folder / "packages.yaml").write_text(f"packages: {{{variable.lower()}: {{buildable: false}}}}\n")
+        monkeypatch.setenv(variable, str(folder))
+    found = calls.find(CLONE, print, scopes=("user",)).output(["config", "get", "packages"])
+    assert "spack_user_config_path" in found and "spack_system_config_path" not in found
+
+
+RECIPE = """\
+from spack.package import *
+
+
+class Tiny{name}(Package):
+    has_code = False
+    version("1.0")
+    {more}
+
+    def install(self, spec, prefix):
+        mkdirp(prefix.lib)
+        touch(join_path(prefix.lib, "installed"))
+"""
+
+
+@pytest.mark.full
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
+def test_the_real_spack_takes_what_an_upstream_has_and_it_is_told_from_what_was_built(
+    site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two packages of two lines: one is installed by another Spack environment, the other by ours."""
+    from railyard.provision.spack import build, calls, locks
+    from railyard.provision.spack.sources import Choices, gather, write
+
+    (site.bin / "spack").unlink()
+    monkeypatch.setenv("SPACK_USER_CACHE_PATH", str(tmp_path / "cache"))
+    repo = tmp_path / "repo/spack_repo/tiny"
+    for name, more in (("Above", 'depends_on("tiny-below")'), ("Below", 'license("MIT")')):
+        recipe = repo / f"packages/tiny_{name.lower()}/package.py"
+        recipe.parent.mkdir(parents=True)
+        recipe.write_text(RECIPE.format(name=name, more=more), encoding="utf-8")
+    (repo / "repo.yaml").write_text("repo: {namespace: tiny, api: v2.0}\n", encoding="utf-8")
+    (tmp_path / "theirs.yaml").write_text(f"repos: {{tiny: {repo}}}\n", encoding="utf-8")
+    common = f"include: ['{tmp_path}/theirs.yaml']\n"
+    for name, spec, overlay in (
+        ("below", "tiny-below", common),
+        ("above", "tiny-above", f"{common}upstreams: {{site: {{install_tree: {tmp_path}/below}}}}\n"),
+    ):
+        site.write(f"spack_envs/{name}/spack.yaml", f"spack: {{specs: [{spec}], view: false}}\n")
+        site.write("systems/spack/made.yaml", overlay)
+        sources = gather(site.home, "made", "openmpi", name, Choices(processor="x86_64_v2"))
+        place = write(sources, tmp_path / f"environment-{name}", tmp_path / name)
+        spack = calls.find(CLONE, print, scopes=sources.scopes)
+        for command in ("concretize", "install"):
+            spack.run(["-e", str(place), command], tmp_path / "log")
+        lock = locks.parse((place / "spack.lock").read_text(encoding="utf-8"), "spack.lock")
+        listed = spack.output(["-e", str(place), "find", "--format", build.FIND_FORMAT])
+        packages = build.installed_packages(lock, listed, sources.upstreams, str(tmp_path / name))
+    assert {each.name: each.origin for each in packages} == {
+        "tiny-above": "built here", "tiny-below": "of the upstream site",
+    }  # fmt: skip
+    assert {spec.target for spec in lock.specs.values()} == {"x86_64_v2"}

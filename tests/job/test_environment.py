@@ -18,11 +18,11 @@ from railyard.job.environment import (
     parse,
     planned_variables,
     scripts,
-    variables_of_stack,
     why_other,
 )
 from railyard.job.launch import Launch
 from railyard.site.site import Site
+from railyard.stacks.ask import variables_of_stack
 from tests.made.judged import launch_of
 from tests.waiting import PATIENCE_S, wait_for
 

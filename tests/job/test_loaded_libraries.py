@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.environment import Places, RankEnvironment, doubts, pattern, why_other_libraries
+from railyard.stacks.libraries import LockedLibraries, LockedPackage
 
 SYSTEM = "/usr/lib/x86_64-linux-gnu"
 
@@ -102,6 +103,51 @@ def test_the_packages_of_spack_lie_beside_each_other(tmp_path: Path) -> None:
     prefix = tmp_path / f"openmpi-4.1.6-{'a' * 32}"
     ucx = tmp_path / f"ucx-1.15.0-{'b' * 32}/lib/libucp.so.0"
     assert doubts([loaded(prefix / "lib/libmpi.so.40", ucx)], Places((str(prefix),)), ("vn1",)) == ()
+
+
+def locked(*packages: tuple[str, str], whole: bool = True) -> LockedLibraries:
+    found = tuple(LockedPackage(name, f"{name}@1 /abc1234", prefix, "built here") for name, prefix in packages)
+    return LockedLibraries(found, is_whole=whole)
+
+
+def test_a_lock_names_the_prefix_of_each_library_in_whichever_tree_it_is() -> None:
+    mpi, ucx = f"/up/openmpi-5.0.10-{'a' * 32}", "/site/opt/ucx-1-def"
+    places = Places((mpi,), lock=locked(("openmpi", mpi), ("ucx", ucx), ("rdma-core", "/usr")))
+    right = loaded(f"{mpi}/lib/libmpi.so.40", f"{ucx}/lib/libucp.so.0", f"{SYSTEM}/libibverbs.so.1")
+    assert why_other_libraries([right], places) is None
+    assert doubts([right], places, ("vn1",)) == ()
+    # beside the MPI is not enough: only what the lock names counts
+    for other in (f"{SYSTEM}/libucp.so.0", f"/up/ucx-1.15.0-{'b' * 32}/lib/libucp.so.0"):
+        assert why_other_libraries([loaded(f"{mpi}/lib/libmpi.so.40", other)], places) == (
+            f"IMB-MPI1 on vn1 loaded {other}, expected UCX of {mpi} or ucx@1 /abc1234 in {ucx}; if it is intended, "
+            "name its folder under libraries of that stack in the system's file"
+        )
+    assert f"expected libfabric of {mpi};" in str(why_other_libraries([loaded("/opt/ofi/lib/libfabric.so.1")], places))
+    # A prefix of the operating system has everything below it, too.
+    odd = loaded("/usr/mpi/lib/libibverbs.so.1")
+    assert "expected verbs of" in str(why_other_libraries([odd], places))
+
+
+def test_what_a_lock_has_at_the_operating_systems_prefix_is_where_the_loader_looks() -> None:
+    places = Places(("/up/openmpi",), lock=locked(("openmpi", "/up/openmpi"), ("ucx", "/usr")))
+    assert why_other_libraries([loaded(f"{SYSTEM}/libucp.so.0")], places) is None
+    assert "expected UCX of" in str(why_other_libraries([loaded("/usr/local/lib/libucp.so.0")], places))
+
+
+def test_a_library_that_the_lock_names_beside_an_external_mpi_is_stated() -> None:
+    places = Places(("/opt/mpi",), lock=locked(("openmpi", "/opt/mpi"), ("ucx", "/opt/ucx"), whole=False))
+    assert why_other_libraries([loaded("/opt/ucx/lib/libucp.so.0")], places) is None
+    assert "expected UCX of" in str(why_other_libraries([loaded(f"{SYSTEM}/libucp.so.0")], places))
+
+
+def test_a_lock_with_an_external_mpi_says_nothing_about_what_that_was_built_with() -> None:
+    places = Places(("/opt/mpi",), lock=locked(("openmpi", "/opt/mpi"), ("rdma-core", "/usr"), whole=False))
+    found = loaded("/opt/mpi/lib/libmpi.so.40", "/opt/ucx/lib/libucp.so.0")
+    assert why_other_libraries([found], places) is None
+    assert doubts([found], places, ("vn1",)) == (
+        "not proven: that /opt/ucx/lib/libucp.so.0 is the intended UCX; name its folder under libraries of that stack "
+        "in the system's file",
+    )
 
 
 def test_the_pattern_finds_each_library_that_carries_messages_and_no_other() -> None:

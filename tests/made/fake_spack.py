@@ -41,7 +41,10 @@ PACKAGES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         tuple(f"bin/ib_{verb}_{what}" for verb in ("send", "write", "read") for what in ("bw", "lat")),
     ),
 }
-NOTED = ("SPACK_ENV", "SPACK_DISABLE_LOCAL_CONFIG", "RAILYARD_SPACK_WITH")
+NOTED = (
+    *("SPACK_ENV", "SPACK_DISABLE_LOCAL_CONFIG", "RAILYARD_SPACK_WITH"),
+    *("SPACK_USER_CONFIG_PATH", "SPACK_SYSTEM_CONFIG_PATH"),
+)
 #: What a stack's benchmarks are linked to; verbs has no MPI, and the library of its environment provides none.
 SONAMES = {"openmpi": "libmpi.so.40", "mpich": "libmpi.so.12", "rdma-core": "libibverbs.so.1"}
 
@@ -81,11 +84,12 @@ def concretize(told: dict[str, Any], place: Path, words: list[str]) -> None:
     mpi = told.get("mpi") or {"verbs": "rdma-core"}.get(place.name, place.name)
     provided = [] if mpi == "rdma-core" else ["mpi"]
     overlay = yaml.safe_load((place.parent / "overlay.yaml").read_text(encoding="utf-8"))
-    external = overlay["packages"][mpi]["externals"][0]
     target = overlay["packages"]["all"]["target"][0]
     specs: dict[str, Any] = {}
-    mpi_hash = digest(mpi, external["spec"], external["prefix"])
-    specs[mpi_hash] = spec(mpi, external["spec"].split("@")[1].split()[0], mpi_hash, "x86_64", {}, external["prefix"])
+    # A test may have the MPI, and libraries below it, installed in trees (``trees``), such as an upstream's.
+    mpi_hash = digest(mpi) if mpi in told.get("trees", {}) else add_external(specs, overlay, mpi)
+    for name, tree in told.get("trees", {}).items():
+        specs[digest(name)] = spec(name, tree["version"], digest(name), target, {}, None)
     compiler = digest("gcc")
     specs[compiler] = spec("gcc", "12.2.0", compiler, "x86_64", {}, "/usr")
     roots = []
@@ -109,6 +113,13 @@ def concretize(told: dict[str, Any], place: Path, words: list[str]) -> None:
     print(f"==> Concretized {len(roots)} specs:")
 
 
+def add_external(specs: dict[str, Any], overlay: dict[str, Any], mpi: str) -> str:
+    external = overlay["packages"][mpi]["externals"][0]
+    found = digest(mpi, external["spec"], external["prefix"])
+    specs[found] = spec(mpi, external["spec"].split("@")[1].split()[0], found, "x86_64", {}, external["prefix"])
+    return found
+
+
 def spec(
     name: str, version: str, key: str, target: str, variants: dict[str, Any], prefix: str | None
 ) -> dict[str, Any]:
@@ -128,9 +139,11 @@ def tree(place: Path) -> Path:
     return Path(overlay["config"]["install_tree"]["root"])
 
 
-def prefix_of(place: Path, found: dict[str, Any]) -> Path:
-    external = found.get("external")
-    return Path(external["path"]) if external else tree(place) / f"{found['name']}-{found['version']}-{found['hash']}"
+def prefix_of(told: dict[str, Any], place: Path, found: dict[str, Any]) -> Path:
+    external, other = found.get("external"), told.get("trees", {}).get(found["name"])
+    if external:
+        return Path(external["path"])
+    return Path(other["tree"] if other else tree(place)) / f"{found['name']}-{found['version']}-{found['hash']}"
 
 
 def install(told: dict[str, Any], place: Path, words: list[str]) -> None:
@@ -138,13 +151,13 @@ def install(told: dict[str, Any], place: Path, words: list[str]) -> None:
     specs = lock["concrete_specs"]
     for root in lock["roots"]:
         found = specs[root["hash"]]
-        prefix = prefix_of(place, found)
+        prefix = prefix_of(told, place, found)
         if prefix.is_dir() and "--overwrite" not in words:
             continue  # like the real one: what its database has counts as installed, even if the files are gone
         shutil.rmtree(prefix, ignore_errors=True)
         mpi = next(specs[each["hash"]] for each in found["dependencies"] if "link" in each["parameters"]["deptypes"])
         soname = SONAMES[told.get("linked", mpi["name"])]
-        library = Path(told.get("linked_prefix", mpi["external"]["path"])) / "lib" / soname
+        library = Path(told.get("linked_prefix", prefix_of(told, place, mpi))) / "lib" / soname
         for path in PACKAGES[found["name"]][2]:
             if path.split("/")[-1].split(".")[0] in told.get("leave_out", []):
                 continue
@@ -153,6 +166,7 @@ def install(told: dict[str, Any], place: Path, words: list[str]) -> None:
             program.write_text(told.get("program", "#!/bin/sh\necho made\n"), encoding="utf-8")
             program.chmod(0o755)
             said = f"\tlinux-vdso.so.1 (0x00007ffd)\n\t{soname} => {library} (0x00007f4a)\n"
+            said += "".join(f"\t{name} => {path} (0x00007f4b)\n" for name, path in told.get("libraries", {}).items())
             if not told.get("static"):
                 Path(f"{program}.ldd").write_text(said, encoding="utf-8")
         print(f"[+] {found['hash'][:7]} {found['name']}@{found['version']} {prefix} (1s)")
@@ -161,7 +175,7 @@ def install(told: dict[str, Any], place: Path, words: list[str]) -> None:
 def find(told: dict[str, Any], place: Path, words: list[str]) -> None:
     lock = json.loads((place / "spack.lock").read_text(encoding="utf-8"))
     for key, found in lock["concrete_specs"].items():
-        print(f"{key} {prefix_of(place, found)}")
+        print(f"{key} {prefix_of(told, place, found)}")
 
 
 def external(told: dict[str, Any], place: Path, words: list[str]) -> None:

@@ -5,11 +5,13 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from railyard.provision.spack.request import Request
+from tests.made.fake_spack import digest
 
 FAKE = Path(__file__).with_name("fake_spack.py")
 
@@ -105,6 +107,18 @@ class MadeSite:
     def behave(self, **told: Any) -> None:
         """Set the fake's behaviour: version, packages, mpi, linked, leave_out, fail, fail_for, held, externals …"""
         (self.fake / "behaviour.json").write_text(json.dumps(told), encoding="utf-8")
+
+    def has_tree(self, tree: Path, packages: Mapping[str, tuple[str, str]]) -> dict[str, Any]:
+        """Make an install tree of another Spack: package -> version and its library; return the fake's ``trees``."""
+        (tree / ".spack-db").mkdir(parents=True)
+        (tree / ".spack-db/index.json").write_text("{}", encoding="utf-8")
+        told = {}
+        for name, (version, soname) in packages.items():
+            library = tree / f"{name}-{version}-{digest(name)}/lib/{soname}"
+            library.parent.mkdir(parents=True)
+            library.write_text("a library", encoding="utf-8")
+            told[name] = {"version": version, "tree": str(tree)}
+        return told
 
     def let_go(self) -> None:
         """Let the commands go on that ``behave(held=…)`` stopped."""

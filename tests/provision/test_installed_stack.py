@@ -83,6 +83,21 @@ def test_a_run_is_told_by_plain_variables(made: MadeSite) -> None:
     launch = launch_of(site, "openmpi", ("lo",), nodes=("n1", "n2"))
     assert (launch.prefix, launch.env["PATH"]) == (f"{made.home}/mpi/openmpi", f"{made.home}/mpi/openmpi/bin:$PATH")
     assert [name for name in launch.env if "SPACK" in name] == []
+    assert [(each.name, each.origin) for each in launch.lock.packages] == [("openmpi", "external")]
+    assert not launch.lock.is_whole  # the MPI's own dependencies are in no lock
+
+
+def test_a_run_is_given_the_prefixes_that_the_lock_names(made: MadeSite, tmp_path: Path) -> None:
+    trees = made.has_tree(tmp_path / "up", {"openmpi": ("5.0.10", "libmpi.so.40"), "ucx": ("1.20.1", "libucp.so.0")})
+    made.behave(trees=trees)
+    site = site_of(made)
+    built = ensure(request_of(site, "openmpi"), lambda line: None)
+    launch = launch_of(site, "openmpi", ("lo",), nodes=("n1", "n2"))
+    assert launch.lock.is_whole
+    assert [(each.name, each.origin) for each in launch.lock.packages] == [
+        ("openmpi", f"of the upstream {tmp_path}/up"), ("ucx", f"of the upstream {tmp_path}/up"),
+    ]  # fmt: skip
+    assert launch.prefix == built.mpi_prefix == launch.lock.packages[0].prefix
 
 
 def test_every_record_says_what_was_built(made: MadeSite) -> None:

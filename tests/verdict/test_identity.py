@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from railyard.job.case import Evidence
 from railyard.job.environment import RankEnvironment, planned_variables
 from railyard.parsers import netpipe
 from railyard.site.site import Site
+from railyard.stacks.libraries import LockedLibraries, LockedPackage
 from railyard.verdict.assess import Assessment
-from tests.made.judged import counters_file, launch_of
+from railyard.verdict.identity import why_not_meant
+from tests.made.judged import TAG, case_of, counters_file, launch_of
 
 RECORDED = Path(__file__).resolve().parents[1] / "recordings" / "failed"
 Assess = Callable[..., Assessment]
@@ -83,6 +86,27 @@ def test_a_library_that_one_node_loads_from_elsewhere_is_named(
     assert (found.rule, found.fault, found.suspects) == (1, "set-up", ())
     # A stand-in of a rehearsal loads none.
     assert assessed(rehearsed=True, linked="", environment=(healthy, other)).verdict.state == "pass"
+
+
+@pytest.mark.fault(
+    "stack",
+    "UCX of another of Spack's install trees than the one that the lock names",
+    "loaded /up/ucx-1.15.0/lib/libucp.so.0, expected UCX of ",
+)
+def test_a_library_of_another_install_tree_than_the_locks_is_named(
+    virtual: Site, had: Callable[..., tuple[RankEnvironment, ...]], said: str
+) -> None:
+    case = case_of(virtual, "imb/Uniband", launch={"nodes": ("vn1", "vn2")})
+    ucx = LockedPackage("ucx", "ucx@1.20.1 /abc1234", "/site/opt/ucx-1.20.1", "built here")
+    case = replace(case, launch=replace(case.launch, lock=LockedLibraries((ucx,), is_whole=True)))
+
+    def why(library: str) -> str | None:
+        found = [replace(each, libraries=(*(each.libraries or ()), library)) for each in had()]
+        return why_not_meant(case, Evidence("", exit_code=0, tag=TAG, environment=tuple(found)), ())
+
+    assert why("/site/opt/ucx-1.20.1/lib/libucp.so.0") is None
+    sentence = str(why("/up/ucx-1.15.0/lib/libucp.so.0"))
+    assert said in sentence and "ucx@1.20.1 /abc1234 in /site/opt/ucx-1.20.1; " in sentence
 
 
 def test_in_a_rehearsal_the_environment_is_asked_too_and_the_library_is_not(

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.finding import Finding, problem, problems, tally
+from railyard.base.finding import Finding, problem, problems, remark, tally
 from railyard.base.wording import count_of
 from railyard.cli.options import checks_option, say
 
 if TYPE_CHECKING:
+    from railyard.site.site import Site
     from railyard.site.systems.model import System
 
 
@@ -30,7 +31,7 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
       railyard lint --system mycluster -c own    with checks of your own
 
     It compares all references with limits, units, schema and one another. It also says which references no check uses,
-    and which checks have no reference.
+    and which checks have no reference, and reads the overlay and the locks of what Spack builds.
 
     Exit code: 0 no problem, 1 a problem, 2 wrong input: a file that cannot be read as it is.
     """
@@ -40,6 +41,7 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
     from railyard.site.references.lint import findings
     from railyard.site.references.load import references_of
     from railyard.site.references.transport_class import classes, find_class
+    from railyard.site.site import Site
     from railyard.site.systems.load import find_system, load_systems
     from railyard.site.systems.module_system import FIX, find_unloaded
 
@@ -65,6 +67,9 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
             wrong.append(str(error))
             continue
         found += [problem(system.system, f"{why}; {FIX}") for _, why in find_unloaded(system)]
+        absent, broken = _spack_mistakes(Site(home, built[system.system], references))
+        found += absent
+        wrong += broken
         entries += len(references.entries)
     published = home / "references" / "classes"
     for each in classes(published) if name is None else ():
@@ -86,3 +91,18 @@ def command(name: str | None, places: tuple[Path, ...], as_json: bool) -> int:
     if wrong:
         return 2
     return 1 if problems(found) else 0
+
+
+def _spack_mistakes(site: "Site") -> tuple[list[Finding], list[str]]:
+    """Return remarks about what an overlay names and this host lacks, and the mistakes in what Spack is given."""
+    from railyard.provision.spack.overlay import NotHereError
+    from railyard.provision.spack.request import source_errors
+
+    absent: list[Finding] = []
+    broken: list[str] = []
+    for error in source_errors(site):
+        if isinstance(error, NotHereError):  # such as on a laptop
+            absent.append(remark(site.system.system, str(error)))
+        else:
+            broken.append(str(error))
+    return absent, broken

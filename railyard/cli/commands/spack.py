@@ -244,7 +244,8 @@ def gc(name: str, verbose: bool) -> int:
     requests = _requests(name, ())
     root = requests[0].root
     root.mkdir(parents=True, exist_ok=True)
-    removed = upkeep.collect(requests, calls.find(find_home(), click.echo, verbose), click.echo, root / "gc.log")
+    spack = calls.find(find_home(), click.echo, verbose, scopes=requests[0].scopes)
+    removed = upkeep.collect(requests, spack, click.echo, root / "gc.log")
     click.echo(f"{count_of(removed, 'environment')} removed")
     return 0
 

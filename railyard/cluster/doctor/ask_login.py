@@ -12,7 +12,9 @@ from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, needed_programs
 from railyard.job.slurm import why_shared
 from railyard.provision.spack import program
+from railyard.provision.spack.request import source_errors
 from railyard.site.references.load import references_of
+from railyard.site.site import Site
 from railyard.site.systems.load import find_system
 from railyard.site.systems.model import System
 
@@ -23,7 +25,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
     Raises InputError if there is no such system, or if something is wrong in its file or its references.
     """
     system = find_system(home / "systems", name)
-    references_of(home / "references", system)
+    site = Site(home, system, references_of(home / "references", system))
     state, clock = _state(state_folder(home))
     return Login(
         python=sys.version_info[:2],
@@ -33,6 +35,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
         state=state,
         file_clock_s=clock,
         shared=why_shared(system) if system.provider == "nodes" else None,
+        spack=tuple(map(str, source_errors(site))),
     ), system
 
 

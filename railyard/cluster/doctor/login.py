@@ -36,6 +36,7 @@ class Login:
     if it is missing. ``paths`` maps absolute paths to whether they exist. ``state`` is None, or why the state folder
     cannot be written. ``file_clock_s`` is how much later than this host's clock a file written now is dated; None if no
     file was written. ``shared`` is how Slurm lets other jobs share the nodes of a run, against the file; else None.
+    ``spack`` is what is wrong with the files from which Spack builds benchmarks.
     """
 
     python: tuple[int, int]
@@ -45,6 +46,7 @@ class Login:
     state: str | None = None
     file_clock_s: float | None = None
     shared: str | None = None
+    spack: tuple[str, ...] = ()
 
 
 def needed_programs(system: System) -> tuple[str, ...]:
@@ -113,6 +115,8 @@ def _programs(login: Login, system: System) -> Iterator[Finding]:
             "Spack builds benchmarks of this system, but neither this site nor the search path has it",
             "railyard spack bootstrap, or put your own Spack on PATH",
         )
+    for sentence in login.spack:
+        yield problem(WHERE, sentence, "correct the file, or make what it names available on the host that builds")
 
 
 def _stacks(login: Login, system: System) -> Iterator[Finding]:

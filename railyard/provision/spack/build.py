@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
@@ -21,10 +22,12 @@ from railyard.provision.kept_files import read_kept
 from railyard.provision.spack import calls, locks, marker
 from railyard.provision.spack.calls import Spack
 from railyard.provision.spack.locks import Lock, Spec
-from railyard.provision.spack.marker import Executable, Library, Marker, Package
+from railyard.provision.spack.marker import Executable, Library, Marker, Package, locked_libraries
+from railyard.provision.spack.origins import find_origin
 from railyard.provision.spack.request import Request, ready
 from railyard.provision.spack.sources import Sources, variables, write
 from railyard.stacks import linkage, table
+from railyard.stacks.libraries import LockedLibraries, why_not_locked
 
 FILE = ".lock"
 #: Seconds that Spack 1.2 needs on two cores to solve one environment of spack_envs/, and to build each package. Source:
@@ -35,8 +38,9 @@ SECONDS = {
     "compiler-wrapper": 1, "gcc-runtime": 1, "hpl": 30, "intel-mpi-benchmarks": 60, "netpipe": 3, "npb": 135,
     "osu-micro-benchmarks": 60, "perftest": 30,
 }  # fmt: skip
-#: "[+]  3kkp3m4      ^gcc-runtime@12.2.0 …", as `spack concretize` lists installed packages.
-_INSTALLED = re.compile(r"^\[[+^]\]\s+(?P<hash>[a-z0-9]{7})\s+\^?\S+@", re.MULTILINE)
+#: "[+]  3kkp3m4      ^gcc-runtime@12.2.0 …", as `spack concretize` lists installed packages; those of an upstream have
+#: a ^, those that a build cache has a b.
+_INSTALLED = re.compile(r"^\[[+^b]\]\s+(?P<hash>[a-z0-9]{7})\s+\^?\S+@", re.MULTILINE)
 #: "[+] 3cdr46f osu-micro-benchmarks@7.4 /prefix (2m43s)", as `spack install` reports a finished package.
 _ENDED = re.compile(r"^\[\+\] (?P<hash>[a-z0-9]{7}) (?P<spec>\S+) ")
 
@@ -105,7 +109,7 @@ def ensure(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
             if found is not None:
                 return found
         sources = request.sources()
-        spack = calls.find(request.home, say, verbose, variables(sources), keeps=(descriptor,))
+        spack = calls.find(request.home, say, verbose, variables(sources), (descriptor,), sources.scopes)
         try:
             return _build(request, sources, spack, again)
         except OSError as error:
@@ -129,20 +133,26 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
         listing = spack.run(["-e", str(place), "concretize"], log)
     lock_text = (place / "spack.lock").read_text(encoding="utf-8")
     lock = locks.parse(lock_text, str(place / "spack.lock"))
+    foreign = locks.why_foreign(lock)
+    if foreign is not None:
+        raise SetupError(f"{request.stack} on {request.system}: {foreign}")
     wanted = to_build(lock, listing)
     spack.say(f"spack:   {promise(wanted)}")
     lines = Progress(wanted, spack.say).line
     spack.run(["-e", str(place), "install", "--fail-fast", *_install_options(committed, again)], log, lines)
-    packages = _packages(lock, _prefixes(spack.output(["-e", str(place), "find", "--format", FIND_FORMAT])))
+    listed = spack.output(["-e", str(place), "find", "--format", FIND_FORMAT])
+    packages = installed_packages(lock, listed, sources.upstreams, _own_tree(request, sources))
     made = prove(request, lock, packages)
     found = Marker(
         key=folder.name, system=request.system, stack=request.stack, spack=version, target=_target(lock),
         mpi=made.mpi, mpi_prefix=made.mpi_prefix, packages=packages, tools=made.tools, executables=made.executables,
         lock_sha256=hashlib.sha256(lock_text.encode()).hexdigest(), spack_calls=len(spack.calls),
         seconds=round(time.monotonic() - start, 1), built=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",
-        libraries=made.libraries,
+        libraries=made.libraries, configuration=tuple(map(str, sources.site_files)),
     )  # fmt: skip
     marker.write(folder, found)
+    for line in _reused_lines(found):
+        spack.say(line)
     spack.say(f"spack: {request.stack} for {request.system} built in {duration(found.seconds)}")
     return found
 
@@ -159,7 +169,30 @@ def _prefixes(text: str) -> dict[str, str]:
     return {words[0].lstrip("/"): words[1].strip() for words in pairs if len(words) == 2}
 
 
-def _packages(lock: Lock, prefixes: dict[str, str]) -> tuple[Package, ...]:
+def _own_tree(request: Request, sources: Sources) -> str | None:
+    """Return where this environment's packages are installed; None if only Spack can fill in the path."""
+    named = sources.install_tree
+    found = str(request.install_tree) if named is None else os.path.expanduser(named)
+    return None if "$" in found else found
+
+
+def _reused_lines(built: Marker) -> list[str]:
+    """Return lines that say what somebody else built: each package that carries messages, and how many others."""
+    reused = [each for each in built.packages if each.is_reused]
+    carriers = [each for each in reused if each in built.carriers]
+    lines = [f"spack:   {each.short} is {each.origin}: {each.prefix}" for each in carriers]
+    others = Counter(each.origin for each in reused if each not in carriers)
+    lines += [f"spack:   {count_of(count, 'other package')} {origin}" for origin, count in others.items()]
+    return [*lines, *(f"spack:   with the site's configuration {each}" for each in built.configuration)]
+
+
+def installed_packages(lock: Lock, listed: str, upstreams: Mapping[str, str], own: str | None) -> tuple[Package, ...]:
+    """Return the packages of a lock with their prefixes, and where each comes from.
+
+    ``listed`` is what `spack find` printed in FIND_FORMAT; ``upstreams`` and ``own`` as in ``find_origin``. Raises
+    SetupError if a root is not installed.
+    """
+    prefixes = _prefixes(listed)
     roots = {key for _, key in lock.roots}
     found = []
     for key, spec in lock.specs.items():
@@ -168,9 +201,9 @@ def _packages(lock: Lock, prefixes: dict[str, str]) -> tuple[Package, ...]:
             if key in roots:
                 raise SetupError(f"spack find: found no prefix of {spec.short}, expected each root to be installed")
             continue  # a build dependency that Spack did not keep
-        found.append(
-            Package(spec.name, spec.version, key, prefix, spec.compiler, spec.external is not None, key in roots)
-        )
+        is_external = spec.external is not None
+        origin = find_origin(prefix, is_external, upstreams, own)
+        found.append(Package(spec.name, spec.version, key, prefix, spec.compiler, is_external, key in roots, origin))
     return tuple(found)
 
 
@@ -184,6 +217,7 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Proven
     prefix = None if table.STACKS[request.stack].pair else _mpi_prefix(request, lock, packages)
     tools: dict[str, str] = {}
     executables: list[Executable] = []
+    locked = locked_libraries(packages, "" if prefix is None or lock.mpi is None else lock.mpi.name)
     for name in request.tools:
         tool = TOOLS[name]
         package = next((each for each in packages if each.name == tool.name), None)
@@ -193,7 +227,7 @@ def prove(request: Request, lock: Lock, packages: tuple[Package, ...]) -> Proven
                 f"environment has no package {tool.name}; add it to spack_envs/{request.environment}/spack.yaml"
             )
         tools[name] = str(Path(package.prefix) / tool.path)
-        executables += _prove_executables(request, tool, package, prefix)
+        executables += _prove_executables(request, tool, package, prefix, locked)
     paths = sorted({path for each in executables for path in each.linked.values()})
     found = tuple(marker.library(path) for path in paths)
     mpi = f"{lock.mpi.name}@{lock.mpi.version}" if prefix is not None and lock.mpi is not None else ""
@@ -215,9 +249,12 @@ def _mpi_prefix(request: Request, lock: Lock, packages: tuple[Package, ...]) -> 
 
 
 def _prove_executables(
-    request: Request, tool: model.Package, package: Package, mpi_prefix: str | None
+    request: Request, tool: model.Package, package: Package, mpi_prefix: str | None, locked: LockedLibraries
 ) -> list[Executable]:
-    """Return a tool's executables, each linked to the MPI of that prefix; with None, only to the stack's libraries."""
+    """Return a tool's executables, each linked to the MPI of that prefix; with None, only to the stack's libraries.
+
+    Other libraries that carry messages must be those of the packages that the lock names.
+    """
     sonames = table.STACKS[request.stack].sonames
     proven, is_shown = [], not tool.uses_mpi
     for file in _executables(Path(package.prefix) / tool.path, tool.executables, package, request):
@@ -228,6 +265,9 @@ def _prove_executables(
                 what = "MPI" if mpi_prefix else "library"
                 raise SetupError(f"wrong {what} linked: {why}; {_ADVICE[what]}")
             is_shown = True
+        why = why_not_locked(str(file), linkage.interesting(found), locked, mpi_prefix)
+        if why is not None:
+            raise SetupError(f"wrong library linked: {why}; {_ADVICE['library']}")
         proven.append(Executable(read_kept(str(file), file), linkage.interesting(found)))
     if not is_shown:
         raise SetupError(

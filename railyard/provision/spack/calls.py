@@ -7,17 +7,13 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.provision.spack import failures, program
+from railyard.provision.spack import failures, program, site_configuration
+from railyard.provision.spack.site_configuration import ALONE
 
 #: The first release with package API v2.4 and the `toolchains` section; tried: 1.2.0.dev0.
 OLDEST = (1, 1)
-#: An environment is what the site's files say, whoever builds it. Neither the user's own configuration (~/.spack,
-#: SPACK_USER_CONFIG_PATH) nor the host's (/etc/spack) is used, so neither is in its key. The configuration in Spack's
-#: own folder (etc/spack) counts as a part of that Spack, like its version and its packages.
-ALONE: Mapping[str, str] = MappingProxyType({"SPACK_DISABLE_LOCAL_CONFIG": "1"})
 _VERSION = re.compile(r"^(?P<version>(?P<major>[0-9]+)\.(?P<minor>[0-9]+)\S*)")
 
 
@@ -36,7 +32,13 @@ class SpackError(RailyardError):
 
 @dataclass
 class Spack:
-    """A Spack to call. ``say`` gets each line that it prints, ``calls`` lists what was run, in order."""
+    """A Spack to call. ``say`` gets each line that it prints, ``calls`` lists what was run, in order.
+
+    An environment is what the site's files say, whoever builds it. Neither the user's own configuration (~/.spack) nor
+    the host's (/etc/spack) is used, unless the system's file says so; then it is in the environment's key. The
+    configuration in Spack's own folder (etc/spack) counts as a part of that Spack, like its version and its packages.
+    ``isolation`` are the variables for that.
+    """
 
     program: str
     say: Callable[[str], None]
@@ -44,6 +46,7 @@ class Spack:
     environment: Mapping[str, str] = field(default_factory=dict)
     #: Descriptors that its processes inherit: a lock that must last as long as they do.
     keeps: tuple[int, ...] = ()
+    isolation: Mapping[str, str] = field(default_factory=lambda: dict(ALONE))
     calls: list[tuple[str, ...]] = field(default_factory=list)
 
     def version(self) -> str:
@@ -126,13 +129,14 @@ class Spack:
 
     def _line(self, words: Sequence[str]) -> str:
         """Return a call in a form that a person can type again."""
-        told = [f"{name}={shlex.quote(text)}" for name, text in {**ALONE, **self.environment}.items() if text]
+        told = [f"{name}={shlex.quote(text)}" for name, text in {**self.isolation, **self.environment}.items() if text]
         return " ".join(["$", *told, shlex.join([self.program, *words])])
 
     def _env(self) -> dict[str, str]:
         # An environment that is active in the user's shell would win over `-e`.
-        kept = {name: text for name, text in os.environ.items() if name not in ("SPACK_ENV", "SPACK_ENV_VIEW")}
-        return {**kept, "SPACK_COLOR": "never", **ALONE, **self.environment}
+        dropped = ("SPACK_ENV", "SPACK_ENV_VIEW", *ALONE)
+        kept = {name: text for name, text in os.environ.items() if name not in dropped}
+        return {**kept, "SPACK_COLOR": "never", **self.isolation, **self.environment}
 
 
 def find(
@@ -141,10 +145,15 @@ def find(
     verbose: bool = False,
     environment: Mapping[str, str] | None = None,
     keeps: tuple[int, ...] = (),
+    scopes: Sequence[str] = (),
 ) -> Spack:
-    """Return the Spack that builds for a site. Raises SetupError if there is none, with how to get one."""
+    """Return the Spack that builds for a site. Raises SetupError if there is none, with how to get one.
+
+    ``scopes`` are those of Spack's local configuration that it reads.
+    """
     found = program.demand_program(home)
-    return Spack(found, say, verbose, {**program.variables(home), **(environment or {})}, keeps)
+    isolation = site_configuration.variables(home, scopes)
+    return Spack(found, say, verbose, {**program.variables(home), **(environment or {})}, keeps, isolation)
 
 
 def _format_words(words: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ from railyard.base.errors import InputError
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
+from railyard.hardware.processors import family_of
 from railyard.provision.spack import overlay
 from railyard.provision.spack.sources import Sources, variables
 
@@ -176,6 +177,25 @@ class _Requirement:
         return f"as {self.document.file}:{self.document.line(self.path)} asks"
 
 
+#: Packages that work only on one family of processors although Spack solves them for any: family, and what they are.
+ONLY_FOR: Mapping[str, tuple[str, str]] = {
+    "opa-psm2": ("x86_64", "the library of Omni-Path's cards"),
+    "psm": ("x86_64", "the library of True Scale's cards"),
+}
+
+
+def why_foreign(lock: Lock) -> str | None:
+    """Return why the target's processors cannot have a package of the lock, by its name; None if they can have all."""
+    for spec in lock.specs.values():
+        family, what = ONLY_FOR.get(spec.name, ("", ""))
+        if family and family_of(spec.target) != family:
+            return (
+                f"{spec.short} is for {family} only ({what}), and the target is {spec.target}; leave it out of the "
+                "overlay (fabrics=… of libfabric or the MPI)"
+            )
+    return None
+
+
 def read_committed(sources: Sources) -> Lock | None:
     """Return the committed lock, None if there is none. Raises InputError if it is broken or out of date."""
     if sources.lock is None:
@@ -193,15 +213,14 @@ def refuse_outdated(lock: Lock, file: str, sources: Sources) -> None:
     that wins, and the version and prefix of each external. A preference does not change a lock.
     """
     _refuse_roots(lock, file, sources)
-    targets = [
-        _Requirement(str(target), document, ("packages", "all", "target", 0))
-        for document in sources.documents
-        for target in (_packages(document).get("all", {}).get("target") or [])[:1]
-    ]
-    if targets:
-        for _, key in lock.roots:
-            if lock.specs[key].target != targets[0].text:
-                raise _outdated_error(file, lock.specs[key], f"target={lock.specs[key].target}", targets[0])
+    target = sources.target
+    for _, key in lock.roots:
+        spec = lock.specs[key]
+        if spec.target != target.name and spec.external is None:
+            raise InputError(
+                file, f'{spec.name} with "target={spec.target}"', f'"{target.name}", as {target.source} asks',
+                field=spec.short, action=_ACTION,
+            )  # fmt: skip
     for document in sources.documents:
         for name, wanted in _packages(document).items():
             for asked in _requirements(document, str(name), wanted):

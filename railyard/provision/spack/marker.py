@@ -4,6 +4,7 @@
 #   1  the first: key, specs, MPI, tools with the executables' size and change time, linked libraries, lock's hash.
 #   2  the libraries' real files and sizes: shows an external that was updated.
 #   3  hash and times of executables and libraries: shows one that was replaced by another of the same size.
+#   4  where each package comes from, and the site's own configuration of Spack that was used.
 
 import json
 import os
@@ -14,14 +15,20 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.provision.kept_files import KeptFile, read_kept
+from railyard.stacks.libraries import LockedLibraries, LockedPackage, carries_messages
 
-FORMAT = 3
+FORMAT = 4
+#: Where a package comes from; an upstream's has its name after it.
+BUILT, CACHED, EXTERNAL, UPSTREAM = "built here", "from a build cache", "external", "of the upstream"
 FILE = "railyard.json"
 
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """One package of the environment as it was built or found. ``root``: the environment asks for it by name."""
+    """One package of the environment as it was built or found. ``root``: the environment asks for it by name.
+
+    ``origin`` says where it comes from: ``built here``, ``from a build cache``, ``external``, ``of the upstream NAME``.
+    """
 
     name: str
     version: str
@@ -30,6 +37,17 @@ class Package:
     compiler: str | None = None
     external: bool = False
     root: bool = False
+    origin: str = BUILT
+
+    @property
+    def short(self) -> str:
+        """The package as a person reads it: ``ucx@1.20.1 /abc1234``."""
+        return f"{self.name}@{self.version} /{self.hash[:7]}"
+
+    @property
+    def is_reused(self) -> bool:
+        """Whether somebody else built it: in an upstream, or for a build cache."""
+        return self.origin == CACHED or self.origin.startswith(UPSTREAM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +82,8 @@ class Marker:
 
     ``tools`` maps a tool to its executable or folder, ``target`` is the processor it runs on.
 
-    ``mpi`` and ``mpi_prefix`` are empty for a stack without MPI.
+    ``mpi`` and ``mpi_prefix`` are empty for a stack without MPI. ``configuration``: the site's own files of Spack's
+    configuration that were used, each with its hash.
     """
 
     key: str
@@ -82,11 +101,34 @@ class Marker:
     seconds: float
     built: str
     libraries: tuple[Library, ...] = ()
+    configuration: tuple[str, ...] = ()
+
+    @property
+    def carriers(self) -> tuple[Package, ...]:
+        """The packages that decide over which network messages go: the MPI, and the libraries below it."""
+        return _carriers(self.packages, self.mpi.partition("@")[0])
+
+    @property
+    def locked_libraries(self) -> LockedLibraries:
+        """The packages of its lock that have libraries for messages."""
+        return locked_libraries(self.packages, self.mpi.partition("@")[0])
 
     @property
     def contents(self) -> str:
         """Its benchmarks and the MPI that they are linked to, for a person: ``imb, osu for openmpi@4.1.4``."""
         return ", ".join(sorted(self.tools)) + (f" for {self.mpi}" if self.mpi else "")
+
+
+def locked_libraries(packages: tuple[Package, ...], mpi: str) -> LockedLibraries:
+    """Return the packages that have libraries for messages; ``mpi`` is the package of the MPI, empty without one."""
+    return LockedLibraries(
+        tuple(LockedPackage(each.name, each.short, each.prefix, each.origin) for each in _carriers(packages, mpi)),
+        is_whole=not any(each.external for each in packages if each.name == mpi),
+    )
+
+
+def _carriers(packages: tuple[Package, ...], mpi: str) -> tuple[Package, ...]:
+    return tuple(each for each in packages if each.name == mpi or carries_messages(each.name))
 
 
 def read(folder: Path) -> Marker | None:
@@ -149,8 +191,9 @@ def why_stale(marker: Marker) -> str | None:
         if why is not None:
             return why
     for package in marker.packages:
-        if package.external and not Path(package.prefix).is_dir():
-            return f"{package.prefix}: the external {package.name}@{package.version} is gone"
+        if (package.external or package.is_reused) and not Path(package.prefix).is_dir():
+            title = f"the external {package.name}@{package.version}"
+            return f"{package.prefix}: {title if package.external else f'{package.short} {package.origin}'} is gone"
     for one in marker.libraries:
         try:
             now = Path(one.path).resolve(strict=True)

@@ -1,17 +1,33 @@
-"""A system's overlay: Spack configuration that is added to every stack's environment and never replaces any of it."""
+"""A system's overlay: Spack configuration that is added to every stack's environment and never replaces any of it.
+
+One value a site may choose: whether packages that are installed already are used (``concretizer: reuse``).
+"""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from railyard.base.errors import did_you_mean
+from railyard.base.errors import InputError, did_you_mean
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document, load
+from railyard.provision.spack.origins import DATABASE
+from railyard.provision.spack.site_configuration import SiteFile, read_files
+from railyard.stacks.ask import variables_of_stack
+from railyard.stacks.table import STACKS
 
 #: Sections of Spack's configuration that a system may need to add to (spack.readthedocs.io, configuration).
-SECTIONS = ("packages", "mirrors", "config", "concretizer", "compilers", "modules", "repos", "toolchains")
+SECTIONS = (
+    *("packages", "mirrors", "config", "concretizer", "compilers", "modules", "repos", "toolchains"),
+    *("upstreams", "include", "env_vars", "bootstrap"),
+)
 HOME = "{home}"
+#: What an overlay may say otherwise than the environments. The lock then shows what was taken, and the record names it.
+CHOICES: tuple[Path_, ...] = (("concretizer", "reuse"),)
+
+
+class NotHereError(InputError):
+    """What an overlay names is not on this host. It may be on the host that builds."""
 
 
 def overlay_file(home: Path, system: str) -> Path:
@@ -36,7 +52,74 @@ def read(path: Path) -> Document:
                 place[: place.index(key) + 1], f'"{key}:", which replaces what is there', "a key with one colon",
                 "an overlay only adds",
             )  # fmt: skip
+    refuse_run_variables(document)
     return document
+
+
+def read_included(overlay: Document, home: Path) -> tuple[SiteFile, ...]:
+    """Return the files of the site's own configuration that the overlay includes, in its order.
+
+    A folder gives its files by section, as Spack reads it. Raises InputError for what is not a path on this host: of
+    an address or a condition nobody could compare the content.
+    """
+    found: list[SiteFile] = []
+    listed = overlay.data.get("include")
+    if listed is not None and not isinstance(listed, list):
+        raise overlay.error(("include",), show(listed), "a list of paths")
+    for index, name in enumerate(listed or ()):
+        place = ("include", index)
+        text = name.replace(HOME, str(home)) if isinstance(name, str) else ""
+        if not text.startswith("/") or "$" in text:
+            expected = "the path of a file or a folder on this host, from / or {home} on"
+            raise overlay.error(place, show(name), expected, "without variables, conditions or addresses")
+        files = read_files(Path(text)) if Path(text).exists() else ()
+        if not files:
+            what = "which has no *.yaml" if Path(text).is_dir() else "which is not there"
+            expected = "a file of Spack's configuration, or a folder of them"
+            raise _not_here(overlay.error(place, f"{text}, {what}", expected))
+        found += files
+    return tuple(found)
+
+
+def refuse_absent_upstreams(overlay: Document, home: Path) -> None:
+    """Raise InputError for an upstream that is no install tree of Spack here: Spack would only warn and use nothing."""
+    section = overlay.data.get("upstreams")
+    if section is not None and not isinstance(section, Mapping):
+        raise overlay.error(("upstreams",), show(section), "names of upstreams, each with its install_tree")
+    for name, entry in (section or {}).items():
+        place: Path_ = ("upstreams", str(name))
+        tree = entry.get("install_tree") if isinstance(entry, Mapping) else None
+        if not isinstance(tree, str):
+            raise overlay.error(place, show(entry), "install_tree: the folder where that Spack installs")
+        path = tree.replace(HOME, str(home))
+        if not path.startswith("/") or "$" in path:
+            raise overlay.error((*place, "install_tree"), show(tree), "a path on this host, from / or {home} on")
+        if not (Path(path) / DATABASE).is_file():
+            what = f"{path}, which has no {DATABASE}" if Path(path).is_dir() else f"{path}, which is not there"
+            expected = "the install tree of a Spack that has installed something"
+            action = "its own Spack prints it: spack config get config (install_tree: root)"
+            raise _not_here(overlay.error((*place, "install_tree"), what, expected, action))
+
+
+def _not_here(error: InputError) -> NotHereError:
+    return NotHereError(error.file, error.found, error.expected, error.line, error.field, error.action)
+
+
+def refuse_run_variables(overlay: Document) -> None:
+    """Raise InputError for a variable of ``env_vars`` that decides how messages go: no run would have it.
+
+    Spack sets these variables only in a shell that activates the environment.
+    """
+    known = {name for stack in STACKS for name in variables_of_stack(stack)}
+    section = overlay.data.get("env_vars")
+    for what, entry in section.items() if isinstance(section, Mapping) else ():
+        for index, name in enumerate(entry if isinstance(entry, (list, Mapping)) else ()):
+            if name in known or str(name).startswith(("LD_", "DYLD_")):
+                place: Path_ = ("env_vars", str(what), index if isinstance(entry, list) else str(name))
+                raise overlay.error(
+                    place, f"{show(str(name))}, which decides how messages go", "it under env of the stack in the "
+                    "system's file", "Spack sets env_vars only where a shell activates the environment, and no run does"
+                )  # fmt: skip
 
 
 def short_path(path: Path) -> str:
@@ -58,7 +141,7 @@ def refuse_conflicts(overlay: Document, others: tuple[Document, ...]) -> None:
             if isinstance(value, list) and isinstance(there, list):
                 if place[-1] == "require":
                     _refuse_two_requirements(overlay, other, place, value, there)
-            elif there is not None and there != value:
+            elif there is not None and there != value and place not in CHOICES:
                 found = f"{_format_value(value)}, but {other.file}:{other.line(place)} says {_format_value(there)}"
                 raise overlay.error(
                     place, found, "what the environment leaves open", "an overlay only adds; change one of the two"

@@ -119,7 +119,11 @@ def demand(request: Request) -> None:
     sources = request.sources()
     for found in _missing_compilers(request, sources):
         raise found
-    if not any(True for _ in _compilers(sources)) and not any(shutil.which(name) for name in C_COMPILERS):
+    if (
+        not any(True for _ in _compilers(sources.all_documents))
+        and not sources.upstreams
+        and not any(shutil.which(name) for name in C_COMPILERS)
+    ):
         raise SetupError(
             f"compiler: found none of {', '.join(C_COMPILERS)} on PATH, expected a compiler to build with; "
             f"install gcc, or name a compiler in {_overlay_path(request)} (docs/howto/spack.md, Your own compiler)"
@@ -127,7 +131,7 @@ def demand(request: Request) -> None:
 
 
 def _missing_compilers(request: Request, sources: Sources) -> Iterator[InputError]:
-    for document, place, path in _compilers(sources):
+    for document, place, path in _compilers(sources.documents):
         program = path.replace(overlay.HOME, str(request.home))
         if not os.access(program, os.X_OK):
             yield document.error(
@@ -146,9 +150,9 @@ def _missing_compilers(request: Request, sources: Sources) -> Iterator[InputErro
                 )  # fmt: skip
 
 
-def _compilers(sources: Sources) -> Iterator[tuple[Document, Path_, str]]:
+def _compilers(documents: Sequence[Document]) -> Iterator[tuple[Document, Path_, str]]:
     """Yield each compiler that a file names: the file, the place in it, and the path."""
-    for document in sources.documents:
+    for document in documents:
         packages = document.data.get("packages")
         for name in packages if isinstance(packages, Mapping) else ():
             for index, external in enumerate(_externals(document, str(name))):

@@ -6,19 +6,24 @@ from pathlib import Path
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.remarks import note_remark
 from railyard.provision.installed_stack import request_of
-from railyard.provision.spack import marker
+from railyard.provision.spack import locks, marker
 from railyard.provision.spack.marker import Marker
 from railyard.provision.spack.program import program
-from railyard.provision.spack.sources import Sources, gather
+from railyard.provision.spack.sources import Choices, Sources, gather
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
+from railyard.stacks.ask import why_no_stack
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is requested: the environment of a stack of a system, below ``root``, with these tools in it."""
+    """What is requested: the environment of a stack of a system, below ``root``, with these tools in it.
+
+    ``processor`` is that of the nodes, if the system's file states it. ``scopes`` are those of Spack's local
+    configuration that the site uses too.
+    """
 
     home: Path
     system: str
@@ -28,6 +33,8 @@ class Request:
     tools: tuple[str, ...]
     with_: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    processor: str | None = None
+    scopes: tuple[str, ...] = ()
 
     @property
     def place(self) -> Path:
@@ -45,8 +52,19 @@ class Request:
         return f"railyard spack install --system {self.system} --stack {self.stack}"
 
     def sources(self) -> Sources:
-        """Return the files that it is made from. Raises InputError if something in them is wrong."""
-        return gather(self.home, self.system, self.stack, self.environment, self.with_, self.without)
+        """Return the files that it is made from. Raises InputError if something in them is wrong.
+
+        Raises SetupError for a stack that does not exist for the processor that it is to be built for.
+        """
+        choices = Choices(self.with_, self.without, self.processor, self.scopes)
+        found = gather(self.home, self.system, self.stack, self.environment, choices)
+        why = why_no_stack(self.stack, found.target.name)
+        if why is not None:
+            raise SetupError(
+                f"systems/{self.system}.yaml stacks.{self.stack}: {why}, and its target is {found.target.name} "
+                f"({found.target.source}); leave the stack out of the file"
+            )
+        return found
 
 
 def ready(request: Request) -> Marker | None:
@@ -90,6 +108,21 @@ def requests(home: Path, name: str, stacks: tuple[str, ...] = ()) -> tuple[Reque
             )
     site = Site(home, system, references_of(home / "references", system))
     return tuple(request_of(site, stack) for stack in built if not stacks or stack in stacks)
+
+
+def source_errors(site: Site) -> tuple[RailyardError, ...]:
+    """Return what is wrong with the files from which Spack is to build the stacks of a site, each mistake once.
+
+    It calls no Spack. A NotHereError may be right on the host that builds.
+    """
+    found: dict[str, RailyardError] = {}
+    for stack, entry in site.system.stacks.items():
+        if entry.spack is not None:
+            try:
+                locks.read_committed(request_of(site, stack).sources())
+            except RailyardError as error:
+                found.setdefault(str(error), error)
+    return tuple(found.values())
 
 
 def offer(home: Path, system: System) -> str | None:

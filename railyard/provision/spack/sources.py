@@ -2,7 +2,11 @@
 
 import hashlib
 import json
+import os
+import platform
+import re
 import shutil
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,9 +15,13 @@ import yaml
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.fields import show
+from railyard.base.model_errors import Path_
 from railyard.base.paths import part
 from railyard.base.strict_yaml import Document, load
-from railyard.provision.spack import overlay
+from railyard.hardware import processors
+from railyard.provision.spack import overlay, site_configuration
+from railyard.provision.spack.site_configuration import SiteFile
+from railyard.provision.spack.target import default_target
 
 OVERLAY = "overlay.yaml"
 #: What spack_envs/common/definitions.yaml reads: groups to add, and benchmarks to leave out, comma-separated.
@@ -24,10 +32,32 @@ REPOSITORY = "repo"
 
 
 @dataclass(frozen=True, slots=True)
+class Target:
+    """What Spack builds for (``zen4``), and what says so. ``is_named``: the overlay or the environment says it."""
+
+    name: str
+    source: str
+    is_named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a system's file asks for; the fields are those of ``Sources``."""
+
+    with_: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    processor: str | None = None
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Sources:
     """The files of one environment, and what the system's file asks for.
 
     ``with_`` has the optional groups that are added to its specs, ``without`` the benchmarks that are left out.
+    ``processor`` is that of the nodes, None if it is not stated; ``scopes`` are those of Spack's local configuration
+    that are used, and ``site_files`` the site's own files of configuration, the strongest first. ``machine`` is that
+    of this host as ``uname -m`` names it.
     """
 
     home: Path
@@ -39,6 +69,10 @@ class Sources:
     lock: Path | None
     with_: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
+    processor: str | None = None
+    scopes: tuple[str, ...] = ()
+    site_files: tuple[SiteFile, ...] = ()
+    machine: str = "x86_64"
 
     @property
     def folder(self) -> Path:
@@ -52,20 +86,62 @@ class Sources:
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """All configuration, the strongest first: the overlay, the manifest, its includes."""
+        """All configuration of Railyard's files, the strongest first: the overlay, the manifest, its includes."""
         first = () if self.overlay is None else (self.overlay,)
         return (*first, self.section, *(document for _, document in self.includes))
 
     @property
+    def all_documents(self) -> tuple[Document, ...]:
+        """That, and after it the site's own configuration."""
+        return (*self.documents, *(each.document for each in self.site_files))
+
+    @property
+    def target(self) -> Target:
+        """What Spack builds for: what overlay or environment say, else the nodes' processor, else a default."""
+        for document in self.documents:
+            for place, name in _named_targets(document):
+                return Target(name, f"{document.file}:{document.line(place)}", is_named=True)
+        if self.processor is not None:
+            return Target(self.processor, f"nodes.hardware.microarchitecture of systems/{self.system}.yaml")
+        for each in self.site_files:
+            for place, name in _named_targets(each.document):
+                return Target(name, f"{each.document.file}:{each.document.line(place)}")
+        return Target(default_target(None, self.machine), f"the default for {self.machine}")
+
+    @property
+    def upstreams(self) -> dict[str, str]:
+        """The install trees of the upstreams that the files name, by name."""
+        found: dict[str, str] = {}
+        for document in self.all_documents:
+            section = document.data.get("upstreams")
+            for name, entry in section.items() if isinstance(section, Mapping) else ():
+                tree = entry.get("install_tree") if isinstance(entry, Mapping) else None
+                if isinstance(tree, str):
+                    filled = tree.replace(overlay.HOME, str(self.home))
+                    found.setdefault(str(name), os.path.expanduser(os.path.expandvars(filled)))
+        return found
+
+    @property
     def names_install_tree(self) -> bool:
         """Whether the site or the environment says where packages are installed: then others may use the place too."""
-        configs = [document.data.get("config") for document in self.documents]
-        return any(isinstance(config, dict) and "install_tree" in config for config in configs)
+        return self.install_tree is not None
+
+    @property
+    def install_tree(self) -> str | None:
+        """The install tree that the site or the environment names, as it is written; None if they name none."""
+        for document in self.documents:
+            config = document.data.get("config")
+            if isinstance(config, dict) and "install_tree" in config:
+                tree = config["install_tree"]
+                root = tree.get("root", "") if isinstance(tree, dict) else tree
+                return str(root).replace(overlay.HOME, str(self.home))
+        return None
 
     @property
     def overlay_data(self) -> dict[str, Any]:
-        """The overlay with the site folder filled in; empty if the system has none."""
-        return {} if self.overlay is None else overlay.fill_home(self.overlay, self.home)
+        """The overlay with the site folder filled in, without what it includes; empty if the system has none."""
+        found = {} if self.overlay is None else overlay.fill_home(self.overlay, self.home)
+        return {section: entry for section, entry in found.items() if section != "include"}
 
     def key(self) -> str:
         """Return 16 hexadecimal digits that name all of its content: different content is a different environment."""
@@ -74,6 +150,8 @@ class Sources:
         parts += [(document.file, path.read_bytes()) for path, document in self.includes]
         parts += [("overlay", json.dumps(self.overlay_data, sort_keys=True, default=str).encode())]
         parts += [("chosen", json.dumps([sorted(self.with_), sorted(self.without)]).encode())]
+        parts += [("target", self.target.name.encode()), ("scopes", json.dumps(sorted(self.scopes)).encode())]
+        parts += [(str(each.path), each.content) for each in self.site_files]
         if self.lock is not None:
             parts.append(("lock", self.lock.read_bytes()))
         top = environments(self.home)
@@ -105,13 +183,12 @@ def gather(
     system: str,
     stack: str,
     environment: str,
-    with_: tuple[str, ...] = (),
-    without: tuple[str, ...] = (),
+    choices: Choices | None = None,
 ) -> Sources:
     """Return the sources of one environment, read and compared with each other.
 
-    Raises InputError for a missing or broken file, an include that is not there, and an overlay that contradicts the
-    rest.
+    Raises InputError for a missing or broken file, an include or an upstream that is not there, an overlay that
+    contradicts the rest, and a target that the nodes' processor does not run.
     """
     manifest_file = environments(home) / environment / "spack.yaml"
     manifest = load(manifest_file, overlay.short_path(manifest_file))
@@ -132,10 +209,48 @@ def gather(
     over = overlay.read(over_file) if over_file.is_file() else None
     lock = lock_file(home, system, stack)
     committed = lock if lock.is_file() else None
-    sources = Sources(home, system, environment, manifest, tuple(includes), over, committed, with_, without)
+    included = () if over is None else overlay.read_included(over, home)
+    asked = choices or Choices()
+    sources = Sources(
+        home, system, environment, manifest, tuple(includes), over, committed, asked.with_, asked.without,
+        asked.processor, asked.scopes, (*included, *site_configuration.read_scopes(asked.scopes)), platform.machine(),
+    )  # fmt: skip
     if over is not None:
         overlay.refuse_conflicts(over, sources.documents[1:])
+        overlay.refuse_absent_upstreams(over, home)
+    _refuse_unfit_targets(sources)
     return sources
+
+
+def _named_targets(document: Document) -> Iterator[tuple[Path_, str]]:
+    """Yield the targets that ``packages: all:`` of a document names, the one that wins first, each with its place."""
+    packages = document.data.get("packages")
+    entry = packages.get("all") if isinstance(packages, Mapping) else None
+    if not isinstance(entry, Mapping):
+        return
+    required = entry.get("require") or ()
+    for index, text in enumerate([required] if isinstance(required, str) else required):
+        place: Path_ = ("packages", "all", "require")
+        if not isinstance(text, Mapping) or "when" not in text:
+            word = text if isinstance(text, str) else str(text.get("spec", ""))
+            for found in re.findall(r"(?:^|\s)target=([\w.-]+)(?=\s|$)", word):
+                yield (place if isinstance(required, str) else (*place, index)), found
+    listed = entry.get("target") or ()
+    for index, name in enumerate([listed] if isinstance(listed, str) else listed):
+        yield ("packages", "all", "target", index), str(name)
+
+
+def _refuse_unfit_targets(sources: Sources) -> None:
+    """Raise InputError if a file of ours names a target that the stated processor does not run."""
+    if sources.processor is None:
+        return
+    for document in sources.documents:
+        for place, name in _named_targets(document):
+            if not processors.can_run(sources.processor, name):
+                where = f"nodes.hardware.microarchitecture of systems/{sources.system}.yaml"
+                raise document.error(
+                    place, show(name), f"a target that {sources.processor} runs ({where})", "correct one of the two"
+                )
 
 
 def _node(manifest: Document) -> Any:
@@ -172,9 +287,11 @@ def _write_sources(sources: Sources, folder: Path, install_tree: Path) -> Path:
         shutil.copyfile(path, copy)
     if (top / REPOSITORY).is_dir():
         shutil.copytree(top / REPOSITORY, folder / REPOSITORY, ignore=shutil.ignore_patterns("__pycache__"))
-    _dump(_with_install_tree(sources, install_tree), folder / OVERLAY)
+    _dump(_with_target(sources, _with_install_tree(sources, install_tree)), folder / OVERLAY)
     body = dict(sources.manifest.data["spack"])
-    body["include"] = [f"../{OVERLAY}", *(body.get("include") or ())]
+    # Spack takes the first that says something: what the site has already is the weakest.
+    own = [str(each.path) for each in sources.site_files if each.scope is None]
+    body["include"] = [f"../{OVERLAY}", *(body.get("include") or ()), *own]
     _dump({"spack": body}, place / "spack.yaml")
     if sources.lock is not None:
         shutil.copyfile(sources.lock, place / "spack.lock")
@@ -191,6 +308,14 @@ def _with_install_tree(sources: Sources, install_tree: Path) -> dict[str, Any]:
     if sources.names_install_tree:
         return data
     return {**data, "config": {**(data.get("config") or {}), "install_tree": {"root": str(install_tree)}}}
+
+
+def _with_target(sources: Sources, data: dict[str, Any]) -> dict[str, Any]:
+    if sources.target.is_named:
+        return data
+    packages = dict(data.get("packages") or {})
+    packages["all"] = {**(packages.get("all") or {}), "target": [sources.target.name]}
+    return {**data, "packages": packages}
 
 
 def _dump(data: dict[str, Any], path: Path) -> None:

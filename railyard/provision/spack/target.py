@@ -4,30 +4,24 @@ import shlex
 from collections.abc import Iterable
 
 from railyard.base.errors import UNFIT_EXIT
+from railyard.hardware import processors
 from railyard.provision.spack.marker import Executable, Marker
 
-#: /proc/cpuinfo of x86 prints these under another name (archspec has the same feature aliases).
-_PRINTED_AS = {"lzcnt": "abm", "sse3": "pni"}
+#: What Spack builds for if neither the overlay nor the system's file names a processor, so that hashes do not depend on
+#: the host that builds. x86_64_v3 needs AVX2, which servers have since 2014. Of another machine it is the family.
+DEFAULTS = {"x86_64": "x86_64_v3"}
 
 
-def features(target: str) -> tuple[str, ...]:
-    """Return the processor features that a target adds to plain x86_64, as /proc/cpuinfo prints them; none if unknown.
-
-    Source: archspec's microarchitecture table, which Spack takes its targets from.
-    """
-    import archspec.cpu
-
-    known = archspec.cpu.TARGETS.get(target)
-    plain = archspec.cpu.TARGETS["x86_64"]
-    if known is None or plain not in known.ancestors:
-        return ()
-    return tuple(sorted(_PRINTED_AS.get(name, name) for name in known.features - plain.features))
+def default_target(stated: str | None, machine: str) -> str:
+    """Return the target of a system: its stated processor, else the default for a machine as ``uname -m`` names it."""
+    return stated or DEFAULTS.get(machine, machine)
 
 
 def why_not(target: str, cpuinfo: str) -> str | None:
     """Return why a node cannot run code for a target, from its /proc/cpuinfo, or None if it can."""
-    present = {word for line in cpuinfo.splitlines() if line.startswith("flags") for word in line.split()}
-    missing = [name for name in features(target) if name not in present]
+    lines = (line for line in cpuinfo.splitlines() if line.startswith(("flags", "Features")))
+    present = {word for line in lines for word in line.split()}
+    missing = [name for name in processors.features(target) if name not in present]
     if not missing:
         return None
     return f"the benchmarks are built for {target}, and this node's processor lacks {', '.join(missing)}"
@@ -37,7 +31,7 @@ def job_checks(built: Marker, executable: str) -> list[str]:
     """Return lines of sh for a job of this build. Each ends the job with exit code 66 if it finds a fault."""
     recorded = next((each for each in built.executables if each.path == executable), None)
     lines = [] if recorded is None else [file_check(recorded)]
-    wanted = features(built.target)
+    wanted = processors.features(built.target)
     return [*lines, shell_check(wanted, built.target)] if wanted else lines
 
 

@@ -69,7 +69,8 @@ def _read_build(stack: str, folder: Path, current: bool) -> BuiltEnvironment:
     found = marker.read(folder)
     if found is None:
         return BuiltEnvironment(stack, folder, current, None, None, 0, is_marked=(folder / marker.FILE).is_file())
-    prefixes = {Path(package.prefix) for package in found.packages if not package.external}
+    ours = (package for package in found.packages if package.origin in (marker.BUILT, marker.CACHED))
+    prefixes = {Path(package.prefix) for package in ours}
     return BuiltEnvironment(stack, folder, current, found, marker.why_stale(found), sum(map(_size, prefixes)))
 
 
@@ -124,7 +125,7 @@ def relock(request: Request, say: Callable[[str], None], *, verbose: bool = Fals
     """Return a fresh lock of an environment; nothing is written. Raises SpackError if nothing satisfies it."""
     # The committed lock is left out: otherwise Spack would keep its contents.
     sources = replace(request.sources(), lock=None)
-    spack = calls.find(request.home, say, verbose, compose.variables(sources))
+    spack = calls.find(request.home, say, verbose, compose.variables(sources), scopes=sources.scopes)
     spack.version()
     with tempfile.TemporaryDirectory(prefix="railyard-lock-") as folder:
         place = compose.write(sources, Path(folder) / "environment", request.root / "opt")
@@ -146,7 +147,7 @@ def write(found: FreshLock) -> None:
 def create(request: Request, folder: Path, say: Callable[[str], None], *, verbose: bool = False) -> None:
     """Put the sources of everything that an environment builds into ``folder``. Raises SpackError."""
     sources = request.sources()
-    spack = calls.find(request.home, say, verbose, compose.variables(sources))
+    spack = calls.find(request.home, say, verbose, compose.variables(sources), scopes=sources.scopes)
     spack.version()
     with one_at_a_time(request.place, say):
         place = request.place / sources.key()
@@ -167,7 +168,7 @@ def push(request: Request, folder: Path, say: Callable[[str], None], *, verbose:
             f"{request.stack} on {request.system}: found no build, expected a build to push; type: {request.command}"
         )
     place = request.place / found.key
-    spack = calls.find(request.home, say, verbose, compose.variables(request.sources()))
+    spack = calls.find(request.home, say, verbose, compose.variables(request.sources()), scopes=request.scopes)
     spack.version()
     words = ["-e", str(place / request.environment), "buildcache", "push", "--unsigned", "--update-index"]
     spack.run([*words, str(folder.resolve())], place / build.LOG)

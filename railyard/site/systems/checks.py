@@ -59,6 +59,7 @@ def check_system(system: System, document: Document) -> None:
         _check_stack(("stacks", name), entry, document)
         _check_tools(name, entry, system, document)
         _check_container(name, entry, system, document)
+        _check_processor(name, system, document)
         _check_starter(name, entry, system, document)
         _check_told_twice(name, entry, system, document)
         _check_thresholds(name, entry, system, document)
@@ -373,6 +374,15 @@ def _check_inside(stack: str, entry: StackEntry, document: Document) -> None:
         if not text.startswith(("/", "{")):
             expected = "an absolute path: it is a path inside the image"
             raise document.error(("stacks", stack, *place), show(text), expected)
+
+
+def _check_processor(stack: str, system: System, document: Document) -> None:
+    """Refuse a stack that does not exist for the processors of the system's nodes."""
+    why = None if system.processor is None else ask.why_no_stack(stack, system.processor)
+    if why is not None:
+        where = f"nodes.hardware.microarchitecture is {system.processor}"
+        expected = f"a stack for the nodes' processors: {where}, and {why}"
+        raise document.error(("stacks", stack), show(stack), expected, "leave the stack out")
 
 
 def _check_starter(stack: str, entry: StackEntry, system: System, document: Document) -> None:

@@ -390,6 +390,11 @@ class System(Model):
         return self.model_copy(update={**own, **parts})
 
     @property
+    def processor(self) -> str | None:
+        """The processor of its nodes as archspec names it; None if the file does not state it."""
+        return None if self.nodes.hardware is None else self.nodes.hardware.microarchitecture
+
+    @property
     def is_allocated(self) -> bool:
         """Whether its tests are steps in one allocation, and ReFrame runs inside it."""
         return self.launcher == _OF_ALLOCATION

@@ -32,6 +32,11 @@ class SpackSite(Model):
         description="Folder of the environments, and of the install tree unless the overlay names one",
     )
     build_on: Literal["login", "compute"] = "login"
+    local_configuration: tuple[Literal["user", "system"], ...] = Field(
+        (),
+        description="Scopes of Spack's own local configuration that environments use too (user: ~/.spack, system: "
+        "/etc/spack). They are the weakest, and each record names their files; if left out: neither is read",
+    )
 
 
 class StackEntry(Preparation):

@@ -148,6 +148,7 @@ INTELMPI = Stack(
     told_apart="no other library begins like this",
     sonames=("libmpi.so.12",),
     spack_package="intel-oneapi-mpi",
+    families=("x86_64",),  # Intel ships it only for its own processors: Spack's recipe demands target=x86_64:
     programs=(VersionProgram(("mpirun",), r"Intel\(R\) MPI Library[^\n]*Version ([0-9][\w.]*)", ("--version",)),),
     module=r"(?:impi|intel-?mpi|intel-oneapi-mpi)",
     local_rank_variables=("MPI_LOCALRANKID", "SLURM_LOCALID"),

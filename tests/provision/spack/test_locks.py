@@ -55,6 +55,18 @@ def test_what_differs_is_said_a_line_a_package() -> None:
     assert locks.differences(new, old)[-1] == "+ perftest@26.04.17 /u3ahgz6"
 
 
+def test_a_package_that_the_target_cannot_have_is_named() -> None:
+    data = json.loads(RECORDED.read_text(encoding="utf-8"))
+    by_name = {node["name"]: node for node in data["concrete_specs"].values()}
+    by_name["netpipe"].update(name="opa-psm2", version="11.2.230", hash="c" * 32)
+    assert locks.why_foreign(locks.parse(json.dumps(data), "a.lock")) is None
+    by_name["netpipe"]["arch"]["target"] = "neoverse_v2"
+    assert locks.why_foreign(locks.parse(json.dumps(data), "a.lock")) == (
+        "opa-psm2@11.2.230 /ccccccc is for x86_64 only (the library of Omni-Path's cards), and the target is "
+        "neoverse_v2; leave it out of the overlay (fabrics=… of libfabric or the MPI)"
+    )
+
+
 BROKEN = [
     ("{", "found text that is not JSON (", None),
     ("{}", "found another JSON file, expected a spack.lock", None),

@@ -87,20 +87,20 @@ def test_what_is_not_as_it_was_built(
 
 def test_a_marker_of_an_older_format_is_none(site: MadeSite, built: Marker) -> None:
     data = json.loads(file_of(site).read_text(encoding="utf-8"))
-    file_of(site).write_text(json.dumps({**data, "format": 2}), encoding="utf-8")
+    file_of(site).write_text(json.dumps({**data, "format": 3}), encoding="utf-8")
     assert ready(site.request()) is None
 
 
 BROKEN = [
     ("{", "found text that is not JSON (", "), expected an install marker; remove it"),
-    ("[]", "found no format number, expected an install marker of format 3; remove it", ""),
+    ("[]", "found no format number, expected an install marker of format 4; remove it", ""),
     (
-        '{"format": 4}',
-        "found format 4, expected at most 3: a newer Railyard wrote it; use the newer one, or remove the file and "
+        '{"format": 5}',
+        "found format 5, expected at most 4: a newer Railyard wrote it; use the newer one, or remove the file and "
         "build again",
         "",
     ),
-    ('{"format": 3}', "key: found nothing, expected this key; remove it and build again", ""),
+    ('{"format": 4}', "key: found nothing, expected this key; remove it and build again", ""),
 ]
 
 

@@ -21,7 +21,8 @@ REFUSED = [
     (
         "view: true\n",
         'systems/spack/made.yaml:1: view: found the section "view", expected a section of Spack\'s configuration; '
-        "known: compilers, concretizer, config, mirrors, modules, packages, repos, toolchains",
+        "known: bootstrap, compilers, concretizer, config, env_vars, include, mirrors, modules, packages, repos, "
+        "toolchains, upstreams",
     ),
     (
         "package:\n  all: {}\n",

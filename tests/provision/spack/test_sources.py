@@ -7,6 +7,7 @@ import yaml
 
 from railyard.base.errors import InputError, SetupError
 from railyard.provision.spack.sources import variables, write
+from tests.made import spack_site
 from tests.made.spack_site import MadeSite
 
 CHANGES = [
@@ -119,4 +120,60 @@ def test_a_folder_that_cannot_be_written(site: MadeSite, tmp_path: Path) -> None
     assert str(error.value) == (
         f"{tmp_path}/file/environment/openmpi: not a directory, expected to write there what Spack is given; "
         "make room, or choose another folder in the system's file (spack: root)"
+    )
+
+
+def without_target(site: MadeSite) -> None:
+    site.edit("systems/spack/made.yaml", "  all:\n    target: [x86_64_v3]\n", "")
+
+
+def test_the_target_is_the_overlays_else_the_nodes_else_the_sites_else_that_of_the_machine(
+    site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    keys = {site.request().sources().key()}
+    assert site.request().sources().target.source == "systems/spack/made.yaml:3"
+    without_target(site)
+    for processor, name, source in (
+        (None, "aarch64", "the default for aarch64"),
+        ("neoverse_v2", "neoverse_v2", "nodes.hardware.microarchitecture of systems/made.yaml"),
+    ):
+        sources = site.request(processor=processor).sources()
+        assert (sources.target.name, sources.target.source) == (name, source)
+        write(sources, tmp_path / "environment", tmp_path / "opt")
+        overlay = yaml.safe_load((tmp_path / "environment/overlay.yaml").read_text(encoding="utf-8"))
+        assert overlay["packages"]["all"] == {"target": [name]}
+        keys.add(sources.key())
+    (tmp_path / "packages.yaml").write_text("packages: {all: {require: 'target=a64fx'}}\n", encoding="utf-8")
+    text = (site.home / "systems/spack/made.yaml").read_text(encoding="utf-8")
+    site.write("systems/spack/made.yaml", f"{text}include: ['{tmp_path}/packages.yaml']\n")
+    assert site.request().sources().target.name == "a64fx"
+    assert site.request(processor="neoverse_v2").sources().target.name == "neoverse_v2"
+    assert len(keys) == 3
+
+
+def test_a_target_that_the_nodes_do_not_run_is_refused(site: MadeSite) -> None:
+    for processor in ("zen4", "x86_64_v3"):
+        assert site.request(processor=processor).sources().target.name == "x86_64_v3"
+    for processor in ("neoverse_v2", "x86_64_v2"):
+        with pytest.raises(InputError) as error:
+            site.request(processor=processor).sources()
+        assert str(error.value) == (
+            f'systems/spack/made.yaml:3: packages.all.target[0]: found "x86_64_v3", expected a target that {processor} '
+            "runs (nodes.hardware.microarchitecture of systems/made.yaml); correct one of the two"
+        )
+
+
+def test_a_stack_that_does_not_exist_for_the_target_is_left_out_by_name(
+    site: MadeSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_target(site)
+    site.write("spack_envs/intelmpi/spack.yaml", spack_site.MANIFEST.replace("{stack}", "intel-oneapi-mpi"))
+    assert site.request("intelmpi", processor="zen4").sources().target.name == "zen4"
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    with pytest.raises(SetupError) as error:
+        site.request("intelmpi").sources()
+    assert str(error.value) == (
+        "systems/made.yaml stacks.intelmpi: Intel MPI exists only for x86_64, and its target is aarch64 (the default "
+        "for aarch64); leave the stack out of the file"
     )
