@@ -16,6 +16,7 @@ from railyard.job import environment
 from railyard.job.launch import IMAGE_SCRIPT, Launch
 from railyard.stacks.containers import Image
 from railyard.stacks.file_view import ImageFiles
+from railyard.stacks.libraries import FAMILIES
 
 LOOK_SCRIPT = "in_image.sh"
 LIBRARIES_FILE = "image.libraries"
@@ -64,7 +65,7 @@ class SeenImage:
 
 def scripts(inside: Image, stage: str, names: Iterable[str]) -> dict[str, str]:
     """Return the files for a job's folder: name and text; ``stage`` is that folder, ``names`` are the program's."""
-    patterns = "".join(f"{name}\n" for family in environment.FAMILIES for name in family.main)
+    patterns = "".join(f"{name}\n" for family in FAMILIES for name in family.main)
     files = {
         LOOK_SCRIPT: packaged_text(f"job/scripts/{LOOK_SCRIPT}"),
         LIBRARIES_FILE: patterns,

@@ -3,6 +3,7 @@
 import shlex
 from pathlib import Path
 
+from railyard.parsers.failure_lines import NO_TURN
 from railyard.provision.testbed.needs import front
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder, enter_script
 
@@ -24,8 +25,8 @@ AND_KILL_THE_REST = (
 
 #: How much longer than one job takes at most a launcher waits for its turn, in seconds.
 TURN_MARGIN_S = 60
-#: What a launcher says that waited in vain, and its exit code (EX_TEMPFAIL of sysexits.h).
-NO_TURN, NO_TURN_EXIT = "railyard: error: another process held", 75
+#: The exit code of a launcher that waited in vain (EX_TEMPFAIL of sysexits.h).
+NO_TURN_EXIT = 75
 #: Runs the rest of its words as soon as nobody else holds the lock: `sh -c WAIT_FOR_TURN turn SECONDS LOCK WORD …`.
 WAIT_FOR_TURN = (
     f'limit=$1 lock=$2; shift 2; flock -o -w "$limit" -E {NO_TURN_EXIT} "$lock" "$@"; code=$?; '

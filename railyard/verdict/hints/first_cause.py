@@ -11,8 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.job.testbed_words import NO_TURN
-from railyard.parsers.failure_lines import LAUNCHER_BUG
+from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from railyard.job.testbed_words import NO_TURN
 from railyard.parsers import osu
+from railyard.parsers.failure_lines import NO_TURN
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict.assess import Assessment
 from railyard.verdict.hints.first_cause import MESSAGES, document, first_cause
