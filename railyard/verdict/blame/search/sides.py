@@ -1,6 +1,7 @@
 """Sides of the switch: measured again, all nodes at once, with good sides; and slow pairs that share one side.
 
 A side that lost half its up-links still gives each pair alone its full rate: only all of its nodes at once show it.
+Sides are leaf switches, or groups of them: a layout by groups has these as its sides.
 """
 
 import math
@@ -8,6 +9,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Literal
 
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.matrix import HealthyLevels, Shares
@@ -28,6 +30,18 @@ ROUTE_SAMPLE, ROUTE_SLOW = 6, 0.65
 #: A side whose own pairs give this share of healthy is good inside: its up-links are slow, not the switch.
 INSIDE_GOOD = 0.9
 _ERRORS, _WIDEST = 4.0, 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class SideWords:
+    """The words for the slow part of a side: ``beyond`` it, what joins it to others, or ``within`` it."""
+
+    beyond: str
+    within: str
+
+
+OF_LEAVES = SideWords("its up-links", "the switch itself")
+OF_GROUPS = SideWords("its links to other groups", "the group itself")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +78,9 @@ def bouts(layout: Layout, doubted: Sequence[str], good: Sequence[str], without: 
     return tuple(Bout(one, other, _shifts(members[one], members[other])) for one, other in held)
 
 
-def plan(made: Sequence[Bout], why: str) -> Step:
+def plan(made: Sequence[Bout], why: str, name: Literal["sides", "groups"] = "sides") -> Step:
     """Return the step that measures these bouts, one after another."""
-    return Step("sides", tuple(each for bout in made for each in bout.rounds), REPEATS, why)
+    return Step(name, tuple(each for bout in made for each in bout.rounds), REPEATS, why)
 
 
 def judge(
@@ -77,13 +91,14 @@ def judge(
     inside: Mapping[str, float],
     slow_from: float,
     apart: float = 0.0,
+    what: SideWords = OF_LEAVES,
 ) -> tuple[tuple[State, Suspect], ...]:
     """Return each doubted side as named (slow on average and with at least two sides), cleared, or unclear.
 
     ``inside`` has the doubted sides, each with its own pairs' share of healthy. The control is what good sides give
     one another, including collisions of routes. With static routes these differ between pairs of sides, so the bound is
     four standard errors of such means below the control, or lower: at least ``slow_from``, and by as much as sides
-    differ anyway (``apart``).
+    differ anyway (``apart``). ``what`` has the words for what joins the sides, and for what joins the nodes of one.
     """
     means = {bout: _mean(layout, seen, bout, values) for bout in made}
     controls = [means[bout] for bout in made if bout.one not in inside]
@@ -99,7 +114,7 @@ def judge(
         state: State = "named" if mean < bound and slow >= 2 else "cleared"
         if state == "cleared" and mean < 1 - slow_from:
             state = "unclear"
-        answers.append((state, _side(layout, seen, side, list(against), mean, control, own)))
+        answers.append((state, _side(layout, seen, side, list(against), mean, control, own, what)))
     return tuple(answers)
 
 
@@ -187,15 +202,17 @@ def _side(
     share: float,
     control: float,
     own: float,
+    what: SideWords,
 ) -> Suspect:
-    members, level = layout.members()[side], seen.far.value
-    part = "its up-links" if own >= INSIDE_GOOD else "the switch itself"
+    members = layout.members()
+    level = seen.level(layout, members[side][0], members[others[0]][0]).value
+    part = what.beyond if own >= INSIDE_GOOD else what.within
     reason = (
-        f"{side} ({len(members)} nodes at once) gives {number(share * control * level)} {layout.unit} per pair with "
-        f"{listing(others)}; good sides give {number(control * level)} ({percent(share)}); it gives {percent(own)} "
-        f"of healthy among its own nodes: {part}"
+        f"{side} ({len(members[side])} nodes at once) gives {number(share * control * level)} {layout.unit} per pair "
+        f"with {listing(others)}; good sides give {number(control * level)} ({percent(share)}); "
+        f"it gives {percent(own)} of healthy among its own nodes: {part}"
     )
-    return Suspect("side", members, share, control * level, reason)
+    return Suspect("side", members[side], share, control * level, reason)
 
 
 def _is_route(layout: Layout, pairs: Sequence[Pair], side: str) -> bool:
