@@ -8,7 +8,7 @@ are sides of a second level.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -183,6 +183,20 @@ def contradiction(places: Places, kept: StoredDistances | None, devices: Sequenc
                         f"{' and '.join(dict.fromkeys(measured))} on {device} as measured"
                     )
     return None
+
+
+def contradictions(home: Path, system: System) -> Iterator[tuple[str, str]]:
+    """Yield each fabric whose stated leaf switches contradict its kept distances, and how.
+
+    Raises InputError for a file of distances that is damaged or has another form.
+    """
+    for name, fabric in system.fabrics.items():
+        kept = kept_of(home, system.system, name)
+        for rail in fabric.rails if kept is not None else ():
+            found = contradiction(places_of(home, system, name, (rail,)), kept, (rail.device,))
+            if found is not None:
+                yield name, found
+                break
 
 
 def _groups_of(leaf_of: Leaves, groups: Mapping[str, Sequence[str]]) -> Leaves:

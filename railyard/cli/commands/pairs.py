@@ -129,7 +129,7 @@ def _next_of_pairs(
     if not (asked.sample or outputs) or (first is not None and (outputs or not asked.sample)):
         raise click.UsageError("name outputs, or with --sample the nodes of a job: --first FILE")
     if asked.sample:
-        return next_of_sample(_tables(outputs), first, asked, expected, places.leaf_of)
+        return next_of_sample(_tables(outputs), first, asked, expected, places)
     found = _next_step(_tables(outputs), outputs, repeats, expected, places)
     return rounds_text(found.rounds, found.repeats) if isinstance(found, Step) else ""
 
@@ -252,7 +252,7 @@ def _judge_pairs(
 ) -> int:
     tables = _tables(outputs)
     if sample.sample or is_sample(tables[0]):
-        text, is_good = judged_sample(tables, sample, expected, places.leaf_of)
+        text, is_good = judged_sample(tables, sample, expected, places)
         click.echo(text)
         return 0 if is_good else 1
     found = _next_step(tables, outputs, repeats, expected, places)

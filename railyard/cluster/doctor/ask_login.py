@@ -15,6 +15,7 @@ from railyard.provision.spack import program
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import find_system
 from railyard.site.systems.model import System
+from railyard.site.topology import contradictions
 
 
 def ask(home: Path, name: str) -> tuple[Login, System]:
@@ -33,6 +34,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
         state=state,
         file_clock_s=clock,
         shared=why_shared(system) if system.provider == "nodes" else None,
+        switches=tuple(contradictions(home, system)),
     ), system
 
 

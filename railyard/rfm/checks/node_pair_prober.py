@@ -74,10 +74,10 @@ class SampleProber:
 
     rails: RailProber
     sampled: SampleOrigin
-    leaf_of: topology.Leaves
+    places: topology.Places
     up_links: int | None
 
     def explain(self, found: Assessment) -> Assessment:
         if found.verdict.fails and not found.verdict.misses_reference:
             return self.rails.explain(found)
-        return with_screening(found, self.sampled, self.leaf_of, self.up_links)
+        return with_screening(found, self.sampled, self.places, self.up_links)

@@ -211,7 +211,7 @@ class SampledPairsCheck(PairsCheck):
         made = SampleOrigin("nightly" if self.nightly else "budget", Budget(self.measuring_s, self.round_s),
                        planned_here=not self.nightly, began=f"{self._clock.started:%Y-%m-%dT%H:%M:%SZ}",
                        ended=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
-        return SampleProber(self.rail_prober, made, self.places().leaf_of, self._up_links)
+        return SampleProber(self.rail_prober, made, self.places(), self._up_links)
 
     @property
     def _is_scheduled(self) -> bool:
