@@ -111,7 +111,7 @@ def parse(raw: bytes, file: str) -> Document:
 
 
 def compose(raw: bytes, file: str) -> yaml.Node | None:
-    """Return the node graph of ``raw``, None if it is empty: for YAML of other programs, whose words need not be ours.
+    """Return the node graph of ``raw``, None if it is empty: for YAML of other programs, whose words differ from ours.
 
     Raises InputError for text that is too long, not UTF-8, nested too deeply, or not YAML.
     """

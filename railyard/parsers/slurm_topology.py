@@ -145,10 +145,10 @@ def _of_lines(lines: Iterator[tuple[Place, str]], file: str) -> SlurmTopology:
         if first == "switchname":
             _add(switches, _switch(place, said))
         elif first == "blockname":
-            _known(place, said, _BLOCK_KEYS)
+            _refuse_unknown(place, said, _BLOCK_KEYS)
             _add(blocks, Switch(said[first], place, _names(place, "Nodes", said.get("nodes", ""))))
         elif first == "aggregatedblock":
-            _known(place, said, _BLOCK_KEYS)
+            _refuse_unknown(place, said, _BLOCK_KEYS)
             (size,) = _sizes(place, [said.get("blocksize") or "1"])
             aggregated[said[first]] = size, _names(place, "AggregatedBlock", said[first])
         elif first == "blocksizes":
@@ -182,7 +182,7 @@ def _pairs(place: Place, line: str) -> dict[str, str]:
 
 
 def _switch(place: Place, said: Mapping[str, str]) -> Switch:
-    _known(place, said, _SWITCH_KEYS)
+    _refuse_unknown(place, said, _SWITCH_KEYS)
     name, nodes = said["switchname"], _names(place, "Nodes", said.get("nodes", ""))
     below = _names(place, "Switches", said.get("switches", ""))
     if "level" in said:  # scontrol prints all nodes below a switch, too
@@ -192,7 +192,7 @@ def _switch(place: Place, said: Mapping[str, str]) -> Switch:
     return Switch(name, place, nodes, below)
 
 
-def _known(place: Place, said: Mapping[str, str], keys: Sequence[str]) -> None:
+def _refuse_unknown(place: Place, said: Mapping[str, str], keys: Sequence[str]) -> None:
     unknown = next((key for key in said if key not in {known.lower() for known in keys}), None)
     if unknown is not None:
         raise place.error(f"the parameter {show(unknown)}", f"one of {listing(keys)}", did_you_mean(unknown, keys))
@@ -329,7 +329,7 @@ def _yaml_tree(body: yaml.Node, file: str) -> SlurmTopology:
     fields = _fields(body, file, "tree")
     for each in _items(fields.get("switches"), file, "switches", _place(body, file)):
         said, place = _fields(each, file, "a switch"), _place(each, file)
-        _known(place, dict.fromkeys(said, ""), ("switch", "children", "nodes"))
+        _refuse_unknown(place, dict.fromkeys(said, ""), ("switch", "children", "nodes"))
         parts = {key: _text(node, file) for key, node in said.items()}
         below = _names(place, "children", parts.get("children", ""))
         nodes = _names(place, "nodes", parts.get("nodes", ""))
@@ -348,7 +348,7 @@ def _yaml_blocks(body: yaml.Node, file: str) -> SlurmTopology:
     fields, here = _fields(body, file, "block"), _place(body, file)
     for each in _items(fields.get("blocks"), file, "blocks", here):
         said, place = _fields(each, file, "a block"), _place(each, file)
-        _known(place, dict.fromkeys(said, ""), ("block", "nodes"))
+        _refuse_unknown(place, dict.fromkeys(said, ""), ("block", "nodes"))
         parts = {key: _text(node, file) for key, node in said.items()}
         _add(blocks, Switch(parts.get("block", ""), place, _names(place, "nodes", parts.get("nodes", ""))))
     if not blocks:

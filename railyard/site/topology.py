@@ -130,7 +130,7 @@ def places_of(home: Path, system: System, fabric: str, rails: Sequence[Rail]) ->
         groups = [_groups_of(each, own.groups) for each in stated.values()]
         same = groups[0] if len({_parts(each) for each in groups}) == 1 else _NONE
         return Places(_of_all(list(stated.values())), same, stated)
-    return Places(_measured(home, system.system, fabric, [rail.device for rail in rails]))
+    return Places(_measured_leaves(home, system.system, fabric, [rail.device for rail in rails]))
 
 
 def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], rails: Sequence[Rail]) -> int | None:
@@ -211,7 +211,7 @@ def _of_all(of_rails: Sequence[Leaves]) -> Leaves:
     return {node: "+".join(dict.fromkeys(each[node] for each in of_rails)) for node in of_rails[0]}
 
 
-def _measured(home: Path, system: str, fabric: str, devices: Sequence[str]) -> Leaves:
+def _measured_leaves(home: Path, system: str, fabric: str, devices: Sequence[str]) -> Leaves:
     """Return each node's leaf switch as it was measured, if all these rails divide the nodes in the same way: rails of
     several planes have separate switches.
     """

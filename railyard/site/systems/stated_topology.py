@@ -74,13 +74,13 @@ def with_topologies(system: "System", document: Document, folder: Path) -> "Syst
     contradict the system's nodes or rails.
     """
     fabrics = {
-        name: fabric if fabric.topology is None else _resolved(system, name, fabric, document, folder)
+        name: fabric if fabric.topology is None else _with_switches(system, name, fabric, document, folder)
         for name, fabric in system.fabrics.items()
     }
     return system.model_copy(update={"fabrics": fabrics}) if fabrics != system.fabrics else system
 
 
-def _resolved(system: "System", name: str, fabric: "Fabric", document: Document, folder: Path) -> "Fabric":
+def _with_switches(system: "System", name: str, fabric: "Fabric", document: Document, folder: Path) -> "Fabric":
     path, source = ("fabrics", name, "topology"), fabric.topology
     assert source is not None
     stated = [field for field in ("leaf_switches", "groups") if getattr(fabric, field)]

@@ -35,7 +35,9 @@ class _SlowSide:
 def rounds_of_sides(verdict: Verdict, layout: Layout) -> tuple[Round, ...]:
     """Return rounds in which all nodes of each named leaf switch send at once; () if there is nothing to compare."""
     made = [
-        bout for side in _named(verdict, layout) for bout in sides.bouts(layout, (side.name,), side.good, frozenset())
+        bout
+        for side in _slow_sides(verdict, layout)
+        for bout in sides.bouts(layout, (side.name,), side.good, frozenset())
     ]
     return tuple(each for bout in made for each in bout.rounds)
 
@@ -53,7 +55,7 @@ def leaves_at_fault(
     A side keeps its own name if all its rails are slow alike, if none is, or if it was not measured over each rail.
     """
     found: dict[tuple[int, ...], tuple[Suspect, ...]] = {}
-    for side in _named(verdict, layout):
+    for side in _slow_sides(verdict, layout):
         shares = {rail: _share(table, side, layout) for rail, table in tables.items()}
         known = {rail: share for rail, share in shares.items() if share is not None}
         slow = {rail: share for rail, share in known.items() if share[0] < (1 - _SLOW) * share[1]}
@@ -65,7 +67,7 @@ def leaves_at_fault(
     return found
 
 
-def _named(verdict: Verdict, layout: Layout) -> list[_SlowSide]:
+def _slow_sides(verdict: Verdict, layout: Layout) -> list[_SlowSide]:
     members = layout.members()
     slow = {one.members: name_of_side(layout, one) for one in verdict.named if one.kind == "side"}
     blamed = {member for one in verdict.named for member in one.members}

@@ -101,7 +101,7 @@ def test_hops_are_kept_for_references(run: Run, tmp_path: Path) -> None:
     assert (code, err) == (0, f"railyard: hops are kept in {tmp_path}/.railyard/hops/made.edr.json\n")
     rails = ("mlx5_0", "mlx5_1")
     pairs = (("vn1", "vn2"), ("vn1", "vn3.site"))
-    assert [hops_between(tmp_path, "made", "edr", nodes, rails, {}) for nodes in pairs] == [1, 3]
+    assert [hops_between(tmp_path, "made", "edr", nodes, rails, None) for nodes in pairs] == [1, 3]
 
 
 def test_without_a_subnet_there_are_no_hops_to_keep(run: Run, tmp_path: Path) -> None:

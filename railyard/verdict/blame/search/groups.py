@@ -36,14 +36,14 @@ def settle_groups(
     good = [group for group, nodes in members.items() if group not in doubted and len(nodes) > 1]
     made = sides.bouts(by_groups, doubted, good, frozenset())
     if not made:
-        return Groups(tuple(("unclear", _unsettled(members[group], group, seen)) for group in doubted))
+        return Groups(tuple(("unclear", _open_group(members[group], group, seen)) for group in doubted))
     step = sides.plan(made, f"{len(doubted)} groups, all nodes at once, with good groups", "groups")
     values = gather_repeats(layout, step, (yield step))
     steps.append(describe_step(step))
     inside = {group: sides.inside_of(by_groups, seen, group) for group in doubted}
     # By the layout of all levels, since only that knows the class of hops of two groups.
-    answers = sides.judge(by_groups, _AcrossGroups(layout, seen), made, values, inside, settings.side_slow,
-                          what=sides.OF_GROUPS)  # fmt: skip
+    across = _AcrossGroups(layout, seen, seen.near, seen.apart or seen.far, seen.levels)
+    answers = sides.judge(by_groups, across, made, values, inside, settings.side_slow, what=sides.OF_GROUPS)
     slow = {group: suspect.share for group, (state, suspect) in zip(doubted, answers, strict=True) if state == "named"}
     return Groups(answers, slow)
 
@@ -54,23 +54,14 @@ class _AcrossGroups:
 
     layout: Layout
     seen: Shares
-
-    @property
-    def near(self) -> Level:
-        return self.seen.near
-
-    @property
-    def far(self) -> Level:
-        return self.seen.apart or self.seen.far
-
-    @property
-    def levels(self) -> tuple[Level, ...]:
-        return self.seen.levels
+    near: Level
+    far: Level
+    levels: tuple[Level, ...]
 
     def level(self, layout: Layout, a: int, b: int) -> Level:
         return self.seen.level(self.layout, a, b)
 
 
-def _unsettled(members: tuple[int, ...], group: str, seen: Shares) -> Suspect:
+def _open_group(members: tuple[int, ...], group: str, seen: Shares) -> Suspect:
     level = seen.apart or seen.far
     return Suspect("side", members, 0.0, level.value, f"{group} {_ONLY_TWO}")
