@@ -6,6 +6,7 @@ import pytest
 
 from railyard.parsers.output import Table
 from railyard.parsers.pairs import COLUMNS, UNITS
+from railyard.results.record.headline import suspect_name
 from railyard.site.topology import Places, stated_leaves
 from railyard.verdict.blame.node_pairs import (
     RAIL_REPEATS,
@@ -235,7 +236,7 @@ OF_DRAGONFLY = Places(
 
 def of_dragonfly(
     places: Places, group: int | None = None, node: int | None = None, leaf: int | None = None
-) -> list[tuple[str, str | None, str | None]]:
+) -> Findings:
     """Return who is blamed for a group or a leaf switch that gives others half, and a node at half of its card."""
 
     def value(a: int, b: int) -> float:
@@ -257,25 +258,35 @@ def of_dragonfly(
         name = "alone" if tables else "pairs"
         tables.append(Table("pairs", "1", name, COLUMNS, UNITS, rows, 1, True, hosts))
         step = next_step(tables, SETTINGS, None, places)
-    found = findings(tables, SETTINGS, None, {}, ("cxi0",), 48.2, places)
+    return findings(tables, SETTINGS, None, {}, ("cxi0",), 48.2, places)
+
+
+def parts(found: Findings) -> list[tuple[str, str | None, str | None]]:
     return [(one.kind, one.node, one.part) for one in found.suspects]
 
 
 def test_a_healthy_dragonfly_is_nobodys_fault_where_its_groups_are_known() -> None:
-    assert of_dragonfly(OF_DRAGONFLY) == []
+    assert of_dragonfly(OF_DRAGONFLY).suspects == ()
     # Without groups, its tapered links look like slow leaf switches.
-    assert of_dragonfly(Places(OF_DRAGONFLY.leaf_of)) != []
+    assert of_dragonfly(Places(OF_DRAGONFLY.leaf_of)).suspects != ()
 
 
 def test_a_slow_group_is_named_and_none_of_its_leaf_switches() -> None:
-    assert of_dragonfly(OF_DRAGONFLY, group=2) == [("switch", None, "group g2")]
+    found = of_dragonfly(OF_DRAGONFLY, group=2)
+    assert parts(found) == [("switch", None, "group g2")]
+    assert suspect_name(found.suspects[0]) == "group g2"
+    assert found.suspects[0].reason == (
+        "g2 (12 nodes at once) gives 15.00 MB/s per pair with g0, g1 and g3; good sides give 30.00 (50.0 %); it gives "
+        "100.0 % of healthy among its own nodes: its links to other groups"
+    )
 
 
 def test_a_slow_leaf_switch_and_a_slow_node_are_still_named_beside_groups() -> None:
-    assert of_dragonfly(OF_DRAGONFLY, leaf=4) == [("leaf", None, "leaf4")]
-    assert of_dragonfly(OF_DRAGONFLY, node=17) == [("rail", "n17", None)]
+    assert parts(of_dragonfly(OF_DRAGONFLY, leaf=4)) == [("leaf", None, "leaf4")]
+    assert parts(of_dragonfly(OF_DRAGONFLY, node=17)) == [("rail", "n17", None)]
 
 
 def test_a_slow_node_is_named_beside_a_slow_group() -> None:
-    assert of_dragonfly(OF_DRAGONFLY, group=2, node=17) == [("switch", None, "group g2"), ("rail", "n17", None)]
-    assert of_dragonfly(OF_DRAGONFLY, group=2, node=25) == [("switch", None, "group g2"), ("rail", "n25", None)]
+    for node in (17, 25):
+        found = of_dragonfly(OF_DRAGONFLY, group=2, node=node)
+        assert parts(found) == [("switch", None, "group g2"), ("rail", f"n{node}", None)]

@@ -34,7 +34,7 @@ def settle_groups(
     members = by_groups.members()
     doubted = doubted_sides(by_groups, seen, settings)
     good = [group for group, nodes in members.items() if group not in doubted and len(nodes) > 1]
-    made = sides.bouts(by_groups, doubted, good, frozenset())
+    made = sides.bouts(by_groups, doubted, good, frozenset(), sides.OF_GROUPS)
     if not made:
         return Groups(tuple(("unclear", _open_group(members[group], group, seen)) for group in doubted))
     step = sides.plan(made, f"{len(doubted)} groups, all nodes at once, with good groups", "groups")
@@ -43,7 +43,7 @@ def settle_groups(
     inside = {group: sides.inside_of(by_groups, seen, group) for group in doubted}
     # By the layout of all levels, since only that knows the class of hops of two groups.
     across = _AcrossGroups(layout, seen, seen.near, seen.apart or seen.far, seen.levels)
-    answers = sides.judge(by_groups, across, made, values, inside, settings.side_slow, what=sides.OF_GROUPS)
+    answers = sides.judge(by_groups, across, made, values, inside, settings.side_slow)
     slow = {group: suspect.share for group, (state, suspect) in zip(doubted, answers, strict=True) if state == "named"}
     return Groups(answers, slow)
 

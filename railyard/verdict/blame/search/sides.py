@@ -46,11 +46,12 @@ OF_GROUPS = SideWords("its links to other groups", "the group itself")
 
 @dataclass(frozen=True, slots=True)
 class Bout:
-    """One side against another: rounds in which all nodes of the smaller side send at once."""
+    """One side against another: rounds in which all nodes of the smaller side send at once, and the words for sides."""
 
     one: str
     other: str
     rounds: tuple[Round, ...]
+    words: SideWords = OF_LEAVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,9 @@ class Route:
     sample: tuple[Pair, ...]
 
 
-def bouts(layout: Layout, doubted: Sequence[str], good: Sequence[str], without: Set[int]) -> tuple[Bout, ...]:
+def bouts(
+    layout: Layout, doubted: Sequence[str], good: Sequence[str], without: Set[int], words: SideWords = OF_LEAVES
+) -> tuple[Bout, ...]:
     """Return each doubted side against good ones, and the good ones among themselves; () without two good ones.
 
     Good sides are taken in their order, but first those that are large enough for the largest doubted side. Nodes that
@@ -75,7 +78,7 @@ def bouts(layout: Layout, doubted: Sequence[str], good: Sequence[str], without: 
     chosen = sorted(good, key=lambda side: -min(largest, len(members[side])))[:GOOD_SIDES]
     held = [(side, other) for side in doubted for other in chosen]
     held += [(one, other) for at, one in enumerate(chosen) for other in chosen[at + 1 :]]
-    return tuple(Bout(one, other, _shifts(members[one], members[other])) for one, other in held)
+    return tuple(Bout(one, other, _shifts(members[one], members[other]), words) for one, other in held)
 
 
 def plan(made: Sequence[Bout], why: str, name: Literal["sides", "groups"] = "sides") -> Step:
@@ -91,14 +94,13 @@ def judge(
     inside: Mapping[str, float],
     slow_from: float,
     apart: float = 0.0,
-    what: SideWords = OF_LEAVES,
 ) -> tuple[tuple[State, Suspect], ...]:
     """Return each doubted side as named (slow on average and with at least two sides), cleared, or unclear.
 
     ``inside`` has the doubted sides, each with its own pairs' share of healthy. The control is what good sides give
     one another, including collisions of routes. With static routes these differ between pairs of sides, so the bound is
     four standard errors of such means below the control, or lower: at least ``slow_from``, and by as much as sides
-    differ anyway (``apart``). ``what`` has the words for what joins the sides, and for what joins the nodes of one.
+    differ anyway (``apart``).
     """
     means = {bout: _mean(layout, seen, bout, values) for bout in made}
     controls = [means[bout] for bout in made if bout.one not in inside]
@@ -106,7 +108,8 @@ def judge(
     spread = statistics.stdev(controls) / control if len(controls) > 1 else 0.0
     answers = []
     for side, own in inside.items():
-        against = {bout.other: means[bout] / control for bout in made if bout.one == side}
+        held = [bout for bout in made if bout.one == side]
+        against = {bout.other: means[bout] / control for bout in held}
         error = spread * math.sqrt(1 / len(against) + 1 / len(controls))
         mean = statistics.fmean(against.values())
         slow = sum(share < 1 - slow_from for share in against.values())
@@ -114,7 +117,7 @@ def judge(
         state: State = "named" if mean < bound and slow >= 2 else "cleared"
         if state == "cleared" and mean < 1 - slow_from:
             state = "unclear"
-        answers.append((state, _side(layout, seen, side, list(against), mean, control, own, what)))
+        answers.append((state, _side(layout, seen, held, mean, control, own)))
     return tuple(answers)
 
 
@@ -197,14 +200,12 @@ def _mean(layout: Layout, seen: HealthyLevels, bout: Bout, values: Mapping[Pair,
 def _side(
     layout: Layout,
     seen: HealthyLevels,
-    side: str,
-    others: Sequence[str],
+    held: Sequence[Bout],
     share: float,
     control: float,
     own: float,
-    what: SideWords,
 ) -> Suspect:
-    members = layout.members()
+    members, side, others, what = layout.members(), held[0].one, [bout.other for bout in held], held[0].words
     level = seen.level(layout, members[side][0], members[others[0]][0]).value
     part = what.beyond if own >= INSIDE_GOOD else what.within
     reason = (
