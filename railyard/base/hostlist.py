@@ -8,7 +8,7 @@ from railyard.base.wording import count_of, listing
 #: More names than this in one pair of brackets are a typing mistake.
 MOST_NAMES = 10_000
 _BETWEEN_COMMAS = re.compile(r"(?:[^,\[]|\[[^\]]*\]?)+")
-_RANGED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\]([^\[\]]*)")
+_RANGED = re.compile(r"([^\[\]]*)\[([0-9,-]+)\](.*)", re.DOTALL)
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 #: If a word of a command has more names than this, it has ranges.
 _LONG = 64
@@ -22,7 +22,8 @@ _LONGEST_RANGES, _FIRST_FEW = 120, 4
 def expand_names(text: str) -> Iterator[str]:
     """Yield the names that a text stands for, in its order. Numbers keep their leading zeros.
 
-    Raises ValueError for brackets without ranges, or with more names than MOST_NAMES.
+    A name may have several brackets: ``r[1-2]n[1-4]`` is eight names. Raises ValueError for brackets without ranges, or
+    with more names than MOST_NAMES.
     """
     for each in _BETWEEN_COMMAS.findall(text):
         yield from _of_one(each)
@@ -84,13 +85,21 @@ def _of_one(text: str) -> Iterator[str]:
     if ranged is None:
         yield text
         return
-    before, inside, after = ranged.groups()
-    for part in inside.split(","):
-        found = _RANGE.fullmatch(part)
-        if found is None:
-            raise ValueError(f"{part!r} is neither a number nor a range of two")
-        first, last = found[1], found[2] or found[1]
-        if not int(first) <= int(last) < int(first) + MOST_NAMES:
-            raise ValueError(f"{part!r} does not rise, or is more than {MOST_NAMES} names")
-        for number in range(int(first), int(last) + 1):
-            yield f"{before}{number:0{len(first)}}{after}"
+    before, inside, rest = ranged.groups()
+    ends = list(_of_one(rest))
+    numbers = [number for part in inside.split(",") for number in _numbers(part)]
+    if len(numbers) * len(ends) > MOST_NAMES:
+        raise ValueError(f"{text!r} is more than {MOST_NAMES} names")
+    for number in numbers:
+        for end in ends:
+            yield f"{before}{number}{end}"
+
+
+def _numbers(part: str) -> list[str]:
+    found = _RANGE.fullmatch(part)
+    if found is None:
+        raise ValueError(f"{part!r} is neither a number nor a range of two")
+    first, last = found[1], found[2] or found[1]
+    if not int(first) <= int(last) < int(first) + MOST_NAMES:
+        raise ValueError(f"{part!r} does not rise, or is more than {MOST_NAMES} names")
+    return [f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1)]

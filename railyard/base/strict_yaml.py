@@ -101,6 +101,20 @@ def load(path: Path, shown_as: str | None = None) -> Document:
 
 def parse(raw: bytes, file: str) -> Document:
     """Return the mapping in ``raw``. Errors call it ``file``. Raises InputError as ``load`` does."""
+    root = compose(raw, file)
+    if root is None:
+        raise InputError(file, "an empty file", "a mapping of fields", 1)
+    if not isinstance(root, yaml.MappingNode):
+        kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
+        raise InputError(file, kind, "a mapping of fields", _line(root))
+    return Document(file, _Reader(file).mapping(root, ()), root)
+
+
+def compose(raw: bytes, file: str) -> yaml.Node | None:
+    """Return the node graph of ``raw``, None if it is empty: for YAML of other programs, whose words differ from ours.
+
+    Raises InputError for text that is too long, not UTF-8, nested too deeply, or not YAML.
+    """
     if len(raw) > MAX_BYTES:
         raise InputError(file, f"more than {MAX_BYTES >> 20} MiB", f"a file of at most {MAX_BYTES >> 20} MiB")
     try:
@@ -110,17 +124,11 @@ def parse(raw: bytes, file: str) -> Document:
         raise InputError(file, f"the byte 0x{raw[error.start]:02x}", "UTF-8 text", line) from None
     try:
         _refuse_depth(text, file)
-        root = yaml.compose(text, Loader=_LOADER)
+        return yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, file) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise InputError(file, f"text that is not YAML ({' '.join(str(error).split())})", "YAML") from None
-    if root is None:
-        raise InputError(file, "an empty file", "a mapping of fields", 1)
-    if not isinstance(root, yaml.MappingNode):
-        kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
-        raise InputError(file, kind, "a mapping of fields", _line(root))
-    return Document(file, _Reader(file).mapping(root, ()), root)
 
 
 def load_foreign(path: Path) -> Document:

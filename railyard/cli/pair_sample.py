@@ -11,7 +11,7 @@ import click
 
 from railyard.base.errors import InputError
 from railyard.parsers.output import Table
-from railyard.site.topology import Leaves
+from railyard.site.topology import Places
 
 if TYPE_CHECKING:
     from railyard.verdict.blame.screening.model import Network
@@ -72,7 +72,7 @@ def sample_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def next_of_sample(
-    tables: Sequence[Table], first: Path | None, asked: Sample, expected: float | None, leaf_of: Leaves
+    tables: Sequence[Table], first: Path | None, asked: Sample, expected: float | None, places: Places
 ) -> str:
     """Return what to measure next, as railyard-pairs reads it; empty if the verdict is reached.
 
@@ -83,17 +83,17 @@ def next_of_sample(
 
     try:
         if first is not None:
-            network = _network(_names(first), asked, expected, leaf_of)
+            network = _network(_names(first), asked, expected, places)
             found = _nightly(network, asked) if asked.nightly else node_pair_sample.first_step(network, _budget(asked))
         else:
-            network = _network(node_pair_sample.hosts_of_sample(tables), asked, expected, leaf_of)
+            network = _network(node_pair_sample.hosts_of_sample(tables), asked, expected, places)
             found = node_pair_sample.next_step(tables, network, _budget(asked), planned_here=not asked.nightly)
     except (ValueError, PairsError) as error:
         raise InputError(str(first or "the outputs"), str(error), "a sample, then the steps after it") from None
     return node_pair_sample.step_text(found) if isinstance(found, Step) else ""
 
 
-def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None, leaf_of: Leaves) -> tuple[str, bool]:
+def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None, places: Places) -> tuple[str, bool]:
     """Return what a sample and its later steps say, and whether all nodes are known to be good. Raises InputError."""
     from railyard.verdict.blame.search.model import PairsError
     from railyard.verdict.screened_pairs import SampleOrigin, screen_tables
@@ -102,7 +102,7 @@ def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None
     kind = "nightly" if asked.nightly else "budget"
     try:
         came = screen_tables(
-            tables, SampleOrigin(kind, _budget(asked), not asked.nightly), leaf_of, expected, rails, asked.up_links
+            tables, SampleOrigin(kind, _budget(asked), not asked.nightly), places, expected, rails, asked.up_links
         )  # fmt: skip
     except (ValueError, PairsError) as error:
         raise InputError("the outputs", str(error), "a sample, then the steps after it") from None
@@ -120,10 +120,10 @@ def _nightly(network: "Network", asked: Sample) -> "Step":
     return partners(network, asked.nightly or 1, used, seed=datetime.now(timezone.utc).toordinal())
 
 
-def _network(hosts: Sequence[str], asked: Sample, expected: float | None, leaf_of: Leaves) -> "Network":
+def _network(hosts: Sequence[str], asked: Sample, expected: float | None, places: Places) -> "Network":
     from railyard.verdict.blame.node_pair_sample import network_of
 
-    return network_of(hosts, leaf_of, expected, asked.rails.split(",") if asked.rails else (), asked.up_links)
+    return network_of(hosts, places, expected, asked.rails.split(",") if asked.rails else (), asked.up_links)
 
 
 def _budget(asked: Sample) -> Any:

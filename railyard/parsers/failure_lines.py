@@ -17,10 +17,10 @@ class Failure(NamedTuple):
 
 
 #: What a known bug of a launcher prints when it ends the start of MPICH: Slurm 22.05's plugin pmi2 reads a long line in
-#: What a launcher of our own testbeds says whose turn did not come.
-NO_TURN = "railyard: error: another process held"
 #: two parts. The next start may succeed.
 LAUNCHER_BUG = "mpi/pmi2: value not properly terminated in client request"
+#: What a launcher of our own testbeds says whose turn did not come.
+NO_TURN = "railyard: error: another process held"
 FAILURES: tuple[Failure, ...] = (
     Failure(
         "shell and kernel",

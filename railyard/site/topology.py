@@ -1,13 +1,14 @@
-"""The leaf switch of each node, and the number of switches between two nodes of a fabric.
+"""The leaf switch of each node, its group, and the number of switches between two nodes of a fabric.
 
-Both come from the system's file, or from `railyard fabric --keep-hops`, which found and stored them. A latency
-reference may hold for one number of hops only. Then the switches between a run's two nodes decide whether the run is
-judged by it. In the test of all pairs of nodes, leaf switches are sides: pairs are judged within one and across two,
-and a slow side is named.
+They come from the system's file (which may name a file of the scheduler), or from `railyard fabric --keep-hops`, which
+found and stored leaf switches and distances. A latency reference may hold for one number of hops only. Then the
+switches between a run's two nodes decide whether the run is judged by it. In the test of all pairs of nodes, leaf
+switches are sides: pairs are judged within one and across two, and a slow side is named. Groups (of a dragonfly, pods)
+are sides of a second level.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from railyard.base.files import write_whole
 from railyard.base.hostlist import label
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import state_folder
-from railyard.site.systems.model import Rail, System
+from railyard.site.systems.model import Fabric, Rail, System
 
 # History of the format: 1 the first.
 
@@ -50,19 +51,19 @@ def keep(home: Path, kept: StoredDistances) -> Path:
 
 
 def hops_between(
-    home: Path, system: str, fabric: str, nodes: Sequence[str], devices: Sequence[str], leaf_of: Mapping[str, str]
+    home: Path, system: str, fabric: str, nodes: Sequence[str], devices: Sequence[str], stated: int | None
 ) -> int | None:
     """Return the switches between two nodes, if all these rails have the same number; None if that is unknown.
 
-    If no distances are kept, two nodes at one leaf switch of the system's file (``leaf_of``) have 1. Raises InputError
-    for a file that is damaged or has another form.
+    If no distances are kept, the number that the system's file states counts. Raises InputError for a file that is
+    damaged or has another form.
     """
     if len(nodes) != 2:
         return None
     one, other = map(label, nodes)
     kept = kept_of(home, system, fabric)
     if kept is None:
-        return 1 if one in leaf_of and leaf_of[one] == leaf_of.get(other) else None
+        return stated
     found = set()
     for device in devices:
         places = kept.places.get(device, {})
@@ -87,13 +88,49 @@ def kept_of(home: Path, system: str, fabric: str) -> StoredDistances | None:
     return kept
 
 
-#: Node (``hostlist.label``): its leaf switch.
+#: Node (``hostlist.label``): its leaf switch, or its group.
 Leaves = Mapping[str, str]
+_NONE: Leaves = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The leaf switch of each node on some rails of a fabric, and its group; {} for what is not known.
+
+    If rails have leaf switches of their own, those of all these rails together are one: ``r0leaf1+r1leaf1``; ``rails``
+    then has each rail's own by its name.
+    """
+
+    leaf_of: Leaves = field(default_factory=dict)
+    group_of: Leaves = field(default_factory=dict)
+    rails: Mapping[str, Leaves] = field(default_factory=dict)
+
+    def leaf_on(self, rail: str, node: str) -> str | None:
+        """Return the leaf switch of a node on one rail; None if it is not known."""
+        return self.rails.get(rail, self.leaf_of).get(label(node))
 
 
 def stated_leaves(switches: Mapping[str, Sequence[str]]) -> Leaves:
     """Return each node's leaf switch from the system's file, which has each switch with its nodes."""
     return {label(node): switch for switch, nodes in switches.items() for node in nodes}
+
+
+def places_of(home: Path, system: System, fabric: str, rails: Sequence[Rail]) -> Places:
+    """Return where each node is on these rails: as the system's file states it, else as it was measured.
+
+    Several rails only count if all of them divide the nodes in the same way. Raises InputError for a file of distances
+    that is damaged or has another form.
+    """
+    own = system.fabrics[fabric]
+    if own.leaf_switches:
+        leaf_of = stated_leaves(own.leaf_switches)
+        return Places(leaf_of, _groups_of(leaf_of, own.groups))
+    stated = {rail.name: stated_leaves(rail.leaf_switches) for rail in rails if rail.leaf_switches}
+    if stated:
+        groups = [_groups_of(each, own.groups) for each in stated.values()]
+        same = groups[0] if len({_parts(each) for each in groups}) == 1 else _NONE
+        return Places(_of_all(list(stated.values())), same, stated)
+    return Places(_measured_leaves(home, system.system, fabric, [rail.device for rail in rails]))
 
 
 def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], rails: Sequence[Rail]) -> int | None:
@@ -102,25 +139,87 @@ def hops_of_run(home: Path, system: System, fabric: str, nodes: Sequence[str], r
     None for other numbers of nodes, if the rails differ, and if no distance is known. Raises InputError for a file of
     distances that is damaged or has another form.
     """
-    devices, switches = [rail.device for rail in rails], system.fabrics[fabric].leaf_switches
-    return hops_between(home, system.system, fabric, nodes, devices, stated_leaves(switches))
+    devices = [rail.device for rail in rails]
+    stated = {_stated_hops(system.fabrics[fabric], rail, nodes) for rail in rails} or {None}
+    return hops_between(home, system.system, fabric, nodes, devices, stated.pop() if len(stated) == 1 else None)
 
 
-def leaves(
-    home: Path, system: str, fabric: str, switches: Mapping[str, Sequence[str]], devices: Sequence[str]
-) -> Leaves:
-    """Return each node's leaf switch: as stated, else as measured; {} if neither says it.
+def _stated_hops(fabric: Fabric, rail: Rail, nodes: Sequence[str]) -> int | None:
+    """Return the switches between two nodes on a rail, by the system's file; None if it does not say them.
 
-    Measured switches only count if all these rails divide the nodes in the same way: rails of several planes have
-    separate switches. Raises InputError for a file of distances that is damaged or has another form.
+    Two nodes at one leaf switch have 1. Others are known if the file says what joins leaf switches: in a fat tree there
+    is one spine between them, or also a switch above each pod; in a group of a dragonfly all switches are joined.
+    Between groups of a dragonfly there are two to four, by the cable that a route takes, so that is not known.
     """
-    if switches:
-        return stated_leaves(switches)
+    leaf_of = stated_leaves(rail.leaf_switches or fabric.leaf_switches)
+    if len(nodes) != 2 or fabric.network == "blocks" or not all(label(node) in leaf_of for node in nodes):
+        return None
+    one, other = (leaf_of[label(node)] for node in nodes)
+    if one == other:
+        return 1
+    group_of = {leaf: group for group, leaves in fabric.groups.items() for leaf in leaves}
+    same = group_of.get(one) == group_of.get(other)
+    if fabric.network == "fat-tree":
+        return 3 if same else 5
+    return 2 if fabric.network == "dragonfly" and same and fabric.groups else None
+
+
+def contradiction(places: Places, kept: StoredDistances | None, devices: Sequence[str]) -> str | None:
+    """Return how the stated leaf switches contradict the measured ones of these devices; None if they do not.
+
+    They contradict each other if two nodes are at one switch by one of them, and at two by the other.
+    """
+    for device in devices if kept is not None else ():
+        there = {label(node): place for node, place in kept.places.get(device, {}).items()} if kept else {}
+        both = [node for node in places.leaf_of if node in there]
+        for first, second in ((places.leaf_of, there), (there, places.leaf_of)):
+            seen: dict[str, str] = {}
+            for node in both:
+                other = seen.setdefault(first[node], node)
+                if second[other] != second[node]:
+                    stated, measured = (places.leaf_of[node] for node in (other, node)), (there[other], there[node])
+                    return (
+                        f"{other} and {node} are at {' and '.join(dict.fromkeys(stated))} by the file, and at "
+                        f"{' and '.join(dict.fromkeys(measured))} on {device} as measured"
+                    )
+    return None
+
+
+def contradictions(home: Path, system: System) -> Iterator[tuple[str, str]]:
+    """Yield each fabric whose stated leaf switches contradict its kept distances, and how.
+
+    Raises InputError for a file of distances that is damaged or has another form.
+    """
+    for name, fabric in system.fabrics.items():
+        kept = kept_of(home, system.system, name)
+        for rail in fabric.rails if kept is not None else ():
+            found = contradiction(places_of(home, system, name, (rail,)), kept, (rail.device,))
+            if found is not None:
+                yield name, found
+                break
+
+
+def _groups_of(leaf_of: Leaves, groups: Mapping[str, Sequence[str]]) -> Leaves:
+    group_of = {leaf: group for group, leaves in groups.items() for leaf in leaves}
+    return {node: group_of[leaf] for node, leaf in leaf_of.items() if leaf in group_of}
+
+
+def _of_all(of_rails: Sequence[Leaves]) -> Leaves:
+    """Return each node's leaf switches of all rails together, if all rails divide the nodes in the same way."""
+    if len({_parts(each) for each in of_rails}) != 1:
+        return _NONE
+    return {node: "+".join(dict.fromkeys(each[node] for each in of_rails)) for node in of_rails[0]}
+
+
+def _measured_leaves(home: Path, system: str, fabric: str, devices: Sequence[str]) -> Leaves:
+    """Return each node's leaf switch as it was measured, if all these rails divide the nodes in the same way: rails of
+    several planes have separate switches.
+    """
     kept = kept_of(home, system, fabric)
     if kept is None or not devices:
-        return {}
+        return _NONE
     of_rails = [{label(node): place for node, place in kept.places.get(device, {}).items()} for device in devices]
-    return of_rails[0] if len({_parts(each) for each in of_rails}) == 1 else {}
+    return of_rails[0] if len({_parts(each) for each in of_rails}) == 1 else _NONE
 
 
 def sides(leaf_of: Leaves, hosts: Sequence[str]) -> tuple[str, ...]:
@@ -136,21 +235,37 @@ def sides(leaf_of: Leaves, hosts: Sequence[str]) -> tuple[str, ...]:
     return tuple(leaf_of[label(name)] for name in hosts)
 
 
-def text(leaf_of: Leaves) -> str:
-    """Return the leaf switches as ``railyard pairs --switches`` reads them: one node and its switch per line."""
-    return "".join(f"{node} {switch}\n" for node, switch in leaf_of.items())
+def text(places: Places) -> str:
+    """Return who is where as ``railyard pairs --switches`` reads it: a node and its switch per line, and after a tab
+    its group, if it is known.
+    """
+    groups = places.group_of
+    return "".join(
+        f"{node} {switch}\t{groups[node]}\n" if node in groups else f"{node} {switch}\n"
+        for node, switch in places.leaf_of.items()
+    )
 
 
-def parse(text: str) -> Leaves:
-    """Return the leaf switches of such a text. Raises ValueError for a line without both, or a node named twice."""
+def parse(text: str) -> Places:
+    """Return who is where by such a text.
+
+    Raises ValueError for a line without node and switch, a node named twice, and a group that only some nodes have.
+    """
     found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), start=1):
-        node, _, switch = line.strip().partition(" ")
-        if not switch.strip():
-            raise ValueError(f"line {number}: {line!r}, expected a node and its switch")
-        if found.setdefault(label(node), switch.strip()) != switch.strip():
-            raise ValueError(f"line {number}: {node} is at {switch.strip()} and at {found[label(node)]}")
-    return found
+        node, _, rest = line.strip().partition(" ")
+        switch, _, group = (part.strip() for part in rest.partition("\t"))
+        if not switch:
+            raise ValueError(f"line {number}: {line.strip()!r}, expected a node and its switch")
+        if found.setdefault(label(node), switch) != switch:
+            raise ValueError(f"line {number}: {node} is at {switch} and at {found[label(node)]}")
+        if group:
+            groups[label(node)] = group
+    lost = next((node for node in found if node not in groups), None) if groups else None
+    if lost is not None:
+        raise ValueError(f"{lost} has no group, and others have one")
+    return Places(found, groups)
 
 
 def _parts(leaf_of: Leaves) -> frozenset[frozenset[str]]:

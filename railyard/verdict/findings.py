@@ -55,8 +55,12 @@ def _without_guesses(remarks: tuple[str, ...], assessment: Assessment, findings:
 
 
 def _next(findings: Findings) -> str | None:
-    """Return what to look at if probes have found the slow rails already; None if there is more to measure."""
+    """Return what to look at if slow rails or switches were found already; None if there is more to measure."""
     found = findings.suspects
+    leaves = [one.part for one in found if one.kind == "leaf" and one.part]
+    groups = [one.part for one in found if one.kind == "switch" and one.part]
+    if found and not findings.fault and len(leaves) + len(groups) == len(found):
+        return words.look_at_switches(leaves, groups)
     if not found or findings.fault or not all(one.kind == "rail" and one.node and one.rail for one in found):
         return None
     return _parts_of(found)

@@ -11,7 +11,7 @@ from railyard.base.paths import runs_folder
 from railyard.benchmarks.table.pairs import PAIRS
 from railyard.results.record import pair_rows
 from railyard.results.record.form import Record
-from railyard.site.topology import Leaves
+from railyard.site.topology import Leaves, Places
 from railyard.verdict.blame.node_pair_sample import network_of
 from railyard.verdict.blame.screening.model import Coverage
 from railyard.verdict.blame.search.model import Pair
@@ -111,7 +111,7 @@ def cover_nights(
     from railyard.verdict.blame.screening.leaves import leaves_of
     from railyard.verdict.blame.screening.values import Rows
 
-    network = network_of(nodes, leaf_of, None, rails, up_links)
+    network = network_of(nodes, Places(leaf_of), None, rails, up_links)
     places = {label(node): place for place, node in enumerate(nodes)}
     last: dict[str, str] = {}
     met: set[Pair] = set()

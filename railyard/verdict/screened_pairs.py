@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from railyard.base.wording import listing
 from railyard.parsers.output import Table
 from railyard.results.record.pairs import ExercisedCount, NodesNotMeasured, PairsSample, PromiseRecord
-from railyard.site.topology import Leaves
+from railyard.site.topology import Places
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import node_pair_sample
 from railyard.verdict.blame.screening.model import Budget, BudgetError, Coverage, Network, ScreeningVerdict, Share
@@ -59,7 +59,7 @@ class ScreeningProgress:
 def screen_tables(
     tables: Sequence[Table],
     sampled: SampleOrigin,
-    leaf_of: Leaves,
+    places: Places,
     expected_mb_s: float | None,
     rails: Sequence[str] = (),
     up_links: int | None = None,
@@ -72,7 +72,7 @@ def screen_tables(
     """
     hosts = node_pair_sample.hosts_of_sample(tables)
     nodes = (*hosts, *(node for node, _ in sampled.absent))
-    network = node_pair_sample.network_of(nodes, leaf_of, expected_mb_s, rails, up_links)
+    network = node_pair_sample.network_of(nodes, places, expected_mb_s, rails, up_links)
     absent = {len(hosts) + place: why for place, (_, why) in enumerate(sampled.absent)}
     open_step: Step | None = None
     for not_made in range(_MOST_STEPS):
@@ -85,9 +85,7 @@ def screen_tables(
     raise PairsError(f"the screening still asks for a step after {_MOST_STEPS} steps, none of which was measured")
 
 
-def with_screening(
-    found: Assessment, sampled: SampleOrigin, leaf_of: Leaves, up_links: int | None = None
-) -> Assessment:
+def with_screening(found: Assessment, sampled: SampleOrigin, places: Places, up_links: int | None = None) -> Assessment:
     """Return the assessment of a sample with what its screening says; unchanged if the sample is not complete.
 
     If anything is named, the run fails even if it meets its references: it was measured again with good partners.
@@ -95,7 +93,7 @@ def with_screening(
     meant = found.case.launch.meant
     try:
         came = screen_tables(
-            found.pair_tables, sampled, leaf_of, _expected_rate(found), meant if len(meant) > 1 else (), up_links
+            found.pair_tables, sampled, places, _expected_rate(found), meant if len(meant) > 1 else (), up_links
         )  # fmt: skip
     except (ValueError, PairsError, BudgetError) as error:
         return with_remark(found, f"the sample was not judged: {error}") if found.pair_tables else found

@@ -14,12 +14,14 @@ from railyard.parsers import imb
 from railyard.site.site import Site
 from railyard.site.topology import (
     FORMAT,
+    Places,
     StoredDistances,
+    contradiction,
     file_of,
     hops_between,
     keep,
-    leaves,
     parse,
+    places_of,
     sides,
     stated_leaves,
     text,
@@ -51,8 +53,8 @@ def test_two_nodes_have_the_hops_on_which_all_their_rails_agree(
     tmp_path: Path, nodes: tuple[str, ...], devices: tuple[str, ...], hops: int | None
 ) -> None:
     keep(tmp_path, StoredDistances(FORMAT, "made", "edr", PLACES, HOPS))
-    assert hops_between(tmp_path, "made", "edr", nodes, devices, {}) == hops
-    assert hops_between(tmp_path, "made", "fdr", nodes, devices, {}) is None
+    assert hops_between(tmp_path, "made", "edr", nodes, devices, None) == hops
+    assert hops_between(tmp_path, "made", "fdr", nodes, devices, None) is None
 
 
 @pytest.mark.parametrize(
@@ -79,7 +81,7 @@ def test_a_table_that_is_damaged_is_one_sentence(tmp_path: Path, text: str, sent
     file.parent.mkdir(parents=True)
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as refused:
-        hops_between(tmp_path, "made", "edr", ("vn1", "vn2"), ("mlx5_0",), {})
+        hops_between(tmp_path, "made", "edr", ("vn1", "vn2"), ("mlx5_0",), None)
     assert str(refused.value) == f"{file}: {sentence}"
 
 
@@ -156,6 +158,8 @@ PLANES = {
         ("n[008-010,020].site", ["n008.site", "n009.site", "n010.site", "n020.site"]),
         ("n[7]", ["n7"]),
         ("login,n[1,3],m[2]", ["login", "n1", "n3", "m2"]),
+        ("r[1-2]n[09-10],s[3]", ["r1n09", "r1n10", "r2n09", "r2n10", "s3"]),
+        ("r[1]c[2]n[3].site", ["r1c2n3.site"]),
     ],
 )
 def test_ranges_stand_for_names(written: str, names: list[str]) -> None:
@@ -169,6 +173,8 @@ def test_ranges_stand_for_names(written: str, names: list[str]) -> None:
         ("n[1-99999]", "'1-99999' does not rise, or is more than 10000 names"),
         ("n[1-2-3]", "'1-2-3' is neither a number nor a range of two"),
         ("n[1,,2]", "'' is neither a number nor a range of two"),
+        ("r[1-200]n[1-200]", "'r[1-200]n[1-200]' is more than 10000 names"),
+        ("r[1-2]n[2-1]", "'2-1' does not rise, or is more than 10000 names"),
     ],
 )
 def test_a_range_that_is_none_is_a_sentence(written: str, said: str) -> None:
@@ -188,11 +194,19 @@ def test_a_range_that_is_none_is_a_sentence(written: str, said: str) -> None:
     ],
 )
 def test_what_is_stated_goes_before_what_was_measured_where_its_rails_agree(
-    tmp_path: Path, switches: Mapping[str, tuple[str, ...]], devices: tuple[str, ...], found: Mapping[str, str]
+    tmp_path: Path,
+    virtual: Site,
+    switches: Mapping[str, tuple[str, ...]],
+    devices: tuple[str, ...],
+    found: Mapping[str, str],
 ) -> None:
-    keep(tmp_path, StoredDistances(FORMAT, "made", "edr", PLANES, {}))
-    assert leaves(tmp_path, "made", "edr", switches, devices) == found
-    assert leaves(tmp_path, "made", "fdr", {}, devices) == {}
+    keep(tmp_path, StoredDistances(FORMAT, virtual.system.system, "hsn", PLANES, {}))
+    hsn = virtual.system.fabrics["hsn"]
+    rails = [hsn.rails[0].model_copy(update={"device": device}) for device in devices]
+    fabrics = {name: hsn.model_copy(update={"leaf_switches": switches}) for name in ("hsn", "other")}
+    system = virtual.system.model_copy(update={"fabrics": fabrics})
+    assert places_of(tmp_path, system, "hsn", rails).leaf_of == found
+    assert places_of(tmp_path, system, "other", rails).leaf_of == (LEAF_OF if switches else {})
 
 
 def test_each_host_of_a_run_has_its_side_or_none_has() -> None:
@@ -204,8 +218,32 @@ def test_each_host_of_a_run_has_its_side_or_none_has() -> None:
 
 
 def test_a_job_reads_back_what_it_was_told() -> None:
-    assert text(stated_leaves(SWITCHES)) == "n1 leaf1\nn2 leaf1\nn3 leaf2\n"
-    assert parse(text(PLANES["mlx5_0"])) == PLANES["mlx5_0"]
+    assert text(Places(stated_leaves(SWITCHES))) == "n1 leaf1\nn2 leaf1\nn3 leaf2\n"
+    for places in (Places(PLANES["mlx5_0"]), Places(LEAF_OF, {"n1": "g1", "n2": "g1", "n3": "g2"})):
+        assert parse(text(places)) == places
+
+
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ({"n1": "a", "n2": "a", "n3": "b"}, None),
+        ({"n1": "a", "n3": "b"}, None),
+        (
+            {"n1": "a", "n2": "b", "n3": "c"},
+            "n1 and n2 are at a and b by the file, and at LID 1 on mlx5_0 as measured",
+        ),
+        (
+            {"n1": "a", "n2": "a", "n3": "a"},
+            "n1 and n3 are at a by the file, and at LID 1 and LID 2 on mlx5_0 as measured",
+        ),
+    ],
+)
+def test_stated_switches_that_contradict_measured_ones_are_a_sentence(
+    stated: Mapping[str, str], said: str | None
+) -> None:
+    kept = StoredDistances(FORMAT, "made", "edr", PLANES, {})
+    assert contradiction(Places(stated), kept, ("mlx5_0", "mlx5_1")) == said
+    assert contradiction(Places(stated), None, ("mlx5_0",)) is None
 
 
 @pytest.mark.parametrize(
@@ -213,6 +251,7 @@ def test_a_job_reads_back_what_it_was_told() -> None:
     [
         ("n1 leaf1\nn2\n", "line 2: 'n2', expected a node and its switch"),
         ("n1 leaf1\nN1.site leaf2\n", "line 2: N1.site is at leaf2 and at leaf1"),
+        ("n1 leaf1\tg1\nn2 leaf2\n", "n2 has no group, and others have one"),
     ],
 )
 def test_a_damaged_file_of_switches_is_a_sentence(told: str, said: str) -> None:
@@ -221,10 +260,10 @@ def test_a_damaged_file_of_switches_is_a_sentence(told: str, said: str) -> None:
     assert str(refused.value) == said
 
 
-def test_two_nodes_at_one_stated_switch_have_one_hop_where_none_were_kept(tmp_path: Path) -> None:
-    def hops(*nodes: str) -> int | None:
-        return hops_between(tmp_path, "made", "edr", nodes, ("mlx5_0",), LEAF_OF)
+def test_stated_hops_count_where_none_were_kept(tmp_path: Path) -> None:
+    def hops(stated: int | None) -> int | None:
+        return hops_between(tmp_path, "made", "edr", ("n1", "n2"), ("mlx5_0",), stated)
 
-    assert (hops("n1", "N2.site"), hops("n1", "n3"), hops("n1", "n9"), hops("n8", "n9")) == (1, None, None, None)
+    assert (hops(1), hops(None)) == (1, None)
     keep(tmp_path, StoredDistances(FORMAT, "made", "edr", PLANES, {"LID 1": {"LID 1": 2}}))
-    assert hops("n1", "n2") == 2
+    assert hops(1) == 2

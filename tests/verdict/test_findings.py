@@ -44,6 +44,26 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
     assert verdict.rules[4] == healthy.verdict.rules[4]
 
 
+@pytest.mark.parametrize(
+    ("found", "where"),
+    [
+        ((Suspect("leaf", "slow", None, "hsn0", "leaf5"),), "up-links of leaf5: "),
+        ((Suspect("switch", "slow", None, None, "group g2"),), "links from group g2 to other groups: "),
+        (
+            (Suspect("switch", "slow", None, None, "group g2"), Suspect("leaf", "slow", None, None, "leaf5")),
+            "up-links of leaf5 and links from group g2 to other groups: ",
+        ),
+        ((Suspect("leaf", "slow", None, None, "leaf5"), Suspect("node", "slow", "vn1")), "each rail alone"),
+        ((Suspect("switch", "slow", None, "hsn0"),), "each rail alone"),
+    ],
+)
+def test_a_named_switch_is_what_to_look_at(assessed: Assess, found: tuple[Suspect, ...], where: str) -> None:
+    slow = assessed(rates={M: 4.7, 4 * M: 4.8})
+    told = with_suspects(slow, Findings(found, "slow")).verdict.look_at
+    assert told is not None
+    assert told.startswith(where) if where != "each rail alone" else "up-links" not in told
+
+
 def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
     pair, rail = Suspect("pair", "slow only between one pair", None, "hsn0"), Suspect("rail", REASON, "vn2", "hsn0")

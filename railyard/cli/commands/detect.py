@@ -25,7 +25,12 @@ _JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_
     help="Read a recording, or a folder with sys/, proc/ and commands/, instead of this machine.",
 )  # fmt: skip
 @click.option("--name", help="The system's name. Default: the cluster's name in the scheduler, else the host's.")
-@click.option("--write", "writes", is_flag=True, help="Write systems/NAME.yaml and references/NAME.yaml.")
+@click.option(
+    "--write",
+    "writes",
+    is_flag=True,
+    help="Write systems/NAME.yaml and references/NAME.yaml, and the scheduler's switches beside it.",
+)
 @click.option("--replace", is_flag=True, help="With --write: overwrite files that are there.")
 @click.option("--record", type=click.Path(path_type=Path), help="Also write all that was read into this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was found as one JSON object.")
@@ -48,7 +53,7 @@ def command(
     from railyard.base.paths import find_home
     from railyard.cluster.detect.detected_cluster import detect
     from railyard.cluster.detect.source import Recorder
-    from railyard.cluster.detect.system_text import Texts, missing_parts, references_text, system_text
+    from railyard.cluster.detect.system_text import Texts, missing_parts, references_text, switches_text, system_text
 
     _check(name, writes, replace)
     home, where = find_home(), _find_target(root)
@@ -68,7 +73,8 @@ def command(
             "inside a job"
         )
     chosen = name or found.name
-    texts = Texts(chosen, system_text(found, chosen, where, environments), references_text(chosen))
+    system = system_text(found, chosen, where, environments)
+    texts = Texts(chosen, system, references_text(chosen), switches_text(found))
     _put(home, texts, writes=writes, replace=replace, as_json=as_json)
     return 0
 

@@ -104,9 +104,11 @@ def _show(expected: "ExpectedFabric", report: "Report", as_json: bool) -> None:
 
 def _keep_hops(home: Path, system: str, expected: "ExpectedFabric", readings: "Readings") -> None:
     """Store the distances between a fabric's nodes. Raises SetupError if no whole subnet was seen."""
+    from railyard.cluster.doctor.login import SWITCHES_FIX
     from railyard.cluster.fabric.judge import of_fabric
     from railyard.cluster.fabric.topology import distances
     from railyard.site import topology
+    from railyard.site.systems.load import find_system
 
     seen = of_fabric(expected, readings)
     found = distances(expected, seen.ports)
@@ -114,6 +116,9 @@ def _keep_hops(home: Path, system: str, expected: "ExpectedFabric", readings: "R
         raise SetupError(f"{expected.fabric}: found no subnet with nodes and devices by name: no hops to keep")
     kept = topology.StoredDistances(topology.FORMAT, system, expected.fabric, found.places, found.hops)
     _print_aside(f"hops are kept in {topology.keep(home, kept)}")
+    for fabric, how in topology.contradictions(home, find_system(home / "systems", system)):
+        if fabric == expected.fabric:
+            _print_aside(f"{fabric}: {how}: {SWITCHES_FIX}")
 
 
 def _own_lines() -> str:

@@ -15,8 +15,8 @@ from railyard.cli.pair_runs import COMMANDS
 from railyard.cli.pair_sample import Sample, judged_sample, next_of_sample, sample_options
 from railyard.parsers.output import ParseError, Table
 from railyard.parsers.pairs import parse
-from railyard.site.topology import Leaves
-from railyard.site.topology import parse as parse_leaves
+from railyard.site.topology import Places
+from railyard.site.topology import parse as parse_places
 from railyard.verdict.blame.node_pairs import RAIL_REPEATS, layout_of, next_step, rail_rounds, rounds_text
 from railyard.verdict.blame.search.model import PairsError, Settings, Step, Verdict
 
@@ -37,7 +37,8 @@ _expected = click.option(
 _switches = click.option(
     "--switches",
     type=click.Path(path_type=Path),
-    help="A file of lines NODE SWITCH, with the leaf switch of each node: then it also finds slow leaf switches.",
+    help="A file of lines NODE SWITCH, with the leaf switch of each node, and after a tab its group, if there are "
+    "groups: then it also finds slow leaf switches and groups.",
 )
 _OF_PAIRS, _NCCL = "railyard-pairs", "nccl"
 _OF_SAMPLE = ("sample", "budget_s", "round_s", "rails", "up_links", "nightly", "used")
@@ -110,8 +111,8 @@ def next_command(
     at_once, first = others.pop("at_once"), others.pop("first")
     sample = Sample(**others)
     words: dict[str, Callable[[], str]] = {
-        _OF_PAIRS: lambda: _next_of_pairs(outputs, _leaves(switches), repeats, expected, sample, first),
-        _NCCL: lambda: pair_logs.next_text(outputs, at_once, _leaves(switches)),
+        _OF_PAIRS: lambda: _next_of_pairs(outputs, _places(switches), repeats, expected, sample, first),
+        _NCCL: lambda: pair_logs.next_text(outputs, at_once, _places(switches).leaf_of),
     }
     click.echo(words[tool](), nl=False)
     return 0
@@ -119,7 +120,7 @@ def next_command(
 
 def _next_of_pairs(
     outputs: tuple[Path, ...],
-    leaf_of: Leaves,
+    places: Places,
     repeats: int,
     expected: float | None,
     asked: Sample,
@@ -128,8 +129,8 @@ def _next_of_pairs(
     if not (asked.sample or outputs) or (first is not None and (outputs or not asked.sample)):
         raise click.UsageError("name outputs, or with --sample the nodes of a job: --first FILE")
     if asked.sample:
-        return next_of_sample(_tables(outputs), first, asked, expected, leaf_of)
-    found = _next_step(_tables(outputs), outputs, repeats, expected, leaf_of)
+        return next_of_sample(_tables(outputs), first, asked, expected, places)
+    found = _next_step(_tables(outputs), outputs, repeats, expected, places)
     return rounds_text(found.rounds, found.repeats) if isinstance(found, Step) else ""
 
 
@@ -146,12 +147,13 @@ def rails_command(outputs: tuple[Path, ...], repeats: int, expected: float | Non
       railyard pairs rails all.out step2.out
       railyard pairs rails all.out step2.out --switches leaves.txt
 
-    OUTPUT is as for `railyard pairs next`. It prints nothing if no node is named as slow.
+    OUTPUT is as for `railyard pairs next`. It prints nothing if no node, pair or leaf switch is named
+    as slow.
     """
-    tables, leaf_of = _tables(outputs), _leaves(switches)
-    found = _next_step(tables, outputs, repeats, expected, leaf_of)
+    tables, places = _tables(outputs), _places(switches)
+    found = _next_step(tables, outputs, repeats, expected, places)
     if isinstance(found, Verdict):
-        click.echo(rounds_text(rail_rounds(found, layout_of(tables[0], expected, leaf_of)), RAIL_REPEATS), nl=False)
+        click.echo(rounds_text(rail_rounds(found, layout_of(tables[0], expected, places)), RAIL_REPEATS), nl=False)
     return 0
 
 
@@ -231,8 +233,8 @@ def judge_command(
     _refuse_others(context, tool)
     sample = Sample(**{name: others.pop(name) for name in _OF_SAMPLE})
     judges: dict[str, Callable[[], int]] = {
-        _OF_PAIRS: lambda: _judge_pairs(outputs, _leaves(switches), repeats, expected, sample),
-        _NCCL: lambda: pair_logs.judge(outputs, _leaves(switches), pair_logs.JudgeOptions(**others)),
+        _OF_PAIRS: lambda: _judge_pairs(outputs, _places(switches), repeats, expected, sample),
+        _NCCL: lambda: pair_logs.judge(outputs, _places(switches).leaf_of, pair_logs.JudgeOptions(**others)),
     }
     return judges[tool]()
 
@@ -246,14 +248,14 @@ def _refuse_others(context: click.Context, tool: str) -> None:
 
 
 def _judge_pairs(
-    outputs: tuple[Path, ...], leaf_of: Leaves, repeats: int, expected: float | None, sample: Sample
+    outputs: tuple[Path, ...], places: Places, repeats: int, expected: float | None, sample: Sample
 ) -> int:
     tables = _tables(outputs)
     if sample.sample or is_sample(tables[0]):
-        text, is_good = judged_sample(tables, sample, expected, leaf_of)
+        text, is_good = judged_sample(tables, sample, expected, places)
         click.echo(text)
         return 0 if is_good else 1
-    found = _next_step(tables, outputs, repeats, expected, leaf_of)
+    found = _next_step(tables, outputs, repeats, expected, places)
     if isinstance(found, Step):
         click.echo(f"not judged: {found.why}; measure what `railyard pairs next` prints")
         return 1
@@ -261,21 +263,21 @@ def _judge_pairs(
     return 1 if found.named or found.unclear else 0
 
 
-def _leaves(file: Path | None) -> Leaves:
+def _places(file: Path | None) -> Places:
     if file is None:
-        return {}
+        return Places()
     try:
-        return parse_leaves(file.read_text(encoding="utf-8"))
+        return parse_places(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         found = f"no readable file ({error.strerror})" if isinstance(error, OSError) else str(error)
         raise InputError(str(file), found, "a node and its leaf switch a line: node001 leaf1") from None
 
 
 def _next_step(
-    tables: Sequence[Table], outputs: tuple[Path, ...], repeats: int, expected: float | None, leaf_of: Leaves
+    tables: Sequence[Table], outputs: tuple[Path, ...], repeats: int, expected: float | None, places: Places
 ) -> Step | Verdict:
     try:
-        return next_step(tables, Settings(repeats=repeats), expected, leaf_of)
+        return next_step(tables, Settings(repeats=repeats), expected, places)
     except (ValueError, PairsError) as error:
         wanted = "the output of all pairs, then the output of each step after it"
         raise InputError(", ".join(map(str, outputs)), str(error), wanted) from None

@@ -65,7 +65,7 @@ def command(
       gpu=NODE:NUMBER,missing               the node does not see the GPU any more
       gpu=NODE:NUMBER,dead                  no data gets from the GPU to others
       node=NODE,dies                        the node goes down in the first run
-      leaf=NAME,share=0.5                   the leaf switch gives half of the rate
+      leaf=NAME,share=0.5                   the leaf switch, or group, gives half
       fallback=tcp                          the library uses TCP silently
 
     Exit code: as of `railyard run`, so 1 if a planted fault is found.

@@ -20,10 +20,12 @@ from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, left_out, t
 from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, parse_whole, rdma_ports
 from railyard.cluster.detect.software import Scheduler, Software, scheduler_of, software_of
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source
+from railyard.cluster.detect.switches import StatedSwitches, slurm_switches
 from railyard.hardware.links import pcie_slot
 from railyard.parsers.fabric import ibstatus, lspci, nvidia_smi
 from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.output import ParsedOutput, ParseError
+from railyard.site.systems.jobs import is_slurm
 
 _NVIDIA = "/proc/driver/nvidia/gpus"
 _PCI = "/sys/bus/pci/devices"
@@ -94,6 +96,7 @@ class DetectedCluster:
     software: Software
     traps: tuple[str, ...]
     left_out: tuple[str, ...]
+    switches: StatedSwitches | None = None
 
     @property
     def name(self) -> str:
@@ -134,6 +137,7 @@ class DetectedCluster:
                 }
                 for stack in self.software.stacks
             ],
+            "switches": None if self.switches is None else self.switches.doubt or self.switches.words,
             "modules_system": self.software.modules_system,
             "spack": self.software.spack,
             "traps": list(self.traps),
@@ -154,13 +158,15 @@ def detect(source: Source) -> DetectedCluster:
     shown = with_slots((*rdma, *net_ports(source, taken)), source)
     ports = tuple(_seat_port(port, sits) for port in shown)
     fabrics = fabrics_of(ports)
+    scheduler = scheduler_of(source)
     return DetectedCluster(
         node=node_of(source, sits),
         fabrics=fabrics,
-        scheduler=scheduler_of(source),
+        scheduler=scheduler,
         software=software_of(source),
         traps=(*traps(fabrics), *tool_traps(ports, source)),
         left_out=left_out(ports),
+        switches=slurm_switches(source, scheduler.nodes) if is_slurm(scheduler.name) else None,
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from railyard.base.wording import listing
-from railyard.cluster.detect.ports import Port
+from railyard.cluster.detect.ports import SLINGSHOT_10, Port
 from railyard.hardware.links import LINKS
 
 _STEM = re.compile(r"[A-Za-z]+")
@@ -104,6 +104,7 @@ def _name(port: Port, taken: set[str]) -> str:
         base = (port.link or "ib").removeprefix("ib-")
     else:
         base = {"tcp": _stem(port.device), "slingshot": "hsn"}.get(port.kind, port.kind)
+        base = "hsn" if port.link == SLINGSHOT_10 else base
     number = 1
     name = base
     while name in taken:
@@ -118,6 +119,11 @@ def _doubts(members: Sequence[Port], beside: Sequence[FoundFabric]) -> tuple[str
     if first.link is None and not first.virtual:
         said = f"the kernel says {first.rate.words}" if first.rate else "the kernel says no rate of it"
         found.append(f"no link of the table: {said}")
+    if first.link == SLINGSHOT_10:
+        found.append(
+            f"Slingshot 10 is told by the name of the interface ({first.netdev}): if the switches are Ethernet of "
+            "another maker, it is roce-100"
+        )
     if first.kind == "efa":
         found.append("an adapter's generation is told by the rate that the kernel prints, which drivers round")
     if first.kind == "tcp" and len(members) > 1:

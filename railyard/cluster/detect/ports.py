@@ -35,6 +35,9 @@ _COUNTERS = {
     "efa": "efa",
 }
 _STATE = re.compile(r"[0-9]+: (.+)")
+#: By its rate alone, a card of Slingshot 10 is one of RoCE.
+SLINGSHOT_10, SLINGSHOT_10_GBIT_S = "slingshot-10", 100.0
+_HSN = re.compile(r"hsn[0-9]+")
 # A GID made of an IPv4 address (RoCE v2 routes by it).
 _IPV4_GID = re.compile(r"(?:0000:){5}ffff:[0-9a-f]{4}:[0-9a-f]{4}")
 
@@ -149,7 +152,7 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
         up=state == "ACTIVE",
         state=", ".join(word for word in (state, physical) if word) or "unknown",
         pci=pci,
-        link=None if rate is None else _link(kind, rate),
+        link=None if rate is None else SLINGSHOT_10 if _is_slingshot_10(pci, kind, rate, netdev) else _link(kind, rate),
         rate=rate,
         netdev=netdev,
         mtu=roce_mtu(interface_mtu) if kind == "roce" and interface_mtu else None,
@@ -160,6 +163,12 @@ def _rdma_port(source: Source, device: str, number: int) -> Port:
         virtual=is_soft,
         bonded=bonded_ports(source, netdev),
     )
+
+
+def _is_slingshot_10(pci: Pci, kind: str, rate: PortRate, netdev: str | None) -> bool:
+    """Return whether it is a card of Slingshot 10: a ConnectX-5 of 100 Gbit/s, whose interface HPE calls hsn0."""
+    named = netdev is not None and _HSN.fullmatch(netdev) is not None
+    return named and kind == "roce" and pci.driver == "mlx5_core" and rate.gbit_s == SLINGSHOT_10_GBIT_S
 
 
 def _state(text: str | None) -> str | None:

@@ -179,7 +179,7 @@ def _is_read(words: Sequence[str], line: str) -> bool:
     if tuple(words) in _KEPT_LINES:
         return any(word in line for word in _KEPT_LINES[tuple(words)])
     if words[0] == "scontrol":
-        return line.startswith("ClusterName")
+        return line.startswith(("ClusterName", "SwitchName=", "BlockName=", "AggregatedBlock="))
     # hwloc's remarks contain the host's name and the cards' addresses.
     return not line.lstrip().startswith(("<info ", "<support "))
 

@@ -16,6 +16,7 @@ from railyard.cluster.detect.detected_cluster import DetectedCluster
 from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
 from railyard.cluster.detect.ports import Port
 from railyard.cluster.detect.software import FoundStack
+from railyard.cluster.detect.switches import SLURM_TOPOLOGY
 from railyard.hardware.limits import DEFAULT_MAX_PAYLOAD
 from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import FAMILIES
@@ -75,7 +76,7 @@ def system_text(found: DetectedCluster, name: str, where: str, environments: Col
         f"report_only: {scalar(REPORT_ONLY)}",
         "",
         "fabrics:",
-        *(line for fabric in found.fabrics for line in _fabric(fabric)),
+        *(line for fabric in found.fabrics for line in _fabric(fabric, _switches(found, name, fabric))),
         "",
         "stacks:",
         *stacks_text(found, environments),
@@ -83,6 +84,13 @@ def system_text(found: DetectedCluster, name: str, where: str, environments: Col
         "time_limit: 10m",
     ]
     return "\n".join(lines) + "\n"
+
+
+def switches_text(found: DetectedCluster) -> str:
+    """Return systems/NAME.topology; empty if the scheduler states no switches, or none that a file can name."""
+    return (
+        "" if found.switches is None or found.switches.doubt is not None or not found.fabrics else found.switches.text
+    )
 
 
 def references_text(name: str) -> str:
@@ -193,7 +201,20 @@ def _nodes(found: DetectedCluster, where: str) -> Iterator[str]:
     yield f"  hardware: {{cores: {processors.cores}, memory: {processors.memory}, {threads}}}  # {processors.words}"
 
 
-def _fabric(fabric: FoundFabric) -> Iterator[str]:
+def _switches(found: DetectedCluster, name: str, fabric: FoundFabric) -> Iterator[str]:
+    """Yield the lines that name the file with the scheduler's switches: they are taken for the first fabric's."""
+    stated = found.switches
+    if stated is None or fabric is not found.fabrics[0]:
+        return
+    if stated.doubt is not None:
+        yield from comment(f"Not used: {' '.join(SLURM_TOPOLOGY)} says: {stated.doubt}.", "    ")
+        return
+    said = f"{GUESSED}: the switches that Slurm knows ({stated.words}) are taken for those of this fabric."
+    yield from comment(said, "    ")
+    yield f"    topology: {{slurm: {scalar(f'{name}.topology')}}}"
+
+
+def _fabric(fabric: FoundFabric, switches: Iterable[str]) -> Iterator[str]:
     first = fabric.first
     yield f"  {fabric.name}:"
     for doubt in fabric.doubts:
@@ -210,6 +231,7 @@ def _fabric(fabric: FoundFabric) -> Iterator[str]:
     if first.gid_index is not None:
         said_by = f"RoCE v2 by IPv4 has GID index {first.gid_index} on {first.name}; UCX and perftest find it."
         yield from comment(said_by, "    ")
+    yield from switches
     yield "    rails:"
     for port in fabric.ports:
         yield f"      - {_rail(port, fabric)}"
@@ -350,11 +372,12 @@ def _benchmark_lines(found: DetectedCluster) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """The two files of one system."""
+    """The two files of one system, and the file with its switches; empty if the scheduler states none."""
 
     name: str
     system: str
     references: str
+    switches: str = ""
 
 
 def check_texts(texts: Texts) -> System:
@@ -391,4 +414,6 @@ def _put(home: Path, texts: Texts) -> tuple[Path, Path]:
     for path, text in zip(paths, (texts.system, texts.references), strict=True):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    if texts.switches:
+        (home / "systems" / f"{texts.name}.topology").write_text(texts.switches, encoding="utf-8")
     return paths

@@ -17,6 +17,7 @@ from railyard.site.references.load import references_of
 from railyard.site.site import Site
 from railyard.site.systems.load import find_system
 from railyard.site.systems.model import System
+from railyard.site.topology import contradictions
 
 
 def ask(home: Path, name: str) -> tuple[Login, System]:
@@ -36,6 +37,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
         file_clock_s=clock,
         shared=why_shared(system) if system.provider == "nodes" else None,
         spack=tuple(map(str, source_errors(site))),
+        switches=tuple(contradictions(home, system)),
     ), system
 
 

@@ -23,6 +23,10 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "sge": ("qsub", "qstat", "qdel"),
     "oar": ("oarsub", "oarstat", "oardel"),
 }
+SWITCHES_FIX = (
+    "correct leaf_switches, or the file that topology names, or measure again (railyard fabric --keep-hops): with "
+    "wrong ones a good leaf switch may be named"
+)
 _LEAST_PYTHON = (3, 10)
 #: If a file server's clock differs by more, make, locks and records go wrong, s.
 _FILE_CLOCK_SLACK_S = 2.0
@@ -37,6 +41,7 @@ class Login:
     cannot be written. ``file_clock_s`` is how much later than this host's clock a file written now is dated; None if no
     file was written. ``shared`` is how Slurm lets other jobs share the nodes of a run, against the file; else None.
     ``spack`` is what is wrong with the files from which Spack builds benchmarks.
+    ``switches`` has each fabric whose stated leaf switches contradict the measured ones, and how.
     """
 
     python: tuple[int, int]
@@ -47,6 +52,7 @@ class Login:
     file_clock_s: float | None = None
     shared: str | None = None
     spack: tuple[str, ...] = ()
+    switches: tuple[tuple[str, str], ...] = ()
 
 
 def needed_programs(system: System) -> tuple[str, ...]:
@@ -74,6 +80,8 @@ def findings(login: Login, system: System) -> Iterator[Finding]:
         yield from _stacks(login, system)
         if login.shared is not None:
             yield problem(system.system, login.shared, ASK_FOR_WHOLE_NODES)
+        for fabric, how in login.switches:
+            yield problem(f"{system.system}, {fabric}", how, SWITCHES_FIX)
         for _, why in find_unloaded(system):
             yield problem(system.system, why, FIX)
 

@@ -32,7 +32,7 @@ from railyard.results.record.form import Record
 from railyard.results.record.run_promise import hold_promise
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
-from railyard.site.topology import Leaves
+from railyard.site.topology import Leaves, Places, places_of
 from railyard.verdict import node_pairs
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.screening.model import Budget
@@ -106,7 +106,7 @@ def assess_run(
     left = evidence(site, run, found)
     case = Case(test=test_of(run), site=site, launch=jobs.launch(_nodes(run, found.hosts)), sizes=(run.size,))
     made = replace(assess(case, left, parse, today), pair_tables=found.tables)
-    made = with_screening(made, how, leaves_of(run), site.system.fabrics[run.fabric].up_links)
+    made = with_screening(made, how, places_in(site, run), site.system.fabrics[run.fabric].up_links)
     made = _with_groups(made, run, found.parts, how)
     for words in clock_words(found.parts):
         made = with_remark(made, words)
@@ -240,6 +240,12 @@ def _nodes(run: KeptRun, hosts: Iterable[str]) -> tuple[str, ...]:
     """Return the nodes as the run names them, in the order of the hosts."""
     names = {label(node): node for group in run.steps[0].groups for node in group.nodes}
     return tuple(names.get(label(host), host) for host in hosts)
+
+
+def places_in(site: Site, run: KeptRun) -> Places:
+    """Return the leaf switch of each node as it was when the run was planned, and the groups of the system's file."""
+    rails = site.system.fabrics[run.fabric].used_rails(run.rails, run.policy)
+    return Places(leaves_of(run), places_of(site.home, site.system, run.fabric, rails).group_of)
 
 
 def leaves_of(run: KeptRun) -> Leaves:

@@ -252,9 +252,8 @@ def place_of(site: Site, wanted: PlanRequest) -> Place:
 
 def leaves_of(site: Site, place: Place) -> topology.Leaves:
     """Return each node's leaf switch, from the system's file or as it was measured; {} if it is not known."""
-    fabric = site.system.fabrics[place.fabric]
-    devices = [rail.device for rail in fabric.used_rails(place.rails, place.policy)]
-    return topology.leaves(site.home, site.system.system, place.fabric, fabric.leaf_switches, devices)
+    rails = site.system.fabrics[place.fabric].used_rails(place.rails, place.policy)
+    return topology.places_of(site.home, site.system, place.fabric, rails).leaf_of
 
 
 def nodes_of(site: Site, asked: str | None, leaf_of: topology.Leaves, now: datetime) -> Nodes:

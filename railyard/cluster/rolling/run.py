@@ -22,7 +22,7 @@ from railyard.job.node_files import SEEN_WITHIN_S
 from railyard.parsers.output import Table
 from railyard.results.record.form import Record
 from railyard.site.site import Site
-from railyard.site.topology import Leaves
+from railyard.site.topology import Places
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import PairsError, Step
 from railyard.verdict.node_pairs import least_of
@@ -104,17 +104,17 @@ class Rolling:
             return None
         try:
             return self.find_next(
-                found.tables, self.describe_sample(seen), seen.run, judge.leaves_of(seen.run)
+                found.tables, self.describe_sample(seen), seen.run, judge.places_in(self.site, seen.run)
             ).open_step
         except (ValueError, PairsError) as error:
             self.echo(f"the suspects cannot be measured again: {error}")
             return None
 
-    def find_next(self, tables: Sequence[Table], how: SampleOrigin, run: KeptRun, leaf_of: Leaves) -> ScreeningProgress:
+    def find_next(self, tables: Sequence[Table], how: SampleOrigin, run: KeptRun, places: Places) -> ScreeningProgress:
         """Return what follows from the sample and the later steps of a run. Raises ValueError and PairsError."""
         rails, up_links = self.jobs.devices, self.site.system.fabrics[run.fabric].up_links
         least = least_of(self.site, judge.test_of(run), run.size)
-        return screen_tables(tables, how, leaf_of, least, rails if len(rails) > 1 else (), up_links)
+        return screen_tables(tables, how, places, least, rails if len(rails) > 1 else (), up_links)
 
     def describe_sample(self, seen: RunProgress) -> SampleOrigin:
         """Return how the sample of a run was made."""
@@ -172,7 +172,8 @@ def merged_text(every: Sequence[Rolling], seen: Sequence[RunProgress]) -> tuple[
     absent = tuple((node, why) for node, why in gone.items() if label(node) not in there)
     how = SampleOrigin("rolling", Budget(rounds * round_s, round_s), False, absent=absent)
     leaf_of = {label(node): leaf for one in seen for node, leaf in one.run.leaves.items()}
-    came = first.find_next([table], how, seen[0].run, leaf_of)
+    places = Places(leaf_of, judge.places_in(first.site, seen[0].run).group_of)
+    came = first.find_next([table], how, seen[0].run, places)
     said = "; ".join([f"{names} together", came.screened.sentence, *lost])
     return said, bool(came.screened.named or came.screened.unclear or came.open_step)
 

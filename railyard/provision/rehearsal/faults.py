@@ -172,6 +172,8 @@ def _leaf(text: str, name: str, system: System, nodes: tuple[str, ...]) -> str:
     for fabric in system.fabrics.values():
         for leaf, names in fabric.leaf_switches.items():
             known.setdefault(leaf, []).extend(names)
+        for group, leaves in fabric.groups.items():
+            known.setdefault(group, []).extend(name for leaf in leaves for name in fabric.leaf_switches.get(leaf, ()))
     if not set(nodes).isdisjoint(known.get(name, ())):
         return name
     if name in known:

@@ -54,13 +54,16 @@ def rail_share(faults: Iterable[Fault], node: str, device: str) -> float:
 
 
 def leaf_share(faults: Iterable[Fault], fabric: Fabric | None, first: str, second: str) -> float:
-    """Return the share that is left between two nodes if the way crosses a leaf switch that gives less."""
+    """Return the share that is left between two nodes if the way crosses a leaf switch, or a group, that gives less."""
     share = 1.0
     leaves = {node: leaf for leaf, nodes in fabric.leaf_switches.items() for node in nodes} if fabric else {}
+    groups = {leaf: group for group, of in fabric.groups.items() for leaf in of} if fabric else {}
+    ends = [(leaves.get(node), groups.get(leaves.get(node, ""))) for node in (first, second)]
     for fault in faults:
-        if fault.kind == "leaf" and leaves.get(first) != leaves.get(second) and fault.leaf in (
-            leaves.get(first), leaves.get(second),
-        ):  # fmt: skip
+        # On one level both nodes are at, or in, different ones.
+        if fault.kind == "leaf" and any(
+            one != other and fault.leaf in (one, other) for one, other in zip(*ends, strict=True)
+        ):
             share = min(share, fault.share)
     return share
 

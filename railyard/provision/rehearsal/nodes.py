@@ -18,7 +18,7 @@ from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
 from railyard.site.systems.jobs import FAMILIES, is_slurm
-from railyard.site.systems.model import System
+from railyard.site.systems.model import Fabric, System
 
 # A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
 _COUNT = re.compile(r"\*[0-9]+")
@@ -79,7 +79,7 @@ def choose(system: System, available_mib: int, wanted: int | None = None, named:
 
 def site_nodes(system: System) -> tuple[str, ...]:
     """Return the names of all nodes of a system; n1, n2 ... if its file says only how many there are."""
-    stated = dict.fromkeys(node for fabric in system.fabrics.values() for node in _members(fabric.leaf_switches))
+    stated = dict.fromkeys(node for fabric in system.fabrics.values() for node in _members(_switches_of(fabric)))
     return system.nodes.names or tuple(stated) or tuple(f"n{n}" for n in range(1, system.nodes.number + 1))
 
 
@@ -133,8 +133,13 @@ def _check_names(system: System, nodes: Sequence[str]) -> None:
 
 
 def _leaf_of(system: System) -> Mapping[str, str]:
-    switches = next((each.leaf_switches for each in system.fabrics.values() if each.leaf_switches), {})
+    switches = next((each for each in map(_switches_of, system.fabrics.values()) if each), {})
     return {label(node): leaf for leaf, nodes in switches.items() for node in nodes}
+
+
+def _switches_of(fabric: Fabric) -> Mapping[str, Sequence[str]]:
+    """Return a fabric's leaf switches; those of its first rail, if each rail has its own."""
+    return fabric.leaf_switches or fabric.rails[0].leaf_switches
 
 
 def _members(switches: Mapping[str, Sequence[str]]) -> list[str]:
@@ -166,7 +171,7 @@ def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
         leaves, all_leaves = leaf_switches(system, nodes), set(_leaf_of(system).values())
         at = f", at {len(leaves)} of {len(all_leaves)} leaf switches" if all_leaves else ""
         found.append(f"{len(nodes)} of {number} nodes are rehearsed{at}; {why}")
-    if not system.nodes.names and not any(fabric.leaf_switches for fabric in system.fabrics.values()):
+    if not system.nodes.names and not any(map(_switches_of, system.fabrics.values())):
         found.append("the file names no nodes: they are called n1, n2 and so on")
     found += machine.assumptions(system)
     found += sysfs.assumptions(system)

@@ -68,10 +68,11 @@ class Suspect:
     """What may be to blame: a rail has node and rail, a node its node, a pair both nodes in ``node`` as ``a-b``.
 
     A rail without a node is that of one of the run's nodes, and which one is not known.
-    ``part`` is the name of a GPU (or of its path) of ``node``, of a leaf switch, or of an up-link. ``nodes`` are all
-    nodes of a leaf, or, for an up-link, all nodes of its leaves. ``confidence`` is None if the verdict has no word for
-    it. ``brief`` is the reason in a few words that follow the name: ``is slow: at best 5.16 MB/s, elsewhere 15.4``.
-    ``evidence`` are the values of the reason, the suspect's own first; none if the reason has other facts.
+    ``part`` is the name of a GPU (or of its path) of ``node``, of a leaf switch, of a group of them (``group g2``) or
+    of an up-link. ``nodes`` are all nodes of a leaf or group, or, for an up-link, all nodes of its leaves.
+    ``confidence`` is None if the verdict has no word for it. ``brief`` is the reason in a few words that follow the
+    name: ``is slow: at best 5.16 MB/s, elsewhere 15.4``. ``evidence`` are the values of the reason, the suspect's own
+    first; none if the reason has other facts.
     """
 
     kind: SuspectKind

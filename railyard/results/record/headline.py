@@ -115,6 +115,8 @@ def suspect_name(suspect: Suspect) -> str:
     if suspect.kind in ("leaf", "up-link"):
         of_leaf = suspect.part or (f"of {few(suspect.nodes)}" if suspect.nodes else "")
         return f"{suspect.kind} {of_leaf}" if of_leaf else f"a {suspect.kind}"
+    if suspect.kind == "switch" and suspect.part:
+        return suspect.part
     if suspect.kind == "gpu":
         named = f"GPU {suspect.part}" if suspect.part else "a GPU"
         return f"{named} of {suspect.node}" if suspect.node else named

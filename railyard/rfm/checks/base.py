@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.plan import Plan
     from railyard.rfm.checks.prober import RailProber
     from railyard.rfm.checks.runner import PlannedJob, RunOutputs
-    from railyard.site.topology import Leaves
+    from railyard.site.topology import Places
     from railyard.verdict.assess import Assessment
 
 
@@ -252,13 +252,12 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         alone = over_one(probes.ping_pong, probes.program, self.probe_arguments)
         return RailProber(self.site, plan.test.fabric, stage, alone, self.runner.watch, place, together, one_way)
 
-    def leaves(self) -> "Leaves":
-        """Return each node's leaf switch, where the system's file or the kept distances of the fabric say it."""
-        from railyard.site.topology import leaves
+    def places(self) -> "Places":
+        """Return where each node is: its leaf switch, if the file or the kept distances say it, and its group."""
+        from railyard.site.topology import places_of
 
         system, fabric = self.site.system, self.current_partition.name
-        devices = [rail.device for rail in system.fabrics[fabric].used_rails(self.rails, self.policy)]
-        return leaves(self.site.home, system.system, fabric, system.fabrics[fabric].leaf_switches, devices)
+        return places_of(self.site.home, system, fabric, system.fabrics[fabric].used_rails(self.rails, self.policy))
 
     @property
     def way_back(self) -> "WayBack | None":

@@ -198,7 +198,7 @@ class NcclPairsCheck(NcclCheck):
             self._limit_s,
             int(self.step_s),
             gpu_steps.lister(system.scheduler, scheduling.launcher, self._plan.launch.nodes),
-            gpu_steps.next_command(["--switches", gpu_steps.SWITCHES] if self.leaves() else []),
+            gpu_steps.next_command(["--switches", gpu_steps.SWITCHES] if self.places().leaf_of else []),
         )
 
     @property
@@ -211,7 +211,7 @@ class NcclPairsCheck(NcclCheck):
         return {
             gpu_steps.SCRIPT: gpu_steps.script(),
             gpu_steps.ROUNDS: rounds,
-            gpu_steps.SWITCHES: topology.text(self.leaves()),
+            gpu_steps.SWITCHES: topology.text(self.places()),
             gpu_steps.ALL_GPUS: self._step(self._launch(self.ranks_per_node), self.ranks_per_node),
             # Every process sees all GPUs of its node, as in the other steps: so the numbers of GPUs are the same.
             gpu_steps.ONE_GPU: self._step(self._launch(1, {"NCCL_TESTS_DEVICE": gpu_steps.GPU}), 1),

@@ -51,7 +51,7 @@ class AllPairsProber:
     parse: Callable[[str], ParsedOutput]
     repeats: int
     least: float | None
-    leaf_of: topology.Leaves
+    places: topology.Places
 
     def explain(self, found: Assessment) -> Assessment:
         return (
@@ -64,7 +64,7 @@ class AllPairsProber:
         rails = {rail: table for rail, text in texts.items() for table in steps([text], self.parse)}
         return findings(
             found.pair_tables, Settings(repeats=self.repeats), self.least, rails, meant,
-            self.rails.expected_alone_mb_s, self.leaf_of,
+            self.rails.expected_alone_mb_s, self.places,
         )  # fmt: skip
 
 
@@ -74,10 +74,10 @@ class SampleProber:
 
     rails: RailProber
     sampled: SampleOrigin
-    leaf_of: topology.Leaves
+    places: topology.Places
     up_links: int | None
 
     def explain(self, found: Assessment) -> Assessment:
         if found.verdict.fails and not found.verdict.misses_reference:
             return self.rails.explain(found)
-        return with_screening(found, self.sampled, self.leaf_of, self.up_links)
+        return with_screening(found, self.sampled, self.places, self.up_links)

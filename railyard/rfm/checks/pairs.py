@@ -89,7 +89,7 @@ class PairsCheck(InterconnectCheck):
             node_pair_steps.ROUNDS: rounds_text(self.rounds(self.num_nodes)),
             node_pair_steps.ROUNDS_OF_TWO: "0-1\n",
         }
-        return rounds | ({node_pair_steps.SWITCHES: topology.text(self.leaves())} if self.measures_again else {})
+        return rounds | ({node_pair_steps.SWITCHES: topology.text(self.places())} if self.measures_again else {})
 
     def after(self) -> list[str]:
         """Return the lines that measure suspects again after the launch, if the check asks for that."""
@@ -110,7 +110,7 @@ class PairsCheck(InterconnectCheck):
         """Return the options of ``railyard pairs``: how often a suspect is measured, and what a pair should give."""
         least = self.least()
         expected = [] if least is None else ["--expected", repr(least)]
-        known = ["--switches", node_pair_steps.SWITCHES] if self.leaves() else []
+        known = ["--switches", node_pair_steps.SWITCHES] if self.places().leaf_of else []
         return ["--repeats", str(self.again_repeats), *expected, *known]
 
     def least(self) -> float | None:
@@ -141,7 +141,7 @@ class PairsCheck(InterconnectCheck):
         if not self.measures_again:
             return BisectionProber(self.rail_prober)
         stage, parse, repeats = Path(self.stagedir), self.parse, self.again_repeats
-        return AllPairsProber(self.rail_prober, stage, parse, repeats, self.least(), self.leaves())
+        return AllPairsProber(self.rail_prober, stage, parse, repeats, self.least(), self.places())
 
 
 class SampledPairsCheck(PairsCheck):
@@ -168,7 +168,7 @@ class SampledPairsCheck(PairsCheck):
         return [parser.SAMPLE, node_pair_steps.ROUNDS, *self.words(sizes[-1], self.window, self.exchanges)]
 
     def input_files(self) -> Mapping[str, str]:
-        files = {node_pair_steps.ROUNDS_OF_TWO: "0-1\n", node_pair_steps.SWITCHES: topology.text(self.leaves())}
+        files = {node_pair_steps.ROUNDS_OF_TWO: "0-1\n", node_pair_steps.SWITCHES: topology.text(self.places())}
         if not self._is_scheduled:
             files[node_pair_steps.NODES] = "".join(f"{node}\n" for node in self._plan.launch.nodes)
         if self.nightly:
@@ -215,7 +215,7 @@ class SampledPairsCheck(PairsCheck):
         made = SampleOrigin("nightly" if self.nightly else "budget", Budget(self.measuring_s, self.round_s),
                        planned_here=not self.nightly, began=f"{self._clock.started:%Y-%m-%dT%H:%M:%SZ}",
                        ended=f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}")  # fmt: skip
-        return SampleProber(self.rail_prober, made, self.leaves(), self._up_links)
+        return SampleProber(self.rail_prober, made, self.places(), self._up_links)
 
     @property
     def _is_scheduled(self) -> bool:
@@ -230,7 +230,7 @@ class SampledPairsCheck(PairsCheck):
         meant, least = self._plan.launch.meant, self.least()
         options = ["--budget", f"{self.measuring_s:.3f}s", "--round", f"{self.round_s:.3f}"]
         options += [] if least is None else ["--expected", repr(least)]
-        options += ["--switches", node_pair_steps.SWITCHES] if self.leaves() else []
+        options += ["--switches", node_pair_steps.SWITCHES] if self.places().leaf_of else []
         options += ["--rails", ",".join(meant)] if len(meant) > 1 else []
         options += [] if self._up_links is None else ["--up-links", str(self._up_links)]
         if self.nightly:

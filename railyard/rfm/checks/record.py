@@ -14,7 +14,7 @@ from railyard.rfm.checks.measure_again import Measurement
 from railyard.rfm.checks.runner import CheckRequest, RunOutputs
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
-from railyard.site.topology import Leaves, leaves
+from railyard.site.topology import Leaves, places_of
 from railyard.verdict import node_pairs
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of, untested_record
@@ -82,6 +82,5 @@ def store_run(
 
 def _leaves(case: Case) -> Leaves:
     """Return each node's leaf switch, if the system's file or the kept distances of the fabric say it."""
-    system, fabric = case.site.system, case.site.system.fabrics[case.fabric]
-    devices = [rail.device for rail in fabric.used_rails(case.rails, case.test.policy)]
-    return leaves(case.site.home, system.system, case.fabric, fabric.leaf_switches, devices)
+    rails = case.site.system.fabrics[case.fabric].used_rails(case.rails, case.test.policy)
+    return places_of(case.site.home, case.site.system, case.fabric, rails).leaf_of

@@ -21,7 +21,7 @@ from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
-from railyard.site.systems.model import DisabledCombination, Fabric, System
+from railyard.site.systems.model import DisabledCombination, Fabric, Rail, System
 from railyard.site.systems.preparation import Preparation
 from railyard.site.systems.prices import NodeCounts, Price
 from railyard.site.systems.stack_entry import StackEntry
@@ -54,7 +54,7 @@ def check_system(system: System, document: Document) -> None:
     for name, fabric in system.fabrics.items():
         _check_fabric(("fabrics", name), fabric, document)
         _check_variables(("fabrics", name), fabric, document)
-        _check_switches(("fabrics", name, "leaf_switches"), fabric, system, document)
+        _check_all_switches(("fabrics", name), fabric, system, document)
     for name, entry in system.stacks.items():
         _check_stack(("stacks", name), entry, document)
         _check_tools(name, entry, system, document)
@@ -184,6 +184,7 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
         raise document.error((*path, "link", "name"), show(declared.name), "a name that the table lacks", action)
     if fabric.mtu is not None:
         _check_mtu(path, fabric.mtu, link, document)
+    _check_slingshot(path, fabric, document)
     _check_knobs(path, fabric, document)
     _check_state(path, fabric, document)
     _check_error_bounds(path, fabric, document)
@@ -209,6 +210,18 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
             raise document.error((*here, field), found, expected)
 
 
+def _check_slingshot(path: Path_, fabric: Fabric, document: Document) -> None:
+    """Refuse a generation of Slingshot over the other one's cards: stacks would be given devices that are not there."""
+    is_own = fabric.kind == "slingshot"
+    verbs = next((rail for rail in fabric.rails if rail.device.startswith("mlx5_")), None)
+    if is_own and verbs is not None:
+        expected = "kind: roce, since Slingshot 10 has ConnectX cards with verbs (cxi0 is a card of Slingshot 11)"
+        raise document.error((*path, "kind"), f"kind slingshot, and the device {verbs.device}", expected)
+    if fabric.kind == "roce" and fabric.link.family == "slingshot" and fabric.link.headers != "rocev2":
+        expected = "kind: slingshot, since only Slingshot 10 has cards with verbs"
+        raise document.error((*path, "kind"), f"kind roce, and the link {fabric.link.name}", expected)
+
+
 def _check_variables(path: Path_, fabric: Fabric, document: Document) -> None:
     for name, value in fabric.env.items():
         if "{prefix}" in value:
@@ -224,11 +237,58 @@ def _check_knobs(path: Path_, fabric: Fabric, document: Document) -> None:
             raise document.error((*path, field), str(given), expected, "leave it out")
 
 
-def _check_switches(path: Path_, fabric: Fabric, system: System, document: Document) -> None:
+def _check_all_switches(path: Path_, fabric: Fabric, system: System, document: Document) -> None:
+    """Refuse leaf switches of the fabric beside those of its rails, and groups that are not of all leaf switches."""
+    own = [(index, rail) for index, rail in enumerate(fabric.rails) if rail.leaf_switches]
+    if own and fabric.leaf_switches:
+        found = f"leaf_switches of the fabric, and of {own[0][1].name}"
+        raise document.error((*path, "leaf_switches"), found, "one of them: each rail's own, or one for all rails")
+    if own and len(own) < len(fabric.rails):
+        lacking = next(rail.name for rail in fabric.rails if not rail.leaf_switches)
+        expected = "those of each rail of the fabric, or of none"
+        raise document.error((*path, "rails"), f"no leaf_switches of {lacking}", expected)
+    _check_switches((*path, "leaf_switches"), fabric.leaf_switches, system, document)
+    for index, rail in own:
+        _check_switches((*path, "rails", index, "leaf_switches"), rail.leaf_switches, system, document)
+    _check_rails_apart(path, own, document)
+    _check_groups((*path, "groups"), fabric, document)
+
+
+def _check_rails_apart(path: Path_, own: list[tuple[int, Rail]], document: Document) -> None:
+    """Refuse one leaf switch with other nodes for another rail: then it would have ports of both."""
+    first: dict[str, Rail] = {}
+    for index, rail in own:
+        for switch, nodes in rail.leaf_switches.items():
+            other = first.setdefault(switch, rail)
+            if set(map(label, other.leaf_switches[switch])) != set(map(label, nodes)):
+                found = f"other nodes at {switch} than {other.name} has"
+                expected = "the same nodes, or another switch"
+                raise document.error((*path, "rails", index, "leaf_switches", switch), found, expected)
+
+
+def _check_groups(path: Path_, fabric: Fabric, document: Document) -> None:
+    known = [*fabric.leaf_switches, *(leaf for rail in fabric.rails for leaf in rail.leaf_switches)]
+    group_of: dict[str, str] = {}
+    for group, leaves in fabric.groups.items():
+        for leaf in leaves:
+            if leaf not in known:
+                action = did_you_mean(leaf, known)
+                raise document.error((*path, group), show(leaf), "a leaf switch of the fabric", action)
+            if group_of.setdefault(leaf, group) != group:
+                raise document.error(
+                    (*path, group), show(leaf), "each leaf switch in one group", f"see {group_of[leaf]}"
+                )
+    lost = next((leaf for leaf in known if leaf not in group_of), None) if fabric.groups else None
+    if lost is not None:
+        expected = "every leaf switch of the fabric in a group, or no groups at all"
+        raise document.error(path, f"no group for {show(lost)}", expected)
+
+
+def _check_switches(path: Path_, switches: Mapping[str, tuple[str, ...]], system: System, document: Document) -> None:
     """Refuse a node at two leaf switches, a node that is not the system's, and a system's node at no leaf switch."""
     at: dict[str, str] = {}
     known = {label(node): node for node in system.nodes.names}
-    for switch, nodes in fabric.leaf_switches.items():
+    for switch, nodes in switches.items():
         for node in nodes:
             first = at.setdefault(label(node), switch)
             if first != switch or sum(label(other) == label(node) for other in nodes) > 1:

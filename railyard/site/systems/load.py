@@ -25,6 +25,7 @@ from railyard.site.systems.model import (
     System,
 )
 from railyard.site.systems.rehearsed_system import current_rehearsal
+from railyard.site.systems.stated_topology import with_topologies
 
 
 def load_system(path: Path) -> System:
@@ -184,6 +185,7 @@ def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Docu
     document = written_out(load(path, _short_path(path)), path.parent)
     system = validate(System, document)
     declare_stacks(system.stacks, document)
+    system = with_topologies(system, document, path.parent)
     check_system(system, document)
     check_prices(system, document)
     if asked_for_spack is None:

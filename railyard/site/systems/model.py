@@ -52,6 +52,7 @@ from railyard.site.systems.measure import Measure
 from railyard.site.systems.preparation import Preparation
 from railyard.site.systems.prices import Price
 from railyard.site.systems.stack_entry import SpackSite, StackEntry
+from railyard.site.systems.stated_topology import TopologySource
 from railyard.stacks.ask import LARGEST, Knobs
 from railyard.stacks.model import holds_for, number_alone
 
@@ -80,6 +81,8 @@ class ProofRules(Model):
 Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
 Provider = Literal["testbed", "guests", "nodes", "host", "replay"]
 HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
+#: fat-tree: 1 switch, 3 through a spine or within a pod, 5 between pods; dragonfly: 1, and 2 within a group.
+Network = Literal["fat-tree", "dragonfly", "blocks"]
 NpbClass = Literal["S", "W", "A", "B", "C", "D", "E"]
 
 
@@ -133,6 +136,11 @@ class Rail(Model):
     subnet: Subnet | None = Field(
         None, description="The IPv4 network of this rail on every node (10.1.0.0/16); if left out, it is not compared"
     )
+    leaf_switches: dict[Name, NodeNames] = Field(
+        {},
+        description="This rail's own leaf switches, each with its nodes, if each rail has its own (rail-optimized), in "
+        "place of the fabric's",
+    )
 
     @property
     def name(self) -> str:
@@ -158,6 +166,18 @@ class Fabric(Preparation):
     leaf_switches: dict[Name, NodeNames] = Field(
         {},
         description="Leaf switch: its nodes (node[001-018]). So the test of all pairs of nodes can name a slow side",
+    )
+    groups: dict[Name, NodeNames] = Field(
+        {},
+        description="Group of leaf switches (of a dragonfly, or a pod of a fat tree): its leaf switches (leaf[1-4])",
+    )
+    network: Network | None = Field(
+        None,
+        description="What joins leaf switches: so the switches between two nodes are known without measuring them. "
+        "blocks: leaf_switches are blocks of nodes, not switches",
+    )
+    topology: TopologySource | None = Field(
+        None, description="A file with the leaf switches and their groups, in place of leaf_switches and groups"
     )
     up_links: Count | None = Field(
         None,

@@ -51,9 +51,19 @@ class RehearsedSystem:
 
     def _fabric(self, fabric: Fabric) -> Fabric:
         """Return a fabric with only those leaf switches that have some of the nodes, and only with these nodes."""
-        at = {leaf: tuple(name for name in names if name in self.nodes) for leaf, names in fabric.leaf_switches.items()}
-        kept = {leaf: names for leaf, names in at.items() if names}
-        return fabric.model_copy(update={"leaf_switches": kept}).without_preparation()
+        rails = tuple(
+            rail.model_copy(update={"leaf_switches": self._switches(rail.leaf_switches)}) for rail in fabric.rails
+        )
+        leaves = self._switches(fabric.leaf_switches)
+        known = {*leaves, *(leaf for rail in rails for leaf in rail.leaf_switches)}
+        there = {group: tuple(leaf for leaf in of if leaf in known) for group, of in fabric.groups.items()}
+        groups = {group: of for group, of in there.items() if of}
+        kept = {"leaf_switches": leaves, "rails": rails, "groups": groups}
+        return fabric.model_copy(update=kept).without_preparation()
+
+    def _switches(self, switches: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+        at = {leaf: tuple(name for name in names if name in self.nodes) for leaf, names in switches.items()}
+        return {leaf: names for leaf, names in at.items() if names}
 
 
 def current_rehearsal() -> RehearsedSystem | None:

@@ -13,7 +13,7 @@ from railyard.benchmarks.node_pairs import hosts_of, is_sample, pairs_of
 from railyard.parsers.output import Table
 from railyard.parsers.pairs import ALONE, ONE_RAIL, SAMPLE
 from railyard.results.record.form import Confidence, Suspect
-from railyard.site.topology import Leaves
+from railyard.site.topology import Places
 from railyard.verdict.blame.node_pairs import rounds_text, values_of
 from railyard.verdict.blame.screening import screen
 from railyard.verdict.blame.screening.model import Budget, Network, Results, ScreeningVerdict, Settings
@@ -27,17 +27,23 @@ _USUAL = Settings()
 
 def network_of(
     hosts: Sequence[str],
-    leaf_of: Leaves,
+    places: Places,
     expected_mb_s: float | None,
     rails: Sequence[str] = (),
     up_links: int | None = None,
 ) -> Network:
     """Return the nodes in their order with what is known of them; a node without a known leaf switch has "" for it.
 
+    Groups only count if each node is in a known one.
+
     Raises ValueError for fewer than two nodes, or a node twice.
     """
+    leaf_of, group_of = places.leaf_of, places.group_of
     sides = tuple(leaf_of.get(label(host), "") for host in hosts) if leaf_of else ()
-    return Network(Layout(tuple(hosts), sides, expected=expected_mb_s), tuple(rails), up_links=up_links)
+    groups = tuple(group_of.get(label(host), "") for host in hosts)
+    known = groups if all(groups) and all(sides) and 1 < len(set(groups)) < len(set(sides)) else ()
+    layout = Layout(tuple(hosts), sides, expected=expected_mb_s, groups=known)
+    return Network(layout, tuple(rails), up_links=up_links)
 
 
 def hosts_of_sample(tables: Sequence[Table]) -> tuple[str, ...]:

@@ -6,12 +6,22 @@ their host names, because a later launch may place other ranks on them.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from railyard.benchmarks.node_pairs import hosts_of, is_of_all, pairs_of
+from railyard.benchmarks.node_pairs import Pair, hosts_of, is_of_all, pairs_of
 from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
-from railyard.site.topology import Leaves, sides
+from railyard.site.topology import Places, sides
 from railyard.verdict.blame import slow_rails
-from railyard.verdict.blame.search.model import Layout, PairsError, Round, Settings, Step, Value, Verdict
+from railyard.verdict.blame.rail_leaves import leaves_at_fault, rounds_of_sides, single_pairs
+from railyard.verdict.blame.search.model import (
+    Layout,
+    PairsError,
+    Round,
+    Settings,
+    Step,
+    Value,
+    Verdict,
+    name_of_side,
+)
 from railyard.verdict.blame.search.search import advance
 from railyard.verdict.blame.suspects import Findings, RailProbe, plan_probes
 from railyard.verdict.wording import NOBODY_BLAMED
@@ -20,30 +30,34 @@ from railyard.verdict.wording import NOBODY_BLAMED
 MOST_NAMED = 4
 #: How often each rail is measured alone: fewer values do not distinguish two slow nodes from one good pair.
 RAIL_REPEATS = 4
-_UNKNOWN: Leaves = {}
+_UNKNOWN = Places()
+_NO_SIDES: Mapping[tuple[int, ...], Sequence[Suspect]] = {}
 
 
-def layout_of(table: Table, expected_mb_s: float | None, leaf_of: Leaves = _UNKNOWN) -> Layout:
-    """Return the nodes of all rounds in the order of their ranks, and the leaf switch of each.
+def layout_of(table: Table, expected_mb_s: float | None, places: Places = _UNKNOWN) -> Layout:
+    """Return the nodes of all rounds in the order of their ranks, and the leaf switch and the group of each.
 
     ``expected_mb_s`` is the least that a pair should give; None if not given. Raises ValueError for a single node, a
     node twice, or a node that is not at any of the known leaf switches.
     """
     hosts = hosts_of(table)
-    return Layout(hosts, sides(leaf_of, hosts), expected=expected_mb_s)
+    groups = sides(places.group_of, hosts)
+    # The nodes of a run may all be in one group, or each leaf switch may be the only one of its group.
+    is_level = 1 < len(set(groups)) < len(set(sides(places.leaf_of, hosts)))
+    return Layout(hosts, sides(places.leaf_of, hosts), expected=expected_mb_s, groups=groups if is_level else ())
 
 
 def next_step(
-    tables: Sequence[Table], settings: Settings, expected_mb_s: float | None, leaf_of: Leaves = _UNKNOWN
+    tables: Sequence[Table], settings: Settings, expected_mb_s: float | None, places: Places = _UNKNOWN
 ) -> Step | Verdict:
     """Return what to measure next, or the verdict, from the tables of all rounds and of each step made so far.
 
-    ``leaf_of`` has each node's leaf switch, if they are known. Raises ValueError if the table of all rounds is missing
-    or has no numbers, PairsError if a table is not from its step.
+    ``places`` has each node's leaf switch and group, if they are known. Raises ValueError if the table of all rounds is
+    missing or has no numbers, PairsError if a table is not from its step.
     """
     if not tables or not is_of_all(tables[0]):
         raise ValueError("found no table of all pairs, expected it first")
-    layout = layout_of(tables[0], expected_mb_s, leaf_of)
+    layout = layout_of(tables[0], expected_mb_s, places)
     return advance(layout, [values_of(table, layout) for table in tables], settings)
 
 
@@ -69,10 +83,10 @@ def rounds_text(rounds: Iterable[Round], repeats: int = 1) -> str:
 
 
 def rail_rounds(verdict: Verdict, layout: Layout) -> tuple[Round, ...]:
-    """Return pairs, each in its own round, that show which rail of a named node or pair is slow; () if none is named.
+    """Return rounds that show which rail of a named node, pair or leaf switch is slow; () if none is named.
 
-    They measure each rail alone: the suspect with good partners, and the partners with one another. A rail is never the
-    cause of a slow side of a switch.
+    They measure each rail alone. Of a node or a pair: the suspect with good partners, and the partners with one
+    another, each pair in its own round. Of a leaf switch: all its nodes at once, since each rail may have its own.
     """
     blamed = {member for one in verdict.named if one.kind in ("node", "pair") for member in one.members}
     good = [index for index in range(len(layout.nodes)) if index not in blamed]
@@ -86,7 +100,7 @@ def rail_rounds(verdict: Verdict, layout: Layout) -> tuple[Round, ...]:
         for probe in plan_probes(names, others, ("",)):
             first, second = sorted((layout.nodes.index(probe.node_a), layout.nodes.index(probe.node_b)))
             found[first, second] = None
-    return tuple((pair,) for pair in slow_rails.alternate_pairs(found))
+    return (*((pair,) for pair in slow_rails.alternate_pairs(found)), *rounds_of_sides(verdict, layout))
 
 
 def findings(
@@ -96,7 +110,7 @@ def findings(
     rails: Mapping[str, Table],
     meant: Sequence[str],
     alone_mb_s: float,
-    leaf_of: Leaves = _UNKNOWN,
+    places: Places = _UNKNOWN,
 ) -> Findings:
     """Return who is slow by all steps, and by each rail alone; nobody if steps are missing, and then why.
 
@@ -104,33 +118,52 @@ def findings(
     that was measured alone; ``alone_mb_s`` is what one rail gives, one way.
     """
     try:
-        reached = next_step(tables, settings, least_mb_s, leaf_of)
+        reached = next_step(tables, settings, least_mb_s, places)
         if isinstance(reached, Step):
             return Findings((), f"{reached.why}: that was not measured, so {NOBODY_BLAMED}")
-        by_rail = rails_at_fault(rails, alone_mb_s) if rails else None
+        layout = layout_of(tables[0], least_mb_s, places)
+        alone = {rail: single_pairs(table) for rail, table in rails.items()}
+        by_rail = _rails_at_fault(alone, alone_mb_s) if any(alone.values()) else None
+        of_sides = leaves_at_fault(rails, reached, layout, places)
     except (ValueError, PairsError) as error:
         return Findings((), f"{NOBODY_BLAMED}: {error}")
-    suspects = blamed_suspects(
-        reached, layout_of(tables[0], least_mb_s, leaf_of), meant[0] if len(meant) == 1 else None
-    )
+    suspects = blamed_suspects(reached, layout, meant[0] if len(meant) == 1 else None, of_sides)
+    sentence = "; ".join((reached.sentence, *(one.reason for each in of_sides.values() for one in each)))
     if by_rail is None or not by_rail.suspects:
         said = f"; {by_rail.sentence}" if by_rail is not None else ""
-        return Findings(suspects, f"{reached.sentence}{said}")
+        return Findings(suspects, f"{sentence}{said}")
     # A rail of a node says more than the node. Suspects that no rail explains stay.
     explained = {one.node for one in by_rail.suspects}
     rest = tuple(one for one in suspects if one.kind not in ("node", "rail") or one.node not in explained)
     kept = () if any(one.kind in ("pair", "switch") for one in by_rail.suspects) else rest
-    return Findings((*by_rail.suspects, *kept), f"{reached.sentence}; {by_rail.sentence}")
+    return Findings((*by_rail.suspects, *kept), f"{sentence}; {by_rail.sentence}")
 
 
-def blamed_suspects(verdict: Verdict, layout: Layout, rail: str | None) -> tuple[Suspect, ...]:
-    """Return the named as suspects of a record; in a run over one rail, a node's fault is that rail's fault."""
-    found = []
+def blamed_suspects(
+    verdict: Verdict,
+    layout: Layout,
+    rail: str | None,
+    of_sides: Mapping[tuple[int, ...], Sequence[Suspect]] = _NO_SIDES,
+) -> tuple[Suspect, ...]:
+    """Return the named as suspects of a record; in a run over one rail, a node's fault is that rail's fault.
+
+    ``of_sides`` has the leaf switches of single rails that take the place of a side, by its nodes.
+    """
+    found: list[Suspect] = []
+    members = layout.members()
     for one in verdict.named:
+        name = name_of_side(layout, one)
+        nodes = tuple(layout.nodes[member] for member in one.members)
         if one.kind == "node":
             found.append(Suspect("node" if rail is None else "rail", one.reason, layout.nodes[one.members[0]], rail))
         elif one.kind == "pair":
             found.append(Suspect("pair", one.reason, layout.pair(*one.members[:2]), rail))
+        elif one.kind == "side" and one.members in of_sides:
+            found += of_sides[one.members]
+        elif name is not None and members.get(name) == one.members:
+            found.append(Suspect("leaf", one.reason, None, rail, name, nodes, "shown"))
+        elif name is not None and name in layout.groups:
+            found.append(Suspect("switch", one.reason, None, rail, f"group {name}", nodes, "shown"))
         else:
             found.append(Suspect("switch", one.reason, None, rail))
     return tuple(found)
@@ -138,7 +171,10 @@ def blamed_suspects(verdict: Verdict, layout: Layout, rail: str | None) -> tuple
 
 def rails_at_fault(tables: Mapping[str, Table], expected_mb_s: float) -> Findings:
     """Return who is to blame by the table of each rail, measured alone; ``expected_mb_s`` is one way."""
-    each = {rail: pairs_of(table) for rail, table in tables.items()}
+    return _rails_at_fault({rail: pairs_of(table) for rail, table in tables.items()}, expected_mb_s)
+
+
+def _rails_at_fault(each: Mapping[str, Sequence[Pair]], expected_mb_s: float) -> Findings:
     probes = [
         RailProbe(pair.first, pair.second, rail, pair.slower_mb_s, expected_mb_s)
         for rail, pairs in each.items()

@@ -307,9 +307,8 @@ def _curve(table: Table) -> Curve:
 
 
 def _leaves(case: Case) -> topology.Leaves:
-    fabric, system = case.site.system.fabrics[case.fabric], case.site.system.system
-    devices = [name.partition(":")[0] for name in case.launch.meant]
-    return topology.leaves(case.site.home, system, case.fabric, fabric.leaf_switches, devices)
+    rails = [rail for rail in case.site.system.fabrics[case.fabric].rails if rail.name in case.launch.meant]
+    return topology.places_of(case.site.home, case.site.system, case.fabric, rails).leaf_of
 
 
 def _describe_blamed(one: BlamedPart, again: RepeatJudgement) -> str:

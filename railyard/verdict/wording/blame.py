@@ -255,6 +255,13 @@ def look_at_node(node: str) -> str:
     return f"whether {node} is up and answers over every network (ping, ssh, its console and log)"
 
 
+def look_at_switches(names: Sequence[str], groups: Sequence[str]) -> str:
+    """Return what to look at if leaf switches (``names``) or groups of them (``group g2``) are slow to others."""
+    parts = [f"up-links of {listing(names)}"] if names else []
+    parts += [f"links from {listing(groups)} to other groups"] if groups else []
+    return f"{listing(parts)}: how many are up, their width, speed and congestion, and error counters of both ends"
+
+
 def look_at_shared(rails: Sequence[str], nodes: Sequence[str]) -> str:
     """Return what to look at if what rails share is slow."""
     both = listing(rails)

@@ -6,8 +6,17 @@ import pytest
 
 from railyard.cluster.detect.detected_cluster import DetectedCluster, detect
 from railyard.cluster.detect.source import Listing, parse_listing
-from railyard.cluster.detect.system_text import Texts, check_texts, missing_parts, references_text, system_text
+from railyard.cluster.detect.system_text import (
+    Texts,
+    check_texts,
+    missing_parts,
+    references_text,
+    switches_text,
+    system_text,
+    write,
+)
 from railyard.hardware.node import NodeHardware
+from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 
 TREES = Path(__file__).parents[2] / "trees"
@@ -29,7 +38,7 @@ def text(of: DetectedCluster) -> str:
 
 
 def system(of: DetectedCluster) -> System:
-    return check_texts(Texts(of.name, text(of), references_text(of.name)))
+    return check_texts(Texts(of.name, text(of), references_text(of.name), switches_text(of)))
 
 
 def rails(of: System, fabric: str) -> list[tuple[str, int | None, str | None, int, str]]:
@@ -439,3 +448,60 @@ def test_an_hpl_on_the_search_path_is_taken() -> None:
     tree = listing("dual-rail-hdr")
     tree.programs["xhpl"] = "/opt/hpl/bin/xhpl"
     assert system(detect(tree)).stacks["openmpi"].benchmarks["hpl"] == "/opt/hpl/bin/xhpl"
+
+
+#: What two nodes at each of two leaf switches look like to scontrol, and its answer without a tree.
+SWITCHES = "SwitchName=l1 Level=0 LinkSpeed=1 Nodes=vn[1-2]\nSwitchName=l2 Level=0 LinkSpeed=1 Nodes=vn[3-4]"
+NONE = "No topology information available"
+
+
+def with_switches(text_: str) -> DetectedCluster:
+    tree = listing("slurm-node")
+    tree.outputs["scontrol show topology"] = text_
+    return detect(tree)
+
+
+def test_the_switches_that_slurm_states_are_those_of_the_first_fabric(tmp_path: Path) -> None:
+    of = with_switches(SWITCHES)
+    first, *others = text(of).split("    rails:")
+    assert "    topology: {slurm: railyard.topology}\n" in first
+    assert "GUESSED: the switches that Slurm knows (4 nodes at 2 leaf switches or blocks) are taken" in first
+    assert not any("topology" in other for other in others)
+    loaded = write(tmp_path, Texts(of.name, text(of), references_text(of.name), switches_text(of)), replace=False)
+    assert next(iter(load_system(loaded[0]).fabrics.values())).leaf_switches == {
+        "l1": ("vn1", "vn2"),
+        "l2": ("vn3", "vn4"),
+    }
+    assert (loaded[0].parent / "railyard.topology").read_text() == f"{SWITCHES}\n"
+
+
+@pytest.mark.parametrize(
+    ("said", "doubt"),
+    [
+        (NONE, None),
+        (SWITCHES.split("\n")[0], None),
+        (
+            SWITCHES.replace("vn[3-4]", "vn[2-4]"),
+            "vn2 is at l1 and at l2: if each rail has its own, say whose they are",
+        ),
+        (SWITCHES.replace("vn[3-4]", "vn3"), "3 nodes at leaf switches, and jobs have 4"),
+        (SWITCHES.replace("vn[3-4]", "vn[4-3]"), "scontrol show topology:2: found Nodes=vn[4-3]: '4-3' does not rise"),
+    ],
+)
+def test_switches_that_no_file_can_name_are_a_comment(said: str, doubt: str | None) -> None:
+    of = with_switches(said)
+    assert switches_text(of) == ""
+    assert "topology: {" not in text(of)
+    seen = "" if of.switches is None else of.switches.doubt or ""
+    assert seen.startswith(doubt) if doubt else of.switches is None
+    assert ("Not used: scontrol show topology says" in text(of)) is (doubt is not None)
+
+
+def test_a_card_of_slingshot_10_is_told_by_the_name_of_its_interface() -> None:
+    tree = listing("roce")
+    for number, path in enumerate(path for path in tree.files if path.endswith("/gid_attrs/ndevs/0")):
+        tree.files[path] = f"hsn{number}"
+    of = detect(tree)
+    assert [(one.name, one.first.kind, one.first.link) for one in of.fabrics[:1]] == [("hsn", "roce", "slingshot-10")]
+    assert of.fabrics[0].doubts[0].startswith("Slingshot 10 is told by the name of the interface (hsn0)")
+    assert system(of).fabrics["hsn"].link.headers == "rocev2"

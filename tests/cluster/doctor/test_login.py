@@ -74,6 +74,13 @@ def test_what_is_needed_goes_by_scheduler_and_launcher(systems: dict[str, System
             "hdr: the partition batch (OverSubscribe=NO) gives parts of nodes; write jobs: {exclusive: true}, or "
             "nodes: {exclusive: false} if they are to be shared",
         ),
+        (
+            {"switches": (("hdr", "n1 and n2 are at a and b by the file, and at LID 1 on mlx5_0 as measured"),)},
+            "problem",
+            "hdr, hdr: n1 and n2 are at a and b by the file, and at LID 1 on mlx5_0 as measured; correct "
+            "leaf_switches, or the file that topology names, or measure again (railyard fabric --keep-hops): with "
+            "wrong ones a good leaf switch may be named",
+        ),
     ],
 )
 def test_one_fault_is_one_sentence(

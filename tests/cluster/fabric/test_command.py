@@ -101,7 +101,28 @@ def test_hops_are_kept_for_references(run: Run, tmp_path: Path) -> None:
     assert (code, err) == (0, f"railyard: hops are kept in {tmp_path}/.railyard/hops/made.edr.json\n")
     rails = ("mlx5_0", "mlx5_1")
     pairs = (("vn1", "vn2"), ("vn1", "vn3.site"))
-    assert [hops_between(tmp_path, "made", "edr", nodes, rails, {}) for nodes in pairs] == [1, 3]
+    assert [hops_between(tmp_path, "made", "edr", nodes, rails, None) for nodes in pairs] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("switches", "said"),
+    [
+        ("{a: [vn1, vn2], b: [vn3, vn4]}", ""),
+        ("{a: [vn1, vn3], b: [vn2, vn4]}", "railyard: edr: vn1 and vn3 are at a by the file, and at LID 1 and LID 2 on "
+         "mlx5_0 as measured: correct leaf_switches, or the file that topology names"),
+    ],
+)  # fmt: skip
+def test_hops_that_contradict_the_files_leaf_switches_are_told(
+    run: Run, tmp_path: Path, switches: str, said: str
+) -> None:
+    file = tmp_path / "systems/made.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(
+        text.replace("    kind: ib\n", f"    kind: ib\n    leaf_switches: {switches}\n", 1), encoding="utf-8"
+    )
+    code, _, err = run(None, "--keep-hops")
+    assert code == 0
+    assert [line.startswith(said) for line in err.splitlines()[1:]] == ([True] if said else [])
 
 
 def test_without_a_subnet_there_are_no_hops_to_keep(run: Run, tmp_path: Path) -> None:

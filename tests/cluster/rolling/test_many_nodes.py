@@ -9,6 +9,7 @@ from railyard.benchmarks.node_pairs import merge_tables
 from railyard.cluster.rolling.plan import Candidate, group_rounds, groups, groups_of_step
 from railyard.parsers.output import Table
 from railyard.parsers.pairs import COLUMNS, UNITS
+from railyard.site.topology import Places
 from railyard.verdict.blame.screening.model import Budget
 from railyard.verdict.blame.search.model import Round
 from railyard.verdict.screened_pairs import SampleOrigin, screen_tables
@@ -63,7 +64,7 @@ def test_slow_nodes_and_a_slow_pair_of_5120_are_named_and_nobody_else(seed: int)
     assert len(tables[0].rows) == 320 * 120
     how = SampleOrigin("rolling", Budget((320 * 15 + 400) * 0.3, 0.3), planned_here=False)
     jobs = 0
-    while (came := screen_tables(tables, how, LEAVES, None, (), 18)).open_step is not None:
+    while (came := screen_tables(tables, how, Places(LEAVES), None, (), 18)).open_step is not None:
         step = came.open_step
         of_step = []
         for nodes, rounds in groups_of_step(step.rounds, 16):

@@ -128,6 +128,15 @@ def test_a_leaf_switch_slows_what_crosses_it(roomy: Site) -> None:
     assert shares == [1.0, 0.5, 1.0]
 
 
+def test_a_group_slows_what_leaves_it_and_nothing_within(roomy: Site) -> None:
+    switches = {"l1": ("n1",), "l2": ("n2",), "l3": ("n3",)}
+    groups = {"g1": ("l1", "l2"), "g2": ("l3",)}
+    fabric = roomy.system.fabrics["ndr"].model_copy(update={"leaf_switches": switches, "groups": groups})
+    faults = (Fault("leaf", "", leaf="g2", share=0.5),)
+    shares = [model.leaf_share(faults, fabric, *pair) for pair in (("n1", "n2"), ("n1", "n3"), ("n3", "n2"))]
+    assert shares == [1.0, 0.5, 0.5]
+
+
 def test_noise_is_always_the_same_and_ends_with_the_repetitions() -> None:
     few, many = (model.noisy((0.8,), (count,), 2, "a seed") for count in (6, 10_000))
     assert few == model.noisy((0.8,), (6,), 2, "a seed") != model.noisy((0.8,), (6,), 2, "another")

@@ -80,6 +80,21 @@ def test_names_of_leaf_switches_serve_where_there_is_a_number_alone(tmp_path: Pa
     assert site_nodes(system) == ("cn01", "cn02", "cn03", "cn04")
 
 
+def test_names_of_a_rails_own_leaf_switches_serve_too(tmp_path: Path) -> None:
+    system = site(tmp_path, (f"names: [{NODES}]", "count: 4"), (LEAVES, ""))
+    fabric = system.fabrics["ndr"]
+    rails = [
+        rail.model_copy(
+            update={"leaf_switches": {f"{rail.device}-a": ("cn1", "cn2"), f"{rail.device}-b": ("cn3", "cn4")}}
+        )
+        for rail in fabric.rails
+    ]
+    fabrics = {"ndr": fabric.model_copy(update={"rails": tuple(rails)})}
+    system = system.model_copy(update={"fabrics": fabrics})
+    assert site_nodes(system) == ("cn1", "cn2", "cn3", "cn4")
+    assert leaf_switches(system, ("cn1", "cn4")) == {"mlx5_0-a": ("cn1",), "mlx5_0-b": ("cn4",)}
+
+
 def test_excluded_nodes_do_not_stand(tmp_path: Path) -> None:
     system = site(tmp_path, ("partition: compute", "partition: compute, exclude: [n1, n9]"))
     assert choose(system, PLENTY).nodes == tuple(f"n{n}" for n in (*range(2, 9), *range(10, 17)))

@@ -251,8 +251,11 @@ def _up_links(known: Knowledge, paths: Paths, rest: Sequence[Pair]) -> Steps:
 
 
 def _slow_streams(known: Knowledge, rows: Rows) -> dict[Pair, bool]:
-    bound = known.sample_view.bounds.far * known.levels.far.value
-    return {pair: max(values) < bound for pair, values in known.lists(rows).items()}
+    bound, layout = known.sample_view.bounds.far, known.leaves.layout
+    return {
+        pair: max(values) < bound * known.levels.level(layout, *pair).value
+        for pair, values in known.lists(rows).items()
+    }
 
 
 def _measure_again(known: Knowledge, slow: dict[Pair, bool], room: int) -> Generator[Step, Given, dict[Pair, bool]]:

@@ -18,6 +18,7 @@ class Leaves:
     """The leaf of each node, by number; one leaf with all nodes if none is known.
 
     ``layout`` is the network's, but each node without a known leaf has its own leaf; ``loose`` are these nodes.
+    ``groups`` has the number of each node's group of leaves; all have one if groups are not known.
     """
 
     layout: Layout
@@ -26,6 +27,12 @@ class Leaves:
     members: tuple[Ints, ...]
     known: bool
     loose: tuple[int, ...]
+    groups: Ints
+
+    def are_apart(self, a: Ints, b: Ints) -> Bools:
+        """Return which of these pairs are between two groups."""
+        apart: Bools = self.groups[a] != self.groups[b]
+        return apart
 
     def are_far(self, a: Ints, b: Ints) -> Bools:
         """Return which of these pairs are between two leaves."""
@@ -42,9 +49,10 @@ def leaves_of(layout: Layout) -> Leaves:
     """Return the leaves of a layout. A node whose leaf is "" gets its own leaf; if all are "", none is known."""
     loose = tuple(node for node, side in enumerate(layout.sides) if not side)
     if len(loose) == len(layout.sides):
-        bare = replace(layout, sides=())
+        bare = replace(layout, sides=(), groups=())
         every = np.arange(len(layout.nodes))
-        return Leaves(bare, ("",), np.zeros(len(every), dtype=np.int64), (every,), False, ())
+        none = np.zeros(len(every), dtype=np.int64)
+        return Leaves(bare, ("",), none, (every,), False, (), none)
     if loose:
         sides = tuple(side or f"no known leaf ({layout.nodes[node]})" for node, side in enumerate(layout.sides))
         layout = replace(layout, sides=sides)
@@ -52,7 +60,9 @@ def leaves_of(layout: Layout) -> Leaves:
     of = np.zeros(len(layout.nodes), dtype=np.int64)
     for number, nodes in enumerate(members.values()):
         of[list(nodes)] = number
-    return Leaves(layout, tuple(members), of, tuple(np.array(nodes) for nodes in members.values()), True, loose)
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(layout.groups))}
+    groups = np.array([numbers[group] for group in layout.groups] or np.zeros(len(of)), dtype=np.int64)
+    return Leaves(layout, tuple(members), of, tuple(np.array(nodes) for nodes in members.values()), True, loose, groups)
 
 
 def present_members(leaves: Leaves, gone: Iterable[int]) -> tuple[Ints, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from railyard.verdict.blame.screening.leaves import Bools, Floats, Ints, Leaves
 from railyard.verdict.blame.search.matrix import bandwidth, pair_names
-from railyard.verdict.blame.search.model import Layout, Level, PairsError, Step, Value
+from railyard.verdict.blame.search.model import Hops, Layout, Level, PairsError, Step, Value
 from railyard.verdict.blame.search.robust import healthy
 
 #: A class of hops has its own level if it has at least this many values.
@@ -35,14 +35,20 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """What healthy pairs give: at one leaf and across leaves; the same level if leaves are not known."""
+    """What healthy pairs give: at one leaf and across leaves; the same level if leaves are not known.
+
+    ``apart`` is the level of pairs of two groups of leaves; None if groups are not known.
+    """
 
     near: Level
     far: Level
     levels: tuple[Level, ...]
+    apart: Level | None = None
 
     def level(self, layout: Layout, a: int, b: int) -> Level:
         """Return the level that the pair is compared with."""
+        if self.apart is not None and layout.groups and layout.groups[a] != layout.groups[b]:
+            return self.apart
         return self.far if layout.is_far(a, b) else self.near
 
 
@@ -93,22 +99,28 @@ def levels_of(leaves: Leaves, rows: Rows) -> Levels | None:
     if not leaves.known:
         level = Level("all", *_healthy(rows.value), len(rows.value))
         return Levels(level, level, (level,))
-    far = leaves.are_far(rows.a, rows.b)
-    alone = far & (rows.crowd == 1)
-    chosen = alone if alone.sum() >= _ENOUGH and (rows.value[alone] > 0).any() else far
+    across = leaves.are_far(rows.a, rows.b)
+    apart = leaves.are_apart(rows.a, rows.b)
     made = []
-    if (~far).any():
-        made.append(Level("same side", *_healthy(rows.value[~far]), int((~far).sum())))
-    if far.any():
-        made.append(Level("across sides", *_healthy(rows.value[chosen]), int(far.sum())))
+    classes: tuple[tuple[Hops, Bools], ...] = (
+        ("same side", ~across), ("across sides", across & ~apart), ("other groups", apart),
+    )  # fmt: skip
+    for hops, own in classes:
+        alone = own & (rows.crowd == 1)
+        chosen = alone if alone.sum() >= _ENOUGH and (rows.value[alone] > 0).any() else own
+        if own.any():
+            made.append(Level(hops, *_healthy(rows.value[own if hops == "same side" else chosen]), int(own.sum())))
     best = max(made, key=lambda level: level.value)
     by_hops = {level.hops: level if level.value > 0 else best for level in made}
-    return Levels(by_hops.get("same side", best), by_hops.get("across sides", best), tuple(made))
+    beyond = by_hops.get("other groups")
+    return Levels(by_hops.get("same side", best), by_hops.get("across sides", beyond or best), tuple(made), beyond)
 
 
 def relative(leaves: Leaves, levels: Levels, rows: Rows) -> Floats:
     """Return each value as a share of the level of its class."""
     level = np.where(leaves.are_far(rows.a, rows.b), levels.far.value, levels.near.value)
+    if levels.apart is not None:
+        level = np.where(leaves.are_apart(rows.a, rows.b), levels.apart.value, level)
     shares: Floats = rows.value / level
     return shares
 

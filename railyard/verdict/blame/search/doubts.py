@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from railyard.base.numbers import quantile
 from railyard.verdict.blame.search.matrix import Shares
-from railyard.verdict.blame.search.model import Layout, Pair, Settings
+from railyard.verdict.blame.search.model import Layout, Level, Pair, Settings
 from railyard.verdict.blame.search.parts import held_together
 from railyard.verdict.blame.search.robust import upper_spread
 
@@ -64,14 +64,15 @@ def doubts(layout: Layout, seen: Shares, settings: Settings) -> Doubts:
 
 def slow_pairs(layout: Layout, seen: Shares, settings: Settings, speed: Sequence[float]) -> tuple[Pair, ...]:
     """Return the pairs below what the slower of their nodes can give."""
-    near, far = (pair_bound(level.scatter, settings.look_again) for level in (seen.near, seen.far))
+    bounds, reach = _bounds(seen, settings), _Reach(layout, seen, speed)
     found = []
     for a, row in enumerate(seen.rows):
         own = speed[a]
-        highest = max(near, far) * own  # most pairs are above that: nothing else has to be checked
+        highest = max(bounds.values()) * own  # most pairs are above that: nothing else has to be checked
         candidates = [(b, share) for b, share in enumerate(row[a + 1 :], a + 1) if share < highest]
         for b, share in candidates:
-            if share < (far if layout.is_far(a, b) else near) * min(own, speed[b]):
+            level = seen.level(layout, a, b)
+            if share < bounds[level.hops] * min(reach.of(a, level), reach.of(b, level)):
                 found.append((a, b))
     return tuple(found)
 
@@ -80,9 +81,57 @@ def still_slow(
     layout: Layout, seen: Shares, settings: Settings, pairs: Iterable[Pair], speed: Sequence[float]
 ) -> tuple[Pair, ...]:
     """Return those of the pairs whose best value is below what the slower of their nodes can give."""
-    near, far = (pair_bound(level.scatter, settings.look_again) for level in (seen.near, seen.far))
-    rows, apart = seen.rows, layout.is_far
-    return tuple((a, b) for a, b in pairs if rows[a][b] < (far if apart(a, b) else near) * min(speed[a], speed[b]))
+    bounds, reach = _bounds(seen, settings), _Reach(layout, seen, speed)
+    found = []
+    for a, b in pairs:
+        level = seen.level(layout, a, b)
+        if seen.rows[a][b] < bounds[level.hops] * min(reach.of(a, level), reach.of(b, level)):
+            found.append((a, b))
+    return tuple(found)
+
+
+class _Reach:
+    """What a node can give at most, as a share of healthy: 1, or less if it is in doubt.
+
+    If groups are known, by the level that its pairs are compared with: a card at half of its rate is as fast as a link
+    between groups that has half of the rate of one within.
+    """
+
+    def __init__(self, layout: Layout, seen: Shares, speed: Sequence[float]) -> None:
+        self._layout, self._seen, self._speed = layout, seen, speed
+        self._by_level: dict[int, Mapping[Level, float]] = {}
+
+    def of(self, node: int, level: Level) -> float:
+        """Return the share of a level that a node can give."""
+        speed = self._speed[node]
+        if speed == 1 or not self._layout.groups:
+            return speed
+        if node not in self._by_level:
+            self._by_level[node] = _best_by_level(self._layout, self._seen, node)
+        return min(1.0, self._by_level[node].get(level, speed))
+
+
+def _best_by_level(layout: Layout, seen: Shares, node: int) -> dict[Level, float]:
+    """Return the best twentieth of a node's shares of each level that its pairs are compared with."""
+    found: dict[Level, list[float]] = {}
+    for other, share in enumerate(seen.rows[node]):
+        if other != node:
+            found.setdefault(seen.level(layout, node, other), []).append(share)
+    return {level: _best(sorted(shares)) for level, shares in found.items()}
+
+
+def _bounds(seen: Shares, settings: Settings) -> dict[str, float]:
+    """Return the bound of each class of hops."""
+    levels = [seen.near, seen.far, *([] if seen.apart is None else [seen.apart])]
+    return {level.hops: pair_bound(level.scatter, settings.look_again) for level in levels}
+
+
+def doubted_sides(layout: Layout, seen: Shares, settings: Settings) -> tuple[str, ...]:
+    """Return the sides that are in doubt by their pairs with other sides; of a layout by groups, these groups."""
+    best, usual = _shares_away(layout, seen)
+    away = lower(best, settings.look_again)
+    home = _slow_at_home(layout, seen, settings)
+    return _sides(layout, away.keys(), away.keys() if home is None else away.keys() & home, usual)
 
 
 def pair_bound(scatter: float, look_again: float) -> float:
@@ -105,6 +154,10 @@ def _shares_away(layout: Layout, seen: Shares) -> tuple[list[float], list[float]
             apart = len(members) > NEIGHBOURS and others
             rising = sorted([row[other] for other in others] if apart else [*row[:node], *row[node + 1 :]])
             best[node], usual[node] = _best(rising), statistics.fmean(rising)
+            if layout.groups and apart:
+                # Links between groups may be slower than a slow card, so each class of hops has to be good.
+                by_level = _best_by_level(layout, seen, node)
+                best[node] = min(best for level, best in by_level.items() if level != seen.near)
     return best, usual
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from railyard.verdict.blame.search.model import Layout, Level, Pair, PairsError, Step, Value
@@ -10,7 +10,7 @@ from railyard.verdict.blame.search.robust import healthy
 
 
 class HealthyLevels(Protocol):
-    """What healthy pairs give: the level of pairs on one side and across sides; one level if sides are not known."""
+    """What healthy pairs give: the level of each class of hops; one level if sides are not known."""
 
     @property
     def near(self) -> Level: ...
@@ -31,24 +31,42 @@ class Shares:
     """Each pair's value as a share of the healthy level of its class; symmetric, the diagonal is -1.
 
     ``levels`` has one level per class; ``near`` and ``far`` are those of pairs on one side and across sides, the same
-    one if sides are not known. A share may be raised (``better``): the best of several measurements counts, since a
-    disturbance only lowers a value.
+    one if sides are not known, and ``apart`` that of pairs of two groups, if groups are known. A share may be raised
+    (``better``): the best of several measurements counts, since a disturbance only lowers a value. ``slow_groups`` have
+    been named already, each with the share that its nodes give with other groups: that is what their pairs are
+    compared with.
     """
 
     rows: tuple[list[float], ...]
     levels: tuple[Level, ...]
     near: Level
     far: Level
+    apart: Level | None = None
+    slow_groups: Mapping[str, float] = field(default_factory=dict)
 
     def level(self, layout: Layout, a: int, b: int) -> Level:
         """Return the level that the pair is compared with."""
-        return self.far if layout.is_far(a, b) else self.near
+        if not layout.is_far(a, b):
+            return self.near
+        if self.apart is None or not layout.groups or layout.groups[a] == layout.groups[b]:
+            return self.far
+        left = min(self.slow_groups.get(layout.groups[node], 1.0) for node in (a, b))
+        return self.apart if left == 1 else replace(self.apart, value=self.apart.value * left)
 
     def better(self, layout: Layout, a: int, b: int, value: float) -> None:
         """Raise the pair's share to that of ``value``, if that is higher."""
-        share = value / (self.far if layout.is_far(a, b) else self.near).value
+        share = value / self.level(layout, a, b).value
         if share > self.rows[a][b]:
             self.rows[a][b] = self.rows[b][a] = share
+
+    def with_slow_groups(self, layout: Layout, named: Mapping[str, float]) -> "Shares":
+        """Return the shares if these groups give others only so much: what is then slow has another cause."""
+        found = replace(self, rows=tuple(list(row) for row in self.rows), slow_groups=named)
+        for a, row in enumerate(found.rows):
+            for b in range(len(row)):
+                if a != b and layout.groups[a] != layout.groups[b]:
+                    row[b] /= min(named.get(layout.groups[node], 1.0) for node in (a, b))
+        return found
 
 
 def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None:
@@ -67,15 +85,20 @@ def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None
     # if no pair of a class gave a result, the class has no level of its own
     by_hops = {level.hops: level if level.value > 0 else best for level in levels}
     near = by_hops.get("same side", by_hops.get("all", best))
-    far = by_hops.get("across sides", by_hops.get("all", best))
+    apart = by_hops.get("other groups")
+    far = by_hops.get("across sides", by_hops.get("all", apart or best))
     scaled: list[list[float]] = [[]] * len(rows)
     for members in layout.members().values() or (range(len(rows)),):
         own = set(members)
-        factors = [1 / (near if other in own else far).value for other in range(len(rows))]
+        beyond = _in_other_groups(layout, members[0])
+        factors = [
+            1 / (near if other in own else apart if apart is not None and beyond[other] else far).value
+            for other in range(len(rows))
+        ]
         for node in members:
             scaled[node] = [value * factor for value, factor in zip(rows[node], factors, strict=True)]
             scaled[node][node] = -1.0
-    return Shares(tuple(scaled), levels, near, far)
+    return Shares(tuple(scaled), levels, near, far, apart)
 
 
 def gather_repeats(layout: Layout, step: Step, values: Iterable[Value]) -> Mapping[Pair, Sequence[float]]:
@@ -131,16 +154,28 @@ def _levels(layout: Layout, rows: Sequence[Sequence[float]]) -> tuple[Level, ...
         return (Level("all", *healthy(every), len(every)),)
     near: list[float] = []
     far: list[float] = []
+    apart: list[float] = []
     for members in layout.members().values():
         own = set(members)
-        others = [other for other in range(count) if other not in own]
+        beyond = _in_other_groups(layout, members[0])
+        others = [other for other in range(count) if other not in own and not beyond[other]]
+        distant = [other for other in range(count) if beyond[other]]
         for node in members:
             row = rows[node]
             near += [row[other] for other in members if other > node]
             far += [row[other] for other in others if other > node]
+            apart += [row[other] for other in distant if other > node]
     levels = []
     if near:
         levels.append(Level("same side", *healthy(near), len(near)))
     if far:
         levels.append(Level("across sides", *healthy(far), len(far)))
+    if apart:
+        levels.append(Level("other groups", *healthy(apart), len(apart)))
     return tuple(levels)
+
+
+def _in_other_groups(layout: Layout, node: int) -> list[bool]:
+    """Return of each node whether it is in another group than this one; none is if groups are not known."""
+    groups = layout.groups
+    return [group != groups[node] for group in groups] if groups else [False] * len(layout.nodes)

@@ -1,10 +1,11 @@
 """What a search for slow pairs is about: the nodes in their order, what to measure next, and what was found."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import listing
 
 #: Two nodes by their index in the layout, the lower first.
 Pair = tuple[int, int]
@@ -15,6 +16,7 @@ Value = tuple[int, int, float | None]
 
 StepName = Literal[
     "rounds",
+    "groups",
     "sift",
     "sides",
     "alone",
@@ -28,6 +30,8 @@ StepName = Literal[
     "gpu paths",
 ]
 Kind = Literal["node", "pair", "side", "all"]
+#: A class of hops. ``across sides``: within one group, if groups are known.
+Hops = Literal["all", "same side", "across sides", "other groups"]
 PartKind = Literal["rail", "gpu path"]
 
 
@@ -39,15 +43,17 @@ class PairsError(RailyardError):
 class Layout:
     """The nodes, in topology order if it is known, and the side of the switch that each is on.
 
-    ``sides`` names each node's leaf (or the half of its chassis) in the nodes' order; () if not known. ``expected`` is
-    what a healthy pair gives by the reference, in ``unit``; None: pairs are compared with one another. Raises
-    ValueError for fewer than two nodes, a node twice, or sides that are not one per node.
+    ``sides`` names each node's leaf (or the half of its chassis) in the nodes' order; () if not known. ``groups`` names
+    the group of each node's leaf (of a dragonfly, or a pod); () if not known. ``expected`` is what a healthy pair gives
+    by the reference, in ``unit``; None: pairs are compared with one another. Raises ValueError for fewer than two
+    nodes, a node twice, and sides or groups that are not one per node.
     """
 
     nodes: tuple[str, ...]
     sides: tuple[str, ...] = ()
     unit: str = "MB/s"
     expected: float | None = None
+    groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.nodes) < 2:
@@ -57,6 +63,8 @@ class Layout:
             raise ValueError(f"node {twice} is named twice")
         if self.sides and len(self.sides) != len(self.nodes):
             raise ValueError(f"{len(self.sides)} sides for {len(self.nodes)} nodes")
+        if self.groups and not (self.sides and len(self.groups) == len(self.nodes)):
+            raise ValueError(f"{len(self.groups)} groups for {len(self.nodes)} nodes on {len(self.sides)} sides")
 
     def members(self) -> dict[str, tuple[int, ...]]:
         """Return the nodes of each side, in the order of the sides' first nodes; {} if sides are not known."""
@@ -64,6 +72,10 @@ class Layout:
         for node, side in enumerate(self.sides):
             found.setdefault(side, []).append(node)
         return {side: tuple(nodes) for side, nodes in found.items()}
+
+    def by_groups(self) -> "Layout":
+        """Return the same nodes with their groups as sides: the second level."""
+        return replace(self, sides=self.groups, groups=())
 
     def is_far(self, a: int, b: int) -> bool:
         """True if the sides are known and the two nodes are on different ones."""
@@ -125,7 +137,7 @@ class Step:
 class Level:
     """What healthy pairs of one class of hops give in the rounds; ``scatter`` is their relative standard deviation."""
 
-    hops: Literal["all", "same side", "across sides"]
+    hops: Hops
     value: float
     scatter: float
     pairs: int
@@ -143,6 +155,16 @@ class Suspect:
     share: float
     expected: float
     reason: str
+
+
+def name_of_side(layout: Layout, one: Suspect) -> str | None:
+    """Return the names of the leaf switches, or the name of the group, that a side consists of; None if unknown."""
+    if one.kind != "side" or not layout.sides:
+        return None
+    members = set(one.members)
+    groups = layout.by_groups().members() if layout.groups else {}
+    group = next((name for name, nodes in groups.items() if set(nodes) == members), None)
+    return group or listing(list(dict.fromkeys(layout.sides[node] for node in one.members)))
 
 
 @dataclass(frozen=True, slots=True)

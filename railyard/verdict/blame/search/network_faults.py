@@ -88,7 +88,12 @@ def below_expected(layout: Layout, found: SinglePairs, check: Check, slow: float
     best = max(found.value(*pair) for pair in check.pairs)
     if best >= (1 - slow) * layout.expected:
         return None
-    which = {"all": "all pairs", "same side": "all pairs on one side", "across sides": "all pairs across sides"}
+    which = {
+        "all": "all pairs",
+        "same side": "all pairs on one side",
+        "across sides": "all pairs across sides" + (" of a group" if layout.groups else ""),
+        "other groups": "all pairs of two groups",
+    }
     reason = (
         f"{which[check.level.hops]} are slow: good ones alone give {_values(layout, found, check.pairs)}, expected "
         f"{number(layout.expected)} {layout.unit} (at most {percent(best / layout.expected)}): the switch, its set-up, "

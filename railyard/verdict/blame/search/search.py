@@ -7,8 +7,9 @@ from collections.abc import Generator, Iterable, Sequence
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search import sides
 from railyard.verdict.blame.search.doubts import doubts, slow_pairs, still_slow
+from railyard.verdict.blame.search.groups import Groups, settle_groups
 from railyard.verdict.blame.search.matrix import gather_repeats, shares
-from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Suspect, Value, Verdict
+from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Suspect, Value, Verdict, name_of_side
 from railyard.verdict.blame.search.questions import (
     Search,
     ask,
@@ -52,8 +53,13 @@ def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Itera
     seen = shares(layout, first, (yield first))
     if seen is None:
         return Verdict((), (), (), (), (describe_step(first),), f"no pair of {len(layout.nodes)} nodes gave a result")
+    steps, groups = [describe_step(first)], Groups()
+    if layout.groups:
+        groups = yield from settle_groups(layout, seen, settings, steps)
+        seen = seen.with_slow_groups(layout, groups.slow)
     doubted = doubts(layout, seen, settings)
-    known = Search(layout, settings, seen, doubted, doubted.speed, [describe_step(first)])
+    known = Search(layout, settings, seen, doubted, doubted.speed, steps)
+    known.sides += groups.answers
     low = yield from _sift(known, doubted.pairs)
     nodes = yield from _sides(known)
     ask(known, nodes, low)
@@ -264,9 +270,7 @@ def _names(known: Search, suspects: Sequence[Suspect]) -> str:
     names = []
     for one in suspects[:_TOLD]:
         if one.kind == "side":
-            names.append(
-                f"side {layout.sides[one.members[0]]}" if layout.sides else f"side of {layout.nodes[one.members[0]]}"
-            )
+            names.append(f"side {name_of_side(layout, one) or f'of {layout.nodes[one.members[0]]}'}")
         else:
             names.append("-".join(layout.nodes[node] for node in one.members))
     more = len(suspects) - _TOLD

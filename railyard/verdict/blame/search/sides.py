@@ -1,6 +1,7 @@
 """Sides of the switch: measured again, all nodes at once, with good sides; and slow pairs that share one side.
 
 A side that lost half its up-links still gives each pair alone its full rate: only all of its nodes at once show it.
+Sides are leaf switches, or groups of them: a layout by groups has these as its sides.
 """
 
 import math
@@ -8,6 +9,7 @@ import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from typing import Literal
 
 from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.matrix import HealthyLevels, Shares
@@ -31,12 +33,25 @@ _ERRORS, _WIDEST = 4.0, 0.4
 
 
 @dataclass(frozen=True, slots=True)
+class SideWords:
+    """The words for the slow part of a side: ``beyond`` it, what joins it to others, or ``within`` it."""
+
+    beyond: str
+    within: str
+
+
+OF_LEAVES = SideWords("its up-links", "the switch itself")
+OF_GROUPS = SideWords("its links to other groups", "the group itself")
+
+
+@dataclass(frozen=True, slots=True)
 class Bout:
-    """One side against another: rounds in which all nodes of the smaller side send at once."""
+    """One side against another: rounds in which all nodes of the smaller side send at once, and the words for sides."""
 
     one: str
     other: str
     rounds: tuple[Round, ...]
+    words: SideWords = OF_LEAVES
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +63,9 @@ class Route:
     sample: tuple[Pair, ...]
 
 
-def bouts(layout: Layout, doubted: Sequence[str], good: Sequence[str], without: Set[int]) -> tuple[Bout, ...]:
+def bouts(
+    layout: Layout, doubted: Sequence[str], good: Sequence[str], without: Set[int], words: SideWords = OF_LEAVES
+) -> tuple[Bout, ...]:
     """Return each doubted side against good ones, and the good ones among themselves; () without two good ones.
 
     Good sides are taken in their order, but first those that are large enough for the largest doubted side. Nodes that
@@ -61,12 +78,12 @@ def bouts(layout: Layout, doubted: Sequence[str], good: Sequence[str], without: 
     chosen = sorted(good, key=lambda side: -min(largest, len(members[side])))[:GOOD_SIDES]
     held = [(side, other) for side in doubted for other in chosen]
     held += [(one, other) for at, one in enumerate(chosen) for other in chosen[at + 1 :]]
-    return tuple(Bout(one, other, _shifts(members[one], members[other])) for one, other in held)
+    return tuple(Bout(one, other, _shifts(members[one], members[other]), words) for one, other in held)
 
 
-def plan(made: Sequence[Bout], why: str) -> Step:
+def plan(made: Sequence[Bout], why: str, name: Literal["sides", "groups"] = "sides") -> Step:
     """Return the step that measures these bouts, one after another."""
-    return Step("sides", tuple(each for bout in made for each in bout.rounds), REPEATS, why)
+    return Step(name, tuple(each for bout in made for each in bout.rounds), REPEATS, why)
 
 
 def judge(
@@ -91,7 +108,8 @@ def judge(
     spread = statistics.stdev(controls) / control if len(controls) > 1 else 0.0
     answers = []
     for side, own in inside.items():
-        against = {bout.other: means[bout] / control for bout in made if bout.one == side}
+        held = [bout for bout in made if bout.one == side]
+        against = {bout.other: means[bout] / control for bout in held}
         error = spread * math.sqrt(1 / len(against) + 1 / len(controls))
         mean = statistics.fmean(against.values())
         slow = sum(share < 1 - slow_from for share in against.values())
@@ -99,7 +117,7 @@ def judge(
         state: State = "named" if mean < bound and slow >= 2 else "cleared"
         if state == "cleared" and mean < 1 - slow_from:
             state = "unclear"
-        answers.append((state, _side(layout, seen, side, list(against), mean, control, own)))
+        answers.append((state, _side(layout, seen, held, mean, control, own)))
     return tuple(answers)
 
 
@@ -182,20 +200,20 @@ def _mean(layout: Layout, seen: HealthyLevels, bout: Bout, values: Mapping[Pair,
 def _side(
     layout: Layout,
     seen: HealthyLevels,
-    side: str,
-    others: Sequence[str],
+    held: Sequence[Bout],
     share: float,
     control: float,
     own: float,
 ) -> Suspect:
-    members, level = layout.members()[side], seen.far.value
-    part = "its up-links" if own >= INSIDE_GOOD else "the switch itself"
+    members, side, others, what = layout.members(), held[0].one, [bout.other for bout in held], held[0].words
+    level = seen.level(layout, members[side][0], members[others[0]][0]).value
+    part = what.beyond if own >= INSIDE_GOOD else what.within
     reason = (
-        f"{side} ({len(members)} nodes at once) gives {number(share * control * level)} {layout.unit} per pair with "
-        f"{listing(others)}; good sides give {number(control * level)} ({percent(share)}); it gives {percent(own)} "
-        f"of healthy among its own nodes: {part}"
+        f"{side} ({len(members[side])} nodes at once) gives {number(share * control * level)} {layout.unit} per pair "
+        f"with {listing(others)}; good sides give {number(control * level)} ({percent(share)}); "
+        f"it gives {percent(own)} of healthy among its own nodes: {part}"
     )
-    return Suspect("side", members, share, control * level, reason)
+    return Suspect("side", members[side], share, control * level, reason)
 
 
 def _is_route(layout: Layout, pairs: Sequence[Pair], side: str) -> bool:

@@ -93,11 +93,13 @@ def partners(
     """
     spent = set(used)
     within = len(members) == 2 and bool(layout.sides) and not layout.is_far(*members)
-    own = {layout.sides[node] for node in members} if layout.sides else set()
+    # A node has its whole rate with nodes of its group: links between groups may be slower than it.
+    wanted = seen.level(layout, *members).hops if len(members) == 2 else "across sides"
 
     def rank(node: int) -> tuple[bool, bool, bool]:
         slow = len(members) == 2 and min(seen.rows[member][node] for member in members) < _GOOD_IN_ROUNDS
-        return node in spent, slow, bool(own) and (layout.sides[node] in own) != within
+        unlike = bool(layout.sides) and any(seen.level(layout, each, node).hops != wanted for each in members)
+        return node in spent, slow, unlike
 
     ordered = sorted((node for node in good if node not in members), key=rank)
     if not ordered:
@@ -134,7 +136,7 @@ def measure_alone(
     control_pairs = {pair for question in questions for pair in question.control()}
     suspected = {question.members for question in questions} - control_pairs
     controls: dict[str, float] = {}
-    for hops in {seen.near.hops, seen.far.hops}:
+    for hops in {seen.level(layout, *pair).hops for pair in shares}:
         of_class = {
             pair: share
             for pair, share in shares.items()

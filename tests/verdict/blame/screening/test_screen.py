@@ -423,3 +423,43 @@ def test_networks_that_are_none(more: dict[str, object], message: str) -> None:
 
 def test_all_good_is_good() -> None:
     assert all_good(0, 1, None) == GOOD
+
+
+#: A dragonfly: six groups of four leaf switches with eight nodes; links between groups have less than a card.
+PER_LEAF, PER_GROUP, NODES_OF_DRAGONFLY = 8, 32, 192
+
+
+def of_dragonfly(groups: bool, leaf: int | None = None, node: int | None = None) -> ScreeningVerdict:
+    """Return the verdict on a leaf switch that gives others half, or a node at half of its card, without noise."""
+    names = range(NODES_OF_DRAGONFLY)
+    layout = Layout(
+        tuple(f"n{number}" for number in names), tuple(f"leaf{number // PER_LEAF}" for number in names),
+        groups=tuple(f"g{number // PER_GROUP}" for number in names) if groups else (),
+    )  # fmt: skip
+
+    def value(a: int, b: int) -> float:
+        leaves = {a // PER_LEAF, b // PER_LEAF}
+        found = 48.0 if len(leaves) == 1 else 44.0 if a // PER_GROUP == b // PER_GROUP else 30.0
+        found *= 0.5 if len(leaves) > 1 and leaf in leaves else 1
+        return min(found, 24.0) if node in (a, b) else found
+
+    results: list[Results] = []
+    network = Network(layout, up_links=8)
+    while isinstance(step := advance(network, Budget(400.0, 1.0), results, Settings()), Step):
+        results.append(Results([(a, b, value(a, b)) for each in step.rounds for a, b in each * step.repeats]))
+    return step
+
+
+def test_pairs_of_two_groups_are_compared_with_one_another() -> None:
+    found = of_dragonfly(True)
+    assert (found.named, found.unclear) == ((), ())
+    assert [(level.hops, level.value) for level in found.levels] == [
+        ("same side", 48.0), ("across sides", 44.0), ("other groups", 30.0),
+    ]  # fmt: skip
+    # Without groups, tapered links leave leaf switches in doubt.
+    assert of_dragonfly(False).unclear != ()
+
+
+def test_a_leaf_switch_and_a_node_are_named_beside_groups() -> None:
+    assert [(one.kind, one.leaves) for one in of_dragonfly(True, leaf=5).named] == [("leaf", ("leaf5",))]
+    assert [(one.kind, one.members) for one in of_dragonfly(True, node=17).named] == [("node", (17,))]
