@@ -16,6 +16,7 @@ from railyard.provision.mpi_prefixes import SOURCES, prefix_of
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
+from railyard.rfm.away import no_modules_sentence
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.rehearsed_system import current_rehearsal
@@ -42,6 +43,9 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
         lacking = why_no_scheduler({name: shutil.which(name) for name in needed_programs(system)}, system)
         if lacking is not None:
             raise SetupError(f"systems/{system.system}.yaml: {lacking.what}; {lacking.fix}")
+        without_modules = no_modules_sentence(system)
+        if without_modules is not None:
+            raise SetupError(without_modules)
         never = why_never(system)
         if never is not None:
             options = " ".join(system.job_options) or "no options"

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ _STAGE = re.compile(r"^\s*stage directory:\s+'(?P<folder>.*)'\s*$")
 COLOURS_VARIABLE = "RFM_COLORIZE"
 #: Seconds for ReFrame to end its jobs and write its report after Ctrl-C.
 GRACE_S = 30
+#: Where pip puts programs: the Python's own folder, and the user's.
+_SCHEMES = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
 #: "reframe: error: unrecognized arguments: --nosuch"
 UNKNOWN_OPTIONS = re.compile(r"error: unrecognized arguments: (?P<words>\S.*)")
 #: The options of `railyard run`; all others go to ReFrame.
@@ -77,11 +80,19 @@ class Outcome:
 
 
 def reframe_program() -> str:
-    """Return the `reframe` beside this Python. Raises SetupError if there is none."""
-    program = Path(sys.executable).with_name("reframe")
-    if not program.is_file():
-        raise SetupError(f"found no reframe beside {sys.executable}, expected one there; run `make venv`")
-    return str(program)
+    """Return the `reframe` beside this Python, or where its packages have programs. Raises SetupError if there is none.
+
+    `pip install --user` puts both `railyard` and `reframe` into ~/.local/bin, and Debian's own Python into
+    /usr/local/bin.
+    """
+    folders = [Path(sys.executable).parent, *(Path(sysconfig.get_path("scripts", each)) for each in _SCHEMES)]
+    found = next((folder / "reframe" for folder in folders if (folder / "reframe").is_file()), None)
+    if found is None:
+        raise SetupError(
+            f"found no reframe beside {sys.executable}, expected one there; install Railyard again (in a clone: make "
+            "venv)"
+        )
+    return str(found)
 
 
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:

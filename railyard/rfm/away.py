@@ -1,0 +1,60 @@
+"""ReFrame on a host that is not of the cluster: a dry run and a listing work there, a run is refused."""
+
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from reframe.core.exceptions import ReframeError
+
+from railyard.base.wording import count_of
+from railyard.cluster.doctor.unchecked import unchecked, why_no_modules
+from railyard.site.site import site_at
+from railyard.site.systems.model import System
+
+
+def module_settings(system: System) -> Mapping[str, bool]:
+    """Return the settings with which ReFrame can write job scripts that load modules which this host does not have.
+
+    By default it starts the modules system at once, and again to find conflicts between modules. Without that, a script
+    loads them in the order of the system's file.
+    """
+    return {} if why_no_modules(system) is None else {"resolve_module_conflicts": False}
+
+
+def no_modules_sentence(system: System) -> str | None:
+    """Return why no job of a system can be submitted from this host for lack of its modules system; None if it can."""
+    why = why_no_modules(system)
+    if why is None:
+        return None
+    return (
+        f"modules_system: found {why} on this host, expected {system.modules_system} as systems/{system.system}.yaml "
+        "says; run it on a login host of the cluster, with the modules set up, or here: railyard run --dry-run, "
+        "railyard rehearse"
+    )
+
+
+def is_dry(runner: Any) -> bool:
+    """Return whether ReFrame only writes job scripts."""
+    return bool(runner._policy.dry_run_mode)
+
+
+def refuse_without_modules(system: System) -> None:
+    """Raise ReframeError if jobs cannot be submitted from this host, since it lacks the modules system."""
+    why = no_modules_sentence(system)
+    if why is not None:
+        raise ReframeError(why)
+
+
+def say_unchecked(home: Path, name: str, testcases: Collection[Any]) -> None:
+    """Say on standard error that a dry run is no pass, and what of a system's file nobody looked at on this host."""
+    said = f"dry run of {count_of(len(testcases), 'test')}: nothing was submitted, measured or judged"
+    print(f"railyard: {said}", file=sys.stderr)
+    for sentence in unchecked(site_at(home, name), _used(testcases)):
+        print(f"railyard: not checked: {sentence}", file=sys.stderr, flush=True)
+
+
+def _used(testcases: Iterable[Any]) -> list[tuple[str, str]]:
+    """Return the stack and the tool of each test of ours."""
+    cases = ((case.environ.name, getattr(case.check, "tool", None)) for case in testcases)
+    return [(stack, str(tool)) for stack, tool in cases if tool is not None]
