@@ -6,6 +6,7 @@ locks, and the start of a new site) are beside ``railyard/`` in a clone. In a wh
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -62,6 +63,10 @@ _UNFIT: Mapping[str, str] = {
 }
 
 
+#: What ReFrame runs in a path, as a shell would.
+_COMMAND = re.compile(r"`.*`|\$\(.*\)", re.DOTALL)
+
+
 def why_unfit(path: Path) -> str | None:
     """Return which sign of an absolute path jobs cannot have, and why; None if they can have the path as it is.
 
@@ -85,6 +90,16 @@ def refuse_unfit(path: Path, what: str) -> None:
         raise SetupError(
             f"{shown_path(path)}: {why}; expected {what} in a folder whose path has only letters, digits and "
             "_ . - + = @; move it, or choose another folder"
+        )
+
+
+def refuse_command(path: str | Path, what: str) -> None:
+    """Raise SetupError if ReFrame would run a command that is in a path; ``what`` says what has this path."""
+    found = _COMMAND.search(str(path))
+    if found is not None:
+        raise SetupError(
+            f"{what} {shown_path(Path(path))}: found {shown_path(Path(found[0]))} in this path, which ReFrame would "
+            "run, expected a path without commands; choose another"
         )
 
 

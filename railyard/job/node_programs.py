@@ -34,8 +34,8 @@ def find_line(tool: str, programs: Sequence[str], needed: bool = True) -> str:
 
     If the program is not there, the line ends the job (exit 66), unless it is not ``needed``: a later step names it.
     """
-    end = f"exit {UNFIT_EXIT}" if needed else ":"
-    return f"{shlex.join(['sh', SCRIPT, link_to(programs[0]), tool, *programs])} || {end}"
+    end = f"|| exit {UNFIT_EXIT}" if needed else "2> /dev/null || :"
+    return f"{shlex.join(['sh', SCRIPT, link_to(programs[0]), tool, *programs])} {end}"
 
 
 def script() -> str:

@@ -57,8 +57,8 @@ class InstalledStack:
         names = f"{program} or {other}" if other else program
         if not Path(self.tools[tool]).exists():
             raise SetupError(
-                f"{self.tools[tool]}: found nothing there on this host, expected {names} of {tool} or a folder with it; if "
-                f"only the nodes have it, name the path of {program} itself in the system's file"
+                f"{self.tools[tool]}: found nothing there on this host, expected {names} of {tool} or a folder with "
+                f"it; if only the nodes have it, name the path of {program} itself in the system's file"
             )
         for name in (program, other) if other else (program,):
             found = sorted(path for path in Path(self.tools[tool]).rglob(name) if path.is_file())

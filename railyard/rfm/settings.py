@@ -18,14 +18,14 @@ from typing import Any
 from reframe.core.exceptions import ConfigError
 
 from railyard.base.errors import RailyardError
-from railyard.base.paths import CHECKS, find_home, part, state_folder
+from railyard.base.paths import CHECKS, find_home, part, refuse_command, state_folder
 from railyard.job.launch import escape_exports
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.rfm.away import module_settings
 from railyard.rfm.backends import IN_CHUNKS  # the import also registers our launchers and schedulers with ReFrame
 from railyard.rfm.empty_runs import refuse_empty_runs
 from railyard.rfm.system_choice import note_systems
-from railyard.rfm.unfit_paths import refuse_command, refuse_unfit_options
+from railyard.rfm.unfit_paths import refuse_unfit_options
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.site import load_site

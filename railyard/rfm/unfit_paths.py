@@ -2,11 +2,11 @@
 
 ReFrame 4.10.4 expands the paths of its options itself, and runs what is in them as ``$(command)`` or between backquotes
 (``reframe.utility.osext.expandvars``). A blank or a quotation mark in the stage directory fails each test of the
-scheduler ``local``, without a word about the folder. A settings file can only reach the method that takes the options.
+scheduler ``local``, without a word about the folder. A settings file can only reach the method that takes the options;
+``--perflogdir`` is expanded once before any settings file is read, so `railyard run` refuses that one itself.
 """
 
 import os
-import re
 from collections.abc import Collection, Mapping
 from functools import wraps
 from pathlib import Path
@@ -15,8 +15,8 @@ from typing import Any
 from reframe.core.config import _SiteConfig
 from reframe.core.exceptions import ConfigError
 
-from railyard.base.errors import RailyardError, SetupError
-from railyard.base.paths import refuse_unfit, shown_path
+from railyard.base.errors import RailyardError
+from railyard.base.paths import refuse_command, refuse_unfit
 
 #: ReFrame's names of the options that say where jobs run and what they leave -> the options as people type them.
 _OF_JOBS: Mapping[str, str] = {
@@ -32,7 +32,6 @@ _OTHERS: Mapping[str, str] = {
     "general/report_junit": "--report-junit",
     "storage/sqlite_db_file": "RFM_SQLITE_DB_FILE",
 }
-_COMMAND = re.compile(r"`.*`|\$\(.*\)", re.DOTALL)
 
 #: The systems of Railyard in this process: with any other one ReFrame stays as it is.
 _OURS: set[str] = set()
@@ -58,16 +57,6 @@ def refuse_unfit_options(names: Collection[str]) -> None:
         original(site, option, value)
 
     _SiteConfig.add_sticky_option = add_sticky_option
-
-
-def refuse_command(path: str | Path, what: str) -> None:
-    """Raise SetupError if ReFrame would run a command that is in a path; ``what`` says what has this path."""
-    found = _COMMAND.search(str(path))
-    if found is not None:
-        raise SetupError(
-            f"{what} {shown_path(Path(path))}: found {shown_path(Path(found[0]))} in this path, which ReFrame would "
-            "run, expected a path without commands; choose another"
-        )
 
 
 def _refuse(option: str, value: Any) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
-from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, runs_folder
+from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, refuse_command, runs_folder
 from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
@@ -36,6 +36,8 @@ SCRIPT = "rfm_job.sh"
 _STAGE = re.compile(r"^\s*stage directory:\s+'(?P<folder>.*)'\s*$")
 #: ReFrame's own variable for colours, which it also writes into a file or a pipe.
 COLOURS_VARIABLE = "RFM_COLORIZE"
+#: ReFrame's last line of a dry run too, in which nothing passed.
+_PASSED = "[  PASSED  ] "
 #: Seconds for ReFrame to end its jobs and write its report after Ctrl-C.
 GRACE_S = 30
 #: Where pip puts programs: the Python's own folder, and the user's.
@@ -102,6 +104,9 @@ def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str
     """
     words = [reframe_program()]
     given = read(options)
+    # ReFrame 4.10.4 would run a command in this path before it reads any settings of ours.
+    for path in filter(None, (*given.perflogdir, os.environ.get("RFM_PERFLOG_DIR"))):
+        refuse_command(path, "--perflogdir")
     if not given.config_file:
         if not (home / SETTINGS_FILE).is_file():
             raise SetupError(
@@ -314,7 +319,8 @@ def dry_run(
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            echo(line.rstrip("\n"))
+            if not line.startswith(_PASSED):
+                echo(line.rstrip("\n"))
             if found := _STAGE.match(line):
                 stage = Path(found["folder"])
     echo("")
