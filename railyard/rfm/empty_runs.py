@@ -19,7 +19,7 @@ from reframe.frontend.loader import RegressionCheckLoader
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, part
-from railyard.rfm.away import is_dry, refuse_without_modules, say_unchecked
+from railyard.rfm.foreign_host import is_dry, refuse_without_modules, say_unchecked
 from railyard.rfm.name_conflicts import note_name_conflicts, refuse_name_conflicts
 from railyard.site.systems.model import System
 
@@ -83,11 +83,13 @@ def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool
         refuse(testcases, ", so nothing was measured")
         name = runtime().system.name
         known = _KNOWN.get(name)
-        alone = known is not None and not known.shared
-        if alone and not is_dry(runner):
+        if known is None or known.shared:
+            run_all(runner, testcases, restored_cases)
+            return
+        if not is_dry(runner):
             refuse_without_modules(known.system)
         run_all(runner, testcases, restored_cases)
-        if alone and is_dry(runner):
+        if is_dry(runner):
             say_unchecked(known.home, name, testcases)
 
     RegressionCheckLoader.load_all, cli.list_checks, Runner.runall = load_and_keep, list_selected, run_selected

@@ -153,7 +153,7 @@ class MeasuredRun:
             return False
         return node_programs.is_only_on_nodes(find_stack(self.site, self.test.stack).tools[tool], programs)
 
-    def _finds(self, asked: CheckRequest) -> list[str]:
+    def _find_lines(self, asked: CheckRequest) -> list[str]:
         """Return the lines of the job that find, on its first node, the programs that this host lacks."""
         if not self._is_only_on_nodes(asked.tool, asked.programs):
             return []
@@ -189,7 +189,7 @@ class MeasuredRun:
             escape_exports({**launch.env, **placing.variables(self.test.stack)}),
             before=(
                 *first,
-                *self._finds(asked),
+                *self._find_lines(asked),
                 *asked.before(program),
                 *old,
                 *unset,
@@ -249,7 +249,7 @@ class MeasuredRun:
             node_facts.SCRIPT: node_facts.node_script(),
             **environment.scripts(self.test.stack),
             **placing.scripts(),
-            **({node_programs.SCRIPT: node_programs.script()} if self._finds(asked) else {}),
+            **({node_programs.SCRIPT: node_programs.script()} if self._find_lines(asked) else {}),
             **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
             **(client_server.scripts() if STACKS[self.test.stack].pair else {}),
             **own,

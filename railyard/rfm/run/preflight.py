@@ -16,7 +16,7 @@ from railyard.provision.mpi_prefixes import SOURCES, prefix_of
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
-from railyard.rfm.away import no_modules_sentence
+from railyard.rfm.foreign_host import no_modules_sentence
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.rehearsed_system import current_rehearsal

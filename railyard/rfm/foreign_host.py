@@ -8,7 +8,7 @@ from typing import Any
 from reframe.core.exceptions import ReframeError
 
 from railyard.base.wording import count_of
-from railyard.cluster.doctor.unchecked import unchecked, why_no_modules
+from railyard.cluster.doctor.absences import absences, why_no_modules
 from railyard.site.site import site_at
 from railyard.site.systems.model import System
 
@@ -50,11 +50,11 @@ def say_unchecked(home: Path, name: str, testcases: Collection[Any]) -> None:
     """Say on standard error that a dry run is no pass, and what of a system's file nobody looked at on this host."""
     said = f"dry run of {count_of(len(testcases), 'test')}: nothing was submitted, measured or judged"
     print(f"railyard: {said}", file=sys.stderr)
-    for sentence in unchecked(site_at(home, name), _used(testcases)):
+    for sentence in absences(site_at(home, name), _stacks_and_tools(testcases)):
         print(f"railyard: not checked: {sentence}", file=sys.stderr, flush=True)
 
 
-def _used(testcases: Iterable[Any]) -> list[tuple[str, str]]:
+def _stacks_and_tools(testcases: Iterable[Any]) -> list[tuple[str, str]]:
     """Return the stack and the tool of each test of ours."""
     cases = ((case.environ.name, getattr(case.check, "tool", None)) for case in testcases)
     return [(stack, str(tool)) for stack, tool in cases if tool is not None]

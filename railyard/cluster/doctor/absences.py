@@ -29,7 +29,7 @@ def why_no_modules(system: System) -> str | None:
     return None if shutil.which(program) else f"no {program} on PATH"
 
 
-def unchecked(site: Site, used: Iterable[tuple[str, str]]) -> Iterator[str]:
+def absences(site: Site, used: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield a sentence for each thing of a system's file that this host lacks, so that nobody looked at it.
 
     ``used``: the stack and the tool of each test. A system of this host alone has nothing to yield.
