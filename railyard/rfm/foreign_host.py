@@ -8,7 +8,7 @@ from typing import Any
 from reframe.core.exceptions import ReframeError
 
 from railyard.base.wording import count_of
-from railyard.cluster.doctor.absences import absences, why_no_modules
+from railyard.cluster.doctor.absences import absences, no_modules_sentence, why_no_modules
 from railyard.site.site import site_at
 from railyard.site.systems.model import System
 
@@ -20,18 +20,6 @@ def module_settings(system: System) -> Mapping[str, bool]:
     loads them in the order of the system's file.
     """
     return {} if why_no_modules(system) is None else {"resolve_module_conflicts": False}
-
-
-def no_modules_sentence(system: System) -> str | None:
-    """Return why no job of a system can be submitted from this host for lack of its modules system; None if it can."""
-    why = why_no_modules(system)
-    if why is None:
-        return None
-    return (
-        f"modules_system: found {why} on this host, expected {system.modules_system} as systems/{system.system}.yaml "
-        "says; run it on a login host of the cluster, with the modules set up, or here: railyard run --dry-run, "
-        "railyard rehearse"
-    )
 
 
 def is_dry(runner: Any) -> bool:

@@ -29,6 +29,18 @@ def why_no_modules(system: System) -> str | None:
     return None if shutil.which(program) else f"no {program} on PATH"
 
 
+def no_modules_sentence(system: System) -> str | None:
+    """Return why no job of a system can be submitted from this host for lack of its modules system; None if it can."""
+    why = why_no_modules(system)
+    if why is None:
+        return None
+    return (
+        f"modules_system: found {why} on this host, expected {system.modules_system} as systems/{system.system}.yaml "
+        "says; run it on a login host of the cluster, with the modules set up, or here: railyard run --dry-run, "
+        "railyard rehearse"
+    )
+
+
 def absences(site: Site, used: Iterable[tuple[str, str]]) -> Iterator[str]:
     """Yield a sentence for each thing of a system's file that this host lacks, so that nobody looked at it.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.wording import count_of
+from railyard.cluster.doctor.absences import no_modules_sentence
 from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
 from railyard.job.slurm import why_never, why_shared
@@ -16,7 +17,6 @@ from railyard.provision.mpi_prefixes import SOURCES, prefix_of
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
-from railyard.rfm.foreign_host import no_modules_sentence
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.rehearsed_system import current_rehearsal
