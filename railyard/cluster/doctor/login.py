@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "squeue": ("sbatch", "scancel", "squeue"),
     "slurm-nodb": ("sbatch", "scancel", "scontrol"),
     "pbs": ("qsub", "qstat", "qdel"),
+    "pbspro": ("qsub", "qstat", "qdel"),
     "torque": ("qsub", "qstat", "qdel"),
     "lsf": ("bsub", "bjobs", "bkill"),
     "flux": ("flux",),

@@ -49,6 +49,8 @@ OWN_OPTIONS = (
     *("--system", "--full", "--extended", "--failed", "--spack", "--replay", "--one-allocation", "--budget"),
     *("--copy-to", "--json", "--help"),
 )
+#: What ReFrame says of its own scheduler flux without Flux's bindings.
+_NO_FLUX = "no flux Python bindings found"
 #: What ReFrame says if the environment modules of a system's file are not installed.
 _NO_MODULES = re.compile(r"could not find a sane (?P<system>\w+) installation")
 
@@ -161,6 +163,11 @@ def _refusal(text: str) -> str:
                 return (
                     f"modules_system: found no {lacking['system']} on this machine, expected it as the system's file "
                     "says; on another machine than the cluster type: railyard rehearse"
+                )
+            if _NO_FLUX in line:
+                return (
+                    "scheduler: found flux, which needs Flux's Python bindings beside ReFrame, expected flux-batch, "
+                    "which needs only the command flux; change it in the system's file"
                 )
             return line.removeprefix("ERROR: ").removeprefix("failed to load configuration: ")
     tail = (text.strip().splitlines()[-1:] or ["it printed nothing"])[0]

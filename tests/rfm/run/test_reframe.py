@@ -89,7 +89,7 @@ def test_reframe_may_be_where_pip_puts_a_users_programs(tmp_path: Path, monkeypa
     own = tmp_path / "posix_user" / "reframe"
     own.parent.mkdir()
     own.write_text("", encoding="utf-8")
-    assert reframe_command(HOME, "virtual", [])[0] == str(own)
+    assert reframe_command(HOME, "virtual", ["-C", "mine.py"])[0] == str(own)
 
 
 def record(state: State = "pass", case: TestId = CASE) -> Record:
@@ -180,6 +180,13 @@ REFUSALS = [
         1,
         "modules_system: found no Lmod on this machine, expected it as the system's file says; on another machine "
         "than the cluster type: railyard rehearse",
+    ),
+    (
+        "ERROR: failed to initialize runtime: failed to initialize partition 'made:ib': could not register scheduler "
+        "backend: no flux Python bindings found\n",
+        1,
+        "scheduler: found flux, which needs Flux's Python bindings beside ReFrame, expected flux-batch, which needs "
+        "only the command flux; change it in the system's file",
     ),
     ("ERROR: could not find a configuration entry\nLog file(s)\n", 1, "could not find a configuration entry"),
     ("usage: reframe\nreframe: error: unrecognized arguments: --zzz", 2,
