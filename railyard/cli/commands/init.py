@@ -33,8 +33,8 @@ GUIDE = """\
 # A Railyard site
 
 `systems/NAME.yaml` says what a cluster has. This one file is enough if it says `report_only` and why: the first run
-shows what was measured beside the physical limits. `references/NAME.yaml` says what it should give, once you know. Editors complete both by the
-schema.json beside them.
+shows what was measured beside the physical limits. `references/NAME.yaml` says what it should give, once you know.
+Editors complete both by the schema.json beside them.
 
     railyard detect --write         # inside a job on a node: writes systems/NAME.yaml, and references/NAME.yaml to fill
     railyard lint                   # finds mistakes in these files
