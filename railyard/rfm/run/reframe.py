@@ -326,7 +326,7 @@ def dry_run(
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if not line.startswith(_PASSED):
+            if not output.ANSI.sub("", line).startswith(_PASSED):
                 echo(line.rstrip("\n"))
             if found := _STAGE.match(line):
                 stage = Path(found["folder"])
