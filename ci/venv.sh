@@ -8,6 +8,16 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+# A virtual environment has its own path in each of its programs, where a shell reads it. Railyard refuses more signs
+# than these, and says which (railyard/base/paths.py).
+here=$(pwd -P)
+case $here in
+    *[\$\`\'\"\\\;\&\|\<\>\*\?\(\)\[\]\{\}\!\#\%\~\^:,[:space:][:cntrl:]]* | */-*)
+        echo "venv: found a blank or a sign that shells read in the path $(printf %s "$here" | tr '[:cntrl:]' '?'), expected a clone in a folder whose path has only letters, digits and _ . - + = @; move it" >&2
+        exit 2
+        ;;
+esac
+
 venv=.venv
 stamp=$venv/railyard-stamp       # the locks' digest, the folder, the interpreter; .venv is whole if it exists
 package=$venv/railyard-package   # pyproject.toml's digest: the entry points are those of this version

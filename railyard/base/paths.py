@@ -6,6 +6,8 @@ locks, and the start of a new site) are beside ``railyard/`` in a clone. In a wh
 """
 
 import os
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from railyard.base.errors import SetupError
@@ -27,7 +29,7 @@ _PACKAGE = Path(__file__).parents[1]
 def find_home(settings_file: str | Path | None = None) -> Path:
     """Return the site folder: ``RAILYARD_HOME``, else the settings file's folder, else the working folder.
 
-    Raises SetupError if that folder has no ``systems/``.
+    Raises SetupError if that folder has no ``systems/``, or a sign in its path that jobs cannot have.
     """
     chosen = os.environ.get(HOME_VARIABLE)
     if chosen:
@@ -39,10 +41,71 @@ def find_home(settings_file: str | Path | None = None) -> Path:
     home = home.resolve()
     if not (home / "systems").is_dir():
         raise SetupError(
-            f"{home}: found no folder systems/, expected a Railyard site there ({why}); "
-            f"run from the clone, or set {HOME_VARIABLE} to the folder that holds systems/ and references/"
+            f"{shown_path(home)}: found no folder systems/, expected a Railyard site there ({why}); make one: "
+            f"railyard init mysite && cd mysite; or go to your clone or site, or set {HOME_VARIABLE} to its folder"
         )
+    refuse_unfit(home, "a site or a clone")
     return home
+
+
+#: Signs that no folder of jobs may have in its path -> what would happen. Job scripts, options of launchers, lists of
+#: folders such as PATH, and ReFrame's settings have the path in them, and each reads other signs in its own way.
+_UNFIT: Mapping[str, str] = {
+    "$`": "ReFrame or a shell would run or replace what follows it",
+    "'\"": "ReFrame or a shell would start a quotation there",
+    "\\": "a shell would drop it",
+    ";&|()<>": "a shell would end its command there",
+    "*?[]~!^": "a shell would read it as a pattern",
+    "{}%": "ReFrame would read it as a blank to fill",
+    ":,": "a list of folders, such as PATH, would end there",
+    "#": "a scheduler would read a comment there",
+    " ": "ReFrame and schedulers would end the path there",
+}
+
+
+#: What ReFrame runs in a path, as a shell would.
+_COMMAND = re.compile(r"`.*`|\$\(.*\)", re.DOTALL)
+
+
+def why_unfit(path: Path) -> str | None:
+    """Return which sign of an absolute path jobs cannot have, and why; None if they can have the path as it is.
+
+    Fit are letters of all languages, digits, and ``_ . - + = @``; no folder's name may begin with ``-``.
+    """
+    for sign in str(path):
+        if not sign.isprintable():
+            return "found a control character, or a letter that is not UTF-8: a line of a job would end there"
+        for signs, why in _UNFIT.items():
+            if sign in signs:
+                return f"found {'a blank' if sign == ' ' else f'the sign {sign}'} in this path: {why}"
+    if any(part.startswith("-") for part in path.parts):
+        return 'found a folder whose name begins with "-": a program would read it as an option'
+    return None
+
+
+def refuse_unfit(path: Path, what: str) -> None:
+    """Raise SetupError if jobs cannot have this absolute path; ``what`` says what is to be there."""
+    why = why_unfit(path)
+    if why is not None:
+        raise SetupError(
+            f"{shown_path(path)}: {why}; expected {what} in a folder whose path has only letters, digits and "
+            "_ . - + = @; move it, or choose another folder"
+        )
+
+
+def refuse_command(path: str | Path, what: str) -> None:
+    """Raise SetupError if ReFrame would run a command that is in a path; ``what`` says what has this path."""
+    found = _COMMAND.search(str(path))
+    if found is not None:
+        raise SetupError(
+            f"{what} {shown_path(Path(path))}: found {shown_path(Path(found[0]))} in this path, which ReFrame would "
+            "run, expected a path without commands; choose another"
+        )
+
+
+def shown_path(path: Path) -> str:
+    """Return a path for an error: one line, control characters escaped, which a terminal would obey."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in str(path))
 
 
 def state_folder(home: Path) -> Path:

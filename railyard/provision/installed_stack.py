@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from railyard.provision.spack.request import Request
 
 
-#: The folder beside a job's script with links to the programs of an image.
+#: The folder beside a job's script with links to programs that only the nodes or an image have.
 LINKS = "programs"
 
 
@@ -77,17 +77,24 @@ class InstalledStack:
             return f"./{LINKS}/{program or Path(self.tools[tool]).name}"
         if not program and Path(self.tools[tool]).is_dir():
             raise SetupError(f"{self.tools[tool]}: found a folder, expected the executable of {tool}: name that")
-        if not program or (Path(self.tools[tool]).name == program and Path(self.tools[tool]).is_file()):
+        # Only the nodes may have it: then nobody can look for it here.
+        if not program or (Path(self.tools[tool]).name == program and not Path(self.tools[tool]).is_dir()):
             return self.tools[tool]
+        names = f"{program} or {other}" if other else program
+        if not Path(self.tools[tool]).exists():
+            raise SetupError(
+                f"{self.tools[tool]}: found nothing there on this host, expected {names} of {tool} or a folder with "
+                f"it; if only the nodes have it, name the path of {program} itself in the system's file"
+            )
         for name in (program, other) if other else (program,):
             found = sorted(path for path in Path(self.tools[tool]).rglob(name) if path.is_file())
             if len(found) == 1:
                 return str(found[0])
             if found:
                 break
-        names = program if found or not other else f"{program} or {other}"
         raise SetupError(
-            f"{self.tools[tool]}: found {len(found) or 'no'} {names} below it, expected one executable of {tool}"
+            f"{self.tools[tool]}: found {len(found) or 'no'} {program if found else names} below it, "
+            f"expected one executable of {tool}"
         )
 
 

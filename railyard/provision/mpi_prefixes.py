@@ -291,7 +291,7 @@ def _point_at_system(stack: str, source: Source, prefix: Path) -> None:
     """Fill a prefix with scripts and links to the system's own files. Raises SetupError if one is not there."""
     for name, target in _system_files(source).items():
         if not Path(target).exists():
-            raise SetupError(f"the stack {stack} needs {target}, which is not there; type: make needs")
+            raise SetupError(f"the stack {stack} needs {target}, which is not there; type: sh ci/needs.sh")
         place = prefix / name
         place.parent.mkdir(exist_ok=True)
         if place.parent.name == "bin":

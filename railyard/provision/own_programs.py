@@ -52,12 +52,12 @@ def _compile(compiler: Path, source: str, program: Path) -> None:
         except OSError as error:
             raise SetupError(
                 f"{compiler}: found no compiler that runs ({error.strerror}), expected the mpicc of an MPI stack; "
-                "type: make needs"
+                "type: sh ci/needs.sh"
             ) from None
         if answer.returncode != 0 or not partial.is_file():
             said = [line.strip() for line in (answer.stderr or answer.stdout).splitlines() if line.strip()]
             raise SetupError(
                 f"{compiler}: could not compile {program.name}: {said[-1] if said else 'it said nothing'}; "
-                "it needs a C compiler and the headers of its MPI: type make needs"
+                "it needs a C compiler and the headers of its MPI: type sh ci/needs.sh"
             )
         partial.replace(program)

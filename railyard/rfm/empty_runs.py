@@ -19,6 +19,7 @@ from reframe.frontend.loader import RegressionCheckLoader
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, part
+from railyard.rfm.foreign_host import is_dry, refuse_without_modules, say_unchecked
 from railyard.rfm.name_conflicts import note_name_conflicts, refuse_name_conflicts
 from railyard.site.systems.model import System
 
@@ -80,7 +81,16 @@ def refuse_empty_runs(home: Path, systems: Mapping[str, System], *, shared: bool
     @wraps(run_all)
     def run_selected(runner: Runner, testcases: list[Any], restored_cases: list[Any] | None = None) -> None:
         refuse(testcases, ", so nothing was measured")
+        name = runtime().system.name
+        known = _KNOWN.get(name)
+        if known is None or known.shared:
+            run_all(runner, testcases, restored_cases)
+            return
+        if not is_dry(runner):
+            refuse_without_modules(known.system)
         run_all(runner, testcases, restored_cases)
+        if is_dry(runner):
+            say_unchecked(known.home, name, testcases)
 
     RegressionCheckLoader.load_all, cli.list_checks, Runner.runall = load_and_keep, list_selected, run_selected
 

@@ -18,12 +18,14 @@ from typing import Any
 from reframe.core.exceptions import ConfigError
 
 from railyard.base.errors import RailyardError
-from railyard.base.paths import CHECKS, find_home, part, state_folder
+from railyard.base.paths import CHECKS, find_home, part, refuse_command, state_folder
 from railyard.job.launch import escape_exports
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.rfm.backends import IN_CHUNKS  # the import also registers our launchers and schedulers with ReFrame
 from railyard.rfm.empty_runs import refuse_empty_runs
+from railyard.rfm.foreign_host import module_settings
 from railyard.rfm.system_choice import note_systems
+from railyard.rfm.unfit_paths import refuse_unfit_options
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.site import load_site
@@ -55,12 +57,14 @@ def build(settings_file: str | Path) -> dict[str, Any]:
     gc.disable()
     try:
         home = find_home(settings_file)
+        refuse_command(part(home, CHECKS), "the checks of Railyard in")
         # References are loaded here, so that a broken table is refused here: else it fails tests one by one, or nobody
         # sees it.
         systems = load_site(home)
         say_remark(systems)
         found = configuration(home, systems, systems.broken)
         refuse_empty_runs(home, systems)
+        refuse_unfit_options(systems)
         note_systems(
             systems,
             {_stub_name(name): str(each.error) for name, each in systems.broken.items()},
@@ -117,6 +121,7 @@ def configuration(
                 **POLL_SETTINGS,
                 "report_file": str(state / "reports" / "run-{sessionid}.json"),
             },
+            {name: module_settings(system) for name, system in systems.items()},
         ),
         "logging": _of_each(
             systems,
@@ -143,13 +148,15 @@ def configuration(
     }
 
 
-def _of_each(systems: Collection[str], section: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return a section for each of these systems.
+def _of_each(
+    systems: Collection[str], section: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+) -> list[dict[str, Any]]:
+    """Return a section for each of these systems, with what is the system's ``own``.
 
     One section for all of them would not do: if ReFrame 4.10.4 merges it with those of two more files, it takes such a
     section for one of every system (``_merge_config_sections`` removes ``target_systems`` of the shared mapping).
     """
-    return [{"target_systems": [name], **section} for name in systems]
+    return [{"target_systems": [name], **section, **own.get(name, {})} for name in systems]
 
 
 def _stub(name: str, broken: BrokenSystem) -> dict[str, Any]:

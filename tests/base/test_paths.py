@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.base.paths import find_home, find_shipped, packaged_text, part, state_folder
+from railyard.base.paths import find_home, find_shipped, packaged_text, part, shown_path, state_folder, why_unfit
 
 CLONE = Path(__file__).parents[2]
-ACTION = "run from the clone, or set RAILYARD_HOME to the folder that holds systems/ and references/"
+ACTION = "make one: railyard init mysite && cd mysite; or go to your clone or site, or set RAILYARD_HOME to its folder"
 
 
 @pytest.fixture(autouse=True)
@@ -101,3 +101,45 @@ def test_a_file_of_the_package_is_read_by_its_path() -> None:
     assert packaged_text("job/scripts/start.sh") == (CLONE / "railyard/job/scripts/start.sh").read_text(
         encoding="utf-8"
     )
+
+
+def test_letters_of_all_languages_digits_and_some_signs_are_fit() -> None:
+    assert why_unfit(Path("/home/jürgen.weiß/ŝtatio_2-a+b=c@d/サイト")) is None
+
+
+#: A folder's name -> what is said about it.
+UNFIT = {
+    "a $(touch pwned)": "found a blank in this path: ReFrame and schedulers would end the path there",
+    "a$(touch pwned)": "found the sign $ in this path: ReFrame or a shell would run or replace what follows it",
+    "$HOME": "found the sign $ in this path: ReFrame or a shell would run or replace what follows it",
+    "a`touch pwned`": "found the sign ` in this path: ReFrame or a shell would run or replace what follows it",
+    "o'neill": "found the sign ' in this path: ReFrame or a shell would start a quotation there",
+    'a"b': 'found the sign " in this path: ReFrame or a shell would start a quotation there',
+    "a\\b": "found the sign \\ in this path: a shell would drop it",
+    "a;b": "found the sign ; in this path: a shell would end its command there",
+    "a&b": "found the sign & in this path: a shell would end its command there",
+    "a*b": "found the sign * in this path: a shell would read it as a pattern",
+    "100%": "found the sign % in this path: ReFrame would read it as a blank to fill",
+    "{sessionid}": "found the sign { in this path: ReFrame would read it as a blank to fill",
+    "a:b": "found the sign : in this path: a list of folders, such as PATH, would end there",
+    "a#b": "found the sign # in this path: a scheduler would read a comment there",
+    "a\nb": "found a control character, or a letter that is not UTF-8: a line of a job would end there",
+    "a\tb": "found a control character, or a letter that is not UTF-8: a line of a job would end there",
+    "a\udcfc": "found a control character, or a letter that is not UTF-8: a line of a job would end there",
+    "-rf": 'found a folder whose name begins with "-": a program would read it as an option',
+}
+
+
+@pytest.mark.parametrize("name", UNFIT)
+def test_a_sign_that_jobs_cannot_have_is_named_with_the_path(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = site(tmp_path / name)
+    monkeypatch.setenv("RAILYARD_HOME", str(home))
+    with pytest.raises(SetupError) as refused:
+        find_home()
+    assert str(refused.value) == (
+        f"{shown_path(home)}: {UNFIT[name]}; expected a site or a clone in a folder whose path has only letters, "
+        "digits and _ . - + = @; move it, or choose another folder"
+    )
+    assert len(str(refused.value).splitlines()) == 1

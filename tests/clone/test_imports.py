@@ -76,6 +76,8 @@ IMPURE = {
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
     "railyard.rfm.versions": "knows ReFrame's own names",
+    "railyard.rfm.foreign_host": "asks ReFrame's runner whether it only writes scripts",
+    "railyard.rfm.unfit_paths": "replaces a method of ReFrame's configuration that takes options",
     "railyard.rfm.extend": "adds to ReFrame's configuration",
     "railyard.rfm.name_conflicts": "replaces a method of ReFrame's loader",
     "railyard.rfm.system_choice": "replaces methods of ReFrame's configuration that choose a system",

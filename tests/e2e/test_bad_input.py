@@ -372,7 +372,7 @@ def test_a_missing_folder_and_a_missing_table(home: Path, capsys: pytest.Capture
     assert main(["run", "--system", "site"]) == 2
     assert capsys.readouterr().err == (
         f"railyard: {home}: found no folder systems/, expected a Railyard site there (RAILYARD_HOME says so); "
-        "run from the clone, or set RAILYARD_HOME to the folder that holds systems/ and references/\n"
+        "make one: railyard init mysite && cd mysite; or go to your clone or site, or set RAILYARD_HOME to its folder\n"
     )
 
 

@@ -98,7 +98,7 @@ NOT_RUN = {
     r"(railyard .* -c own\b|railyard init my-site$|cd my-site|mkdir own|sed )": "tests/e2e/test_own_check.py",
     r"\S*railyard judge tests/parsers/made/NAME": "a new tool's sample: tests/parsers/test_properties.py",
     r"for i in ": "ten runs on a cluster",
-    r"railyard-venv/": "the wheel: tests/e2e/test_wheel.py",
+    r"(railyard-venv/|pip install railyard|railyard init mysite)": "the wheel: tests/e2e/test_wheel.py",
     r"reframe -C .*settings\.py --system csd3": "another suite: tests/e2e/test_reframe_set_up.py",
     r"eval ": "a shell's completion: tests/cli/test_main.py",
 }  # fmt: skip

@@ -105,7 +105,7 @@ def test_a_healthy_cell_of_each_stack_passes_over_both_rails(site: VirtualSite) 
     assert ran.lines[0] == (
         "4 tests on virtual: Four network namespaces on this host, two shaped rails and a management network"
     )
-    assert ran.lines[1].startswith("Spack can build more benchmarks for openmpi and mpich: make run SPACK=1")
+    assert ran.lines[1].startswith("Spack can build more benchmarks for openmpi and mpich: railyard run --spack")
     assert ran.lines[2] == "virtual cluster up"
     assert nothing_is_left(site)
 

@@ -8,7 +8,7 @@ from railyard.benchmarks.repetitions import Pace
 from railyard.job.command import Command, Program
 from railyard.parsers import imb
 from railyard.parsers.output import ParsedOutput
-from railyard.rfm.checks.groups import Layout, Outputs, Request, Start
+from railyard.rfm.checks.groups import Layout, Outputs, Probes, Request, Start
 from railyard.site.systems.measure import StatedAmounts
 
 
@@ -34,6 +34,7 @@ class MadeCheck:
     largest: int = 4 << 20
     start: Start = field(default_factory=Start)
     outputs: Outputs = field(default_factory=Outputs)
+    probes: Probes = field(default_factory=Probes)
     use_launcher: str = ""
     placement: str = ""
     remarks: tuple[str, ...] = ()

@@ -166,7 +166,7 @@ def test_what_the_system_lacks_is_a_sentence(home: Path, monkeypatch: pytest.Mon
         install(home, "openmpi", lambda line: None)
     machine = os.uname().machine
     assert str(caught.value) == (
-        f"the stack openmpi needs /nowhere/{machine}/mpirun, which is not there; type: make needs"
+        f"the stack openmpi needs /nowhere/{machine}/mpirun, which is not there; type: sh ci/needs.sh"
     )
     assert list((home / ".stacks").iterdir()) == []
 

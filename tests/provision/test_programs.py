@@ -45,7 +45,7 @@ def test_what_a_compiler_refuses_is_a_sentence_and_leaves_nothing(mpicc: Path, t
         build(mpicc, tmp_path / "bin", lambda line: None)
     assert str(caught.value) == (
         f"{mpicc}: could not compile railyard-pairs: mpi.h: No such file or directory; "
-        "it needs a C compiler and the headers of its MPI: type make needs"
+        "it needs a C compiler and the headers of its MPI: type sh ci/needs.sh"
     )
     assert list((tmp_path / "bin").iterdir()) == []
 
@@ -55,7 +55,7 @@ def test_no_compiler_is_a_sentence(tmp_path: Path) -> None:
         build(tmp_path / "none", tmp_path / "bin", lambda line: None)
     assert str(caught.value) == (
         f"{tmp_path}/none: found no compiler that runs (No such file or directory), expected the mpicc of an MPI "
-        "stack; type: make needs"
+        "stack; type: sh ci/needs.sh"
     )
 
 

@@ -101,7 +101,9 @@ def generate_command(**options: Any) -> int:
     home = find_home()
     asked = needs(part(home, CHECKS))
     if not asked:
-        raise SetupError(f"{part(home, CHECKS)}: found no check, expected some; run from the clone, or copy checks/")
+        raise SetupError(
+            f"{part(home, CHECKS)}: found no check, expected some; remove the empty folder, or copy checks into it"
+        )
     system = find_system(home / "systems", given.name)
     extended = given.extended or system.provider == "replay"  # a replay runs all of its checks every day
     if given.spack:

@@ -5,13 +5,13 @@ Its first files are settings, systems, references and pipelines, to copy or to w
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
 
 from railyard.base.errors import SetupError
-from railyard.base.paths import SETTINGS_FILE
+from railyard.base.paths import SETTINGS_FILE, refuse_unfit
 from railyard.cli.options import say
 from railyard.site.systems.load import load_systems
 
@@ -32,19 +32,34 @@ __pycache__/
 GUIDE = """\
 # A Railyard site
 
-`systems/NAME.yaml` says what a cluster has, `references/NAME.yaml` what it should give. Both have a schema.json beside
-them, with which editors complete them. `railyard detect` writes a first pair for the cluster that it runs on.
+`systems/NAME.yaml` says what a cluster has. This one file is enough if it says `report_only` and why: the first run
+shows what was measured beside the physical limits. `references/NAME.yaml` says what it should give, once you know.
+Editors complete both by the schema.json beside them.
 
-    railyard run                    # the virtual cluster of this machine, which needs no cluster
-    railyard matrix --system NAME   # what would run on a cluster of yours; --why: why the rest would not
+    railyard detect --write         # inside a job on a node: writes systems/NAME.yaml, and references/NAME.yaml to fill
+    railyard lint                   # finds mistakes in these files
+    railyard matrix --system NAME   # what would run; --why: why the rest would not
+    railyard run --system NAME --dry-run        # writes the job scripts and submits nothing; works on a laptop too
+    railyard doctor --system NAME --nodes       # finds what is wrong with the set-up
     railyard run --system NAME
-    reframe -C reframe_settings.py -r --system NAME     # the same checks through ReFrame alone
+    reframe -C reframe_settings.py -r --system NAME     # the same tests by ReFrame alone
+
+Without a cluster, `railyard run` measures a virtual one on this machine: first type `sh ci/needs.sh`, which installs or
+names what it needs, and `railyard stacks install`. Its systems are `virtual`, `virtual-slurm` and, for one host alone,
+`local`; you may delete their files.
 
 The checks come with Railyard. A folder `checks/` here replaces them; `-c DIR` replaces them with DIR's checks.
-`ci/gitlab-ci.yml` is a pipeline to include. `sh ci/needs.sh` names what a machine needs for the virtual cluster.
+`ci/gitlab-ci.yml` is a pipeline to include; it runs the `railyard` that the runner finds.
 """
-#: Scripts only for a clone: its Makefile calls them.
-_OF_A_CLONE = ("lock.sh", "venv.sh")
+#: Of Railyard's folder ci/ only these are for a site; all others are for its own development.
+_CI = ("gitlab-ci.yml", "needs.sh", "parent.gitlab-ci.yml")
+#: The system whose guests need a kernel, which only a clone unpacks (`make needs VERBS=1`).
+_OF_A_CLONE = "virtual-verbs"
+#: A clone's pipeline makes .venv first; on a site's runner Railyard is installed. Each line -> the site's.
+_PREPARED: Mapping[str, str] = {
+    '  RAILYARD_PREPARE: "make venv"\n': '  RAILYARD_PREPARE: ":"\n  RAILYARD_PROGRAM: "railyard"\n',
+    '  RAILYARD_PREPARE: ""\n': '  RAILYARD_PREPARE: ":"\n  RAILYARD_PROGRAM: "railyard"\n',
+}
 
 
 @click.command(name="init")
@@ -68,8 +83,9 @@ def command(folder: Path, published: bool, missing: bool) -> int:
         raise SetupError(
             f"{folder}: found Railyard's own clone, expected a folder for a site; the clone is one already"
         )
-    copies, texts = files_to_copy(source, published), site_files()
-    wanted = [*copies, *texts]
+    refuse_unfit(folder.resolve(), "a site")
+    copies, texts = files_to_copy(source, published), site_files(source)
+    wanted = list(dict.fromkeys((*copies, *texts)))
     there = [name for name in wanted if (folder / name).exists()]
     if there and not missing:
         first = f"{', '.join(there[:3])}{' …' if len(there) > 3 else ''}"
@@ -82,7 +98,7 @@ def command(folder: Path, published: bool, missing: bool) -> int:
             _write(folder / name, texts[name] if name in texts else source / name)
     left = f", left {len(there)} as they are" if there else ""
     click.echo(f"{folder}: wrote {len(wanted) - len(there)} files{left}")
-    say(f"next: cd {folder} && railyard run    (a virtual cluster on this machine; on a cluster: railyard detect)")
+    say(f"next: cd {folder}, and read README.md there: its commands bring in your cluster, or test a virtual one")
     return 0
 
 
@@ -102,9 +118,15 @@ def _write(target: Path, content: str | Path) -> None:
         ) from None
 
 
-def site_files() -> dict[str, str]:
-    """Return path -> text of the files that a site gets in addition to copies."""
-    return {".gitignore": IGNORED, "README.md": GUIDE}
+def site_files(source: Path) -> dict[str, str]:
+    """Return path -> text of the files that a site gets in addition to copies, or otherwise than below ``source``."""
+    pipelines = {}
+    for name in (f"ci/{name}" for name in _CI if name.endswith(".yml")):
+        text = (source / name).read_text(encoding="utf-8")
+        for line, own in _PREPARED.items():
+            text = text.replace(line, own)
+        pipelines[name] = text
+    return {".gitignore": IGNORED, "README.md": GUIDE, **pipelines}
 
 
 def files_to_copy(source: Path, published: bool) -> list[str]:
@@ -120,11 +142,9 @@ def _files(source: Path, published: bool) -> Iterator[Path]:
     yield source / SETTINGS_FILE
     yield source / "systems" / "schema.json"
     yield source / "references" / "schema.json"
-    for path in sorted((source / "ci").iterdir()):
-        if path.is_file() and path.name not in _OF_A_CLONE:
-            yield path
+    yield from (source / "ci" / name for name in _CI)
     for name, system in load_systems(source / "systems").items():
-        if system.provider != REPLAYED or published:
+        if (system.provider != REPLAYED and name != _OF_A_CLONE) or published:
             yield from _files_of(source, name)
     if published:
         yield from sorted((source / "references" / "classes").iterdir())

@@ -69,10 +69,10 @@ def command(**options: Any) -> int:
       railyard run --system dell-c6320 -n OsuBandwidth    one check of another
 
     REFRAME_OPTIONS are ReFrame's own (-n, -p, -t, -P, -S, --dry-run, -l …): ReFrame gets them as they are. A dry run
-    says where its job scripts are and shows one.
+    says where its job scripts are, shows one, and names what it could not check on this host.
 
-    Exit code: 0 all pass; 1 a test failed, was disturbed, did not run as promised, or passed only on a retry; 2 wrong
-    input, nothing selected, or a set-up that cannot work; 130 interrupted.
+    Exit code: 0 all pass, or all scripts of a dry run are written; 1 a test failed, was disturbed, did not run as
+    promised, or passed only on a retry; 2 wrong input, nothing selected, or a set-up that cannot work; 130 interrupted.
     """
     given = _Options(**options)
     from railyard.provision.spack.prepare import Getting

@@ -16,6 +16,7 @@ COMMANDS: Mapping[str, tuple[str, ...]] = {
     "squeue": ("sbatch", "scancel", "squeue"),
     "slurm-nodb": ("sbatch", "scancel", "scontrol"),
     "pbs": ("qsub", "qstat", "qdel"),
+    "pbspro": ("qsub", "qstat", "qdel"),
     "torque": ("qsub", "qstat", "qdel"),
     "lsf": ("bsub", "bjobs", "bkill"),
     "flux": ("flux",),
@@ -28,6 +29,7 @@ SWITCHES_FIX = (
     "wrong ones a good leaf switch may be named"
 )
 _LEAST_PYTHON = (3, 10)
+_INSTALL = "install Railyard again (in a clone: make venv)"
 #: If a file server's clock differs by more, make, locks and records go wrong, s.
 _FILE_CLOCK_SLACK_S = 2.0
 
@@ -89,15 +91,13 @@ def findings(login: Login, system: System) -> Iterator[Finding]:
 def _python(login: Login) -> Iterator[Finding]:
     if login.python < _LEAST_PYTHON:
         least = ".".join(map(str, _LEAST_PYTHON))
-        yield problem(
-            WHERE, f"this Python is {login.python[0]}.{login.python[1]}", f"make .venv with {least} or newer: make venv"
-        )
+        yield problem(WHERE, f"this Python is {login.python[0]}.{login.python[1]}", f"{_INSTALL} with {least} or newer")
     if login.reframe is None:
-        yield problem(WHERE, "ReFrame cannot be imported", "make venv")
+        yield problem(WHERE, "ReFrame cannot be imported", _INSTALL)
         return
     why = why_outside(login.reframe)
     if why is not None:
-        yield problem(WHERE, why, "make venv: the guards against silent passes depend on that version's behaviour")
+        yield problem(WHERE, why, f"{_INSTALL}: the guards against silent passes depend on that version's behaviour")
 
 
 def why_no_scheduler(programs: Mapping[str, str | None], system: System) -> Finding | None:
@@ -135,6 +135,8 @@ def _stacks(login: Login, system: System) -> Iterator[Finding]:
     are = "is" if len(missing) == 1 else "are"
     what = f"{', '.join(missing[:4])}{f' and {len(missing) - 4} more' if len(missing) > 4 else ''} {are} not there"
     if system.provider in ("testbed", "host"):
-        yield problem(WHERE, what, "make stacks, or make needs: the stacks of this system come as packages")
+        yield problem(
+            WHERE, what, "railyard stacks install, or sh ci/needs.sh: the stacks of this system come as packages"
+        )
     else:
         yield remark(WHERE, what, "correct the system's file, unless only the nodes mount it")

@@ -136,7 +136,7 @@ def _missing_compilers(request: Request, sources: Sources) -> Iterator[InputErro
         if not os.access(program, os.X_OK):
             yield document.error(
                 place, f'"{program}", which is not there', "a compiler of this host",
-                "install it (on Debian: make needs SPACK=1), or correct the file",
+                "install it (on Debian: sh ci/needs.sh spack), or correct the file",
             )  # fmt: skip
     stack = STACKS.get(request.stack)
     mpi = stack.spack_package if stack is not None else None

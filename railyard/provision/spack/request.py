@@ -132,4 +132,4 @@ def offer(home: Path, system: System) -> str | None:
     if not more:
         return None
     how = "" if program(home) else ", which gets Spack first"
-    return f"Spack can build more benchmarks for {' and '.join(more)}: make run SPACK=1, or railyard run --spack{how}"
+    return f"Spack can build more benchmarks for {' and '.join(more)}: railyard run --spack{how}"

@@ -13,7 +13,16 @@ from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import label
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
-from railyard.job import client_server, environment, image, mpi_identity, node_facts, output_bound, placement
+from railyard.job import (
+    client_server,
+    environment,
+    image,
+    mpi_identity,
+    node_facts,
+    node_programs,
+    output_bound,
+    placement,
+)
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
@@ -115,12 +124,48 @@ class MeasuredRun:
         return nodes_of(self.site.system, self.site.home) if self._has_slurm else ()
 
     def knows(self, asked: CheckRequest, text: str) -> bool:
-        """Return whether the installed program contains a text, such as the name of an option."""
+        """Return whether the installed program contains a text, such as the name of an option.
+
+        One that only the nodes have is asked for no option that a release may lack.
+        """
+        if self._is_only_on_nodes(asked.tool, asked.programs):
+            return False
         return has_text(self.program(asked.tool, asked.programs), text)
 
     def program(self, tool: str, programs: Sequence[str]) -> str:
-        """Return the path of the first of a tool's programs that is there. Raises SetupError if none is."""
+        """Return the path of the first of a tool's programs that is there. Raises SetupError if none is.
+
+        If only the nodes have the tool, it is the job's own link to it.
+        """
+        if self._is_only_on_nodes(tool, programs):
+            return node_programs.link_to(programs[0])
         return find_stack(self.site, self.test.stack).executable(tool, *programs)
+
+    def remarks(self, asked: CheckRequest) -> tuple[str, ...]:
+        """Return what a verdict says about a program that this host could not look into."""
+        if not self._is_only_on_nodes(asked.tool, asked.programs):
+            return ()
+        return (f"the host of the run lacks {asked.programs[0]}, so that no option was used which a release may lack",)
+
+    def _is_only_on_nodes(self, tool: str, programs: Sequence[str]) -> bool:
+        """Return whether this host lacks a tool that a job will find on its nodes."""
+        system = self.site.system
+        if system.provider != "nodes" or (system.scheduler == "local" and not self.dry):
+            return False
+        there = find_stack(self.site, self.test.stack)
+        return there.inside is None and node_programs.is_only_on_nodes(there.tools[tool], programs)
+
+    def _find_lines(self, asked: CheckRequest) -> list[str]:
+        """Return the lines of the job that find, on its first node, the programs that this host lacks."""
+        if not self._is_only_on_nodes(asked.tool, asked.programs):
+            return []
+        folder = find_stack(self.site, self.test.stack).tools[asked.tool]
+        lines = [node_programs.find_line(folder, asked.programs)]
+        probes = dict.fromkeys(filter(None, (asked.probes.program, asked.probes.one_way_program)))
+        lines += [
+            node_programs.find_line(folder, (name,), needed=False) for name in probes if name != asked.programs[0]
+        ]
+        return lines
 
     def job(
         self, asked: CheckRequest, launch: Launch, scheduling: Scheduling, placing: ProcessPlacement, tag: str
@@ -146,6 +191,7 @@ class MeasuredRun:
             escape_exports({**launch.env, **placing.variables(self.test.stack)}),
             before=(
                 *first,
+                *self._find_lines(asked),
                 *asked.before(program),
                 *old,
                 *unset,
@@ -178,7 +224,10 @@ class MeasuredRun:
         from railyard.provision.spack import target
 
         # For a script ldd exits with 1, which would end the job; its output is judged afterwards.
-        lines = [f"LC_ALL=C ldd {shlex.quote(program)} > {LINKED} 2>&1 || :"]
+        # A link is followed first: a loader would search the libraries beside the link, not beside the program.
+        is_link = not Path(program).is_absolute()
+        file = f'"$(readlink -f {shlex.quote(program)})"' if is_link else shlex.quote(program)
+        lines = [f"LC_ALL=C ldd {file} > {LINKED} 2>&1 || :"]
         if launch.image is not None:
             lines = self._looks_inside(asked, program, launch, tag)
         own = launch.program if launcher in TESTBEDS else launcher if launcher in OWN_LAUNCHERS else None
@@ -225,6 +274,7 @@ class MeasuredRun:
             node_facts.SCRIPT: node_facts.node_script(),
             **environment.scripts(self.test.stack),
             **placing.scripts(),
+            **({node_programs.SCRIPT: node_programs.script()} if self._find_lines(asked) else {}),
             **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
             **({} if inside is None else image.scripts(inside, str(asked.stagedir), self._names(asked, program))),
             **(client_server.scripts() if STACKS[self.test.stack].pair else {}),

@@ -120,7 +120,10 @@ class Plan:
             validates=check.validates,
             hops=self.runner.hops(launch),
             time_limit_s=self.scheduling.limit_s,
-            remarks=(*check.remarks, *self.placing.remarks(launch), *self._untried_parts()),
+            remarks=(
+                *(*check.remarks, *self.runner.remarks(check)),
+                *(*self.placing.remarks(launch), *self._untried_parts()),
+            ),
             sizes=check.asked_sizes,
             threads=check.threads_a_rank if check.outputs.has_threads else 0,
             threads_told=check.threads_a_rank,

@@ -67,6 +67,10 @@ class ReplayedRun:
         """Return False: nothing is installed."""
         return False
 
+    def remarks(self, asked: CheckRequest) -> tuple[str, ...]:
+        """Return none: nothing is installed."""
+        return ()
+
     def program(self, tool: str, programs: Sequence[str]) -> str:
         """Return the name of the program, for the reader of the job's script."""
         return next(iter(programs), "") or tool

@@ -17,7 +17,7 @@ from railyard.job.gpu_steps import EndedStep
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import FOLDER
 from railyard.parsers.output import ParseError
-from railyard.rfm.checks.groups import Outputs, Start
+from railyard.rfm.checks.groups import Outputs, Probes, Start
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.stacks.containers import Image
@@ -49,6 +49,10 @@ class CheckRequest(Protocol):
     @property
     def outputs(self) -> Outputs:
         """Where the benchmark's output is."""
+
+    @property
+    def probes(self) -> Probes:
+        """What measures each rail alone, in the same folder."""
 
     @property
     def programs(self) -> tuple[str, ...]:

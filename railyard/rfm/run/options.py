@@ -31,7 +31,7 @@ UNJUDGED = ("--skip-sanity-check", "--skip-performance-check")
 #: Options that take a value and may be given more than once.
 VALUED = (
     *("-C --config-file", "-c --checkpath", "-n --name", "-p --prgenv", "-P --parameterize", "-S --setvar"),
-    *("-t --tag", "-E --filter-expr", "-x --exclude", "-T --exclude-tag"),
+    *("-t --tag", "-E --filter-expr", "-x --exclude", "-T --exclude-tag", "--perflogdir"),
 )
 #: Options that may have a value: -lC, --list=T, --restore-session=FILE.
 OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
@@ -57,6 +57,7 @@ class Words(argparse.Namespace):
     filter_expr: list[str]
     exclude: list[str]
     exclude_tag: list[str]
+    perflogdir: list[str]
     list: str | None
     list_detailed: str | None
     show_config: str | None

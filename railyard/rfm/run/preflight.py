@@ -9,6 +9,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.remarks import note_remark
 from railyard.base.wording import count_of
+from railyard.cluster.doctor.absences import no_modules_sentence
 from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
 from railyard.job.slurm import why_never, why_shared
@@ -43,6 +44,9 @@ def ask(site: Site, promised: Sequence[TestId], echo: Callable[[str], None], get
         lacking = why_no_scheduler({name: shutil.which(name) for name in needed_programs(system)}, system)
         if lacking is not None:
             raise SetupError(f"systems/{system.system}.yaml: {lacking.what}; {lacking.fix}")
+        without_modules = no_modules_sentence(system)
+        if without_modules is not None:
+            raise SetupError(without_modules)
         never = why_never(system)
         if never is not None:
             options = " ".join(system.job_options) or "no options"

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import sysconfig
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from pathlib import Path
 
 from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
-from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, runs_folder
+from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, refuse_command, runs_folder
 from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
@@ -35,8 +36,12 @@ SCRIPT = "rfm_job.sh"
 _STAGE = re.compile(r"^\s*stage directory:\s+'(?P<folder>.*)'\s*$")
 #: ReFrame's own variable for colours, which it also writes into a file or a pipe.
 COLOURS_VARIABLE = "RFM_COLORIZE"
+#: ReFrame's last line of a dry run too, in which nothing passed.
+_PASSED = "[  PASSED  ] "
 #: Seconds for ReFrame to end its jobs and write its report after Ctrl-C.
 GRACE_S = 30
+#: Where pip puts programs: the Python's own folder, and the user's.
+_SCHEMES = (sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user"))
 #: "reframe: error: unrecognized arguments: --nosuch"
 UNKNOWN_OPTIONS = re.compile(r"error: unrecognized arguments: (?P<words>\S.*)")
 #: The options of `railyard run`; all others go to ReFrame.
@@ -44,6 +49,8 @@ OWN_OPTIONS = (
     *("--system", "--full", "--extended", "--failed", "--spack", "--replay", "--one-allocation", "--budget"),
     *("--copy-to", "--json", "--help"),
 )
+#: What ReFrame says of its own scheduler flux without Flux's bindings.
+_NO_FLUX = "no flux Python bindings found"
 #: What ReFrame says if the environment modules of a system's file are not installed.
 _NO_MODULES = re.compile(r"could not find a sane (?P<system>\w+) installation")
 
@@ -77,11 +84,19 @@ class Outcome:
 
 
 def reframe_program() -> str:
-    """Return the `reframe` beside this Python. Raises SetupError if there is none."""
-    program = Path(sys.executable).with_name("reframe")
-    if not program.is_file():
-        raise SetupError(f"found no reframe beside {sys.executable}, expected one there; run `make venv`")
-    return str(program)
+    """Return the `reframe` beside this Python, or where its packages have programs. Raises SetupError if there is none.
+
+    `pip install --user` puts both `railyard` and `reframe` into ~/.local/bin, and Debian's own Python into
+    /usr/local/bin.
+    """
+    folders = [Path(sys.executable).parent, *(Path(sysconfig.get_path("scripts", each)) for each in _SCHEMES)]
+    found = next((folder / "reframe" for folder in folders if (folder / "reframe").is_file()), None)
+    if found is None:
+        raise SetupError(
+            f"found no reframe beside {sys.executable}, expected one there; install Railyard again (in a clone: make "
+            "venv)"
+        )
+    return str(found)
 
 
 def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str]:
@@ -91,6 +106,9 @@ def reframe_command(home: Path, system: str, options: Sequence[str]) -> list[str
     """
     words = [reframe_program()]
     given = read(options)
+    # ReFrame 4.10.4 would run a command in this path before it reads any settings of ours.
+    for path in filter(None, (*given.perflogdir, os.environ.get("RFM_PERFLOG_DIR"))):
+        refuse_command(path, "--perflogdir")
     if not given.config_file:
         if not (home / SETTINGS_FILE).is_file():
             raise SetupError(
@@ -145,6 +163,11 @@ def _refusal(text: str) -> str:
                 return (
                     f"modules_system: found no {lacking['system']} on this machine, expected it as the system's file "
                     "says; on another machine than the cluster type: railyard rehearse"
+                )
+            if _NO_FLUX in line:
+                return (
+                    "scheduler: found flux, which needs Flux's Python bindings beside ReFrame, expected flux-batch, "
+                    "which needs only the command flux; change it in the system's file"
                 )
             return line.removeprefix("ERROR: ").removeprefix("failed to load configuration: ")
     tail = (text.strip().splitlines()[-1:] or ["it printed nothing"])[0]
@@ -303,7 +326,8 @@ def dry_run(
     ) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            echo(line.rstrip("\n"))
+            if not output.ANSI.sub("", line).startswith(_PASSED):
+                echo(line.rstrip("\n"))
             if found := _STAGE.match(line):
                 stage = Path(found["folder"])
     echo("")

@@ -1,12 +1,15 @@
 """`railyard init`: makes a site that loads and has all its parts, and never overwrites one."""
 
+import re
 from pathlib import Path
 
+import click
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from railyard.cli.commands.init import command, files_to_copy
-from railyard.cli.main import main
+from railyard.cli.main import main, railyard_group
 from railyard.rfm.settings import build
 from railyard.site.systems.load import load_systems
 
@@ -25,20 +28,57 @@ def test_a_new_site_has_settings_systems_references_and_pipelines(tmp_path: Path
     result = init(tmp_path / "site")
     made = files(tmp_path / "site")
     assert (result.exit_code, result.output.splitlines()[0]) == (0, f"{tmp_path}/site: wrote {len(made)} files")
-    assert {
+    assert made == {
         ".gitignore",
         "README.md",
         "reframe_settings.py",
         "systems/virtual.yaml",
+        "systems/virtual-slurm.yaml",
         "systems/local.yaml",
         "systems/schema.json",
         "references/virtual.yaml",
         "references/schema.json",
         "ci/gitlab-ci.yml",
+        "ci/parent.gitlab-ci.yml",
         "ci/needs.sh",
         "systems/spack/virtual.yaml",
-    } <= made
-    assert "systems/dell-c6320.yaml" not in made and "ci/lock.sh" not in made
+    }
+
+
+def test_the_pipelines_of_a_site_run_the_railyard_that_the_runner_has(tmp_path: Path) -> None:
+    init(tmp_path)
+    for name in ("gitlab-ci.yml", "parent.gitlab-ci.yml"):
+        variables = yaml.safe_load((tmp_path / "ci" / name).read_text(encoding="utf-8"))["variables"]
+        assert (variables["RAILYARD_PREPARE"], variables["RAILYARD_PROGRAM"]) == (":", "railyard"), name
+
+
+def test_the_readme_of_a_site_has_only_commands_that_exist(tmp_path: Path) -> None:
+    """Each command's words are read by the command itself; tests/e2e/test_wheel.py types those that need no cluster."""
+    init(tmp_path)
+    text = (tmp_path / "README.md").read_text(encoding="utf-8")
+    typed = [line.partition("#")[0].split() for line in text.splitlines() if line.startswith("    ")]
+    typed += [words.split() for words in re.findall(r"`(railyard [^`]+)`", text)]
+    assert len(typed) == 9
+    for words in (words for words in typed if words[0] == "railyard"):
+        group: click.Command | None = railyard_group
+        for word in words[1:3]:
+            if isinstance(group, click.Group):
+                group = group.get_command(click.Context(group), word)
+        assert group is not None, words
+        known = {option for parameter in group.params for option in parameter.opts} | {"--dry-run"}
+        assert {word for word in words if word.startswith("--")} <= known, words
+    assert ["reframe", "-C", "reframe_settings.py", "-r", "--system", "NAME"] in typed
+    for name in re.findall(r"`(?:sh )?(\w[\w./-]*/\w[\w.-]*\.(?:sh|yml))`", text):
+        assert (tmp_path / name).is_file(), name
+
+
+@pytest.mark.parametrize("name", ["a$(touch pwned)", "a b", "o'neill", "a\nb"])
+def test_a_folder_whose_path_jobs_cannot_have_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", str(tmp_path / name)]) == 2
+    assert capsys.readouterr().err.startswith(f"railyard: {tmp_path}/{name.splitlines()[0]}")
+    assert files(tmp_path) == set()
 
 
 def test_the_published_systems_come_with_their_references_and_recordings(tmp_path: Path) -> None:

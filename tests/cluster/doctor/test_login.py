@@ -11,6 +11,7 @@ from railyard.cluster.doctor.login import Login, findings, needed_programs
 from railyard.site.systems.model import System
 from tests.made.systems import ETH_ANYWHERE
 
+INSTALL = "install Railyard again (in a clone: make venv)"
 WELL = Login(
     python=(3, 11),
     reframe="4.10.4",
@@ -37,12 +38,12 @@ def test_what_is_needed_goes_by_scheduler_and_launcher(systems: dict[str, System
 @pytest.mark.parametrize(
     ("change", "weight", "sentence"),
     [
-        ({"python": (3, 9)}, "problem", "login: this Python is 3.9; make .venv with 3.10 or newer: make venv"),
-        ({"reframe": None}, "problem", "login: ReFrame cannot be imported; make venv"),
+        ({"python": (3, 9)}, "problem", f"login: this Python is 3.9; {INSTALL} with 3.10 or newer"),
+        ({"reframe": None}, "problem", f"login: ReFrame cannot be imported; {INSTALL}"),
         (
             {"reframe": "4.10.1"},
             "problem",
-            "login: Railyard works with ReFrame 4.7 to 4.10, of 4.10 from 4.10.4; this is 4.10.1; make venv: the "
+            f"login: Railyard works with ReFrame 4.7 to 4.10, of 4.10 from 4.10.4; this is 4.10.1; {INSTALL}: the "
             "guards against silent passes depend on that version's behaviour",
         ),
         (

@@ -122,7 +122,7 @@ def test_a_machine_without_such_a_kernel_is_told_what_was_looked_at(tmp_path: Pa
         f"{root}/boot/vmlinuz-6.1.0-11-cloud: it has no module virtio_pci and no virtio_net and no 9pnet_virtio and no "
         "9p and no overlay and no crc32c_generic and no ib_umad and no rdma_ucm and no sch_tbf and no sch_prio and no "
         "cls_u32): "
-        "run 'make needs VERBS=1', which unpacks Debian's linux-image in the clone"
+        "run 'make needs VERBS=1' in a clone, which unpacks Debian's linux-image there"
     )
 
 

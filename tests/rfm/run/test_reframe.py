@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import sysconfig
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
@@ -74,9 +75,21 @@ def test_a_site_without_settings_is_a_sentence_unless_others_are_named(tmp_path:
 
 def test_a_python_without_reframe_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path / scheme))
     with pytest.raises(SetupError) as caught:
         reframe_command(HOME, "virtual", [])
-    assert str(caught.value) == (f"found no reframe beside {tmp_path}/python, expected one there; run `make venv`")
+    assert str(caught.value) == (
+        f"found no reframe beside {tmp_path}/python, expected one there; install Railyard again (in a clone: make venv)"
+    )
+
+
+def test_reframe_may_be_where_pip_puts_a_users_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    monkeypatch.setattr(sysconfig, "get_path", lambda name, scheme: str(tmp_path / scheme))
+    own = tmp_path / "posix_user" / "reframe"
+    own.parent.mkdir()
+    own.write_text("", encoding="utf-8")
+    assert reframe_command(HOME, "virtual", ["-C", "mine.py"])[0] == str(own)
 
 
 def record(state: State = "pass", case: TestId = CASE) -> Record:
@@ -167,6 +180,13 @@ REFUSALS = [
         1,
         "modules_system: found no Lmod on this machine, expected it as the system's file says; on another machine "
         "than the cluster type: railyard rehearse",
+    ),
+    (
+        "ERROR: failed to initialize runtime: failed to initialize partition 'made:ib': could not register scheduler "
+        "backend: no flux Python bindings found\n",
+        1,
+        "scheduler: found flux, which needs Flux's Python bindings beside ReFrame, expected flux-batch, which needs "
+        "only the command flux; change it in the system's file",
     ),
     ("ERROR: could not find a configuration entry\nLog file(s)\n", 1, "could not find a configuration entry"),
     ("usage: reframe\nreframe: error: unrecognized arguments: --zzz", 2,

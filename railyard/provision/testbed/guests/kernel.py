@@ -45,8 +45,8 @@ def find_kernel(home: Path, root: Path = Path("/")) -> Kernel:
                 return Kernel(version, image, tuple(folder / path for path in needed))
     found = f" (looked at {'; '.join(seen)})" if seen else ""
     raise SetupError(
-        f"guests: there is no kernel here that has Soft-RoCE (the module rdma_rxe){found}: run 'make needs VERBS=1', "
-        "which unpacks Debian's linux-image in the clone"
+        f"guests: there is no kernel here that has Soft-RoCE (the module rdma_rxe){found}: run 'make needs VERBS=1' in "
+        "a clone, which unpacks Debian's linux-image there"
     )
 
 
