@@ -3,7 +3,7 @@
 import shlex
 from pathlib import Path
 
-from railyard.parsers.failure_lines import NO_TURN
+from railyard.parsers.failure_lines import NO_TURN, STOPPED
 from railyard.provision.testbed.needs import front
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder, enter_script
 
@@ -15,11 +15,13 @@ TIMEOUT_EXIT = 124
 
 #: Runs a launcher and, if it did not end at its time limit, kills whatever it has started: a stopped process ignores
 #: the signal to end, and its launcher waits for it. They are found by a variable that all of them inherit. The second
-#: before that is for the counter reader, which then says what hangs.
+#: before that is for the counter reader, which then says what hangs. A stopped one is named: it may be the launcher.
 AND_KILL_THE_REST = (
     'RAILYARD_LAUNCH=$$.$PPID; export RAILYARD_LAUNCH; "$@"; code=$?; case $code in 124 | 137) sleep 1; '
-    'for it in /proc/[0-9]*; do grep -qzxF "RAILYARD_LAUNCH=$RAILYARD_LAUNCH" $it/environ 2>/dev/null && '
-    "kill -9 ${it#/proc/}; done ;; esac; exit $code"
+    'for it in /proc/[0-9]*; do grep -qzxF "RAILYARD_LAUNCH=$RAILYARD_LAUNCH" $it/environ 2>/dev/null || continue; '
+    'pid=${it#/proc/}; if grep -q "^State:.*T (stopped)" $it/status 2>/dev/null; then '
+    f'echo "{STOPPED} $(cat $it/comm) of $(nsenter -t $pid -u hostname) is stopped (state T)" >&2; fi; '
+    "kill -9 $pid; done ;; esac; exit $code"
 )
 
 

@@ -21,6 +21,8 @@ class Failure(NamedTuple):
 LAUNCHER_BUG = "mpi/pmi2: value not properly terminated in client request"
 #: What a launcher of our own testbeds says whose turn did not come.
 NO_TURN = "railyard: error: another process held"
+#: What it says of a process that is stopped at its time limit.
+STOPPED = "railyard: error: at the time limit"
 FAILURES: tuple[Failure, ...] = (
     Failure(
         "shell and kernel",

@@ -91,6 +91,25 @@ def test_a_stopped_rank_ends_with_the_time_limit_and_its_node_is_named(site: Vir
     assert not left
 
 
+@pytest.mark.fault("session", "kill -STOP of the launcher's proxy on vn2", "hydra_pmi_proxy of vn2 did not react")
+def test_a_stopped_proxy_ends_with_the_time_limit_and_is_named(site: VirtualSite, said: str) -> None:
+    """`timeout` wakes a stopped mpirun when it ends it, but not what that started on another node."""
+
+    def stop_proxy(rank: int) -> None:
+        name = os.readlink(f"/proc/{rank}/ns/uts")
+        for one in find_inside(bed.state().first).values():
+            with open(f"/proc/{one.pid}/comm", encoding="utf-8") as comm:
+                is_proxy = comm.read() == "hydra_pmi_proxy\n"
+            if is_proxy and os.readlink(f"/proc/{one.pid}/ns/uts") == name:
+                os.kill(one.pid, signal.SIGSTOP)
+
+    with site.bed() as bed:
+        record = run_with(site, bed, stop_proxy)
+    assert failed(record)[:2] == ("fail", 1)
+    assert suspects(record) == set()
+    assert said in record.found.verdict.text
+
+
 @pytest.mark.fault(
     "session", "another program that holds the lock of a cluster's jobs", "its turn did not come within 67"
 )

@@ -1,6 +1,7 @@
 """The launchers' words, as a shell runs them."""
 
 import fcntl
+import os
 import subprocess
 from pathlib import Path
 
@@ -70,8 +71,12 @@ def test_a_stopped_process_neither_outlives_its_time_limit_nor_keeps_the_lock(
     (bed / "enter").write_text('#!/bin/sh\nshift 2\nexec sh -c "$1"\n', encoding="utf-8")
     (bed / "enter").chmod(0o755)
     words = namespace_words(tmp_path, "n", 1, stopping, longest_s=1)
-    done = subprocess.run(words, capture_output=True, check=False, timeout=PATIENCE_S)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert done.returncode == 137
+    assert f"railyard: error: at the time limit sh of {os.uname().nodename} is stopped (state T)\n" in done.stderr
+    cause = first_cause(None, (done.stderr,))
+    assert cause is not None
+    assert cause.means.startswith(f"sh of {os.uname().nodename} did not react to the end of the job")
     stat = Path("/proc", pid_file.read_text(encoding="utf-8").strip(), "stat")
     assert not stat.exists() or " Z " in stat.read_text(encoding="utf-8")
     again = subprocess.run(["flock", "-n", str(bed / "job.lock"), "true"], check=False)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN
+from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STOPPED
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine
 
@@ -70,6 +70,12 @@ MESSAGES: tuple[Message, ...] = (
         rf"^{NO_TURN} (?P<lock>[^\n]{{1,300}}) for (?P<seconds>[0-9]{{1,9}}) s$",
         "the benchmark was not started: jobs of this cluster run one at a time, and its turn did not come within "
         "{seconds} s; see who holds the file (fuser -v {lock}), and end that process",
+    ),
+    Message(
+        (),
+        f"{STOPPED} … is stopped",
+        rf"^{STOPPED} (?P<name>[^\n]{{1,40}}) of (?P<node>\S{{1,200}}) is stopped \(state T\)$",
+        "{name} of {node} did not react to the end of the job: somebody stopped it (kill -STOP, a debugger)",
     ),
     Message(
         (),

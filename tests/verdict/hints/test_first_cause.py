@@ -9,7 +9,7 @@ import pytest
 
 from railyard.cli.main import main
 from railyard.parsers import osu
-from railyard.parsers.failure_lines import NO_TURN
+from railyard.parsers.failure_lines import NO_TURN, STOPPED
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict.assess import Assessment
 from railyard.verdict.hints.first_cause import MESSAGES, document, first_cause
@@ -270,7 +270,10 @@ def test_every_message_has_a_genuine_example() -> None:
     texts = [recorded(name) for name in EXAMPLES] + [recorded("openmpi4.1.4-no-such-interface.err")]
     texts += [one.text for one in REPORTED]
     texts.append("IMB-MT: error while loading shared libraries: libiomp5.so: cannot open shared object file: No such\n")
-    texts.append(f"{NO_TURN} .railyard/testbed/job.lock for 185 s\n")  # tests/job/test_testbed_words.py has it printed
+    texts.append(
+        f"{NO_TURN} .railyard/testbed/job.lock for 185 s\n"
+    )  # tests/job/test_testbed_words.py has them printed
+    texts.append(f"{STOPPED} mpirun of vn1 is stopped (state T)\n")
     for message in MESSAGES:
         if not any(words in message.pattern for words in PUBLIC):
             assert any(re.search(message.pattern, text, re.MULTILINE) for text in texts), message.pattern
