@@ -223,14 +223,31 @@ def test_included_files_are_the_weakest_and_belong_to_key_and_record(site: MadeS
     assert line.startswith(f"{theirs} (included, sha256 ")
 
 
-def test_an_included_file_that_includes_others_is_refused(site: MadeSite, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["include", "include:"])  # in a file of Spack's, two colons replace
+def test_an_included_file_that_includes_others_is_refused(site: MadeSite, tmp_path: Path, key: str) -> None:
     (tmp_path / "theirs").mkdir()
-    (tmp_path / "theirs/include.yaml").write_text("include:\n- /etc/other\n", encoding="utf-8")
+    (tmp_path / "theirs/include.yaml").write_text(f"{key}:\n- /etc/other\n", encoding="utf-8")
     site.write(FILE, f"{OVERLAY}include: ['{tmp_path}/theirs']\n")
     assert sentence(site) == (
-        f"{tmp_path}/theirs/include.yaml:1: include: found further files, expected a file that includes no others, "
+        f"{tmp_path}/theirs/include.yaml:1: {key}: found further files, expected a file that includes no others, "
         "since those would be in no record; name them under include of the system's overlay"
     )
+
+
+def test_an_environment_is_no_file_to_include(site: MadeSite, tmp_path: Path) -> None:
+    (tmp_path / "spack.yaml").write_text("spack:\n  include: [/etc/other]\n", encoding="utf-8")
+    site.write(FILE, f"{OVERLAY}include: ['{tmp_path}/spack.yaml']\n")
+    assert sentence(site) == (
+        f"{tmp_path}/spack.yaml:1: spack: found an environment, which may have specs and further files, expected a "
+        "file with sections of Spack's configuration, such as packages; write those into a file"
+    )
+
+
+@pytest.mark.parametrize("entry", ["{require: 5}", "{require: [[zlib]]}", "{target: 5}", "{require: &a [*a]}"])
+def test_an_entry_that_spack_would_refuse_is_left_to_it(site: MadeSite, tmp_path: Path, entry: str) -> None:
+    (tmp_path / "packages.yaml").write_text(f"packages: {{all: {entry}}}\n", encoding="utf-8")
+    site.write(FILE, f"include: ['{tmp_path}/packages.yaml']\n")
+    assert site.request().sources().target.name
 
 
 def test_neither_local_scope_is_used_unless_the_system_says_so(
