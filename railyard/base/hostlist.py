@@ -19,14 +19,14 @@ MOST_IN_WORDS = 16
 _LONGEST_RANGES, _FIRST_FEW = 120, 4
 
 
-def expand_names(text: str) -> Iterator[str]:
+def expand_names(text: str, most: int = MOST_NAMES) -> Iterator[str]:
     """Yield the names that a text stands for, in its order. Numbers keep their leading zeros.
 
     A name may have several brackets: ``r[1-2]n[1-4]`` is eight names. Raises ValueError for brackets without ranges, or
-    with more names than MOST_NAMES.
+    with more names than ``most``.
     """
     for each in _BETWEEN_COMMAS.findall(text):
-        yield from _of_one(each)
+        yield from _of_one(each, most)
 
 
 def join_names(names: Sequence[str]) -> str:
@@ -80,26 +80,26 @@ def _brackets(before: str, width: int, numbers: Sequence[int]) -> str:
     return f"{before}{parts[0]}" if len(numbers) == 1 else f"{before}[{','.join(parts)}]"
 
 
-def _of_one(text: str) -> Iterator[str]:
+def _of_one(text: str, most: int) -> Iterator[str]:
     ranged = _RANGED.fullmatch(text)
     if ranged is None:
         yield text
         return
     before, inside, rest = ranged.groups()
-    ends = list(_of_one(rest))
-    numbers = [number for part in inside.split(",") for number in _numbers(part)]
-    if len(numbers) * len(ends) > MOST_NAMES:
-        raise ValueError(f"{text!r} is more than {MOST_NAMES} names")
+    ends = list(_of_one(rest, most))
+    numbers = [number for part in inside.split(",") for number in _numbers(part, most)]
+    if len(numbers) * len(ends) > most:
+        raise ValueError(f"{text!r} is more than {most} names")
     for number in numbers:
         for end in ends:
             yield f"{before}{number}{end}"
 
 
-def _numbers(part: str) -> list[str]:
+def _numbers(part: str, most: int) -> list[str]:
     found = _RANGE.fullmatch(part)
     if found is None:
         raise ValueError(f"{part!r} is neither a number nor a range of two")
     first, last = found[1], found[2] or found[1]
-    if not int(first) <= int(last) < int(first) + MOST_NAMES:
-        raise ValueError(f"{part!r} does not rise, or is more than {MOST_NAMES} names")
+    if not int(first) <= int(last) < int(first) + most:
+        raise ValueError(f"{part!r} does not rise, or is more than {most} names")
     return [f"{number:0{len(first)}}" for number in range(int(first), int(last) + 1)]

@@ -103,6 +103,21 @@ def refuse_command(path: str | Path, what: str) -> None:
         )
 
 
+def why_absent(path: str | Path) -> str | None:
+    """Return why a path that a file names is nothing that this person can use on this host; None if it is there.
+
+    Up to Python 3.13 ``Path.exists`` and its kin raise an error for a path below a folder that is closed to this
+    person, and for one that is too long. Many sites close /etc/slurm, and homes.
+    """
+    try:
+        os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return "is not on this host"
+    except OSError as error:
+        return f"cannot be looked at on this host ({(error.strerror or str(error)).lower()})"
+    return None
+
+
 def shown_path(path: Path) -> str:
     """Return a path for an error: one line, control characters escaped, which a terminal would obey."""
     return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in str(path))

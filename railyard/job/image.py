@@ -29,11 +29,16 @@ _MARK = "railyard-inside"
 
 @dataclass(frozen=True, slots=True)
 class NodeImage:
-    """The image's file on one node: size in bytes, and when it was changed, in seconds since 1970."""
+    """The image's file on one node: size in bytes, and when it was changed, in seconds since 1970.
+
+    ``begin`` is the sum of its first 64 KiB. There the formats for images have the image's own number, or the time at
+    which it was built (SIF, squashfs), so two builds of one size differ there.
+    """
 
     node: str
     size: int
     changed_s: int
+    begin: int
 
     def __str__(self) -> str:
         return f"{self.size} bytes, changed {datetime.fromtimestamp(self.changed_s, timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
@@ -48,15 +53,21 @@ class SeenImage:
     nodes: tuple[NodeImage, ...] = ()
 
     def why_unlike(self) -> str | None:
-        """Return a sentence about two nodes whose images differ in size, or None. A copy may have another time."""
+        """Return a sentence about two nodes whose images differ, or None. A copy may have another time.
+
+        They differ in size, or within their first 64 KiB.
+        """
         first = next(iter(self.nodes), None)
-        other = next((each for each in self.nodes if first is not None and each.size != first.size), None)
-        if first is None or other is None:
-            return None
-        return (
-            f"the image {self.inside.file} has {first.size} bytes on {first.node} and {other.size} on {other.node}, "
-            "expected the same image on all nodes"
-        )
+        for other in self.nodes:
+            assert first is not None
+            if other.size != first.size:
+                how = f"has {first.size} bytes on {first.node} and {other.size} on {other.node}"
+            elif other.begin != first.begin:
+                how = f"of {first.node} differs from that of {other.node}, of the same size, in its first 64 KiB"
+            else:
+                continue
+            return f"the image {self.inside.file} {how}, expected the same image on all nodes"
+        return None
 
     def words(self) -> str:
         """Return what a record says about it."""
@@ -130,6 +141,8 @@ def read(text: str, tag: str) -> ImageFiles | None:
 def read_node(file: Path, text: str) -> NodeImage | None:
     """Return what ``image.sh`` wrote on a node about the image's file; None if it was cut or is not the script's."""
     words = text.split()
-    if len(words) != 2 or not all(word.isascii() and word.isdigit() for word in words):
+    # size and time by stat; sum and number of bytes by cksum
+    if len(words) != 4 or not text.endswith("\n") or not all(word.isascii() and word.isdigit() for word in words):
         return None
-    return NodeImage(file.name.removesuffix(SUFFIX), int(words[0]), int(words[1]))
+    size, changed_s, begin, _ = map(int, words)
+    return NodeImage(file.name.removesuffix(SUFFIX), size, changed_s, begin)

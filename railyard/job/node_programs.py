@@ -4,6 +4,7 @@ A login host often lacks what the nodes mount, and so does a laptop with a dry r
 programs, whose places below it differ between releases.
 """
 
+import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ def is_only_on_nodes(tool: str, programs: Sequence[str]) -> bool:
 
     ``tool`` is the path in the system's file, of a folder or of an executable. An executable needs no search.
     """
-    return bool(programs and programs[0]) and Path(tool).name not in programs and not Path(tool).exists()
+    return bool(programs and programs[0]) and Path(tool).name not in programs and not os.path.exists(tool)
 
 
 def link_to(program: str) -> str:

@@ -38,6 +38,10 @@ _YAML_LINE = re.compile(r"---|-\s|[A-Za-z_]+\s*:")
 _NO_SWITCHES = "at least one switch or block"
 #: Slurm itself stops at this depth ("Switch configuration is not a tree").
 _DEEPEST = 20
+#: A program wrote these lists, so a long one is no typing mistake: the top switch has all nodes of a cluster.
+_MOST_NODES = 1 << 18
+_SIZE = re.compile(r"[0-9]{1,9}")
+_CUT = "a line that was cut ends like this: unset SLURM_TOPO_LEN, and save it again"
 _SAVE = "save it again: scontrol show topology > FILE"
 
 
@@ -55,12 +59,16 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """A switch or a block: the nodes at it, or the names of the switches below it. A leaf switch has none below."""
+    """A switch or a block: the nodes at it, or the names of the switches below it. A leaf switch has none below.
+
+    ``reached`` are all nodes below a switch, which only ``scontrol`` prints.
+    """
 
     name: str
     place: Place
     nodes: tuple[str, ...] = ()
     below: tuple[str, ...] = ()
+    reached: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,11 @@ class SlurmTopology:
         return tuple(switch for switch in self.switches.values() if not switch.below and switch.nodes)
 
     @property
+    def levels(self) -> int:
+        """How many switches are above one another at most; 1 if there are only leaf switches, or blocks."""
+        return 1 + max(_depths(self.switches).values(), default=0)
+
+    @property
     def groups(self) -> Mapping[str, tuple[str, ...]]:
         """The second level: each switch directly above leaf switches, with these; {} if there is no such level.
 
@@ -88,11 +101,16 @@ class SlurmTopology:
         """
         leaves = [leaf.name for leaf in self.leaves]
         above = self.aggregated or {name: switch.below for name, switch in self.switches.items() if switch.below}
-        found = {name: tuple(leaf for leaf in leaves if leaf in set(below)) for name, below in above.items()}
+        found = {name: _in_order(leaves, below) for name, below in above.items()}
         found = {name: below for name, below in found.items() if below}
         times = Counter(leaf for below in found.values() for leaf in below)
         is_level = len(found) > 1 and all(times[leaf] == 1 for leaf in leaves)
         return found if is_level and any(len(below) > 1 for below in found.values()) else {}
+
+
+def _in_order(leaves: Sequence[str], below: Sequence[str]) -> tuple[str, ...]:
+    is_below = set(below)
+    return tuple(leaf for leaf in leaves if leaf in is_below)
 
 
 def parse(text: str, file: str, read: ReadIncluded, name: str | None = None) -> SlurmTopology:
@@ -120,7 +138,7 @@ def _lines(text: str, file: str, read: ReadIncluded, within: tuple[str, ...]) ->
         said = line.split("#")[0].rstrip()
         start = start or number
         if said.endswith("\\"):
-            before += f"{said[:-1]} "
+            before += said[:-1]
             continue
         whole, place = f"{before}{said}".strip(), Place(file, start)
         before, start = "", 0
@@ -185,8 +203,12 @@ def _switch(place: Place, said: Mapping[str, str]) -> Switch:
     _refuse_unknown(place, said, _SWITCH_KEYS)
     name, nodes = said["switchname"], _names(place, "Nodes", said.get("nodes", ""))
     below = _names(place, "Switches", said.get("switches", ""))
-    if "level" in said:  # scontrol prints all nodes below a switch, too
-        return Switch(name, place, () if below else nodes, below)
+    if "level" in said:
+        level = said["level"]
+        if _SIZE.fullmatch(level) is None or (int(level) > 0) != bool(below):
+            found = f"switch {show(name)} of level {show(level)} {'with' if below else 'without'} Switches"
+            raise place.error(found, "level 0 for a leaf switch, and Switches for each other one", _SAVE)
+        return Switch(name, place, (), below, nodes) if below else Switch(name, place, nodes)
     if nodes and below:
         raise place.error(f"switch {show(name)} with Nodes and Switches", "one of them", "Slurm refuses both, too")
     return Switch(name, place, nodes, below)
@@ -223,19 +245,18 @@ def _names(place: Place, what: str, text: str) -> tuple[str, ...]:
     if text in ("", "(null)"):
         return ()
     try:
-        names = tuple(dict.fromkeys(expand_names(text)))
+        names = tuple(dict.fromkeys(expand_names(text, _MOST_NODES)))
     except ValueError as error:
         raise place.error(f"{what}={text[:60]}: {error}", "names as Slurm writes them: n[1-8,12]") from None
     broken = next((name for name in names if not name or "[" in name or "]" in name or " " in name), None)
     if broken is not None:
-        why = "a line that was cut ends like this: unset SLURM_TOPO_LEN, and save it again"
-        raise place.error(f"{what}={text[:60]}: {show(broken)}", "names as Slurm writes them: n[1-8,12]", why)
+        raise place.error(f"{what}={text[:60]}: {show(broken)}", "names as Slurm writes them: n[1-8,12]", _CUT)
     return names
 
 
 def _sizes(place: Place, words: Sequence[str]) -> tuple[int, ...]:
-    if not all(word.strip().isdecimal() for word in words):
-        raise place.error(f"block sizes {','.join(words)}", "numbers of nodes: 16,64")
+    if not all(_SIZE.fullmatch(word.strip()) for word in words):
+        raise place.error(f"block sizes {','.join(words)[:60]}", "numbers of nodes: 16,64")
     return tuple(map(int, words))
 
 
@@ -267,9 +288,30 @@ def _check_tree(switches: Mapping[str, Switch]) -> None:
         if lost is not None:
             near = did_you_mean(lost, switches)
             raise switch.place.error(f"{show(lost)} below {show(switch.name)}", "a switch of the same file", near)
+    _depths(switches)
+    for switch in switches.values():
+        if switch.reached:
+            _check_reached(switch, switches)
+
+
+def _check_reached(switch: Switch, switches: Mapping[str, Switch]) -> None:
+    """Raise InputError if a switch has other nodes than those below it: then one of these lines was cut."""
+    below = {node for name in switch.below for node in switches[name].nodes + switches[name].reached}
+    for nodes, others, found, expected in (
+        (switch.reached, below, f"NODE below {show(switch.name)}", f"NODE at {listing(switch.below)}, too"),
+        (below, set(switch.reached), f"NODE at {listing(switch.below)}", f"NODE below {show(switch.name)}, too"),
+    ):
+        lost = next((show(node) for node in sorted(nodes) if node not in others), None)
+        if lost is not None:
+            raise switch.place.error(found.replace("NODE", lost), expected.replace("NODE", "it"), _CUT)
+
+
+def _depths(switches: Mapping[str, Switch]) -> dict[str, int]:
+    """Return how many switches are below each switch at most. Raises InputError for switches in a circle."""
     depths: dict[str, int] = {}
     for name in switches:
         _depth(name, switches, depths, ())
+    return depths
 
 
 def _depth(name: str, switches: Mapping[str, Switch], depths: dict[str, int], above: tuple[str, ...]) -> int:

@@ -75,13 +75,13 @@ class InstalledStack:
         """
         if self.inside is not None:
             return f"./{LINKS}/{program or Path(self.tools[tool]).name}"
-        if not program and Path(self.tools[tool]).is_dir():
+        if not program and os.path.isdir(self.tools[tool]):
             raise SetupError(f"{self.tools[tool]}: found a folder, expected the executable of {tool}: name that")
         # Only the nodes may have it: then nobody can look for it here.
-        if not program or (Path(self.tools[tool]).name == program and not Path(self.tools[tool]).is_dir()):
+        if not program or (Path(self.tools[tool]).name == program and not os.path.isdir(self.tools[tool])):
             return self.tools[tool]
         names = f"{program} or {other}" if other else program
-        if not Path(self.tools[tool]).exists():
+        if not os.path.exists(self.tools[tool]):
             raise SetupError(
                 f"{self.tools[tool]}: found nothing there on this host, expected {names} of {tool} or a folder with "
                 f"it; if only the nodes have it, name the path of {program} itself in the system's file"
@@ -167,7 +167,7 @@ def changed_files(site: Site, stack: str) -> tuple[str, ...]:
     state = site.home / ".railyard/installed" / f"{site.system.system}-{stack}.json"
     if entry.container is not None:
         image = entry.container.image_at(site.home).file
-        return () if image is None or not Path(image).is_file() else _changed_since(state, (Path(image),))
+        return () if image is None or not os.path.isfile(image) else _changed_since(state, (Path(image),))
     prefix = Path(entry.path(entry.prefix, site.home)) if entry.prefix else None
     tools = {tool: entry.executable(tool, site.home) for tool in entry.benchmarks}
     if any(_listed_folders(None if prefix is None else str(prefix), tools)):
@@ -179,7 +179,7 @@ def changed_files(site: Site, stack: str) -> tuple[str, ...]:
 
 def _programs(tool: Path) -> list[Path]:
     """Return a tool's executable, or those of its folder."""
-    found = [tool] if tool.is_file() else tool.rglob("*") if tool.is_dir() else []
+    found = [tool] if os.path.isfile(tool) else tool.rglob("*") if os.path.isdir(tool) else []
     return [each for each in found if each.is_file() and os.access(each, os.X_OK)]
 
 
@@ -192,7 +192,7 @@ def _changed_since(file: Path, paths: tuple[Path, ...]) -> tuple[str, ...]:
 def _listed_folders(prefix: str | None, tools: Mapping[str, str]) -> list[Path]:
     """Return the folders of a prefix and of tools whose files were listed at their installation."""
     paths = [Path(path) for path in (prefix, *tools.values()) if path]
-    found = {parent for path in paths for parent in (path, *path.parents) if (parent / kept_files.FILE).is_file()}
+    found = {parent for path in paths for parent in (path, *path.parents) if os.path.isfile(parent / kept_files.FILE)}
     return sorted(found)
 
 

@@ -19,8 +19,9 @@ class ContainerKind:
 
     ``view`` is one view's word, None without views. ``whole``: the root folder inside is the image's, and a folder of
     the node is only there if it is mounted; otherwise the image adds a folder to the node's own. ``is_file``: an image
-    is a file or a folder of the node unless its name has a scheme (docker://); otherwise only if it begins with a /.
-    ``carries`` says how the run's variables come in. ``version`` says what was tried, or that nothing was.
+    is a file or a folder of the node unless its name begins with one of ``schemes`` and a colon (docker://); otherwise
+    only if it begins with a /. ``is_mounted``: after a file and a colon may be where it is mounted. ``carries`` says
+    how the run's variables come in. ``version`` says what was tried, or that nothing was.
     """
 
     title: str
@@ -33,6 +34,8 @@ class ContainerKind:
     carries: str
     version: str
     source: str
+    schemes: tuple[str, ...] = ()
+    is_mounted: bool = False
 
     def __post_init__(self) -> None:
         if not (self.words or self.srun):
@@ -55,6 +58,11 @@ _APPTAINER = ContainerKind(
     is_file=True,
     carries="it passes all variables on, except LD_LIBRARY_PATH, and with --cleanenv or --containall none",
     version="1.5.3 as root in a user namespace, on the virtual cluster",
+    # github.com/apptainer/apptainer, internal/pkg/build/sources and pkg/util/uri of 1.4
+    schemes=(
+        *("docker", "docker-archive", "docker-daemon", "oci", "oci-archive", "oras", "library", "shub", "instance"),
+        *("http", "https"),
+    ),
     source="Apptainer User Guide 1.4: Bind Paths and Mounts, Environment and Metadata, Apptainer and MPI applications",
 )
 
@@ -140,6 +148,7 @@ CONTAINERS: Mapping[str, ContainerKind] = MappingProxyType(
             carries="it passes all variables on; a view sets PATH and others",
             version=NEVER_RUN,
             source="docs.cscs.ch, Software, uenv: Using uenvs, Running a uenv and Slurm integration",
+            is_mounted=True,
         ),
     }
 )
@@ -163,10 +172,14 @@ class Image:
     @property
     def file(self) -> str | None:
         """The path of the image on a node; None if it is a name that the runtime finds."""
-        if not (self.image.startswith("/") or (self.table.is_file and "://" not in self.image)):
+        before, colon, _ = self.image.partition(":")
+        is_name = not self.table.is_file or (bool(colon) and before in self.table.schemes)
+        if is_name and not self.image.startswith("/"):
             return None
+        if not self.table.is_mounted:
+            return self.image
         # uenv: FILE:MOUNT, several with commas
-        return None if "," in self.image else self.image.partition(":")[0]
+        return None if "," in self.image else before
 
     def before_program(self, stage: str) -> list[str]:
         """Return the words before a program; none if only srun's options start it inside."""

@@ -97,7 +97,7 @@ def test_a_dry_run_shows_the_script_and_names_each_thing_that_is_not_here(tmp_pa
         ),
         f"modules_system: {modules} on this host, so that nobody looked for 2 modules; the scripts load them in the "
         "file's order, and unload none that conflict",
-        "stacks.openmpi.prefix: /nowhere/openmpi is not on this host, so that nobody looked for the MPI there",
+        "stacks.openmpi.prefix: /nowhere/openmpi is not on this host, so that nobody looked for the library there",
         f"stacks.openmpi.benchmarks.osu: {osu} is not on this host, so that nobody looked for programs there; if it is "
         "a folder, the job does so itself (find_program.sh)",
     ]

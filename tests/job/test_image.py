@@ -55,7 +55,13 @@ def test_a_program_starts_inside_and_the_image_is_noted(stage: Path) -> None:
     assert (stage / "words").read_text() == f"exec --bind={stage}:{stage} --pwd={stage} {image} echo a b c\n"
     (noted,) = (stage / "counters").iterdir()
     found = read_node(noted, noted.read_text())
-    assert found == NodeImage(os.uname().nodename, 9, int(image.stat().st_mtime))
+    assert found == NodeImage(os.uname().nodename, 9, int(image.stat().st_mtime), found.begin if found else 0)
+    image.write_text("an Image\n")
+    noted.unlink()
+    start(stage, "true")
+    other = read_node(noted, noted.read_text())
+    assert found is not None and other is not None
+    assert (other.size, other.begin != found.begin) == (9, True)
 
 
 def test_a_node_without_the_image_says_so(stage: Path) -> None:
@@ -158,18 +164,23 @@ def test_a_text_that_was_cut_or_is_another_runs_says_nothing() -> None:
     assert read(WHOLE.replace("\t", " "), TAG) is None
 
 
-@pytest.mark.parametrize("text", ["", "12", "12 x\n", "1 2 3\n", "-1 2\n"])
+@pytest.mark.parametrize("text", ["", "12", "12 x\n", "1 2\n", "1 2 3\n", "-1 2\n3 4\n", "1 2\n3 4"])
 def test_a_nodes_file_that_was_cut_says_nothing(text: str) -> None:
     assert read_node(Path("n1.image"), text) is None
 
 
 def test_images_of_two_sizes_are_not_the_same() -> None:
     inside = Image("apptainer", "/images/mpi.sif")
-    same = SeenImage(inside, ImageFiles.of((), ()), (NodeImage("n1", 9, 1), NodeImage("n2", 9, 2)))
-    other = SeenImage(inside, None, (NodeImage("n1", 9, 1), NodeImage("n2", 9, 1), NodeImage("n3", 8, 1)))
+    same = SeenImage(inside, ImageFiles.of((), ()), (NodeImage("n1", 9, 1, 7), NodeImage("n2", 9, 2, 7)))
+    other = SeenImage(inside, None, (NodeImage("n1", 9, 1, 7), NodeImage("n2", 9, 1, 7), NodeImage("n3", 8, 1, 7)))
     assert same.why_unlike() is None
     assert other.why_unlike() == (
         "the image /images/mpi.sif has 9 bytes on n1 and 8 on n3, expected the same image on all nodes"
+    )
+    rebuilt = SeenImage(inside, None, (NodeImage("n1", 9, 1, 7), NodeImage("n2", 9, 1, 8)))
+    assert rebuilt.why_unlike() == (
+        "the image /images/mpi.sif of n1 differs from that of n2, of the same size, in its first 64 KiB, expected the "
+        "same image on all nodes"
     )
     assert same.words() == "Apptainer /images/mpi.sif (9 bytes, changed 1970-01-01T00:00:01Z)"
     assert SeenImage(Image("podman", "mpi:5"), None).words() == "Podman mpi:5"

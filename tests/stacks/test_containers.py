@@ -50,6 +50,12 @@ def test_a_run_without_variables_names_none() -> None:
     [
         ("apptainer", "/images/mpi.sif", "/images/mpi.sif"),
         ("apptainer", "docker://ubuntu:24.04", None),
+        ("apptainer", "docker-archive:/images/mpi.tar", None),
+        ("singularity", "oci-archive:images/mpi.tar", None),
+        ("apptainer", "/images/mpi:5.0.sif", "/images/mpi:5.0.sif"),
+        ("apptainer", "mpi:5.0.sif", "mpi:5.0.sif"),
+        ("charliecloud", "docker/mpi", "docker/mpi"),
+        ("pyxis", "/images/mpi:5.sqsh", "/images/mpi:5.sqsh"),
         ("charliecloud", "images/mpi", "images/mpi"),
         ("podman", "registry.site/mpi:5.0", None),
         ("pyxis", "/images/mpi.sqsh", "/images/mpi.sqsh"),

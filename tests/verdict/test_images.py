@@ -20,7 +20,7 @@ LIBMPI, LIBUCP = "/opt/mpi/lib/libmpi.so.12", "/opt/mpi/lib/ucx/libucp.so.0"
 SEEN = SeenImage(
     INSIDE,
     ImageFiles.of([("/opt/mpi", "/opt/mpi")], [(LIBMPI, "/opt/mpi/lib/libmpi.so.12.3"), (LIBUCP, LIBUCP)]),
-    (NodeImage("vn1", 9, 1), NodeImage("vn2", 9, 1)),
+    (NodeImage("vn1", 9, 1, 7), NodeImage("vn2", 9, 1, 7)),
 )
 
 
@@ -66,7 +66,7 @@ def test_a_run_that_did_not_look_inside_fails(imaged: Site, virtual: Site) -> No
 
 
 def test_nodes_with_different_images_fail(imaged: Site, virtual: Site) -> None:
-    found = judge(imaged, virtual, image=replace(SEEN, nodes=(NodeImage("vn1", 9, 1), NodeImage("vn2", 7, 1))))
+    found = judge(imaged, virtual, image=replace(SEEN, nodes=(NodeImage("vn1", 9, 1, 7), NodeImage("vn2", 7, 1, 7))))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
     assert "the image /images/mpi.sif has 9 bytes on vn1 and 7 on vn2, expected the same image" in found.verdict.line
 

@@ -3,14 +3,16 @@
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 
+from railyard.base.paths import why_absent
 from railyard.base.wording import count_of, listing
 from railyard.cluster.doctor.login import needed_programs
 from railyard.job import node_programs
+from railyard.job.image import LOOK_SCRIPT
 from railyard.site.site import Site
 from railyard.site.systems.model import System
 from railyard.site.systems.module_system import FIX, NO_MODULES, find_unloaded
+from railyard.stacks.containers import Image
 
 #: A modules system -> the program that ReFrame calls for it; Lmod's is in a variable that its set-up sets.
 _PROGRAMS: Mapping[str, str] = {"envmod": "modulecmd", "tmod4": "modulecmd", "spack": "spack"}
@@ -24,7 +26,7 @@ def why_no_modules(system: System) -> str | None:
         return None
     if kind == "lmod":
         program = os.environ.get(_LMOD)
-        return None if program and Path(program).exists() else f"no Lmod (the variable {_LMOD} names none)"
+        return None if program and os.path.exists(program) else f"no Lmod (the variable {_LMOD} names none)"
     program = _PROGRAMS[kind]
     return None if shutil.which(program) else f"no {program} on PATH"
 
@@ -70,18 +72,30 @@ def absences(site: Site, used: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _paths(site: Site, used: Iterable[tuple[str, str]], stacks: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each prefix, program and image that is not here. Paths in an image are of no host."""
     for stack in stacks:
         entry = site.system.stacks[stack]
+        if entry.container is not None:
+            yield _image(stack, entry.container.image_at(site.home))
+            continue
         path = entry.path(entry.prefix, site.home) if entry.prefix and entry.spack is None else None
-        if path is not None and not Path(path).exists():
-            yield f"stacks.{stack}.prefix: {path} is not on this host, so that nobody looked for the MPI there"
+        why = why_absent(path) if path is not None else None
+        if why is not None:
+            yield f"stacks.{stack}.prefix: {path} {why}, so that nobody looked for the library there"
     for stack, tool in used:
         entry = site.system.stacks[stack]
-        if entry.spack is not None or tool not in entry.benchmarks:
+        if entry.spack is not None or entry.container is not None or tool not in entry.benchmarks:
             continue
         path = entry.executable(tool, site.home)
-        if not Path(path).exists():
+        why = why_absent(path)
+        if why is not None:
             yield (
-                f"stacks.{stack}.benchmarks.{tool}: {path} is not on this host, so that nobody looked for programs "
+                f"stacks.{stack}.benchmarks.{tool}: {path} {why}, so that nobody looked for programs "
                 f"there; if it is a folder, the job does so itself ({node_programs.SCRIPT})"
             )
+
+
+def _image(stack: str, inside: Image) -> str:
+    why = why_absent(inside.file) if inside.file is not None else None
+    begin = f"stacks.{stack}.container: {inside.file} {why}, and" if why else f"stacks.{stack}.container:"
+    return f"{begin} nobody looked into {inside}; the job does so itself before the benchmark ({LOOK_SCRIPT})"

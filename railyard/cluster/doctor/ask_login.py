@@ -32,7 +32,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
         python=sys.version_info[:2],
         reframe=_version("reframe-hpc"),
         programs={name: _find_program(home, name) for name in needed_programs(system)},
-        paths={path: Path(path).exists() for path in _paths(system, home)},
+        paths={path: os.path.exists(path) for path in _paths(system, home)},
         state=state,
         file_clock_s=clock,
         shared=why_shared(system) if system.provider == "nodes" else None,

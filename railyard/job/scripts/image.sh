@@ -1,7 +1,8 @@
 # Starts a program in the image of a stack, as each process of a launch: sh image.sh PROGRAM [ARGUMENT]...
 # railyard/job/image.py writes the lines around these: before them $image (as the system's file names it), $file (its
 # path on a node; empty if it is only a name), $runtime (the program that starts it), and after them what starts it.
-# counters/NODE.image has the size in bytes of the image on this node, and when it was changed.
+# counters/NODE.image has the size in bytes of the image on this node, when it was changed, and what cksum says of its
+# first 64 KiB (nothing of a folder).
 
 node=unknown
 { IFS= read -r node </proc/sys/kernel/hostname; } 2>/dev/null
@@ -22,6 +23,8 @@ if [ -n "$file" ]; then
     [ -r "$file" ] || refuse "found no image $file on $node, expected it on every node of the run: copy it there"
     said=counters/$node.image
     if [ ! -e "$said" ]; then
-        stat -L -c '%s %Y' "$file" >"$said.$$" 2>/dev/null && mv "$said.$$" "$said" || rm -f "$said.$$"
+        {
+            stat -L -c '%s %Y' "$file" && dd if="$file" bs=65536 count=1 | cksum
+        } >"$said.$$" 2>/dev/null && mv "$said.$$" "$said" || rm -f "$said.$$"
     fi
 fi

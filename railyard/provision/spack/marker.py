@@ -191,7 +191,7 @@ def why_stale(marker: Marker) -> str | None:
         if why is not None:
             return why
     for package in marker.packages:
-        if (package.external or package.is_reused) and not Path(package.prefix).is_dir():
+        if (package.external or package.is_reused) and not os.path.isdir(package.prefix):
             title = f"the external {package.name}@{package.version}"
             return f"{package.prefix}: {title if package.external else f'{package.short} {package.origin}'} is gone"
     for one in marker.libraries:

@@ -26,6 +26,6 @@ def find_origin(prefix: str, external: bool, upstreams: Mapping[str, str], own: 
         if there.is_relative_to(os.path.realpath(tree)):
             return f"{UPSTREAM} {name}"
     if own is not None and not there.is_relative_to(os.path.realpath(own)):
-        tree = next((str(folder) for folder in there.parents if (folder / DATABASE).is_file()), str(there.parent))
+        tree = next((str(folder) for folder in there.parents if os.path.isfile(folder / DATABASE)), str(there.parent))
         return f"{UPSTREAM} {tree}"
-    return CACHED if (there / OF_A_CACHE).is_file() else BUILT
+    return CACHED if os.path.isfile(there / OF_A_CACHE) else BUILT

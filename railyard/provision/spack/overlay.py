@@ -3,6 +3,7 @@
 One value a site may choose: whether packages that are installed already are used (``concretizer: reuse``).
 """
 
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 from railyard.base.errors import InputError, did_you_mean
 from railyard.base.fields import show
 from railyard.base.model_errors import Path_
+from railyard.base.paths import why_absent
 from railyard.base.strict_yaml import Document, load
 from railyard.provision.spack.origins import DATABASE
 from railyard.provision.spack.site_configuration import SiteFile, read_files
@@ -72,9 +74,10 @@ def read_included(overlay: Document, home: Path) -> tuple[SiteFile, ...]:
         if not text.startswith("/") or "$" in text:
             expected = "the path of a file or a folder on this host, from / or {home} on"
             raise overlay.error(place, show(name), expected, "without variables, conditions or addresses")
-        files = read_files(Path(text)) if Path(text).exists() else ()
+        why = why_absent(text)
+        files = read_files(Path(text)) if why is None else ()
         if not files:
-            what = "which has no *.yaml" if Path(text).is_dir() else "which is not there"
+            what = f"which {why or 'has no *.yaml'}"
             expected = "a file of Spack's configuration, or a folder of them"
             raise _not_here(overlay.error(place, f"{text}, {what}", expected))
         found += files
@@ -94,8 +97,8 @@ def refuse_absent_upstreams(overlay: Document, home: Path) -> None:
         path = tree.replace(HOME, str(home))
         if not path.startswith("/") or "$" in path:
             raise overlay.error((*place, "install_tree"), show(tree), "a path on this host, from / or {home} on")
-        if not (Path(path) / DATABASE).is_file():
-            what = f"{path}, which has no {DATABASE}" if Path(path).is_dir() else f"{path}, which is not there"
+        if not os.path.isfile(Path(path) / DATABASE):
+            what = f"{path}, which {why_absent(path) or f'has no {DATABASE}'}"
             expected = "the install tree of a Spack that has installed something"
             action = "its own Spack prints it: spack config get config (install_tree: root)"
             raise _not_here(overlay.error((*place, "install_tree"), what, expected, action))

@@ -5,11 +5,11 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, SetupError
 from railyard.base.model_errors import Path_
+from railyard.base.paths import why_absent
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import listing
 from railyard.provision.installed_stack import request_of
@@ -143,9 +143,10 @@ def _missing_compilers(request: Request, sources: Sources) -> Iterator[InputErro
     for document in sources.documents:
         for index, external in enumerate(_externals(document, mpi)):
             prefix = str(external.get("prefix", "")).replace(overlay.HOME, str(request.home))
-            if prefix and not Path(prefix).is_dir():
+            why = why_absent(prefix) if prefix else None
+            if why is not None:
                 yield document.error(
-                    ("packages", str(mpi), "externals", index, "prefix"), f'"{prefix}", which is not there',
+                    ("packages", str(mpi), "externals", index, "prefix"), f'"{prefix}", which {why}',
                     f"the MPI that {request.stack} is built with", _how_to_get(request, prefix),
                 )  # fmt: skip
 

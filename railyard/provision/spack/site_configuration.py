@@ -21,7 +21,7 @@ SCOPES: Mapping[str, tuple[str, str]] = {
 }
 #: With it Spack reads neither scope.
 ALONE = {"SPACK_DISABLE_LOCAL_CONFIG": "1"}
-_NESTED = "include"
+_NESTED, _ENVIRONMENT = "include", "spack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +39,25 @@ class SiteFile:
 
 
 def read_files(path: Path, scope: str | None = None) -> tuple[SiteFile, ...]:
-    """Return a file, or the configuration files of a folder. Raises InputError for one that names further files."""
+    """Return a file, or the configuration files of a folder.
+
+    Raises InputError for one that names further files, and for an environment.
+    """
     files = [path] if path.is_file() else sorted((*path.glob("*.yaml"), *path.glob("linux/*.yaml")))
     found = tuple(SiteFile(file, load_foreign(file), file.read_bytes(), scope) for file in files)
     for each in found:
-        if _NESTED in each.document.data:
-            raise each.document.error(
-                (_NESTED,), "further files", "a file that includes no others, since those would be in no record",
-                "name them under include of the system's overlay",
-            )  # fmt: skip
+        for section in map(str, each.document.data):
+            # Two colons: Spack lets this section replace those of other files.
+            if section.rstrip(":") == _NESTED:
+                raise each.document.error(
+                    (section,), "further files", "a file that includes no others, since those would be in no record",
+                    "name them under include of the system's overlay",
+                )  # fmt: skip
+            if section.rstrip(":") == _ENVIRONMENT:
+                raise each.document.error(
+                    (section,), "an environment, which may have specs and further files",
+                    "a file with sections of Spack's configuration, such as packages", "write those into a file",
+                )  # fmt: skip
     return found
 
 

@@ -228,15 +228,15 @@ def _named_targets(document: Document) -> Iterator[tuple[Path_, str]]:
     entry = packages.get("all") if isinstance(packages, Mapping) else None
     if not isinstance(entry, Mapping):
         return
-    required = entry.get("require") or ()
-    for index, text in enumerate([required] if isinstance(required, str) else required):
+    required = entry.get("require")
+    for index, text in enumerate(required if isinstance(required, list) else [required]):
         place: Path_ = ("packages", "all", "require")
         if not isinstance(text, Mapping) or "when" not in text:
-            word = text if isinstance(text, str) else str(text.get("spec", ""))
+            word = str(text.get("spec", "")) if isinstance(text, Mapping) else str(text or "")
             for found in re.findall(r"(?:^|\s)target=([\w.-]+)(?=\s|$)", word):
-                yield (place if isinstance(required, str) else (*place, index)), found
-    listed = entry.get("target") or ()
-    for index, name in enumerate([listed] if isinstance(listed, str) else listed):
+                yield ((*place, index) if isinstance(required, list) else place), found
+    listed = entry.get("target") or []
+    for index, name in enumerate(listed if isinstance(listed, list) else [listed]):
         yield ("packages", "all", "target", index), str(name)
 
 

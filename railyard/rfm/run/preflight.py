@@ -128,7 +128,7 @@ def _why_not_installed(site: Site, stack: str) -> str | None:
     starts = bool(launchers & {*TESTBEDS, *OWN_LAUNCHERS}) and not STACKS[stack].pair
     if entry.container is not None:
         image = entry.container.image_at(site.home).file
-        absent = image is not None and not Path(image).exists()
+        absent = image is not None and not os.path.exists(image)
         if absent and system.scheduler == "local":
             return f"{image}: found no image there, expected that of {stack}; copy it there, or fix its container"
         if absent:
@@ -141,8 +141,8 @@ def _why_not_installed(site: Site, stack: str) -> str | None:
         return str(error)
     if system.scheduler != "local" or entry.modules:
         return None
-    lacking = [path for path in wanted if Path(path).is_absolute() and not Path(path).exists()]
-    if tools and not any(Path(path).exists() for path in tools):
+    lacking = [path for path in wanted if Path(path).is_absolute() and not os.path.exists(path)]
+    if tools and not any(os.path.exists(path) for path in tools):
         lacking.append(tools[0])
     if not lacking:
         return None

@@ -14,6 +14,7 @@ from pydantic import Field
 from railyard.base.errors import InputError, did_you_mean
 from railyard.base.fields import Model, Name, PathText, show
 from railyard.base.hostlist import label, list_nodes
+from railyard.base.paths import why_absent
 from railyard.base.remarks import note_remark
 from railyard.base.strict_yaml import MAX_BYTES, Document
 from railyard.base.wording import listing
@@ -46,11 +47,15 @@ class TopologySource(Model):
 
 @dataclass(frozen=True, slots=True)
 class ReadTopology:
-    """What a file says: its leaf switches (or blocks of nodes), and the groups that these are in."""
+    """What a file says: its leaf switches (or blocks of nodes), and the groups that these are in.
+
+    ``levels``: how many switches are above one another, 1 if there are only leaf switches.
+    """
 
     leaves: tuple[Switch, ...]
     groups: Mapping[str, tuple[str, ...]]
     are_switches: bool
+    levels: int
 
 
 def _read_slurm(path: Path, shown: str, source: TopologySource) -> ReadTopology:
@@ -58,7 +63,7 @@ def _read_slurm(path: Path, shown: str, source: TopologySource) -> ReadTopology:
         return str(Path(shown).parent / name), _text(path.parent / name, place)
 
     found: SlurmTopology = slurm_topology.parse(_text(path, Place(shown, 1)), shown, read_included, source.name)
-    return ReadTopology(found.leaves, found.groups, found.kind == "tree")
+    return ReadTopology(found.leaves, found.groups, found.kind == "tree", found.levels)
 
 
 #: The field that names a file -> what reads it, from the path and the name that errors show. Each raises InputError,
@@ -90,13 +95,14 @@ def _with_switches(system: "System", name: str, fabric: "Fabric", document: Docu
     form = next(iter(_READERS))
     named = Path(getattr(source, form))
     path_of_file, file = folder / named, str(named if named.is_absolute() else Path(folder.name) / named)
-    if not path_of_file.exists():
+    why = why_absent(path_of_file)
+    if why is not None:
         if not named.is_absolute():
             action = f"save it there: scontrol show topology > {file}"
             raise document.error((*path, form), show(file), "a file that is there", action)
         note_remark(
-            f"{file}: found no such file on this machine (fabrics.{name}.topology of {system.system}), so its leaf "
-            "switches are not known here"
+            f"{file}: this file {why} (fabrics.{name}.topology of {system.system}), so its leaf switches are not "
+            "known here"
         )
         return fabric
     found = _READERS[form](path_of_file, file, source)
@@ -109,7 +115,18 @@ def _with_switches(system: "System", name: str, fabric: "Fabric", document: Docu
         update = {"rails": rails, "groups": _groups(found.groups, known)}
     if not found.are_switches:
         update["network"] = "blocks"
+    elif fabric.network == "fat-tree" and not _is_each_level_told(found, bool(update["groups"])):
+        update["network"] = None
+        note_remark(
+            f"{file}: it has {found.levels} levels of switches, more than it has groups for, so it is not known how "
+            f"many switches are between two leaf switches of {system.system} (fabrics.{name}.network)"
+        )
     return fabric.model_copy(update=update)
+
+
+def _is_each_level_told(found: ReadTopology, several_groups: bool) -> bool:
+    """Return whether leaf switches and groups are all that decides how many switches are between two nodes."""
+    return found.levels <= 2 or (bool(found.groups) and (found.levels == 3 or not several_groups))
 
 
 def _groups(groups: Mapping[str, Sequence[str]], leaves: Collection[str]) -> dict[str, tuple[str, ...]]:
@@ -200,6 +217,6 @@ def _text(path: Path, place: Place) -> str:
     if len(raw) > MAX_BYTES:
         raise place.error(f"{show(path.name)} of more than {MAX_BYTES >> 20} MiB", "a smaller file")
     try:
-        return raw.decode("utf-8")
+        return raw.decode("utf-8-sig")  # without the mark with which Windows begins a text
     except UnicodeDecodeError as error:
         raise place.error(f"the byte 0x{raw[error.start]:02x} in {show(path.name)}", "UTF-8 text") from None

@@ -119,6 +119,19 @@ def test_a_node_at_two_switches_is_read_since_slurm_only_warns_of_it() -> None:
     assert [leaf.place for leaf in found.leaves] == [Place("topology", 1), Place("topology", 2)]
 
 
+def test_a_line_goes_on_within_a_list_of_names() -> None:
+    found = read("SwitchName=l1 Nodes=n[1-2],\\\nn3 \\\n  LinkSpeed=1\n")
+    assert leaves(found) == {"l1": ("n1", "n2", "n3")}
+
+
+def test_a_cluster_of_many_nodes_is_read() -> None:
+    """The top switch that scontrol prints has all nodes in one list; typed lists end at 10,000 names."""
+    below = "".join(f"SwitchName=l{at} Level=0 Nodes=n[{100 * at:06}-{100 * at + 99:06}]\n" for at in range(1000))
+    found = read(f"{below}SwitchName=top Level=1 Nodes=n[000000-099999] Switches=l[0-999]\n")
+    assert sum(len(leaf.nodes) for leaf in found.leaves) == 100_000
+    assert found.levels == 2
+
+
 def test_a_switch_without_nodes_is_no_leaf() -> None:
     assert leaves(read("SwitchName=empty\nSwitchName=l Nodes=n1\nSwitchName=s Switches=empty,l\n")) == {"l": ("n1",)}
 
@@ -158,11 +171,23 @@ def test_an_included_file_stands_in_its_place() -> None:
          "switch of the same file; known: a, s"),
         ("SwitchName=a Switches=b\nSwitchName=b Switches=a", "topology:1: found switches in a circle: a above b above "
          "a, expected a tree: no switch is below itself"),
-        ("SwitchName=a Nodes=n[4-1]", "topology:1: found Nodes=n[4-1]: '4-1' does not rise, or is more than 10000 "
+        ("SwitchName=a Nodes=n[4-1]", "topology:1: found Nodes=n[4-1]: '4-1' does not rise, or is more than 262144 "
          "names, expected names as Slurm writes them: n[1-8,12]"),
         ("SwitchName=a Level=0 LinkSpeed=1 Nodes=n[1-8,1", 'topology:1: found Nodes=n[1-8,1: "n[1-8,1", expected names '
          "as Slurm writes them: n[1-8,12]; a line that was cut ends like this: unset SLURM_TOPO_LEN, and save it "
          "again"),
+        # Whole names are lost: only the switch above still has them.
+        (SHOWN.replace("Nodes=r1n[3-4]", "Nodes=r1n3"), 'topology:5: found "r1n4" below "pod1", expected it at l1 and '
+         "l2, too; a line that was cut ends like this: unset SLURM_TOPO_LEN, and save it again"),
+        (SHOWN.replace("Nodes=r1n[1-4] ", "Nodes=r1n[1-3] "), 'topology:5: found "r1n4" at l1 and l2, expected it '
+         'below "pod1", too; a line that was cut ends like this: unset SLURM_TOPO_LEN, and save it again'),
+        (SHOWN.partition(" Switches=l[3")[0], 'topology:6: found switch "pod2" of level "1" without Switches, expected '
+         "level 0 for a leaf switch, and Switches for each other one; save it again: scontrol show topology > FILE"),
+        ("SwitchName=a Level=0 Nodes=n1\nSwitchName=b Level=0 Nodes=n1 Switches=a", 'topology:2: found switch "b" of '
+         'level "0" with Switches, expected level 0 for a leaf switch, and Switches for each other one; save it again: '
+         "scontrol show topology > FILE"),
+        ("BlockName=b Nodes=n1\nBlockSizes=" + "9" * 5000, f"topology:2: found block sizes {'9' * 60}, expected "
+         "numbers of nodes: 16,64"),
         ("RingName=r Nodes=n[1-8]", "topology:1: found topology/ring, expected topology/tree or topology/block; leave "
          "topology out: others have no leaf switches"),
         ("BlockName=b Nodes=n1\nSwitchName=a Nodes=n2", "topology:2: found SwitchName beside BlockName, expected one "

@@ -56,7 +56,7 @@ def test_the_mpi_that_a_stack_is_built_with_is_there(site: MadeSite) -> None:
         prepare.demand(site.request())
     assert str(error.value) == (
         f'systems/spack/made.yaml:7: packages.openmpi.externals[0].prefix: found "{site.home}/mpi/openmpi", which is '
-        "not there, expected the MPI that openmpi is built with; install it there, or correct the file"
+        "not on this host, expected the MPI that openmpi is built with; install it there, or correct the file"
     )
     prepare.demand(site.request("mpich"))  # another stack's is not asked for
 

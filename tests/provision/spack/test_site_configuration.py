@@ -15,6 +15,8 @@ from tests.made.fake_spack import digest
 from tests.made.spack_site import OVERLAY, MadeSite
 
 FILE = "systems/spack/made.yaml"
+#: A name of 300 signs gives the kind of error that a closed folder gives, to root too.
+CLOSED = f"/{'x' * 300}/there"
 CARRIERS = {"openmpi": ("5.0.10", "libmpi.so.40"), "ucx": ("1.20.1", "libucp.so.0")}
 COMMAND = "railyard spack install --system made --stack openmpi"
 
@@ -124,8 +126,9 @@ def test_an_upstream_package_that_is_gone_is_said_before_a_run(upstream: MadeSit
         ),
         (
             "upstreams:\n  site:\n    install_tree: /nowhere/opt\n",
-            "3: upstreams.site.install_tree: found /nowhere/opt, which is not there, expected the install tree of a "
-            "Spack that has installed something; its own Spack prints it: spack config get config (install_tree: root)",
+            "3: upstreams.site.install_tree: found /nowhere/opt, which is not on this host, expected the install tree "
+            "of a Spack that has installed something; its own Spack prints it: spack config get config (install_tree: "
+            "root)",
         ),
         (
             'upstreams:\n  site:\n    install_tree: "{home}/mpi"\n',
@@ -146,8 +149,19 @@ def test_an_upstream_package_that_is_gone_is_said_before_a_run(upstream: MadeSit
         ),
         (
             "include:\n- /nowhere/packages.yaml\n",
-            "2: include[0]: found /nowhere/packages.yaml, which is not there, expected a file of Spack's "
+            "2: include[0]: found /nowhere/packages.yaml, which is not on this host, expected a file of Spack's "
             "configuration, or a folder of them",
+        ),
+        (
+            f"include:\n- {CLOSED}\n",
+            f"2: include[0]: found {CLOSED}, which cannot be looked at on this host (file name too long), expected a "
+            "file of Spack's configuration, or a folder of them",
+        ),
+        (
+            f"upstreams:\n  site:\n    install_tree: {CLOSED}\n",
+            f"3: upstreams.site.install_tree: found {CLOSED}, which cannot be looked at on this host (file name too "
+            "long), expected the install tree of a Spack that has installed something; its own Spack prints it: spack "
+            "config get config (install_tree: root)",
         ),
         (
             'include:\n- "{home}/mpi"\n',
@@ -209,14 +223,31 @@ def test_included_files_are_the_weakest_and_belong_to_key_and_record(site: MadeS
     assert line.startswith(f"{theirs} (included, sha256 ")
 
 
-def test_an_included_file_that_includes_others_is_refused(site: MadeSite, tmp_path: Path) -> None:
+@pytest.mark.parametrize("key", ["include", "include:"])  # in a file of Spack's, two colons replace
+def test_an_included_file_that_includes_others_is_refused(site: MadeSite, tmp_path: Path, key: str) -> None:
     (tmp_path / "theirs").mkdir()
-    (tmp_path / "theirs/include.yaml").write_text("include:\n- /etc/other\n", encoding="utf-8")
+    (tmp_path / "theirs/include.yaml").write_text(f"{key}:\n- /etc/other\n", encoding="utf-8")
     site.write(FILE, f"{OVERLAY}include: ['{tmp_path}/theirs']\n")
     assert sentence(site) == (
-        f"{tmp_path}/theirs/include.yaml:1: include: found further files, expected a file that includes no others, "
+        f"{tmp_path}/theirs/include.yaml:1: {key}: found further files, expected a file that includes no others, "
         "since those would be in no record; name them under include of the system's overlay"
     )
+
+
+def test_an_environment_is_no_file_to_include(site: MadeSite, tmp_path: Path) -> None:
+    (tmp_path / "spack.yaml").write_text("spack:\n  include: [/etc/other]\n", encoding="utf-8")
+    site.write(FILE, f"{OVERLAY}include: ['{tmp_path}/spack.yaml']\n")
+    assert sentence(site) == (
+        f"{tmp_path}/spack.yaml:1: spack: found an environment, which may have specs and further files, expected a "
+        "file with sections of Spack's configuration, such as packages; write those into a file"
+    )
+
+
+@pytest.mark.parametrize("entry", ["{require: 5}", "{require: [[zlib]]}", "{target: 5}", "{require: &a [*a]}"])
+def test_an_entry_that_spack_would_refuse_is_left_to_it(site: MadeSite, tmp_path: Path, entry: str) -> None:
+    (tmp_path / "packages.yaml").write_text(f"packages: {{all: {entry}}}\n", encoding="utf-8")
+    site.write(FILE, f"include: ['{tmp_path}/packages.yaml']\n")
+    assert site.request().sources().target.name
 
 
 def test_neither_local_scope_is_used_unless_the_system_says_so(
@@ -249,7 +280,7 @@ def test_lint_and_doctor_read_what_spack_is_given(site: MadeSite, capsys: pytest
     site.write(FILE, "upstreams:\n  site: {install_tree: /nowhere/opt}\n")
     main(["lint", "--system", "made"])
     out = capsys.readouterr().out
-    said = "systems/spack/made.yaml:2: upstreams.site.install_tree: found /nowhere/opt, which is not there, expected"
+    said = "systems/spack/made.yaml:2: upstreams.site.install_tree: found /nowhere/opt, which is not on this host"
     assert f"made: remark: {said}" in out and ": 0 files refused, " in out
     assert main(["doctor", "--system", "made"]) == 1
     assert f"problem: login: {said}" in capsys.readouterr().out

@@ -115,6 +115,44 @@ def test_hops_are_known_as_far_as_the_file_says_what_joins_switches(
     assert hops_of_run(tmp_path, system, "ib", ("n1", "n9"), rails) is None
 
 
+@pytest.mark.parametrize(
+    ("below_top", "hops", "said"),
+    [
+        # Two pods below each of two switches: 5 or 7 switches are between two pods.
+        ("SwitchName=q1 Switches=pod[1-2]\nSwitchName=q2 Switches=pod3\nSwitchName=top Switches=q[1-2]", None, 1),
+        # l1 and l2 are below two switches each, so nobody knows their pods.
+        ("SwitchName=pod4 Switches=l[1-2]\nSwitchName=top Switches=pod[1-4]", None, 1),
+        ("SwitchName=top Switches=pod[1-3]", 5, 0),
+    ],
+)
+def test_hops_are_not_known_if_the_file_has_more_levels_than_groups_tell(
+    tmp_path: Path, below_top: str, hops: int | None, said: int
+) -> None:
+    take_remarks()
+    system = load(tmp_path, f"{TREE}{below_top}\n", SYSTEM.replace("    slot:", "    network: fat-tree\n    slot:"))
+    rails = system.fabrics["ib"].rails
+    assert hops_of_run(tmp_path, system, "ib", ("n1", "n3"), rails) == hops
+    assert hops_of_run(tmp_path, system, "ib", ("n3", "n4"), rails) == 1
+    found = take_remarks()
+    assert len(found) == said
+    assert all("levels of switches, more than it has groups for" in remark for remark in found)
+
+
+def test_a_file_of_windows_is_read(tmp_path: Path) -> None:
+    system = load(tmp_path, "\ufeff" + TREE.replace("\n", "\r\n"))
+    assert list(system.fabrics["ib"].leaf_switches) == ["l1", "l2", "l3"]
+
+
+def test_a_file_that_this_person_may_not_look_at_is_a_remark(tmp_path: Path) -> None:
+    """A name of 300 signs gives the kind of error that a closed folder gives, to root too."""
+    take_remarks()
+    gone = f"/{'x' * 300}/topology.conf"
+    system = load(tmp_path, "", SYSTEM.replace("site.topology", gone))
+    assert not system.fabrics["ib"].leaf_switches
+    (remark,) = take_remarks()
+    assert "this file cannot be looked at on this host (file name too long)" in remark
+
+
 def test_a_node_at_two_switches_is_refused_unless_the_file_says_whose_they_are(tmp_path: Path) -> None:
     assert refused(tmp_path, RAILS) == (
         'systems/site.topology:3: found "n1" at b1, and at a1 (line 1), expected each node at one leaf switch; if each '
@@ -162,8 +200,7 @@ def test_a_file_that_only_the_cluster_has_is_a_remark(tmp_path: Path) -> None:
     fabric = load(tmp_path, "", SYSTEM.replace("site.topology", str(gone))).fabrics["ib"]
     assert fabric.leaf_switches == {}
     assert take_remarks() == (
-        f"{gone}: found no such file on this machine (fabrics.ib.topology of site), so its leaf switches are not known "
-        "here",
+        f"{gone}: this file is not on this host (fabrics.ib.topology of site), so its leaf switches are not known here",
     )
 
 
