@@ -121,9 +121,16 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
             else "jobs: no job asks for whole nodes, so jobs get parts of nodes here; write jobs: {exclusive: true}, "
             "or nodes: {exclusive: true} if the site's partition gives whole nodes by itself"
         )
-    modules = dict.fromkeys(str(module) for entry in system.stacks.values() for module in entry.modules)
+    parts = (*system.fabrics.values(), *system.stacks.values())
+    modules = dict.fromkeys(str(module) for part in parts for module in part.modules)
     if modules:
         yield f"modules: {listing(list(modules))} {'is' if len(modules) == 1 else 'are'} not loaded"
+    lines = dict.fromkeys(line for part in parts for line in part.prepare_cmds)
+    if lines:
+        yield f"prepare_cmds: {'; '.join(lines)}: not run, since these lines are for the cluster's own nodes"
+    inside = [name for name, entry in system.stacks.items() if entry.container is not None]
+    if inside:
+        yield f"container: the stand-ins of {listing(inside)} start in no image"
     built = [name for name, entry in system.stacks.items() if entry.spack is not None]
     if built:
         yield f"Spack: nothing is built for {listing(built)}"
