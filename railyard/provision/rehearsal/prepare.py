@@ -128,6 +128,9 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
     lines = dict.fromkeys(line for part in parts for line in part.prepare_cmds)
     if lines:
         yield f"prepare_cmds: {'; '.join(lines)}: not run, since these lines are for the cluster's own nodes"
+    plugins = [f"{entry.srun_mpi} of {name}" for name, entry in system.stacks.items() if entry.srun_mpi]
+    if plugins:
+        yield f"srun_mpi: {listing(plugins)}: srun gets the stack's own value, whose plugin is here"
     inside = [name for name, entry in system.stacks.items() if entry.container is not None]
     if inside:
         yield f"container: the stand-ins of {listing(inside)} start in no image"

@@ -111,6 +111,7 @@ def test_what_is_only_on_the_clusters_nodes_is_left_out(tmp_path: Path) -> None:
     said = list(left_out_of(site_at(tmp_path, "daint"), {}))
     assert "container: the stand-ins of craympich and openmpi start in no image" in said
     assert "modules: settings is not loaded" in said
+    assert "srun_mpi: pmix of openmpi: srun gets the stack's own value, whose plugin is here" in said
     assert (
         "prepare_cmds: source /etc/profile.d/site.sh: not run, since these lines are for the cluster's own nodes"
     ) in said
