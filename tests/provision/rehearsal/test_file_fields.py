@@ -3,10 +3,14 @@
 Each row sets one field away from its default. A row that the stand-ins do not obey has the sentence that says so.
 """
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from railyard.cluster.doctor import rail_rules
+from railyard.cluster.doctor.ask_nodes import rails_of
+from railyard.cluster.doctor.node_block import SCRIPT, parse
 from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.model import Readings, expected_of
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
@@ -15,6 +19,7 @@ from railyard.site.systems.model import System
 from tests.made.rehearsed import site
 from tests.provision.rehearsal.test_sysfs import laid
 
+DOCTOR = Path(rail_rules.__file__).parent / SCRIPT
 ROCE = (("kind: ib", "kind: roce"), ("link: ib-ndr", "link: roce-100"))
 FIRST = "{device: mlx5_0, port: 1, counters: mlx5}"
 
@@ -67,11 +72,17 @@ ROWS: dict[str, tuple[tuple[tuple[str, str], ...], str]] = {
 
 
 def findings(folder: Path, system: System) -> list[str]:
-    """Return what ``railyard fabric`` finds on one rehearsed node, problems and remarks about faults."""
+    """Return what ``railyard fabric`` and ``railyard doctor`` find wrong with rails, cards and slots of one node."""
     sys = laid(folder, system)
     (name,) = system.fabrics
     report = judge(expected_of(system, name), Readings(own=ports_of(sys, "n3"), cards=cards_of(sys, "n3")))
-    return [str(found) for found in report.findings]
+    said = subprocess.run(
+        ["sh", str(DOCTOR), rails_of(system)], env={"PATH": "/usr/bin:/bin", "RAILYARD_SYSFS": str(sys)},
+        capture_output=True, text=True, check=True,
+    ).stdout  # fmt: skip
+    (node,) = parse(said)
+    doctor = [*rail_rules.of_node(node, system.fabrics), *rail_rules.of_nodes([node], system)]
+    return [str(found) for found in (*report.findings, *doctor)]
 
 
 @pytest.mark.parametrize("row", ROWS)
