@@ -121,6 +121,20 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
             else "jobs: no job asks for whole nodes, so jobs get parts of nodes here; write jobs: {exclusive: true}, "
             "or nodes: {exclusive: true} if the site's partition gives whole nodes by itself"
         )
+    yield from _left_out_of_jobs(system)
+    built = [name for name, entry in system.stacks.items() if entry.spack is not None]
+    if built:
+        yield f"Spack: nothing is built for {listing(built)}"
+    for name, entry in system.stacks.items():
+        lacking = [tool for tool in entry.tools if tool not in there.get(name, {})]
+        if lacking:
+            yield f"{count_of(len(lacking), 'benchmark')} of {name}: there is no stand-in for {listing(lacking)}"
+    if not site.references.entries:
+        yield "references: there are none, so only physical limits and floors judge"
+
+
+def _left_out_of_jobs(system: System) -> Iterator[str]:
+    """Yield a sentence for each thing that jobs do only on the cluster's own nodes."""
     parts = (*system.fabrics.values(), *system.stacks.values())
     modules = dict.fromkeys(str(module) for part in parts for module in part.modules)
     if modules:
@@ -134,15 +148,6 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
     inside = [name for name, entry in system.stacks.items() if entry.container is not None]
     if inside:
         yield f"container: the stand-ins of {listing(inside)} start in no image"
-    built = [name for name, entry in system.stacks.items() if entry.spack is not None]
-    if built:
-        yield f"Spack: nothing is built for {listing(built)}"
-    for name, entry in system.stacks.items():
-        lacking = [tool for tool in entry.tools if tool not in there.get(name, {})]
-        if lacking:
-            yield f"{count_of(len(lacking), 'benchmark')} of {name}: there is no stand-in for {listing(lacking)}"
-    if not site.references.entries:
-        yield "references: there are none, so only physical limits and floors judge"
 
 
 def write(folder: Path, system: System) -> dict[str, dict[str, str]]:
