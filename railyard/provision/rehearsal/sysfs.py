@@ -314,7 +314,7 @@ def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int)
 
 def _state(fabric: Fabric) -> FabricState:
     """Return what the file says about cards and ports of a fabric, if only that nothing is said."""
-    return fabric.fabric_state or FabricState()
+    return fabric.fabric_state or FabricState.model_validate({})
 
 
 def _interface_mtu(fabric: Fabric) -> int:
