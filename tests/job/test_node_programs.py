@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.node_programs import FOLDER, SCRIPT, find_line, is_only_on_nodes, link_to, script
+from railyard.job.node_programs import SCRIPT, find_line, is_only_on_nodes, link_to, script
+from railyard.provision.installed_stack import LINKS
 
 
 def find(folder: Path, tool: Path, *names: str, needed: bool = True) -> "subprocess.CompletedProcess[str]":
@@ -27,7 +28,7 @@ def test_the_one_program_below_the_folder_is_linked(tmp_path: Path) -> None:
     ran = find(tmp_path, tool, "osu_bw")
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "on\n", "")
     assert (tmp_path / link_to("osu_bw")).resolve() == tool / "mpi/pt2pt/osu_bw"
-    assert link_to("osu_bw") == f"./{FOLDER}/osu_bw"
+    assert link_to("osu_bw") == f"./{LINKS}/osu_bw"
 
 
 def test_a_program_may_have_its_name_in_another_release(tmp_path: Path) -> None:

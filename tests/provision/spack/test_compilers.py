@@ -43,8 +43,8 @@ def test_each_compiler_that_the_overlay_names_is_there(
         prepare.demand(site.request())
     assert str(error.value) == (
         f"systems/spack/made.yaml:17: packages.gcc.externals[0].extra_attributes.compilers.fortran: found "
-        f'"{tmp_path}/fc", which is not there, expected a compiler of this host; install it (on Debian: make '
-        "needs SPACK=1), or correct the file"
+        f'"{tmp_path}/fc", which is not there, expected a compiler of this host; install it (on Debian: sh '
+        "ci/needs.sh spack), or correct the file"
     )
     spack_site.program(tmp_path / "fc", "exit 0")
     prepare.demand(site.request())
