@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers.slurm import NodeState
-from railyard.site.systems.jobs import is_slurm, resource_options, seconds
+from railyard.site.systems.jobs import is_slurm, seconds
 from railyard.site.systems.model import System
 from railyard.stacks.table import STACKS
 
@@ -16,7 +16,8 @@ class Scheduling:
 
     ``check_class`` selects one of the system's time limits (``micro``, ``app``). ``asked_launcher`` is a launcher of
     ReFrame that replaces the system's; empty for none. ``lasting_s`` is how long the run was asked to last, in seconds.
-    ``fabric`` is the run's; ``slots`` is the number of its processors, one for each thread of each rank.
+    ``fabric`` is the run's; ``nodes`` is how many it has, ``slots`` the number of its processors, one for each thread
+    of each rank.
     """
 
     system: System
@@ -25,6 +26,7 @@ class Scheduling:
     asked_launcher: str = ""
     lasting_s: int = 0
     fabric: str = ""
+    nodes: int = 0
     slots: int = 0
 
     @property
@@ -74,7 +76,7 @@ class Scheduling:
         own = ("--no-requeue",) if is_slurm(self.system.scheduler) else ()
         # ReFrame 4.10 drops the options of a partition with this scheduler (schedulers/sge.py, emit_preamble).
         dropped = self.system.job_options if self.system.scheduler == "sge" else ()
-        return (*own, *dropped, *resource_options(self.system.jobs, self.slots))
+        return (*own, *dropped, *self.system.resource_options(self.nodes, self.slots))
 
     @property
     def longest_wait_s(self) -> int | None:

@@ -13,7 +13,7 @@ from reframe.core.schedulers import Job
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import NodesAsked
 from railyard.rfm.backends import find_end
-from railyard.site.systems.jobs import is_chunk_word, resource_options
+from railyard.site.systems.jobs import is_chunk_word
 
 #: The states that ReFrame's schedulers give a job that has not begun (4.10: slurm, pbs, lsf).
 _WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED")
@@ -40,7 +40,7 @@ class ReframeJob:
         else:
             job.num_tasks = None
         system = test.site.system
-        job.options = [*asked.options, *resource_options(system.jobs, count)]
+        job.options = [*asked.options, *system.resource_options(count, count)]
         job.time_limit = limit_s
         job.exclusive_access = test.exclusive_access
         partition = test.current_partition

@@ -5,6 +5,8 @@ from dataclasses import replace
 import pytest
 
 from railyard.provision.rehearsal.faults import GRAMMAR, plant_faults
+from railyard.provision.rehearsal.nodes import site_nodes
+from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.load import load_system
 from tests.e2e import rehearsals
 
@@ -17,10 +19,13 @@ def test_the_tables_of_the_page_are_those_of_the_files() -> None:
 
 
 def test_each_rehearsed_system_is_a_file_and_each_fault_can_be_planted_in_it() -> None:
-    assert set(rehearsals.systems()) == {path.stem for path in (rehearsals.SITE / "systems").glob("*.yaml")}
+    files = [path for site in rehearsals.SITES for path in (site / "systems").glob("*.yaml")]
+    slurm = {path.stem for path in files if is_slurm(load_system(path).scheduler)}
+    synthetic = {path.stem for path in files if path.is_relative_to(rehearsals.SITES[0])}
+    assert synthetic <= set(rehearsals.systems()) <= slurm
     for one in rehearsals.all_rehearsals():
-        system = load_system(rehearsals.SITE / f"systems/{one.system}.yaml")
-        plant_faults([one.fault] if one.fault else [], system, system.nodes.names)
+        system = load_system(rehearsals.file_of(one.system, "systems"))
+        plant_faults([one.fault] if one.fault else [], system, site_nodes(system))
 
 
 def test_each_form_of_a_fault_has_its_plain_words() -> None:

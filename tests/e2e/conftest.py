@@ -268,13 +268,13 @@ def unmeasured_site(sites: Callable[[], VirtualSite]) -> VirtualSite:
 
 @pytest.fixture
 def rehearsed_site() -> Iterator[VirtualSite]:
-    """Return a site of its own with the systems of tests/sites/rehearsed; at the end its rehearsal is down and gone."""
+    """Return a site of its own with every system that is rehearsed; at the end its rehearsal is down and gone."""
     refused = lifecycle.find_refusal()
     if refused is not None:
         pytest.skip(refused)
     folder = Path(tempfile.mkdtemp(prefix="railyard-site-"))
-    for name in ("systems", "references"):
-        shutil.copytree(CLONE / "tests/sites/rehearsed" / name, folder / name)
+    for name in ("rehearsed/systems", "rehearsed/references", "published/systems"):
+        shutil.copytree(CLONE / "tests/sites" / name, folder / Path(name).name, dirs_exist_ok=True)
     shutil.copy(CLONE / "reframe_settings.py", folder)
     yield VirtualSite(folder)
     lifecycle.end_nodes(folder)

@@ -1,5 +1,5 @@
-"""The rehearsals of tests/sites/rehearsed, one file per system. Tests run them, docs/reference/rehearsals.md shows
-them.
+"""The rehearsals of tests/sites/rehearsed and published, one file per system. Tests run them, and
+docs/reference/rehearsals.md shows them.
 
 ``planted/SYSTEM.yaml`` has two lists. ``healthy``: ``run`` (options of ReFrame), ``nodes``, ``extended``, and the
 number of ``tests``. ``planted``: ``fault`` (in the form of ``railyard rehearse --fault``), ``run``, ``nodes``,
@@ -17,7 +17,8 @@ from typing import Any
 import yaml
 
 CLONE = Path(__file__).parents[2]
-SITE = CLONE / "tests/sites/rehearsed"
+#: The synthetic systems, and the published clusters that have Slurm.
+SITES = (CLONE / "tests/sites/rehearsed", CLONE / "tests/sites/published")
 PAGE = CLONE / "docs/reference/rehearsals.md"
 #: Each fault: its layer in docs/reference/faults.md, and what it does, in plain words.
 FAULTS = {
@@ -79,12 +80,17 @@ class Rehearsed:
 
 def systems() -> tuple[str, ...]:
     """Return the names of all rehearsed systems."""
-    return tuple(sorted(path.stem for path in (SITE / "planted").glob("*.yaml")))
+    return tuple(sorted(path.stem for site in SITES for path in (site / "planted").glob("*.yaml")))
+
+
+def file_of(system: str, kind: str) -> Path:
+    """Return a rehearsed system's file of a kind: ``systems`` or ``planted``."""
+    return next(path for site in SITES if (path := site / kind / f"{system}.yaml").exists())
 
 
 def of_system(system: str) -> tuple[Rehearsed, ...]:
     """Return the rehearsals of a system, the healthy ones first. Raises TypeError for an unknown field."""
-    lists = yaml.safe_load((SITE / f"planted/{system}.yaml").read_text(encoding="utf-8"))
+    lists = yaml.safe_load(file_of(system, "planted").read_text(encoding="utf-8"))
     return tuple(_one(system, entry) for entry in (*lists.pop("healthy"), *lists.pop("planted")))
 
 
@@ -98,7 +104,7 @@ def tables(system: str) -> str:
     rows = of_system(system)
     healthy = [(_chosen(one), str(one.nodes), str(one.tests)) for one in rows if not one.fault]
     planted = [_planted_row(one) for one in rows if one.fault]
-    described = yaml.safe_load((SITE / f"systems/{system}.yaml").read_text(encoding="utf-8"))["description"]
+    described = yaml.safe_load(file_of(system, "systems").read_text(encoding="utf-8"))["description"]
     parts = [f"{described[0].upper()}{described[1:]}.\n"]
     parts += [_table(("healthy: options", "nodes", "tests"), healthy)] if healthy else []
     parts += [_table(("fault", "options", "nodes", "the verdict says", "blamed"), planted)] if planted else []

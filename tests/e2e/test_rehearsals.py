@@ -1,4 +1,4 @@
-"""Every rehearsal of tests/sites/rehearsed/planted: no healthy system fails, and each planted fault is named.
+"""Every rehearsal of tests/sites (in planted): no healthy system fails, and each planted fault is named.
 
 Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted. Whole
 matrices with the extended tests only run at night (`sh ci/nightly.sh`). One rehearsal with a fault is part of

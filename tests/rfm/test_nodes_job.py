@@ -16,7 +16,7 @@ import railyard.rfm.backends  # noqa: F401  # registers its backend
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import job_lines, nodes_asked
 from railyard.rfm.nodes_job import ReframeJob
-from railyard.site.systems.jobs import SchedulerSettings
+from railyard.site.systems.jobs import SchedulerSettings, resource_options
 
 PAIR = ("n9", "n10")
 SUBMITTED = {
@@ -111,6 +111,12 @@ ACCESS = {
 SETTINGS = SchedulerSettings.model_validate({})
 
 
+class FakeSystem:
+    @staticmethod
+    def resource_options(nodes: int, slots: int) -> tuple[str, ...]:
+        return resource_options(SETTINGS, slots, nodes * 16)
+
+
 @pytest.fixture
 def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., ReframeJob]:
     """Return a maker of a scheduler's job; the commands are shell scripts that it gets by name."""
@@ -144,7 +150,7 @@ def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ref
             SimpleNamespace(
                 job=own, stagedir=str(tmp_path / "stage"), exclusive_access=False, modules=[],
                 current_partition=partition, current_environ=empty,
-                site=SimpleNamespace(system=SimpleNamespace(jobs=SETTINGS)),
+                site=SimpleNamespace(system=FakeSystem()),
             )
         )  # fmt: skip
 

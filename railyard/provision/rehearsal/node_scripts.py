@@ -20,6 +20,10 @@ set -eu
 here=$(cd "${0%/*}" && pwd -P)
 mkdir -p /run/sys/upper /run/sys/work
 tar -C /run/sys/upper -xf "$here/@ARCHIVES@/$1.tar"
+# An interface that the node really has (eth0) answers with its own hardware address.
+for entry in /run/sys/upper/class/net/*; do
+    [ ! -r "/sys/class/net/${entry##*/}/address" ] || cat "/sys/class/net/${entry##*/}/address" >"$entry/address"
+done
 
 # Mounts what a folder of /sys has beside what the same synthetic folder has.
 beside() {

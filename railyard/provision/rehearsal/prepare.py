@@ -121,9 +121,7 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
             else "jobs: no job asks for whole nodes, so jobs get parts of nodes here; write jobs: {exclusive: true}, "
             "or nodes: {exclusive: true} if the site's partition gives whole nodes by itself"
         )
-    modules = dict.fromkeys(str(module) for entry in system.stacks.values() for module in entry.modules)
-    if modules:
-        yield f"modules: {listing(list(modules))} {'is' if len(modules) == 1 else 'are'} not loaded"
+    yield from _left_out_of_jobs(system)
     built = [name for name, entry in system.stacks.items() if entry.spack is not None]
     if built:
         yield f"Spack: nothing is built for {listing(built)}"
@@ -133,6 +131,23 @@ def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
             yield f"{count_of(len(lacking), 'benchmark')} of {name}: there is no stand-in for {listing(lacking)}"
     if not site.references.entries:
         yield "references: there are none, so only physical limits and floors judge"
+
+
+def _left_out_of_jobs(system: System) -> Iterator[str]:
+    """Yield a sentence for each thing that jobs do only on the cluster's own nodes."""
+    parts = (*system.fabrics.values(), *system.stacks.values())
+    modules = dict.fromkeys(str(module) for part in parts for module in part.modules)
+    if modules:
+        yield f"modules: {listing(list(modules))} {'is' if len(modules) == 1 else 'are'} not loaded"
+    lines = dict.fromkeys(line for part in parts for line in part.prepare_cmds)
+    if lines:
+        yield f"prepare_cmds: {'; '.join(lines)}: not run, since these lines are for the cluster's own nodes"
+    plugins = [f"{entry.srun_mpi} of {name}" for name, entry in system.stacks.items() if entry.srun_mpi]
+    if plugins:
+        yield f"srun_mpi: {listing(plugins)}: srun gets the stack's own value, whose plugin is here"
+    inside = [name for name, entry in system.stacks.items() if entry.container is not None]
+    if inside:
+        yield f"container: the stand-ins of {listing(inside)} start in no image"
 
 
 def write(folder: Path, system: System) -> dict[str, dict[str, str]]:

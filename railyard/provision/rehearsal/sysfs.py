@@ -21,6 +21,7 @@ from railyard.hardware.links import ROCE_HEADERS, SLOTS, Link
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
+from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.model import Fabric, Rail, System
 
 #: Rate of the management network.
@@ -37,6 +38,9 @@ _LIFESPAN_MS = 10
 # The PCI driver of the card, if it is not the first module of the counters' row; for Ethernet any driver will do.
 _PCI_DRIVERS = {"bnxt_re": "bnxt_en", "irdma": "ice", "netdev": "tg3"}
 _INFINIBAND, _ETHERNET = 32, 1  # ARPHRD_INFINIBAND, ARPHRD_ETHER
+# Type of a group in kernel/iommu_groups (Documentation/ABI/testing/sysfs-kernel-iommu_groups).
+_IOMMU_TYPES = {"passthrough": "identity", "translated": "DMA"}
+_GID_TYPES = ("IB/RoCE v1", "RoCE v2")
 _FRAME_MTU = {"roce": 9000, "slingshot": 9000, "tcp": 1500, "ib": 4092, "opa": 10236}
 _PLAIN: Mapping[str, int] = MappingProxyType({"mtu": _FRAME_MTU["tcp"], "type": _ETHERNET, "dev_port": 0})
 _STATISTICS = ("tx_bytes", "rx_bytes", "tx_packets", "rx_packets", "multicast", "collisions")
@@ -218,6 +222,11 @@ def _card(tree: Tree, fabric: Fabric, rail: Rail, place: _Place, machine: Machin
     modules = driver.modules if driver else ()
     module = _PCI_DRIVERS.get(rail.counters, modules[0] if modules else "")
     _pci(tree, place, machine, module, rail.slot or fabric.slot)
+    kind = _IOMMU_TYPES.get(_state(fabric).iommu or "off")
+    if kind is not None:
+        group = f"kernel/iommu_groups/{place.card}"
+        tree.put(group, {"type": kind})
+        tree.link(f"{place.folder}/iommu_group", group)
 
 
 def _pci(tree: Tree, place: _Place, machine: Machine, module: str, slot: str | None) -> None:
@@ -273,7 +282,9 @@ def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int)
     port_number = seat.rail.port or 1
     port = f"{folder}/ports/{port_number}"
     guid = f"0200:{number:04x}:{seat.place.card:04x}:{seat.place.function << 4 | port_number:04x}"
-    tree.put(folder, {"fw_ver": NO_FIRMWARE, "board_id": NO_BOARD, "hca_type": NO_BOARD, "node_type": "1: CA"})
+    stated = _state(seat.fabric)
+    tree.put(folder, {"fw_ver": stated.firmware or NO_FIRMWARE, "board_id": stated.psid or NO_BOARD})
+    tree.put(folder, {"hca_type": NO_BOARD, "node_type": "1: CA"})
     tree.put(folder, {"node_guid": guid, "sys_image_guid": guid})
     tree.link(f"{folder}/device", seat.place.folder)
     tree.link(f"class/infiniband/{device}", folder)
@@ -285,7 +296,7 @@ def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int)
     has_lid = layer == "InfiniBand"
     tree.put(port, {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": seat.rate, "link_layer": layer})
     tree.put(port, {"lid": lid if has_lid else "0x0", "sm_lid": "0x1" if has_lid else "0x0"})
-    _gids(tree, port, guid, None if layer == "InfiniBand" else netdev, number)
+    _gids(tree, port, guid, None if layer == "InfiniBand" else netdev, number, seat.fabric)
     counters = _first_counters(seat.driver)
     for name, value in counters.items():
         where = f"{port}/hw_counters" if name.startswith("hw/") else f"{port}/counters"
@@ -301,6 +312,11 @@ def _rdma(tree: Tree, seat: _Seat, device: str, netdev: str | None, number: int)
         _interface(tree, netdev, seat.place, seat.gbit_s, own=own)
 
 
+def _state(fabric: Fabric) -> FabricState:
+    """Return what the file says about cards and ports of a fabric, if only that nothing is said."""
+    return fabric.fabric_state or FabricState.model_validate({})
+
+
 def _interface_mtu(fabric: Fabric) -> int:
     """Return the MTU of a rail's interface: the one that the file states, or one that gives RoCE the stated path."""
     stated = fabric.stated_mtu
@@ -309,17 +325,23 @@ def _interface_mtu(fabric: Fabric) -> int:
     return stated + ROCE_HEADERS if fabric.kind == "roce" else stated
 
 
-def _gids(tree: Tree, port: str, guid: str, netdev: str | None, number: int) -> None:
-    """Add the addresses of a port. On Ethernet its IP address gives them, in version 1 and 2, in the order of mlx5."""
-    local, routed = f"fe80:0000:0000:0000:{guid}", f"0000:0000:0000:0000:0000:ffff:0a63:{number:04x}"
-    if netdev is None:
-        tree.put(f"{port}/gids", {"0": local})
-        tree.put(f"{port}/gid_attrs/types", {"0": "IB/RoCE v1"})
-        return
-    for index, (gid, version) in enumerate((gid, v) for gid in (local, routed) for v in ("IB/RoCE v1", "RoCE v2")):
-        tree.put(f"{port}/gids", {str(index): gid})
-        tree.put(f"{port}/gid_attrs/types", {str(index): version})
-        tree.put(f"{port}/gid_attrs/ndevs", {str(index): netdev})
+def _gids(tree: Tree, port: str, guid: str, netdev: str | None, number: int, fabric: Fabric) -> None:
+    """Add the addresses of a port.
+
+    On Ethernet each of its IP addresses gives two, version 1 and 2, in the order of mlx5. There are as many as the file
+    needs, and the one that it names has the version that it states.
+    """
+    local = f"fe80:0000:0000:0000:{guid}"
+    stated = _state(fabric).gid_index if fabric.gid_index is None else fabric.gid_index
+    for index in range(max(stated or 0, 0 if netdev is None else 3) + 1):
+        routed = f"0000:0000:0000:0000:0000:ffff:0a{98 + index // 2:02x}:{number:04x}"
+        version = index % 2 if index != stated else int(_state(fabric).roce_mode != "v1")
+        tree.put(f"{port}/gids", {str(index): local if index < (1 if netdev is None else 2) else routed})
+        if netdev is None:
+            tree.put(f"{port}/gid_attrs/types", {str(index): _GID_TYPES[0]})
+        else:
+            tree.put(f"{port}/gid_attrs/types", {str(index): _GID_TYPES[version]})
+            tree.put(f"{port}/gid_attrs/ndevs", {str(index): netdev})
 
 
 def _interface(

@@ -157,7 +157,14 @@ def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
     # An application computes on all cores of its nodes: near one rail it would have only those of one socket.
     side = side_of(check.placement, None if check.start.time_limit == "app" else fabric.placement)
     scheduling = Scheduling(
-        system, test.stack, check.start.time_limit, check.use_launcher, check.lasting_s, test.fabric, total * threads
+        system,
+        test.stack,
+        check.start.time_limit,
+        check.use_launcher,
+        check.lasting_s,
+        test.fabric,
+        check.num_nodes,
+        total * threads,
     )
     # The nodes of our testbeds, and of a single host, share processors.
     own_cores = threads if system.provider == "nodes" else 1

@@ -102,6 +102,9 @@ def _check_jobs(system: System, document: Document) -> None:
         field, expected = refused
         found = f"{field} of the scheduler {system.scheduler}"
         raise document.error(("jobs", field), found, expected, "leave it out, or write the option into access")
+    if jobs.counts_cores(system.jobs) and system.nodes.hardware is None:
+        expected = "nodes.hardware, which says how many cores a node has"
+        raise document.error(("jobs", "resources"), "{num_cores} and no nodes.hardware", expected)
     _check_launchers(system, document)
     for index, option in enumerate(system.access):
         wanted = jobs.why_not_option(system.scheduler, option)

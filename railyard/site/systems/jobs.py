@@ -81,10 +81,15 @@ def _words(text: str) -> str:
 Word = Annotated[str, AfterValidator(_words)]
 
 
+#: The blanks of a resource: processors that the job uses, and all cores of its nodes.
+_SLOTS, _CORES = "num_slots", "num_cores"
+
+
 def _slots(text: str) -> str:
     for blank in re.findall(r"\{([^{}]*)\}", text):
-        if blank != "num_slots":
-            raise refuse(show(text), "no blank but {num_slots}", did_you_mean(blank, ["num_slots"]))
+        if blank not in (_SLOTS, _CORES):
+            expected = f"no blank but {{{_SLOTS}}} and {{{_CORES}}}"
+            raise refuse(show(text), expected, did_you_mean(blank, [_SLOTS, _CORES]))
     if not text.startswith("-"):
         raise refuse(show(text), 'an option such as "-pe mpi {num_slots}"')
     return text
@@ -120,7 +125,8 @@ class SchedulerSettings(Model):
     resources: tuple[Resource, ...] = Field(
         (),
         description='Options with the number of processors of the job: "-pe mpi {num_slots}". It is the number of '
-        "ranks times the threads of each",
+        "ranks times the threads of each. {num_cores} is the number of all cores of its nodes, for Grid Engine where "
+        "jobs share no node: it fills one node after the other",
     )
     max_pending: Duration | None = Field(
         None, description="A job that has not begun after this time is cancelled, and says why; if left out: no limit"
@@ -169,9 +175,18 @@ def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | No
     return None
 
 
-def resource_options(settings: SchedulerSettings, slots: int) -> tuple[str, ...]:
-    """Return the options of a job with so many processors: one for each thread of each rank."""
-    return tuple(option.replace("{num_slots}", str(slots)) for option in settings.resources)
+def counts_cores(settings: SchedulerSettings) -> bool:
+    """Return whether a resource has the number of all cores of a job's nodes."""
+    return any(f"{{{_CORES}}}" in option for option in settings.resources)
+
+
+def resource_options(settings: SchedulerSettings, slots: int, cores: int) -> tuple[str, ...]:
+    """Return the options of a job with so many processors: one for each thread of each rank.
+
+    ``cores`` is the number of all cores of its nodes.
+    """
+    said = {_SLOTS: slots, _CORES: cores}
+    return tuple(re.sub(r"\{(\w+)\}", lambda found: str(said[found[1]]), option) for option in settings.resources)
 
 
 def is_chunk_word(option: str) -> bool:

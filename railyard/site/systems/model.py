@@ -436,9 +436,14 @@ class System(Model):
         """These words for srun and salloc: what they start has the variables of the command that starts it."""
         return tuple(without_export(self.job_words))
 
-    def batch_options(self, slots: int) -> tuple[str, ...]:
-        """Return the scheduler options of a job with so many processors."""
-        return (*self.job_options, *resource_options(self.jobs, slots))
+    def resource_options(self, nodes: int, slots: int) -> tuple[str, ...]:
+        """Return the options with the number of a job's processors; ``slots`` is how many it uses on all its nodes."""
+        hardware = self.nodes.hardware
+        return resource_options(self.jobs, slots, slots if hardware is None else nodes * hardware.cores)
+
+    def batch_options(self, nodes: int) -> tuple[str, ...]:
+        """Return the scheduler options of a job with one process on each of so many nodes."""
+        return (*self.job_options, *self.resource_options(nodes, nodes))
 
     def job_variables(self, fabric: str, home: Path) -> dict[str, str]:
         """Return the variables of every job over a fabric; those of its stack come after them."""

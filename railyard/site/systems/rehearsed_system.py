@@ -26,7 +26,7 @@ class RehearsedSystem:
     """The rehearsed system, and its nodes that exist in the rehearsal.
 
     ``programs`` has the path of each stack's tools (stack: tool: path), ``launchers`` the folder of its mpirun, and
-    ``wrf_cases`` the folder of each case's inputs.
+    ``wrf_cases`` the folder of each case's inputs. ``folder`` is the rehearsal's.
     """
 
     system: str
@@ -34,6 +34,7 @@ class RehearsedSystem:
     programs: Mapping[str, Mapping[str, str]]
     wrf_cases: Mapping[str, str]
     launchers: Mapping[str, str]
+    folder: str
 
     def of(self, system: System) -> System:
         """Return the system as its rehearsal sees it: only nodes that exist there, and only stand-ins as benchmarks.
@@ -44,6 +45,7 @@ class RehearsedSystem:
             name: _stack(entry, self.programs.get(name, {}), self.launchers.get(name, ""))
             for name, entry in system.stacks.items()
         }
+        # A job's own script says it too: with --export=NONE no variable of this process reaches the job.
         fabrics = {name: self._fabric(fabric) for name, fabric in system.fabrics.items()}
         nodes = system.nodes.model_copy(update={"names": self.nodes, "count": None})
         own = {"scheduler": SLURM_WITHOUT_DATABASE, "modules_system": None, "wrf_cases": dict(self.wrf_cases)}
@@ -58,7 +60,8 @@ class RehearsedSystem:
         known = {*leaves, *(leaf for rail in rails for leaf in rail.leaf_switches)}
         there = {group: tuple(leaf for leaf in of if leaf in known) for group, of in fabric.groups.items()}
         groups = {group: of for group, of in there.items() if of}
-        kept = {"leaf_switches": leaves, "rails": rails, "groups": groups}
+        env = {**fabric.env, REHEARSAL_VARIABLE: self.folder}
+        kept = {"leaf_switches": leaves, "rails": rails, "groups": groups, "env": env}
         return fabric.model_copy(update=kept).without_preparation()
 
     def _switches(self, switches: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
@@ -86,6 +89,7 @@ def _read(folder: str) -> RehearsedSystem:
             stored["programs"],
             stored["wrf_cases"],
             stored.get("launchers", {}),
+            folder,
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SetupError(
@@ -104,7 +108,8 @@ def _stack(entry: StackEntry, programs: Mapping[str, str], launchers: str) -> St
     if launchers:
         env["PATH"] = f"{launchers}:{env.get('PATH', '$PATH')}"
     absent = {**entry.absent, **{tool: NO_STAND_IN for tool in entry.tools if tool not in programs}}
-    gone = {"prefix": None, "spack": None, "container": None}
+    # The Slurm of a rehearsal may lack a plugin of the site's (pmix_v3); it has those of the table of stacks.
+    gone = {"prefix": None, "spack": None, "container": None, "srun_mpi": None}
     return entry.model_copy(
         update={"benchmarks": dict(programs), "absent": absent, "env": env, **gone}
     ).without_preparation()

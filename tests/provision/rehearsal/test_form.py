@@ -62,6 +62,8 @@ def test_the_site_is_read_as_it_is_rehearsed(rehearsal: Rehearsal) -> None:
     assert (system.provider, system.scheduler, system.launcher) == ("nodes", "slurm-nodb", "srun")
     assert (system.nodes.names, system.nodes.number) == (("n1", "n9"), 2)
     assert system.fabrics["ndr"].leaf_switches == {"leaf1": ("n1",), "leaf2": ("n9",)}
+    # A job with --export=NONE has only what its script exports.
+    assert system.fabrics["ndr"].env == {"RAILYARD_REHEARSAL": rehearsal.folder}
     assert (system.jobs.account, system.jobs.partition, system.jobs.exclusive) == ("acct", "batch", True)
     openmpi, intelmpi = system.stacks["openmpi"], system.stacks["intelmpi"]
     assert (openmpi.modules, openmpi.prefix, openmpi.tools) == ((), None, ("osu",))
@@ -74,9 +76,11 @@ def test_the_site_is_read_as_it_is_rehearsed(rehearsal: Rehearsal) -> None:
 
 def test_a_relative_prefix_lies_in_the_site(rehearsal: Rehearsal) -> None:
     system = load_system(SITE / "systems/ndr.yaml")
-    entry = system.stacks["verbs"].model_copy(update={"prefix": "sw/x", "env": {"A": "{prefix}/lib"}})
-    again = RehearsedSystem("ndr", ("n1",), {}, {}, {}).of(system.model_copy(update={"stacks": {"verbs": entry}}))
+    changes = {"prefix": "sw/x", "env": {"A": "{prefix}/lib"}, "srun_mpi": "pmix_v3"}
+    entry = system.stacks["verbs"].model_copy(update=changes)
+    again = RehearsedSystem("ndr", ("n1",), {}, {}, {}, "/r").of(system.model_copy(update={"stacks": {"verbs": entry}}))
     assert again.stacks["verbs"].environment(Path("/home/me")) == {"A": "/home/me/sw/x/lib"}
+    assert again.stacks["verbs"].srun_mpi is None
 
 
 def test_other_systems_stay_what_they_are(rehearsal: Rehearsal, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,22 @@ def test_it_is_said_where_no_job_asks_for_whole_nodes(site: Site) -> None:
     assert left(replace(shared, system=shared.system.model_copy(update={"access": ("--exclusive",)}))) == left(site)
 
 
+def test_what_is_only_on_the_clusters_nodes_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "systems/daint.yaml"
+    path.parent.mkdir()
+    text = (SITE.parent / "published/systems/daint.yaml").read_text(encoding="utf-8")
+    lines = "    prepare_cmds: [source /etc/profile.d/site.sh]\n    modules: [settings]\n"
+    path.write_text(text.replace("    placement: near\n", f"    placement: near\n{lines}"), encoding="utf-8")
+    shutil.copy(SITE.parents[2] / "reframe_settings.py", tmp_path)
+    said = list(left_out_of(site_at(tmp_path, "daint"), {}))
+    assert "container: the stand-ins of craympich and openmpi start in no image" in said
+    assert "modules: settings is not loaded" in said
+    assert "srun_mpi: pmix of openmpi: srun gets the stack's own value, whose plugin is here" in said
+    assert (
+        "prepare_cmds: source /etc/profile.d/site.sh: not run, since these lines are for the cluster's own nodes"
+    ) in said
+
+
 def test_a_benchmark_without_a_stand_in_is_left_out(tmp_path: Path) -> None:
     """Its test would fail on every healthy system."""
     site = site_at(SITE, "slingshot")

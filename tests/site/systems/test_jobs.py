@@ -1,5 +1,6 @@
 """A system's scheduler settings: each becomes the scheduler's own option, and one without an option is refused."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -200,11 +201,29 @@ def test_steps_get_the_jobs_variables_where_the_site_exports_few(option: str) ->
 
 def test_a_resource_counts_the_processors_of_a_job() -> None:
     made = settings(resources=["-pe mpi {num_slots}"])
-    assert resource_options(made, 80) == ("-pe mpi 80",)
+    assert resource_options(made, 2, 80) == ("-pe mpi 2",)
+    assert resource_options(settings(resources=["-pe mpi {num_cores}"]), 2, 80) == ("-pe mpi 80",)
     assert why_not("sge", made) is None and why_not("pbs", settings(project="abc")) is None
     assert (why_not("torque", settings(project="abc")) or ("",))[0] == "project"
     assert (why_not("pbs", settings(use_nodes_option=True)) or ("",))[0] == "use_nodes_option"
     assert (why_not("local", made) or ("",))[0] == "resources"
+
+
+def test_all_cores_of_a_jobs_nodes_are_those_of_the_hardware(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    text = SYSTEM.replace("scheduler: local", "scheduler: sge") + 'jobs: {resources: ["-pe mpi {num_cores}"]}\n'
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        load_system(path)
+    assert str(raised.value).endswith(
+        "jobs.resources: found {num_cores} and no nodes.hardware, expected nodes.hardware, which says how many cores a "
+        "node has"
+    )
+    path.write_text(
+        re.sub(r"nodes: .*", "nodes: {count: 4, hardware: {cores: 40, memory: 64G}}", text), encoding="utf-8"
+    )
+    assert load_system(path).batch_options(2) == ("-pe mpi 80",)
 
 
 def test_what_access_asks_for_is_found_in_each_of_its_forms(tmp_path: Path) -> None:
