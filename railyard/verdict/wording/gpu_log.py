@@ -37,7 +37,7 @@ def nothing_named() -> str:
 
 
 def networks_and_nics(networks: Sequence[str], nics: Mapping[str, Sequence[str]], more_nodes: int) -> str:
-    """Return which networks a log names, and the NICs of its first hosts; ``more_nodes``: how many hosts it has besides."""
+    """Return which networks a log names, and the NICs of its first hosts; ``more_nodes``: how many others it has."""
     each = [f"{host}: {', '.join(names)}" for host, names in nics.items()]
     with_nics = f" with {'; '.join(each)}" if each else ", whose NICs it does not name"
     more = f" and {count_of(more_nodes, 'more node')}" if more_nodes > 0 else ""
@@ -238,8 +238,15 @@ def numbered_nic(number: int | None, name: str) -> str:
 
 
 def crossed_rails(
-    crossed: int, connections: int, channel: int | str | None, source: int, target: int | None, nic: str, line: int,
-    other_nic: str, other_line: int,
+    crossed: int,
+    connections: int,
+    channel: int,
+    source: int,
+    target: int | None,
+    nic: str,
+    line: int,
+    other_nic: str,
+    other_line: int,
 ) -> str:
     """Return a connection that leaves by one NIC and arrives at another."""
     return (
