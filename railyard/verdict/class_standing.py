@@ -149,7 +149,7 @@ def _standing_at(size: int | None, value: float, found: list[tuple[str, float]])
 def _sentence(name: str, worst: SizeStanding, sizes: tuple[SizeStanding, ...], of: TransportClass) -> str:
     sides: tuple[words.Side, ...] = ("below", "within", "above")
     counts = {side: sum(at.state == side for at in sizes) for side in sides}
-    return words.compared(
+    return words.comparison(
         worst.state, of.name, name, worst.value, worst.size_bytes, worst.low, worst.high, worst.of, counts
     )
 
@@ -167,7 +167,7 @@ def _threshold(demanded: Number, curve: Mapping[int, float], shape: Shape | None
     """Return who demands what, whether the curve reaches it, and whether any run can; never a verdict."""
     single = next(value for _, _, value in figures(demanded))
     reached, most = _whether(demanded, curve, shape), _most(demanded, of)
-    return words.demanded(
+    return words.say_demanded(
         demanded.whose or "", demanded.busbw or {}, single, demanded.nodes, demanded.id, reached, most
     )
 

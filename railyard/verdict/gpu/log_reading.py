@@ -61,7 +61,7 @@ def networks(log: Log) -> Iterator[Network]:
 def log_reason(log: Log) -> str:
     """Return the log's own reason for not using InfiniBand or RoCE, as the end of a sentence; empty for none."""
     found = next((said for said in log.fallbacks if any(word in said.text for word in _NO_VERBS)), None)
-    return "" if found is None else words.since(found.text, found.line)
+    return "" if found is None else words.say_since(found.text, found.line)
 
 
 def is_for_sockets(said: LogSentence) -> bool:

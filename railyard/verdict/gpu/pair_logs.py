@@ -100,7 +100,7 @@ def _reported_faults(log: str, parsed: ParsedOutput, tests: Sequence[Test]) -> I
             if begin <= said.line and (end is None or said.line < end):
                 words = re.split(r"[\s:,]+", said.text)
                 who = next((host for host in job.hosts if host in words), "-".join(test.pair))
-                yield Contradiction(log, who, gpu_runs.reported(said.text[:200], said.line))
+                yield Contradiction(log, who, gpu_runs.say_reported(said.text[:200], said.line))
                 break
 
 
@@ -108,7 +108,7 @@ def _unchecked_remark(tests: Sequence[Test], parsed: Mapping[str, ParsedOutput])
     """Return that tests did not check what arrived; empty if all did."""
     tables = [_table_of(test, parsed[test.log]) for test in tests if test.value is not None]
     bare = sum(table is not None and validation_of([table]) is None for table in tables)
-    return (gpu_runs.unchecked(bare),) if bare else ()
+    return (gpu_runs.say_unchecked(bare),) if bare else ()
 
 
 def _run(test: Test, parsed: ParsedOutput, target: GpuTarget) -> GpuRun | None:

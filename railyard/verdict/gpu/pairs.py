@@ -120,7 +120,7 @@ class GpuPairs(GpuCollectives):
         named = [one for one in found.named_parts if again.is_confirmed(one)]
         left = [one for one in found.blamed if one not in named]
         said = [_describe_blamed(one, again) for one in named[:_SHOWN]]
-        said += [words.undecided(_describe_blamed(one, again)) for one in left[:_SHOWN]]
+        said += [words.say_undecided(_describe_blamed(one, again)) for one in left[:_SHOWN]]
         more = max(0, len(named) - _SHOWN) + max(0, len(left) - _SHOWN)
         said += [words.more_parts(more)] if more else []
         first = (named or left)[0]
@@ -249,7 +249,7 @@ class GpuPairs(GpuCollectives):
         tests = [test for test in self._recorded_tests.tests if test.log == ended.step.log]
         parsed = self._parsed_logs[ended.text]
         if isinstance(parsed, ParsedOutput) and parsed.failures and any(test.value is not None for test in tests):
-            return words.reported(parsed.failures[0].text, parsed.failures[0].line)
+            return words.say_reported(parsed.failures[0].text, parsed.failures[0].line)
         if any(test.value is not None and not test.wrong for test in tests) and ended.step.exit_code == 0:
             return None
         if ended.step.exit_code in TIMED_OUT:

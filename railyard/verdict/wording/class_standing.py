@@ -8,7 +8,7 @@ from railyard.base.wording import count_of, listing, message_size, number, perce
 Side = Literal["below", "within", "above"]
 
 
-def compared(
+def comparison(
     side: Side,
     of_class: str,
     collective: str,
@@ -96,7 +96,7 @@ def published_only_at(of_class: str, collective: str, sizes: Sequence[int]) -> s
     return f"{of_class} has published {collective} only at {listing([message_size(size) for size in sizes])}"
 
 
-def demanded(
+def say_demanded(
     whose: str,
     sizes: Mapping[int, float],
     single_gb_s: float,

@@ -44,7 +44,7 @@ def networks_and_nics(networks: Sequence[str], nics: Mapping[str, Sequence[str]]
     return in_log(f"NCCL used {listing(networks) or 'a network'}{with_nics}{more}")
 
 
-def since(reason: str, line: int) -> str:
+def say_since(reason: str, line: int) -> str:
     """Return the log's own reason, as the end of a sentence."""
     return f', since "{reason}" (line {line})'
 

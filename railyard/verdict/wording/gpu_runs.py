@@ -160,7 +160,7 @@ def no_log_of_any_pair() -> str:
     return "no pair's log has the library's own log, so it is not known which NIC each GPU used"
 
 
-def undecided(part: str) -> str:
+def say_undecided(part: str) -> str:
     """Return a part that is slow but not named."""
     return f"undecided: {part}"
 
@@ -201,7 +201,7 @@ def launcher_bug() -> str:
     return "a bug of the launcher (mpi/pmi2) ended its start twice, so it says nothing about a network"
 
 
-def reported(quoted: str, line: int) -> str:
+def say_reported(quoted: str, line: int) -> str:
     """Return what an output reports."""
     return f'its output reports "{quoted}" (line {line})'
 
@@ -247,7 +247,7 @@ def sockets_instead(sockets: str, link: str, line: int, reason: str) -> str:
     return f"{sockets}{f' instead of {link}' if link else ''} (line {line}){reason}"
 
 
-def unchecked(tests: int) -> str:
+def say_unchecked(tests: int) -> str:
     """Return that tests did not check what arrived."""
     return f"{count_of(tests, 'test')} did not check what arrived (-c 0): wrong data would not show"
 

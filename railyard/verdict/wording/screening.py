@@ -92,12 +92,12 @@ def nobody_named(levels: Sequence[tuple[float, str]], unit: str) -> str:
     return f"nobody that was measured is named as slow: healthy is {healthy}"
 
 
-def cleared(names: Sequence[str]) -> str:
+def say_cleared(names: Sequence[str]) -> str:
     """Return who was slow in the sample and good afterwards."""
     return f"slow in the sample but good with good partners, so not named: {first_of(names)}"
 
 
-def undecided(names: Sequence[str]) -> str:
+def say_undecided(names: Sequence[str]) -> str:
     """Return who may be slow."""
     return f"undecided: {first_of(names)}"
 
@@ -108,7 +108,7 @@ def first_of(names: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_TOLD])} and {more} more" if more > 0 else listing(names)
 
 
-def covered(rounds: int, pairs: float | None, leaf_pairs: float | None, up_links: float | None) -> str:
+def say_covered(rounds: int, pairs: float | None, leaf_pairs: float | None, up_links: float | None) -> str:
     """Return which share of everything was measured; None: it is not known how many there are."""
     shares = (("pairs", pairs), ("pairs of leaves", leaf_pairs), ("up-links", up_links))
     said = [f"{covered_share(share)} of the {what}" for what, share in shares if share is not None]
@@ -141,7 +141,7 @@ def promised_fault(
     return f"{what}{at} {percent(probability)}"
 
 
-def promised(faults: Sequence[str]) -> str:
+def say_promised(faults: Sequence[str]) -> str:
     """Return which faults would have been named, with which probability."""
     return f"if there had been one, it would have named: {', '.join(faults)}"
 

@@ -224,14 +224,14 @@ def _sentence(
         levels = [(one.value, one.hops) for one in known.levels.levels]
         parts.append(words.nobody_named(levels, known.leaves.layout.unit))
     if cleared:
-        parts.append(words.cleared(_names(known, cleared)))
+        parts.append(words.say_cleared(_names(known, cleared)))
     if unclear:
-        parts.append(words.undecided(_names(known, unclear)))
+        parts.append(words.say_undecided(_names(known, unclear)))
     return "; ".join([*parts, _coverage_words(known, covered), *_promise_words(promised)])
 
 
 def _coverage_words(known: Knowledge, covered: Coverage) -> str:
-    text = words.covered(known.spent, covered.pairs.share, covered.leaf_pairs.share, covered.up_links.share)
+    text = words.say_covered(known.spent, covered.pairs.share, covered.leaf_pairs.share, covered.up_links.share)
     if covered.not_measured:
         reasons = Counter(one.reason for one in covered.not_measured)
         told = [(count, reason) for reason, count in reasons.most_common(3)]
@@ -247,7 +247,7 @@ def _promise_words(promised: Sequence[Promise]) -> list[str]:
     for one in promised:
         if one.probability is not None:
             said.append(words.promised_fault(one.kind, one.share, _bounded_probability(one.probability)))
-    return [words.promised(said)] if said else []
+    return [words.say_promised(said)] if said else []
 
 
 def _bounded_probability(probability: float) -> float:
