@@ -45,6 +45,8 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
     "reference.brief": [(Miss(Figure("latency", 46.0, "us", 8), "above", 10.0),)],
     "reference.range_of": [((6.0, 7.0), 7.7, "us")],
+    "screening.capacity": [(0.0,), (0.4,)],
+    "screening.promised_fault": [("rail", 0.0, 0.9)],
 }
 
 

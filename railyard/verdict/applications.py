@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import BUSY_SHARE
-from railyard.base.hostlist import label, list_nodes
-from railyard.base.wording import listing, number, places
+from railyard.base.hostlist import label
 from railyard.benchmarks.apps import every_node, least_traffic, peak
 from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.model import Metric, physics_of
@@ -20,6 +19,7 @@ from railyard.verdict.path import counters_only, traffic, within_node
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, MostLike, OutputLine
 from railyard.verdict.sizes import Sizes
+from railyard.verdict.wording import applications as words
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -39,10 +39,7 @@ def _other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...
     if case.threads:
         return _other_threads(case, tables, given)
     found = [(table, ran) for table in tables for ran in _processes(table) if ran != given]
-    return tuple(
-        OutputLine(table.line, f"{case.benchmark} ran on {ran} processes, but the launch gave it {given}")
-        for table, ran in found
-    )
+    return tuple(OutputLine(table.line, words.other_ranks(case.benchmark, ran, given)) for table, ran in found)
 
 
 def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[OutputLine, ...]:
@@ -51,14 +48,7 @@ def _other_threads(case: "Case", tables: Sequence[Table], given: int) -> tuple[O
     for table in tables:
         said = (table.context.get("processes"), table.context.get("threads"))
         if said != (given, given * case.threads):
-            processes, threads = ("an unknown number of" if each is None else str(each) for each in said)
-            found.append(
-                OutputLine(
-                    table.line,
-                    f"{case.benchmark} ran on {processes} processes and {threads} threads in all, but the launch gave "
-                    f"{given} and {given * case.threads}, {case.threads} each",
-                )
-            )
+            found.append(OutputLine(table.line, words.other_threads(case.benchmark, *said, given, case.threads)))
     return tuple(found)
 
 
@@ -69,7 +59,7 @@ def _silent_nodes(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
         heard = {label(name) for name in every_node.nodes_of(table)}
         silent = [node for node in case.launch.nodes if label(node) not in heard]
         if silent:
-            found.append(OutputLine(table.line, f"{table.tool} gave no result on {listing(silent)}"))
+            found.append(OutputLine(table.line, words.silent_nodes(table.tool, silent)))
     return tuple(found)
 
 
@@ -84,8 +74,7 @@ def _other_copies(case: "Case", table: Table) -> Iterator[tuple[str, str]]:
     due = gpus.per_node * (1 if within == "slot" else gpus.per_node - 1)
     for node, made in zip(every_node.nodes_of(table), table.column("copies"), strict=True):
         if made is not None and made != due:
-            many = f"made {made} copies, expected {due} with {gpus.per_node} GPUs"
-            yield node, f"{table.tool} on {node} {many}: see nvidia-smi -L for a GPU that is gone"
+            yield node, words.other_copies(table.tool, node, made, due, gpus.per_node)
 
 
 def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
@@ -104,13 +93,9 @@ def _sick_gpus(case: "Case", tables: Sequence[Table]) -> tuple[Suspect, ...]:
             if node in missing:
                 found.append(Suspect("node", missing[node], node))
             elif isinstance(value, float) and (value < least or node in beside):
-                which = "its slowest copy" if gpu is None else f"GPU {gpu} of {node}"
                 best = max(each for each in table.column("fastest") if isinstance(each, float))
-                said = f"{which}: {value:.0f} MB/s, where the fastest copy of all nodes has {best:.0f}"
                 lanes = lanes_seen(gpus, value) if within == "slot" else ""
-                if lanes:
-                    said += f"; looks like {lanes}, or like an older generation: see LnkSta in lspci -vv"
-                found.append(Suspect("node", said, node))
+                found.append(Suspect("node", words.slow_copy(node, gpu, value, best, lanes), node))
     return tuple(found)
 
 
@@ -126,17 +111,12 @@ def _idle_threads(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ..
         if not idle:
             continue
         node, busy, threads = idle[0]
-        where = node if len(idle) == 1 else f"{node} and {len(idle) - 1} more"
+        where = words.node_and_more(node, len(idle))
         if busy is None or threads is None:
-            found.append(OutputLine(table.line, f"it is not known how many threads of {table.tool} worked on {where}"))
+            found.append(OutputLine(table.line, words.unknown_threads(table.tool, where)))
             continue
-        found.append(
-            OutputLine(
-                table.line,
-                f"{busy:.1f} of {threads} threads of {table.tool} worked on {where}, expected at least "
-                f"{BUSY_SHARE.value * threads:g}: OpenBLAS without threads (Spack: openblas threads=openmp)?",
-            )
-        )
+        said = words.idle_threads(table.tool, where, busy, threads, BUSY_SHARE.value * threads)
+        found.append(OutputLine(table.line, said))
     return tuple(found)
 
 
@@ -159,17 +139,12 @@ def _idle_in_ranks(
         used = {node: readings[node].used_s if node in readings else None for node in case.launch.nodes}
         unknown = [node for node, seconds in used.items() if seconds is None]
         if unknown:
-            words = f"it is not known how many threads of {case.benchmark} worked on {listing(unknown)}"
-            found.append(OutputLine(table.line, words))
+            found.append(OutputLine(table.line, words.unknown_threads_on(case.benchmark, unknown)))
             continue
         busy, node = min((seconds / sum(times), node) for node, seconds in used.items() if seconds is not None)
         if busy < BUSY_SHARE.value * told:
-            words = (
-                f"at most {busy:.1f} of {told} threads of the first rank of {case.benchmark} on {node} worked, "
-                f"expected at least {BUSY_SHARE.value * told:g}: a library without "
-                "threads, or a rank bound to one core?"
-            )
-            found.append(OutputLine(table.line, words))
+            said = words.idle_in_rank(case.benchmark, node, busy, told, BUSY_SHARE.value * told)
+            found.append(OutputLine(table.line, said))
     return tuple(found)
 
 
@@ -260,10 +235,9 @@ class Application(Sizes):
         if find(case.benchmark).within:
             values = [value for value in tables[0].column("bandwidth") if isinstance(value, float)]
             nodes = every_node.nodes_of(tables[0])
-            return (f"slowest: {nodes[values.index(min(values))]}",) if len(values) == len(nodes) else ()
+            return (words.slowest_node(nodes[values.index(min(values))]),) if len(values) == len(nodes) else ()
         slow = every_node.slow(tables[0])
-        each = places([f"{node} {number(value)}" for node, value, _ in slow])
-        return (f"slow alone: {each} of {number(slow[0][2])} {unit} (median)",) if slow else ()
+        return (words.slow_alone([each[:2] for each in slow], slow[0][2], unit),) if slow else ()
 
     def path(
         self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
@@ -276,11 +250,11 @@ class Application(Sizes):
         nodes = case.launch.nodes
         if find(case.benchmark).within_node:
             alone = within_node.judge(readings, {}, nodes)
-            said = f"no network of {list_nodes(sorted(nodes))} carried more than the start of a job does"
+            said = words.quiet_networks(sorted(nodes))
             return replace(alone, sentence=said) if alone.state == "proven" else alone
         threshold = case.launch.settings.threshold_bytes or 0
         least = least_traffic.least(case.benchmark, tables, len(nodes), case.ranks_per_node, threshold)
-        return counters_only.judge(case, readings, plan, least, f"it is not known how much {case.benchmark} must move")
+        return counters_only.judge(case, readings, plan, least, words.unknown_traffic(case.benchmark))
 
 
 ASSESSOR = Application()

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.bounds import CLASS_PEAK_FROM, CLASS_SHARE
-from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.benchmarks.gpu.collectives import collective as found_collective
 from railyard.benchmarks.gpu.possible import Row, bounds, judge
 from railyard.hardware.gpu_nodes import Shape
 from railyard.site.references.transport_class import Number, TransportClass, figures
+from railyard.verdict.wording import class_standing as words
 
 State = Literal["below", "within", "above", "impossible", "not-known"]
 
@@ -73,16 +73,16 @@ def standing(
                 return Standing("impossible", judged.sentence)
     measured = [each for each in of.of(name) if each.kind != "threshold"]
     reasons = {each.id: _why_not(each, shape, of, algorithm) or _why_no_peak(each, curve) for each in measured}
-    unknown = [f"{number_id}: {why}" for number_id, why in reasons.items() if why is not None]
+    unknown = [words.left_out(number_id, why) for number_id, why in reasons.items() if why is not None]
     usable = [each for each in measured if reasons[each.id] is None]
     thresholds = tuple(_threshold(each, curve, shape, of) for each in of.of(name) if each.kind == "threshold")
     sizes = tuple(_sizes(usable, curve))
     if not sizes:
         why = _why_nothing(of, name, usable, unknown)
-        return Standing("not-known", f"not known: {why}", unknown=tuple(unknown), thresholds=thresholds)
+        return Standing("not-known", words.not_known(why), unknown=tuple(unknown), thresholds=thresholds)
     lacking = sorted(set(curve) - {at.size_bytes for at in sizes})
     if lacking:
-        unknown.append(f"no published number at {listing([message_size(size) for size in lacking])}")
+        unknown.append(words.no_number_at(lacking))
     worst = min(sizes, key=lambda at: at.value / (at.low if at.state == "below" else at.high))
     cited = dict.fromkeys(f"{each.id}: {each.source.cite()}" for each in usable)
     return Standing(worst.state, _sentence(name, worst, sizes, of), sizes, tuple(cited), tuple(unknown), thresholds)
@@ -95,19 +95,18 @@ def _why_not(published: Number, shape: Shape | None, of: TransportClass, algorit
     two.
     """
     if published.kind == "bad-case":
-        return f"a bad case ({published.reason})"
+        return words.bad_case(published.reason or "")
     if published.mean is not None:
-        return "a mean over all sizes says nothing about any size"
+        return words.mean_of_sizes()
     if published.nodes is None:
-        return "its source does not say on how many nodes"
+        return words.nodes_of_source_unknown()
     if shape is None:
-        return "it is not known on how many nodes yours was measured"
+        return words.nodes_unknown()
     theirs = Shape(of.has, published.nodes)
     if min(theirs.domains, 3) != min(shape.domains, 3):
-        return f"it is for {count_of(published.nodes, 'node')}, yours for {count_of(shape.nodes, 'node')}"
+        return words.other_node_count(published.nodes, shape.nodes)
     if published.algorithm != algorithm:
-        ways = [each or "the library's choice" for each in (published.algorithm, algorithm)]
-        return f"its algorithm was {ways[0]}, yours {ways[1]}"
+        return words.other_algorithm(published.algorithm, algorithm)
     return None
 
 
@@ -116,7 +115,7 @@ def _why_no_peak(published: Number, curve: Mapping[int, float]) -> str | None:
     longest, best = max(curve), max(curve.values())
     if published.peak is None or longest >= CLASS_PEAK_FROM.value or best >= published.peak * (1 - CLASS_SHARE.value):
         return None
-    return f"its peak of {number(published.peak)} GB/s may be for longer messages; yours end at {message_size(longest)}"
+    return words.longer_peak(published.peak, longest)
 
 
 def _sizes(usable: list[Number], curve: Mapping[int, float]) -> Iterator[SizeStanding]:
@@ -148,59 +147,44 @@ def _standing_at(size: int | None, value: float, found: list[tuple[str, float]])
 
 
 def _sentence(name: str, worst: SizeStanding, sizes: tuple[SizeStanding, ...], of: TransportClass) -> str:
-    where = "at its peak" if worst.size_bytes is None else f"at {message_size(worst.size_bytes)}"
-    edge = worst.low if worst.state == "below" else worst.high
-    share = percent(worst.value / edge)
-    shown = f"busbw {number(worst.value)} GB/s of {name} {where}"
-    if worst.low == worst.high:
-        published = f"{number(worst.low)} GB/s"
-    else:
-        published = f"{number(worst.low)} to {number(worst.high)} GB/s"
-    counts = {state: sum(at.state == state for at in sizes) for state in ("below", "within", "above")}
-    told = ", ".join(f"{count} {state}" for state, count in counts.items() if count)
-    return (
-        f"{worst.state} what is published for {of.name}: {shown} is {share} of {published} ({listing(worst.of)}); of "
-        f"{count_of(len(sizes), 'comparison')}: {told}"
+    sides: tuple[words.Side, ...] = ("below", "within", "above")
+    counts = {side: sum(at.state == side for at in sizes) for side in sides}
+    return words.comparison(
+        worst.state, of.name, name, worst.value, worst.size_bytes, worst.low, worst.high, worst.of, counts
     )
 
 
 def _why_nothing(of: TransportClass, name: str, usable: list[Number], unknown: list[str]) -> str:
     if not usable and not unknown:
-        return f"no published measurement of {name} on {of.name} is stored here"
+        return words.nothing_published(name, of.name)
     if usable:
         had = sorted({size for each in usable for size in each.busbw or ()})
-        return f"{of.name} has published {name} only at {listing([message_size(size) for size in had])}"
+        return words.published_only_at(of.name, name, had)
     return "; ".join(unknown)
 
 
 def _threshold(demanded: Number, curve: Mapping[int, float], shape: Shape | None, of: TransportClass) -> str:
     """Return who demands what, whether the curve reaches it, and whether any run can; never a verdict."""
-    wanted = (
-        ", ".join(f"{number(value)} GB/s at {message_size(size)}" for size, value in (demanded.busbw or {}).items())
-        or f"{number(next(value for _, _, value in figures(demanded)))} GB/s"
+    single = next(value for _, _, value in figures(demanded))
+    reached, most = _whether(demanded, curve, shape), _most(demanded, of)
+    return words.say_demanded(
+        demanded.whose or "", demanded.busbw or {}, single, demanded.nodes, demanded.id, reached, most
     )
-    on = "" if demanded.nodes is None else f" on {count_of(demanded.nodes, 'node')}"
-    head = f"{demanded.whose} demands {wanted}{on} ({demanded.id}; a threshold, not physics)"
-    said = _whether(demanded, curve, shape)
-    most = _most(demanded, of)
-    beyond = "" if most is None else f"; no run can reach it, since at most {number(most)} GB/s are possible"
-    return f"{head}: {said}{beyond}"
 
 
 def _whether(demanded: Number, curve: Mapping[int, float], shape: Shape | None) -> str:
     if demanded.mean is not None:
-        return "not compared, since it is a mean over all sizes"
+        return words.mean_not_compared()
     if demanded.nodes is None:
-        return "not compared, since its source does not say on how many nodes"
+        return words.nodes_of_source_not_compared()
     if shape is None or shape.nodes != demanded.nodes:
-        return "not compared, since yours is for another or an unknown number of nodes"
+        return words.other_nodes_not_compared()
     if demanded.peak is not None:
-        return "reached" if max(curve.values()) >= demanded.peak else "not reached"
+        return words.is_reached(max(curve.values()) >= demanded.peak)
     wanted = {size: value for size, value in (demanded.busbw or {}).items() if size in curve}
     if not wanted:
-        return "not compared, since yours has none of its sizes"
-    missed = [message_size(size) for size, value in wanted.items() if curve[size] < value]
-    return f"not reached at {listing(missed)}" if missed else "reached"
+        return words.other_sizes_not_compared()
+    return words.reached_except_at([size for size, value in wanted.items() if curve[size] < value])
 
 
 def _most(demanded: Number, of: TransportClass) -> float | None:

@@ -12,11 +12,11 @@ from railyard.site.sizes import PROBE_DELAY_BYTES
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.hints.causes import GUESS
 from railyard.verdict.path import pace
 from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import blame as words
+from railyard.verdict.wording.causes import GUESS
 from railyard.verdict.wording.ports import look_at
 
 if TYPE_CHECKING:

@@ -10,8 +10,6 @@ from collections.abc import Container, Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import UNFIT_EXIT
-from railyard.base.hostlist import list_nodes
-from railyard.base.wording import count_of
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.job import environment, mpi_identity
@@ -21,6 +19,7 @@ from railyard.parsers.output import Table
 from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
 from railyard.stacks.file_view import HOST, FileView, ImageFiles
+from railyard.verdict.wording.identity import environment_unread, separate_runs, unknown_linkage
 
 # "This test requires exactly two processes" (OSU), "Need at least two processes (only given 1)" (NetPIPE),
 # "# !! Benchmark PingPong invalid for 1 processes !!" (IMB), "Need at least 4 processes for these tests" (HPL)
@@ -58,7 +57,7 @@ def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[s
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.nodes_without_benchmark(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
-    unseen = [f"the environment of the benchmark was not read on {list_nodes(nodes)}"] if nodes else []
+    unseen = [environment_unread(nodes)] if nodes else []
     return (*unseen, *environment.find_unplanned(evidence.environment, case.launch), *libraries)
 
 
@@ -119,7 +118,7 @@ def _library(case: Case, evidence: Evidence) -> str | None:
     # A script (one calls the system's own NetPIPE) has no libraries, and does not show what it calls.
     if linkage.NO_LIBRARIES in said:
         return None
-    return f"it is not known what {case.benchmark} is linked to: ldd said {one_line(said) or 'nothing'}"
+    return unknown_linkage(case.benchmark, one_line(said))
 
 
 def _another_mpi(case: Case, evidence: Evidence) -> str | None:
@@ -143,8 +142,5 @@ def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) 
     refusals = _TOO_FEW.findall(f"{evidence.stdout}\n{evidence.stderr}")
     if max(single, len(refusals)) < 2:
         return None
-    said = f'"{one_line(refusals[0])}"' if len(refusals) >= single else "a table of 1 process"
-    return (
-        f"each of the {given} processes ran alone, as rank 0 of 1: the output has {said} "
-        f"{count_of(max(single, len(refusals)), 'time')}; the launcher did not connect them"
-    )
+    refusal = one_line(refusals[0]) if len(refusals) >= single else ""
+    return separate_runs(given, refusal, max(single, len(refusals)))

@@ -9,14 +9,23 @@ import re
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence, Set
 
-from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
-from railyard.base.wording import listing, some
+from railyard.base.wording import some
 from railyard.hardware.links import SLOTS, pcie_generation, roce_mtu
 from railyard.job.case import Case
 from railyard.job.launch import device_name
 from railyard.job.node_facts import NodeFacts
 from railyard.results.record.form import Suspect
 from railyard.site.systems.model import Fabric, Rail
+from railyard.verdict.wording.rail_setup import (
+    crossed_rails,
+    different_mtus,
+    other_mtu,
+    outside_network,
+    slow_port,
+    slow_slot,
+    slower_rail,
+    subnet,
+)
 
 #: "100 Gb/sec (4X EDR)": the rate of the lanes with their line code, never less than the link's data rate.
 _RATE = re.compile(r"([0-9]{1,5}(?:\.[0-9]{1,3})?) Gb/sec\b")
@@ -36,7 +45,7 @@ def slower_than_meant(case: Case, facts: Sequence[NodeFacts]) -> tuple[Suspect, 
     Nothing is returned if the kernel shows no rate, as for software RDMA, or if the file names no slot.
     """
     fabric = case.site.system.fabrics[case.fabric]
-    of_file = f"(systems/{case.site.system.system}.yaml, fabrics.{case.fabric})"
+    system = case.site.system.system
     found = []
     for rail in _rails(case):
         name = device_name(rail)
@@ -44,7 +53,8 @@ def slower_than_meant(case: Case, facts: Sequence[NodeFacts]) -> tuple[Suspect, 
             said = each.devices.get(name, {})
             for less in (_slow_port(fabric, rail, said), _slow_slot(rail.slot or fabric.slot, said)):
                 if less is not None:
-                    found.append(Suspect("rail", f"{name} of {each.node} {less} {of_file}", each.node, name))
+                    reason = slower_rail(name, each.node, less, system, case.fabric)
+                    found.append(Suspect("rail", reason, each.node, name))
     return tuple(found)
 
 
@@ -54,7 +64,7 @@ def _slow_port(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> str | Non
         return None
     if float(shown[1]) >= due * 0.99:  # both are rounded: FDR is printed as 56, and is 54.5 for packets
         return None
-    return f"runs at {said['rate']}, expected {fabric.link.generation}"
+    return slow_port(said["rate"], fabric.link.generation)
 
 
 def _slow_slot(meant: str | None, said: Mapping[str, str]) -> str | None:
@@ -65,7 +75,7 @@ def _slow_slot(meant: str | None, said: Mapping[str, str]) -> str | None:
     due = int(meant.removeprefix("pcie").partition("-")[0])
     if int(width) == 0 or (int(width) >= slot.lanes and generation >= due):  # a virtual function shows no lanes
         return None
-    return f"runs at PCIe Gen{generation} x{width}, expected Gen{due} x{slot.lanes}"
+    return slow_slot(generation, width, due, slot.lanes)
 
 
 def remarks(case: Case, facts: Sequence[NodeFacts]) -> tuple[str, ...]:
@@ -74,7 +84,7 @@ def remarks(case: Case, facts: Sequence[NodeFacts]) -> tuple[str, ...]:
     if fabric.stated_mtu is not None:
         return ()
     return tuple(
-        f"the MTU of {name} differs: {_by_node(known)}; set mtu of fabrics.{case.fabric} in the system's file"
+        different_mtus(name, known, case.fabric)
         for name in case.launch.meant
         if len(set((known := _mtus(fabric, facts, name)).values())) > 1
     )
@@ -88,10 +98,7 @@ def _mtus_unlike(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
         if fabric.kind == "roce":  # the largest that the interface allows: the actual one may be smaller
             other = {node: mtu for node, mtu in other.items() if mtu < (meant or 0)}
         if other:
-            yield (
-                f"the MTU of {name} is {_by_node(other)}, expected {meant} (systems/{case.site.system.system}.yaml, "
-                f"fabrics.{case.fabric})"
-            )
+            yield other_mtu(name, other, meant, case.site.system.system, case.fabric)
 
 
 def _mtus(fabric: Fabric, facts: Sequence[NodeFacts], rail: str) -> dict[str, int]:
@@ -117,10 +124,8 @@ def _find_outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
         for each in facts:
             networks = _networks(each, device_name(rail))
             if networks and rail.subnet not in networks:
-                yield (
-                    f"wiring: {device_name(rail)} of {each.node} is in {listing(sorted(networks))}, expected "
-                    f"{rail.subnet} (systems/{case.site.system.system}.yaml, fabrics.{case.fabric})"
-                )
+                name, system = device_name(rail), case.site.system.system
+                yield outside_network(name, each.node, sorted(networks), rail.subnet, system, case.fabric)
 
 
 def _find_crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
@@ -142,11 +147,7 @@ def _find_crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
                 continue
             told |= {one.node, other.node}
             shared = [device for device in others if own & _networks(other, device)]
-            yield (
-                f"wiring: {name} of {one.node} is in {listing(sorted(own))}, where {other.node} has "
-                f"{listing(shared)}, and {name} of {other.node} is in {listing(sorted(_networks(other, name)))}: "
-                f"expected rails of one name in one network"
-            )
+            yield crossed_rails(name, one.node, sorted(own), other.node, shared, sorted(_networks(other, name)))
 
 
 def _with_another_rail_in(
@@ -177,14 +178,5 @@ def _networks(facts: NodeFacts, device: str) -> frozenset[str]:
     """Return the networks of a device: for InfiniBand its subnet, unless it is the default one."""
     said = facts.devices.get(device, {})
     prefix = said.get("subnet_prefix", "")
-    own = () if prefix in ("", "fe80:0000:0000:0000") else (f"the subnet {prefix}",)
+    own = () if prefix in ("", "fe80:0000:0000:0000") else (subnet(prefix),)
     return frozenset((*said.get("subnets", "").split(), *own))
-
-
-def _by_node(values: Mapping[str, int]) -> str:
-    if len(values) <= MOST_IN_WORDS:
-        return listing([f"{value} on {node}" for node, value in values.items()])
-    nodes: dict[int, list[str]] = {}
-    for node, value in values.items():
-        nodes.setdefault(value, []).append(node)
-    return listing([f"{value} on {list_nodes(where)}" for value, where in nodes.items()])

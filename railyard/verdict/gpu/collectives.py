@@ -7,7 +7,6 @@ the way that the bytes took, and ``meant_way`` compares it with the intended one
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from railyard.base.wording import count_of as how_many
 from railyard.benchmarks.gpu.collectives import ALGORITHMS
 from railyard.benchmarks.gpu.domain_shares import least_carried, shares_of
 from railyard.benchmarks.gpu.possible import Most, most
@@ -26,6 +25,7 @@ from railyard.verdict.path import counters_only, proof, traffic, within_node
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import OtherWay, OutputLine, RuleResult
 from railyard.verdict.sizes import Sizes
+from railyard.verdict.wording import gpu_runs as words
 
 #: nccl-tests measures each size out of place and in place, even if it does not print both.
 HALVES_MEASURED = 2
@@ -84,8 +84,7 @@ class GpuCollectives(Sizes):
             return wrong
         judged = [like_healthy(run, curves) for curves in each]
         worst = next((found for found in judged if found.state != "pass"), judged[0])
-        rises = "; the curve has no dip, and does not fall" if all(map(shows_dips, each)) else ""
-        return replace(worst, sentence=f"report-only ({why}): {worst.sentence}{rises}")
+        return replace(worst, sentence=words.healthy_curve(why, worst.sentence, all(map(shows_dips, each))))
 
     def limit(self, case: Case, tables: Sequence[Table]) -> Most | None:
         """Return the highest busbw that any algorithm can reach over these NICs, links and slots of GPUs."""
@@ -108,7 +107,7 @@ class GpuCollectives(Sizes):
         if part_of(case.benchmark).split:
             asked |= {"groups": case.ranks_per_node, "ranks": nodes} if case.ranks_per_node > 1 else {}
         return tuple(
-            OutputLine(table.line, f"{case.benchmark} has {_context_word(table, name)} {name}, {number} were asked for")
+            OutputLine(table.line, words.other_context(case.benchmark, table.context.get(name), name, number))
             for table in tables
             for name, number in asked.items()
             if table.context.get(name) != number
@@ -127,7 +126,7 @@ class GpuCollectives(Sizes):
         if log is None and case.site.system.provider == "replay":
             return ()  # published figures have no log
         if log is None:
-            return ("the output does not have the library's own log, so it does not show which NIC each GPU used",)
+            return (words.no_log_of_library(),)
         return meant_way.remarks(log, intended_way(case))
 
     def path(
@@ -143,12 +142,11 @@ class GpuCollectives(Sizes):
         if part.within_node or (shape is not None and shape.domains == 1):
             link = None if shape is None else shape.node.gpu_link
             inside = dict.fromkeys(nodes, moved or 0)
-            return within_node.judge(
-                readings, inside, nodes, "group of GPUs", "their links" if link is None else link.word
-            )
+            links = words.own_links() if link is None else link.word
+            return within_node.judge(readings, inside, nodes, words.group_of_gpus(), links)
         why = _why_unknown(case, shape, collective, moved)
         if why is not None or shape is None or collective is None or moved is None:
-            return counters_only.judge(case, readings, plan, (), f"it is not known how much each node must move: {why}")
+            return counters_only.judge(case, readings, plan, (), words.unknown_traffic(why or ""))
         groups = case.ranks_per_node if part.split else 1
         each = of_nodes(collective, shape, groups, moved, moved_at_most(case, moved))
         even = part.split and _has_own_nics(case)
@@ -187,18 +185,15 @@ def intended_way(case: Case) -> meant_way.MeantWay:
 
 def _why_unknown(case: Case, shape: Shape | None, collective: str | None, moved: int | None) -> str | None:
     if collective is None:
-        return f"Railyard has no formula for {case.benchmark}"
+        return words.no_formula_for(case.benchmark)
     if shape is None:
-        return f"systems/{case.site.system.system}.yaml does not say which GPUs take part (gpus)"
+        return words.gpus_not_in_file(case.site.system.system)
     if moved is None:
-        return "the output does not say how often each size was measured"
+        return words.unknown_iterations()
     if shape.gpus_a_domain > shape.gpus:
-        return "several nodes share an NVLink domain, and the library chooses which of them uses its NICs"
+        return words.shared_domain()
     if part_of(case.benchmark).over_nics and case.rails < case.ranks_per_node:
-        return (
-            f"{how_many(case.ranks_per_node, 'GPU')} share {how_many(case.rails, 'NIC')}, and bytes from a NIC to "
-            "itself do not pass a port"
-        )
+        return words.shared_nics(case.ranks_per_node, case.rails)
     return None
 
 
@@ -260,10 +255,6 @@ def moved_by(tables: Sequence[Table]) -> int | None:
             return None
         total += HALVES_MEASURED * times * sum(size for size in table.column("size") if isinstance(size, int))
     return total
-
-
-def _context_word(table: Table, name: str) -> str:
-    return str(table.context.get(name, "an unknown number of"))
 
 
 ASSESSOR = GpuCollectives()

@@ -12,10 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from railyard.base.wording import count_of, listing
+from railyard.base.wording import listing
 from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Choice, Link, Log, LogSentence, Nic, Rank, Speaker, Speed
 from railyard.verdict.gpu.target import GpuTarget
+from railyard.verdict.wording import gpu_log as words
 
 #: NCCL's own networks. A plugin has its own name, which depends on the release.
 SOCKET, VERBS = "socket", "ib"
@@ -60,7 +61,7 @@ def networks(log: Log) -> Iterator[Network]:
 def log_reason(log: Log) -> str:
     """Return the log's own reason for not using InfiniBand or RoCE, as the end of a sentence; empty for none."""
     found = next((said for said in log.fallbacks if any(word in said.text for word in _NO_VERBS)), None)
-    return "" if found is None else f', since "{found.text}" (line {found.line})'
+    return "" if found is None else words.say_since(found.text, found.line)
 
 
 def is_for_sockets(said: LogSentence) -> bool:
@@ -103,10 +104,7 @@ def without_gpu_direct(log: Log) -> str | None:
     slow = [link for link in over if not link.gdr]
     if not slow:
         return None
-    return (
-        f"{len(slow)} of {count_of(len(over), 'connection')} over NICs do not use GPUDirect RDMA (line "
-        f"{slow[0].line}): their bytes go through the hosts' memory"
-    )
+    return words.without_gpu_direct(len(slow), len(over), slow[0].line)
 
 
 def hosts_with_network(log: Log) -> frozenset[str]:
@@ -171,9 +169,9 @@ def _renumbered_hosts(log: Log) -> frozenset[str]:
     return frozenset(host for host, own in gpus.items() if len(processes[host]) <= len(own) and max(own) > 0)
 
 
-def said_with(said: Sequence[LogSentence], *words: str) -> LogSentence | None:
+def said_with(said: Sequence[LogSentence], *parts: str) -> LogSentence | None:
     """Return the first sentence that has all of these words."""
-    return next((each for each in said if all(word in each.text for word in words)), None)
+    return next((each for each in said if all(part in each.text for part in parts)), None)
 
 
 def without_nvls(log: Log | None, shape: Shape) -> tuple[Shape, str]:
@@ -187,7 +185,7 @@ def without_nvls(log: Log | None, shape: Shape) -> tuple[Shape, str]:
     if off is None:
         return shape, ""
     node = replace(shape.node, gpu_link=replace(link, multicasts=False))
-    return replace(shape, node=node), f' (NVLink SHARP was off, line {off.line}: "{off.text}")'
+    return replace(shape, node=node), words.multicast_off(off.line, off.text)
 
 
 def without_reduction(log: Log | None, shape: Shape) -> tuple[Shape, str]:
@@ -197,8 +195,7 @@ def without_reduction(log: Log | None, shape: Shape) -> tuple[Shape, str]:
     off = said_with(log.settings, "NCCL_NET_PLUGIN", "to none") or said_with(log.settings, "COLLNET_ENABLE", "to 0")
     if off is None:
         return shape, ""
-    said = f' (the network did not reduce, line {off.line}: "{off.text}")'
-    return replace(shape, node=replace(shape.node, reduces=False)), said
+    return replace(shape, node=replace(shape.node, reduces=False)), words.reduction_off(off.line, off.text)
 
 
 def bytes_of_call(choice: Choice, collective: str, size_bytes: int, shape: Shape) -> int:

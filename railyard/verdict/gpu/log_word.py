@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import count_of, listing
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, algorithm_of_nccl, set_algorithm, why_not
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Link, Log, Nic, Rank
@@ -19,12 +18,12 @@ from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.log_reading import SeenLog, few_nics, idle, seen_of
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged
+from railyard.verdict.wording import gpu_log as words
 
 #: Kind of NIC in the log -> family of its link.
 _FAMILIES = {"IB": "infiniband", "RoCE": "roce"}
 #: NET/OFI Selected Provider is tcp;ofi_rxm  |  NET/OFI Selected provider is efa, fabric is efa (found 4 nics)
 _TCP_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is (?:tcp|sockets|udp|net)\b")
-_WORD = "according to NCCL's log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +46,15 @@ def word(
     ``ranks``: the ranks that the output lists, with their processes.
     """
     if log is None:
-        return LogWord(not_judged(4, "no counter was read, and the output has no log of NCCL (NCCL_DEBUG=INFO)"))
+        return LogWord(not_judged(4, words.no_log()))
     seen = seen_of(log, target, shape, ranks, collective)
-    remarks = tuple(f"{_WORD}, {said}" for said in log_remarks(seen))
+    remarks = tuple(words.in_log(said) for said in log_remarks(seen))
     for why in _CONTRADICTIONS:
         found = why(seen)
         if found is not None:
             sentence, look = found
-            return LogWord(fail_rule(4, f"{_WORD}, {sentence}", "set-up", look), remarks)
-    return LogWord(not_judged(4, f"{_what_is_named(seen)}; no counter was read"), remarks, few_nics(seen))
+            return LogWord(fail_rule(4, words.in_log(sentence), "set-up", look), remarks)
+    return LogWord(not_judged(4, words.no_counter(_what_is_named(seen))), remarks, few_nics(seen))
 
 
 def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -> tuple[str, str] | None:
@@ -81,20 +80,17 @@ def algorithm(log: Log | None, collective: str, size_bytes: int, shape: Shape) -
         found = algorithm_of_nccl(name, shape)
     except RailyardError:  # several, those that are forbidden (^Tree), or a name that NCCL does not know either
         return None
-    return None if why_not(found, collective, shape) is not None else (found, f"{_WORD}, {name} (line {line})")
+    return None if why_not(found, collective, shape) is not None else (found, words.named_algorithm(name, line))
 
 
 def _what_is_named(seen: SeenLog) -> str:
     if not seen.over_network:
-        return "all GPUs reach each other without a NIC"
+        return words.no_nic_needed()
     named = seen.log.networks
     if not named and not seen.net_links and not seen.hosts:
-        return "NCCL's log does not name a network or a NIC (with NCCL_DEBUG=INFO it does)"
-    networks = listing(list(dict.fromkeys(said.text for said in named))) or "a network"
-    each = [f"{host}: {', '.join(log_reading.name(nic) for nic in seen.nics[host])}" for host in seen.hosts[:2]]
-    nics = f" with {'; '.join(each)}" if each else ", whose NICs it does not name"
-    more = f" and {count_of(len(seen.hosts) - 2, 'more node')}" if len(seen.hosts) > 2 else ""
-    return f"{_WORD}, NCCL used {networks}{nics}{more}"
+        return words.nothing_named()
+    nics = {host: [log_reading.name(nic) for nic in seen.nics[host]] for host in seen.hosts[:2]}
+    return words.networks_and_nics(list(dict.fromkeys(said.text for said in named)), nics, len(seen.hosts) - 2)
 
 
 def _sockets(seen: SeenLog) -> tuple[str, str] | None:
@@ -105,16 +101,9 @@ def _sockets(seen: SeenLog) -> tuple[str, str] | None:
         return None
     if used is None:
         return _nothing_but_sockets(seen, seen.target.node.link.name)
-    host = used.by.host if used.by is not None else "a node"
-    sentence = (
-        f"{host} used sockets (TCP) instead of {seen.target.node.link.name} (line {used.line})"
-        f"{log_reading.log_reason(seen.log)}: a silent fallback"
-    )
-    look = (
-        f"the cards and drivers of {host} (ibv_devinfo), /dev/infiniband in its container, NCCL_IB_HCA, NCCL_NET, and "
-        "how much memory may be locked (ulimit -l)"
-    )
-    return sentence, look
+    host = used.by.host if used.by is not None else words.some_node()
+    reason = log_reading.log_reason(seen.log)
+    return words.used_sockets(host, seen.target.node.link.name, used.line, reason), words.look_at_cards(host)
 
 
 def _nothing_but_sockets(seen: SeenLog, link: str) -> tuple[str, str] | None:
@@ -124,26 +113,16 @@ def _nothing_but_sockets(seen: SeenLog, link: str) -> tuple[str, str] | None:
     has_network = log_reading.hosts_with_network(seen.log)
     for said in seen.log.fallbacks:
         if said.by is not None and said.by.host not in has_network and "No device found" in said.text:
-            sentence = (
-                f'{said.by.host} found no card for {link} (line {said.line}: "{said.text}") and names no other '
-                "network, so it can only have used sockets (TCP)"
-            )
-            return (
-                sentence,
-                f"the cards and drivers of {said.by.host} (ibv_devinfo), and /dev/infiniband in its container",
-            )
+            host = said.by.host
+            return words.found_no_card(host, link, said.line, said.text), words.look_at_container(host)
     for said in seen.log.settings:
         if said.by is not None and said.by.host not in has_network and log_reading.is_for_sockets(said):
-            sentence = (
-                f'{said.by.host} was set to use no card for {link} (line {said.line}: "{said.text}") and names no '
-                "other network, so it can only have used sockets (TCP)"
-            )
-            return sentence, "what sets that variable: the job's script, the container's image, /etc/nccl.conf"
+            return words.set_to_no_card(said.by.host, link, said.line, said.text), words.look_at_setting()
     only = next((nic for nic in seen.log.nics if nic.kind == "Socket" and nic.by.host not in has_network), None)
     if only is None:
         return None
-    sentence = f"{only.by.host} lists {only.name} for sockets (line {only.line}) and no card for {link}"
-    return sentence, f"the cards and drivers of {only.by.host} (ibv_devinfo), NCCL_IB_HCA and NCCL_NET"
+    host = only.by.host
+    return words.lists_no_card(host, only.name, only.line, link), words.look_at_listed_cards(host)
 
 
 def _tcp_provider(seen: SeenLog) -> tuple[str, str] | None:
@@ -153,12 +132,9 @@ def _tcp_provider(seen: SeenLog) -> tuple[str, str] | None:
     said = next((each for each in seen.log.facts if _TCP_PROVIDER.search(each.text)), None)
     if said is None or seen.target.node.link is None:
         return None
-    host = said.by.host if said.by is not None else "a node"
-    sentence = (
-        f'Libfabric gave {host} TCP instead of {seen.target.node.link.name} (line {said.line}: "{said.text}"): a '
-        "silent fallback"
-    )
-    return sentence, f"fi_info on {host}, FI_PROVIDER, and the devices that its container gets"
+    host = said.by.host if said.by is not None else words.some_node()
+    sentence = words.provider_of_tcp(host, seen.target.node.link.name, said.line, said.text)
+    return sentence, words.look_at_provider(host)
 
 
 def _other_kind(seen: SeenLog) -> tuple[str, str] | None:
@@ -169,8 +145,7 @@ def _other_kind(seen: SeenLog) -> tuple[str, str] | None:
         kinds = {nic.kind for nic in seen.nics[host] if nic.kind in _FAMILIES}
         if kinds and all(_FAMILIES[kind] != link.family for kind in kinds):
             first = seen.nics[host][0]
-            sentence = f"the NICs of {host} are {listing(sorted(kinds))} (line {first.line}), not {link.name}"
-            return sentence, "which link the nodes have: link= of --nodes-have, or the fabric of the system's file"
+            return words.other_kind(host, sorted(kinds), first.line, link.name), words.look_at_link()
     return None
 
 
@@ -180,11 +155,8 @@ def _fewer_nics(seen: SeenLog) -> tuple[str, str] | None:
         found = [nic for nic in seen.nics[host] if _is_ours(seen, nic)]
         count = sum(1 + nic.name.count("+") for nic in found)  # NCCL joins ports: mlx5_0+mlx5_1
         if 0 < count < due and not seen.target.rails and seen.hears_all(host):
-            sentence = (
-                f"{host} has {count_of(count, 'NIC')} for it (line {found[0].line}: "
-                f"{', '.join(log_reading.name(nic) for nic in found)}), expected {due}"
-            )
-            return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and what its container gets"
+            names = [log_reading.name(nic) for nic in found]
+            return words.fewer_nics(host, count, found[0].line, names, due), words.look_at_links_of_cards(host)
     return None
 
 
@@ -202,11 +174,9 @@ def _other_names(seen: SeenLog) -> tuple[str, str] | None:
         listed = {log_reading.name(nic) for nic in seen.nics[host]}
         lacking = [rail for rail in seen.target.rails if _is_lacking(rail, names, listed)]
         if lacking and seen.hears_all(host):
-            sentence = (
-                f"{host} does not have {listing(lacking)} of systems/{seen.target.system}.yaml (line "
-                f"{seen.nics[host][0].line} lists {', '.join(sorted(listed))})"
-            )
-            return sentence, f"the links of all cards of {host} (ibstat), NCCL_IB_HCA, and the system's rails"
+            line = seen.nics[host][0].line
+            sentence = words.lacking_rails(host, lacking, seen.target.system, line, sorted(listed))
+            return sentence, words.look_at_rails(host)
     return None
 
 
@@ -234,11 +204,9 @@ def _slow_nics(seen: SeenLog) -> tuple[str, str] | None:
         slow = {device: said for device, said in ours.items() if said.mbit_s < round(1000 * link.data_rate_gbit_s)}
         if slow and len(ours) >= due > len(ours) - len(slow):
             device, said = min(slow.items(), key=lambda each: each[1].mbit_s)
-            sentence = (
-                f"{device} of {host} came up at {said.mbit_s / 1000:g} Gbit/s (line {said.line}), and "
-                f"{count_of(len(ours) - len(slow), 'NIC')} of that host at the rate of {link.name}, expected {due}"
-            )
-            return sentence, f"cable and port of {device} of {host} (ibstat, mlxlink), and its switch port"
+            others = len(ours) - len(slow)
+            sentence = words.slow_nic(device, host, said.mbit_s / 1000, said.line, others, link.name, due)
+            return sentence, words.look_at_cable(device, host)
     return None
 
 
@@ -255,9 +223,7 @@ def _more_nics(seen: SeenLog) -> tuple[str, str] | None:
         return None
     for host, used in sorted(seen.used.items()):
         if len(used) > due:
-            numbers = ", ".join(map(str, sorted(used)))
-            sentence = f"{host} used {count_of(len(used), 'NIC')} ({numbers}), expected at most {due}"
-            return sentence, "how many NICs a node has: the possible rate depends on it"
+            return words.more_nics(host, sorted(used), due), words.look_at_nic_count()
     return None
 
 
@@ -268,8 +234,7 @@ def _idle_in_ring(seen: SeenLog) -> tuple[str, str] | None:
         return None
     for host, names in idle(seen) if seen.over_network else ():
         if log_reading.all_connect(seen.log, host, shape.gpus):
-            said = f"no connection of {host} uses {names}, and those of all its GPUs are in the log"
-            return said, f"the links of these cards of {host} (ibstat), NCCL_IB_HCA, and the system's topology"
+            return words.idle_nics(host, names), words.look_at_idle_cards(host)
     return None
 
 
@@ -280,8 +245,7 @@ def _no_domain(seen: SeenLog) -> tuple[str, str] | None:
     )
     if domain is None or domain <= seen.target.node.gpus or off is None:
         return None
-    sentence = f'no NVLink connects the nodes: "{off.text}" (line {off.line}), expected a domain of {domain} GPUs'
-    return sentence, "the fabric manager and IMEX of the nodes; if there is no such domain, leave domain= out"
+    return words.no_domain(off.text, off.line, domain), words.look_at_domain()
 
 
 _CONTRADICTIONS: tuple[Callable[[SeenLog], tuple[str, str] | None], ...] = (
@@ -307,10 +271,7 @@ def _not_heard(seen: SeenLog) -> Iterator[str]:
     for host in seen.hosts if seen.over_network and seen.is_rdma else ():
         found = seen.nics[host]
         if len(found) < seen.target.node.nics and not seen.hears_all(host):
-            yield (
-                f"{host} lists {count_of(len(found), 'NIC')} (line {found[0].line}), expected {seen.target.node.nics}; "
-                "but not all of its processes are in the log"
-            )
+            yield words.few_nics_of_some(host, len(found), found[0].line, seen.target.node.nics)
             return
 
 
@@ -323,8 +284,7 @@ def _unlike_lists(seen: SeenLog) -> Iterator[str]:
                 each.setdefault(nic.by.pid, {})[log_reading.name(nic)] = nic.line
         lists = sorted(each.values(), key=len)
         if lists and len(lists[0]) < len(lists[-1]):
-            shown = [f"{count_of(len(own), 'NIC')} (line {min(own.values())})" for own in (lists[0], lists[-1])]
-            yield f"processes of {host} list different NICs: {listing(shown)}"
+            yield words.unlike_lists(host, [(len(own), min(own.values())) for own in (lists[0], lists[-1])])
             return
 
 
@@ -334,7 +294,7 @@ def _no_gpu_direct(seen: SeenLog) -> Iterator[str]:
     off = log_reading.said_with(seen.log.fallbacks, "GPU Direct RDMA Disabled")
     without = log_reading.without_gpu_direct(seen.log)
     if off is not None:
-        yield f'GPUDirect RDMA is off (line {off.line}: "{off.text}"): the bytes go through the hosts\' memory'
+        yield words.no_gpu_direct(off.line, off.text)
     elif without is not None:
         yield without
 
@@ -345,14 +305,11 @@ def _not_over_links(seen: SeenLog) -> Iterator[str]:
         return
     off = log_reading.said_with(seen.log.settings, "NCCL_P2P_DISABLE", "to 1")
     if off is not None:
-        yield f'the GPUs of a node do not use {link.word} (line {off.line}: "{off.text}")'
+        yield words.links_not_used(link.word, off.line, off.text)
     shared = log_reading.through_memory(seen.log)
     if shared:
         first = shared[0]
-        yield (
-            f"shared memory carries {count_of(len(shared), 'connection')} within a node, instead of {link.word} (line "
-            f"{first.line}: rank {first.source} to {first.target})"
-        )
+        yield words.shared_memory(len(shared), link.word, first.line, first.source, first.target)
 
 
 def _crossed_rails(seen: SeenLog) -> Iterator[str]:
@@ -367,33 +324,26 @@ def _crossed_rails(seen: SeenLog) -> Iterator[str]:
     ]
     if crossed:
         one, other = crossed[0]
-        yield (
-            f"rails are crossed in {len(crossed)} of {count_of(len(sent), 'connection')}: channel {one.channel} from "
-            f"rank {one.source} to {one.target} leaves by NIC {_nic(seen, one)} (line {one.line}) and arrives at NIC "
-            f"{_nic(seen, other)} (line {other.line}); if each rail has its own switches, such bytes take a "
-            "longer way (NCCL_CROSS_NIC=0)"
-        )
+        ends = (one.source, one.target, _nic(seen, one), one.line, _nic(seen, other), other.line)
+        yield words.crossed_rails(len(crossed), len(sent), one.channel, *ends)
 
 
 def _nic(seen: SeenLog, link: Link) -> str:
     nic = log_reading.nic_of(link, seen.log)
-    return f"{link.nic}" if nic is None else f"{link.nic} ({log_reading.name(nic)})"
+    return words.numbered_nic(link.nic, "" if nic is None else log_reading.name(nic))
 
 
 def _idle_nics(seen: SeenLog) -> Iterator[str]:
     """Yield that a node has NICs which no connection names: a sendrecv does not need them, a ring over all does."""
     for host, names in list(idle(seen))[:1]:
-        yield f"no connection of {host} uses {names}"
+        yield words.unused_nics(host, names)
 
 
 def _far_nics(seen: SeenLog) -> Iterator[str]:
     """Yield that a GPU sends over a NIC that is nearest to other GPUs, by the system's file."""
     far = next(log_reading.far_nics(seen.log, seen.target.nearest or {}), None)
     if far is not None:
-        yield (
-            f"GPU {far.gpu} of {far.link.by.host} uses {far.nic.name} (line {far.link.line}), but in "
-            f"systems/{seen.target.system}.yaml {listing(far.near)} is nearest to it"
-        )
+        yield words.far_nic(far.gpu, far.link.by.host, far.nic.name, far.link.line, seen.target.system, far.near)
 
 
 _REMARKS: Sequence[Callable[[SeenLog], Iterable[str]]] = (

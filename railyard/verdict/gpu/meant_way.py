@@ -6,11 +6,12 @@ network was not used.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from railyard.base.wording import listing
 from railyard.parsers.nccl_said import Job, Link, Log, Rank, Speaker
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.rules.model import OtherWay
+from railyard.verdict.wording import gpu_log as words
 
 _SHARED_MEMORY, _PEER = "SHM", "P2P"
 
@@ -34,53 +35,33 @@ class MeantWay:
     rails: Sequence[str] = ()
 
 
-_LOOK_AT_NETWORK = (
-    "the cards and their drivers (ibv_devinfo), /dev/infiniband in a container, and what else sets NCCL_NET, "
-    "NCCL_IB_HCA or NCCL_SOCKET_IFNAME"
-)
-_LOOK_AT_LINKS = (
-    "nvidia-smi topo -m, and what else sets NCCL_P2P_DISABLE or NCCL_SHM_DISABLE (NCCL's log has ENV lines)"
-)
-_LOOK_AT_NIC = (
-    "why NCCL left that rail out: its port (ibstat), its driver, GPUDirect RDMA, NCCL_IB_HCA; and nvidia-smi topo -m: "
-    "gpus: nearest in the system's file must agree with it"
-)
-_LOOK_AT_GROUPS = (
-    "how the launcher places the ranks (node after node), and whether NCCL_TESTS_SPLIT reaches them: nccl-tests has "
-    "it since January 2025"
-)
-
-
 def why_other(log: Log, meant: MeantWay) -> OtherWay | None:
     """Return the first sentence of the log that contradicts the intended way; None if none does."""
     far = _check_far(log, meant) if meant.own_nics else ()
-    asked = ((_network(log, meant), _LOOK_AT_NETWORK), (_check_within(log, meant), _LOOK_AT_LINKS), (far, _LOOK_AT_NIC))
+    asked = (
+        (_network(log, meant), words.look_at_network()),
+        (_check_within(log, meant), words.look_at_links()),
+        (far, words.look_at_nic()),
+    )
     return next((OtherWay(why, look) for whys, look in asked for why in whys), None)
 
 
 def why_other_groups(jobs: Sequence[Job]) -> OtherWay | None:
     """Return why a run's groups do not each have one GPU of each node; None if they do, or if it is not known."""
     why = _other_groups(jobs)
-    return None if why is None else OtherWay(why, _LOOK_AT_GROUPS)
+    return None if why is None else OtherWay(why, words.look_at_groups())
 
 
 def _other_groups(jobs: Sequence[Job]) -> str | None:
     """Return which group of a run has two GPUs of one node, although each should have one of each; None if none."""
     for job in jobs:
         if len(job.ranks) > 1 and not any(rank.group for rank in job.ranks):
-            return (
-                f"all {len(job.ranks)} ranks are one group (line {job.ranks[0].line} of the output): NCCL_TESTS_SPLIT "
-                "did not reach the tests, or their release does not have it"
-            )
+            return words.one_group(len(job.ranks), job.ranks[0].line)
         seen: dict[tuple[int, str], Rank] = {}
         for rank in job.ranks:
             first = seen.setdefault((rank.group, rank.host), rank)
             if first is not rank:
-                return (
-                    f"group {rank.group} has ranks {first.rank} and {rank.rank} on {rank.host} (line {rank.line} of "
-                    "the output), expected one rank of each node in each group: the launcher does not fill one node "
-                    "after another"
-                )
+                return words.two_of_one_node(rank.group, first.rank, rank.rank, rank.host, rank.line)
     return None
 
 
@@ -99,39 +80,32 @@ def _network(log: Log, meant: MeantWay) -> Iterator[str]:
         if seen.name == meant.network.lower():
             continue
         if seen.link is not None:
-            yield f"{_connection(seen.link)} went over {seen.link.transport}, expected NET/{meant.network}{because}"
+            yield words.went_over(_connection(seen.link), seen.link.transport, meant.network, because)
         else:
-            named = "Socket" if seen.name == log_reading.SOCKET else "IB"
-            yield (
-                f"{_who(seen.by)} used the network {named} (line {seen.line} of the output), expected "
-                f"{meant.network}{because}"
-            )
+            named: Literal["Socket", "IB"] = "Socket" if seen.name == log_reading.SOCKET else "IB"
+            yield words.used_network(_who(seen.by), named, seen.line, meant.network, because)
 
 
 def _check_within(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where GPUs of a node reached each other in another way than intended."""
     for link in log.links:
         if meant.within and log_reading.is_over_network(link):
-            yield f"{_connection(link)} went over {link.transport}, expected the links within the node"
+            yield words.left_node(_connection(link), link.transport)
         if meant.within and meant.has_links and link.transport.startswith(_SHARED_MEMORY):
-            yield f"{_connection(link)} went through the host's memory ({link.transport}), expected the GPUs' own links"
+            yield words.through_memory(_connection(link), link.transport)
         if meant.over_nics and link.transport.startswith((_PEER, _SHARED_MEMORY)):
-            yield f"{_connection(link)} went by {link.transport}, expected a NIC (NCCL_P2P_DISABLE, NCCL_SHM_DISABLE)"
+            yield words.used_no_nic(_connection(link), link.transport)
 
 
 def _check_far(log: Log, meant: MeantWay) -> Iterator[str]:
     """Yield where a GPU sent over a NIC that is not nearest to it, although one of the run's rails is."""
     for far in log_reading.far_nics(log, meant.nearest or {}, meant.rails):
-        yield (
-            f"GPU {far.gpu} of {far.link.by.host} sends over {far.nic.name} (line {far.link.line} of the output), but "
-            f"in the system's file it is nearest to {listing(far.near)}"
-        )
+        yield words.far_nic_of_run(far.gpu, far.link.by.host, far.nic.name, far.link.line, far.near)
 
 
 def _connection(link: Link) -> str:
-    target = "another" if link.target is None else f"rank {link.target}"
-    return f"the connection from rank {link.source} to {target} (line {link.line} of the output)"
+    return words.connection(link.source, link.target, link.line)
 
 
 def _who(by: Speaker | None) -> str:
-    return "the library" if by is None else f"GPU {by.gpu} of {by.host}"
+    return words.the_library() if by is None else words.gpu_of(by.gpu, by.host)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import count_of
 from railyard.parsers.nccl_said import Job, NcclOutput
 from railyard.parsers.output import ParsedOutput, Table, validation_of
 from railyard.verdict.blame.contradictions import SOCKETS, Contradiction
@@ -21,6 +20,7 @@ from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult
+from railyard.verdict.wording import gpu_runs
 
 
 def check_logs(found: RecordedTests, parsed: Mapping[str, ParsedOutput], target: GpuTarget | None) -> RecordedTests:
@@ -44,10 +44,10 @@ def check_logs(found: RecordedTests, parsed: Mapping[str, ParsedOutput], target:
         if result is None or result.state == "pass":
             kept.append(test)
         elif result.state == "fail":
-            who = "-".join(test.pair) if test.layer in believed else "all pairs"
-            wrong.append(Contradiction(test.log, who, f"{test.layer.benchmark}: {result.sentence}"))
+            who = "-".join(test.pair) if test.layer in believed else gpu_runs.all_pairs()
+            wrong.append(Contradiction(test.log, who, gpu_runs.of_benchmark(test.layer.benchmark, result.sentence)))
         else:
-            not_used.append(NotUsed(test.log, f"{test.layer.benchmark}: {result.sentence}", test.pair))
+            not_used.append(NotUsed(test.log, gpu_runs.of_benchmark(test.layer.benchmark, result.sentence), test.pair))
     alike, unknown = _slow_layers(kept, parsed, runs)
     return replace(
         found,
@@ -70,10 +70,9 @@ def _paths(log: str, pair: tuple[str, str], parsed: ParsedOutput, target: GpuTar
             sockets.setdefault("-".join(pair) if each.by is None else each.by.host, each.line)
     if target is None or uses_rdma(target.node):
         link = None if target is None else target.node.link
-        instead = "" if link is None else f" instead of {link.name}"
+        instead, reason = "" if link is None else link.name, log_reading.log_reason(spoken.log)
         for host, line in sockets.items():
-            why = f"{SOCKETS}{instead} (line {line}){log_reading.log_reason(spoken.log)}"
-            yield Contradiction(log, host, why)
+            yield Contradiction(log, host, gpu_runs.sockets_instead(SOCKETS, instead, line, reason))
     if sockets or target is None:
         return
     for job in spoken.jobs:
@@ -101,7 +100,7 @@ def _reported_faults(log: str, parsed: ParsedOutput, tests: Sequence[Test]) -> I
             if begin <= said.line and (end is None or said.line < end):
                 words = re.split(r"[\s:,]+", said.text)
                 who = next((host for host in job.hosts if host in words), "-".join(test.pair))
-                yield Contradiction(log, who, f'its output reports "{said.text[:200]}" (line {said.line})')
+                yield Contradiction(log, who, gpu_runs.say_reported(said.text[:200], said.line))
                 break
 
 
@@ -109,7 +108,7 @@ def _unchecked_remark(tests: Sequence[Test], parsed: Mapping[str, ParsedOutput])
     """Return that tests did not check what arrived; empty if all did."""
     tables = [_table_of(test, parsed[test.log]) for test in tests if test.value is not None]
     bare = sum(table is not None and validation_of([table]) is None for table in tables)
-    return (f"{count_of(bare, 'test')} did not check what arrived (-c 0): wrong data would not show",) if bare else ()
+    return (gpu_runs.say_unchecked(bare),) if bare else ()
 
 
 def _run(test: Test, parsed: ParsedOutput, target: GpuTarget) -> GpuRun | None:
@@ -153,11 +152,11 @@ def _slow_layers(
             continue
         curves = {half: own for half in HALVES if (own := curve(table, half))}
         result = rules.unlike_healthy(run, curves) or rules.like_healthy(run, curves)
-        gpus = f"{layer.benchmark} with {layer.gpus} GPU{'s' if layer.gpus > 1 else ''} per node"
+        gpus = gpu_runs.gpus_of_layer(layer.benchmark, layer.gpus)
         if result.state == "fail":
-            wrong.append(Contradiction(test.log, "all pairs", f"even the fastest, {gpus}: {result.sentence}"))
+            wrong.append(Contradiction(test.log, gpu_runs.all_pairs(), gpu_runs.slow_fastest(gpus, result.sentence)))
         elif result.state == "not-judged":
-            unknown.append(f"{gpus}: whether all pairs are slow alike: {result.sentence}")
+            unknown.append(gpu_runs.unknown_whether_alike(gpus, result.sentence))
     return wrong, tuple(unknown)
 
 

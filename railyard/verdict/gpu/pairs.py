@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import cached_property
 
 from railyard.base.hostlist import label
-from railyard.base.wording import count_of, listing, number
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.nccl import collective_of, part_of
@@ -36,7 +35,7 @@ from railyard.verdict.path import counters_only as by_counters
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, OtherWay, OutputLine, RuleResult
-from railyard.verdict.wording import NOBODY_BLAMED
+from railyard.verdict.wording import gpu_runs as words
 
 #: How many are named one by one in a sentence.
 _SHOWN = 3
@@ -64,9 +63,9 @@ class GpuPairs(GpuCollectives):
         if not tests or limit is None:
             return ()
         declared = DeclaredMetric(
-            *(f"{BANDWIDTH} of the fastest pair", "MB/s", "bandwidth"),
+            *(words.fastest_pair(BANDWIDTH), "MB/s", "bandwidth"),
             limited=True,
-            reported_only="only its limit counts",
+            reported_only=words.only_limit_counts(),
         )
         curve = _curve(self._table_of(max(tests, key=_value)))
         return (MetricInput(declared, MeasuredMetric(curve.unit, curve.sizes, curve.values), limit=limit),)
@@ -83,17 +82,13 @@ class GpuPairs(GpuCollectives):
         ]
         other = [(ended, why) for ended in self.all_steps if (why := self._unlike(case, ended)) is not None]
         said = []
-        for some, what in ((lost, "gave no valid result"), (other, "used other GPUs than asked for")):
+        for some, what in ((lost, words.no_valid_result()), (other, words.used_other_gpus())):
             if some:
-                shown = [f"{_pair(ended)} ({ended.step.log}: {why})" for ended, why in some[:_SHOWN]]
-                more = f" and {len(some) - _SHOWN} more" if len(some) > _SHOWN else ""
-                said.append(f"{len(some)} of {count_of(len(self.all_steps), 'step')} {what}: {', '.join(shown)}{more}")
+                shown = [words.step_with_reason(_pair(ended), ended.step.log, why) for ended, why in some[:_SHOWN]]
+                said.append(words.bad_steps(len(some), len(self.all_steps), what, shown))
         left = sum(int(table.context.get("left") or 0) for table in tables)
         if left:
-            said.append(
-                f"the time limit was too short for {count_of(left, 'round')} of pairs: set a longer one "
-                "(time_limits of the system's file), or fewer rounds (-S NcclPairs.shifts=)"
-            )
+            said.append(words.rounds_left(left))
         return tuple(OutputLine(line, text) for text in said)
 
     def not_meant(self, case: Case, spoken: NcclOutput | None) -> OtherWay | None:
@@ -101,19 +96,18 @@ class GpuPairs(GpuCollectives):
         for ended, log in self._logs:
             other = meant_way.why_other(log, intended_way(case))
             if other is not None:
-                return replace(other, sentence=f"{_pair(ended)} ({ended.step.log}): {other.sentence}")
+                return replace(other, sentence=words.of_step(_pair(ended), ended.step.log, other.sentence))
         return None
 
     def log_remarks(self, case: Case, spoken: NcclOutput | None) -> tuple[str, ...]:
         """Return what a reader should know from the first log, or that there is no log."""
         again = sum(STARTED_AGAIN in ended.text for ended in self.all_steps)
-        restarts = (f"{count_of(again, 'step')} started again after a bug of the launcher",) if again else ()
+        restarts = (words.started_again(again),) if again else ()
         if self.all_steps and not any(self._logs):
-            none = "no pair's log has the library's own log, so it is not known which NIC each GPU used"
-            return (none, *restarts)
+            return (words.no_log_of_any_pair(), *restarts)
         said = ((ended, remark) for ended, log in self._logs for remark in meant_way.remarks(log, intended_way(case)))
         first = next(said, None)
-        return restarts if first is None else (f"{_pair(first[0])}: {first[1]}", *restarts)
+        return restarts if first is None else (words.of_pair(_pair(first[0]), first[1]), *restarts)
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
         """Return who is slow or gave no result beside the other pairs; only who was also bad alone is named."""
@@ -126,9 +120,9 @@ class GpuPairs(GpuCollectives):
         named = [one for one in found.named_parts if again.is_confirmed(one)]
         left = [one for one in found.blamed if one not in named]
         said = [_describe_blamed(one, again) for one in named[:_SHOWN]]
-        said += [f"undecided: {_describe_blamed(one, again)}" for one in left[:_SHOWN]]
+        said += [words.say_undecided(_describe_blamed(one, again)) for one in left[:_SHOWN]]
         more = max(0, len(named) - _SHOWN) + max(0, len(left) - _SHOWN)
-        said += [f"and {more} more (railyard pairs judge --tool nccl)"] if more else []
+        said += [words.more_parts(more)] if more else []
         first = (named or left)[0]
         return Findings(
             tuple(_suspect(one, again, case) for one in named),
@@ -150,7 +144,7 @@ class GpuPairs(GpuCollectives):
         """
         moved = self._node_traffic(case)
         if not moved:
-            return by_counters.judge(case, readings, plan, (), "no pair gave a result")
+            return by_counters.judge(case, readings, plan, (), words.no_pair())
         return proof.judge(readings, replace(plan, collective=True, traffic=moved))
 
     def _node_traffic(self, case: Case) -> dict[str, traffic.NodeTraffic]:
@@ -251,18 +245,18 @@ class GpuPairs(GpuCollectives):
 
     def _why_no_result(self, ended: EndedStep) -> str | None:
         if _never_began(ended):
-            return "a bug of the launcher (mpi/pmi2) ended its start twice, so it says nothing about a network"
+            return words.launcher_bug()
         tests = [test for test in self._recorded_tests.tests if test.log == ended.step.log]
         parsed = self._parsed_logs[ended.text]
         if isinstance(parsed, ParsedOutput) and parsed.failures and any(test.value is not None for test in tests):
-            return f'its output reports "{parsed.failures[0].text}" (line {parsed.failures[0].line})'
+            return words.say_reported(parsed.failures[0].text, parsed.failures[0].line)
         if any(test.value is not None and not test.wrong for test in tests) and ended.step.exit_code == 0:
             return None
         if ended.step.exit_code in TIMED_OUT:
-            return f"ended after {count_of(ended.step.seconds, 'second')}"
+            return words.ended_after(ended.step.seconds)
         not_used = (one.why for one in self._recorded_tests.not_used if one.log == ended.step.log)
         why = next((test.why for test in tests if test.why), None) or next(not_used, None)
-        return why or f"exit code {ended.step.exit_code}"
+        return why or words.exit_code(ended.step.exit_code)
 
     def _unlike(self, case: Case, ended: EndedStep) -> str | None:
         """Return which nodes or GPUs of a step's log were not asked for; None if they are as asked for."""
@@ -270,14 +264,13 @@ class GpuPairs(GpuCollectives):
         if job is None or not job.ranks:
             return None
         if {label(host) for host in job.hosts} != {label(step.first), label(step.second)}:
-            return f"it ran on {listing(list(job.hosts))}"
+            return words.ran_on(job.hosts)
         due = case.ranks_per_node if step.gpu is None else 1
         if len(job.ranks) != 2 * due:
-            return f"it has {count_of(len(job.ranks), 'rank')}, expected {2 * due}"
+            return words.other_rank_count(len(job.ranks), 2 * due)
         devices = {rank.device for rank in job.ranks}
         if step.gpu is not None and devices != {step.gpu}:
-            used = listing([f"GPU {device}" for device in sorted(devices)])
-            return f"it used {used}: NCCL_TESTS_DEVICE did not reach the tests, or their release does not have it"
+            return words.other_gpus(sorted(devices))
         return None
 
 
@@ -290,8 +283,7 @@ def _never_began(ended: EndedStep) -> bool:
 
 
 def _pair(ended: EndedStep) -> str:
-    gpu = "" if ended.step.gpu is None else f", GPU {ended.step.gpu}"
-    return f"{ended.step.first} and {ended.step.second}{gpu}"
+    return words.pair_of_nodes(ended.step.first, ended.step.second, ended.step.gpu)
 
 
 def _curve(table: Table) -> Curve:
@@ -314,27 +306,22 @@ def _leaves(case: Case) -> topology.Leaves:
 def _describe_blamed(one: BlamedPart, again: RepeatJudgement) -> str:
     found = again.judged
     said = gpu_pairs_text.sentences(one, found)
-    unsure = "" if again.is_confirmed(one) else f"; not measured alone, so {NOBODY_BLAMED}"
-    return f"{said['part']}: {', '.join(said['evidence'][:2])} ({one.sure}){unsure}"
+    return words.blamed_part(str(said["part"]), said["evidence"][:2], one.sure, again.is_confirmed(one))
 
 
 def _all_alike(again: RepeatJudgement) -> str:
     shares = again.judged.shares
     if not shares:
         pairs = len({test.pair for test in again.judged.recorded.tests})
-        return (
-            f"{count_of(pairs, 'pair')} of nodes: too few to compare them with one another (at least "
-            f"{gpu_pairs.LEAST_PAIRS})"
-        )
+        return words.too_few_pairs(pairs, gpu_pairs.LEAST_PAIRS)
     low = min(shares.values())
-    compared = count_of(len({test.pair for test in shares}), "pair")
-    return f"{compared} of nodes give at least {number(100 * low)} % of what healthy ones give"
+    return words.alike_pairs(len({test.pair for test in shares}), low)
 
 
 def _suspect(one: BlamedPart, again: RepeatJudgement, case: Case) -> Suspect:
     """Return a suspect of the record: a rail, if the GPU at fault has one of its own by the system's file."""
     said = gpu_pairs_text.sentences(one, again.judged)
-    reason = f"{said['part']}: {', '.join(said['evidence'][:1])}"
+    reason = words.suspected_part(str(said["part"]), said["evidence"][:1])
     if one.kind == "pair":
         return Suspect("pair", reason, "-".join(one.nodes))
     rail = _rail_of(one, case)

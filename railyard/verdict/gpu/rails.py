@@ -7,7 +7,6 @@ So the rail is known, but not the node: pairs of nodes show that.
 import re
 from collections.abc import Mapping, Sequence
 
-from railyard.base.wording import listing, number
 from railyard.job.case import Case
 from railyard.parsers import nccl
 from railyard.parsers.nccl_words import GB
@@ -16,6 +15,7 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.blame.search.robust import healthy
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu.run import HALVES, curve
+from railyard.verdict.wording import gpu_runs as words
 
 #: A rail is slow if it is this far below: as for pairs of nodes without known leaf switches (``blame.search.model``).
 SLOW = 0.10
@@ -58,26 +58,19 @@ def findings(case: Case, rates: Mapping[int, float]) -> Findings | None:
         return None
     level, _ = healthy(list(rates.values()))
     slow = {gpu: rate for gpu, rate in rates.items() if rate < (1 - SLOW) * level}
-    shown = ", ".join(f"GPU {gpu} {number(rate)}" for gpu, rate in sorted(rates.items()))
+    measured = sorted(rates.items())
     if not slow:
-        return Findings(
-            (), f"each rail with its GPU first: {shown} GB/s, so no rail is slower than the others", is_clear=True
-        )
-    others = f"GB/s, the other rails give {number(level)}; the slowest of {listing(case.launch.nodes)} decides"
+        return Findings((), words.alike_rails(measured), is_clear=True)
     suspects = tuple(
-        Suspect("rail", f"{number(rate)} {others}", None, _rail_of(gpu, case)) for gpu, rate in sorted(slow.items())
+        Suspect("rail", words.slow_rail(rate, level, case.launch.nodes), None, _rail_of(gpu, case))
+        for gpu, rate in sorted(slow.items())
     )
-    rails = listing([f"{one.rail} (GPU {gpu})" for one, gpu in zip(suspects, sorted(slow), strict=True)])
-    return Findings(
-        suspects,
-        f"{rails} of one of these nodes: {shown} GB/s",
-        is_clear=True,
-        look_at="pairs of nodes, which show the node: railyard run --extended -n NcclPairs",
-    )
+    rails = [(_rail_of(gpu, case), gpu) for gpu in sorted(slow)]
+    return Findings(suspects, words.slow_rails(rails, measured), is_clear=True, look_at=words.look_at_pairs())
 
 
 def _rail_of(gpu: int, case: Case) -> str:
     gpus = case.site.system.gpus
     near = {} if gpus is None else gpus.nearest
     own = [rail for rail in case.launch.meant if gpu in near.get(rail.partition(":")[0], ())]
-    return " or ".join(own) if own else f"the rail of GPU {gpu}"
+    return words.one_of_rails(own, gpu)

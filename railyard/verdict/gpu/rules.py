@@ -19,7 +19,6 @@ from railyard.base.bounds import (
     GPU_SHORT_DIP_FROM,
     GPU_SHORT_DIP_SHARE,
 )
-from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.gpu.possible import Bound, PossibleResult, Row, bounds, judge, own_nics
 from railyard.hardware.gpu_nodes import GpuNode, Shape
@@ -31,6 +30,8 @@ from railyard.verdict.gpu.log_reading import without_nvls, without_reduction
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged, pass_rule
+from railyard.verdict.wording import gpu_rules as words
+from railyard.verdict.wording.class_standing import not_known
 
 #: The busbw of a table, for each half: size in bytes -> GB/s.
 Curves = Mapping[str, Mapping[int, float]]
@@ -63,12 +64,12 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     off = no_plugin + no_nvls
     rows = [_row(run, shape, half, *each, log) for half, found in printed.items() for each in found]
     if not rows:
-        return not_judged(3, "no busbw was read")
+        return not_judged(3, words.no_busbw())
     impossible = [row for row in rows if row.judged.state == "impossible"]
     if impossible:
         wrong = max(impossible, key=lambda row: row.value)
-        look = "whether GPUs, NICs and link are right for the nodes (--nodes-have), and whether it used the network"
-        return fail_rule(3, f"{_format_row(wrong)}{wrong.judged.sentence}{wrong.said}{off}", "set-up", look)
+        sentence = f"{_format_row(wrong)}{wrong.judged.sentence}{wrong.said}{off}"
+        return fail_rule(3, sentence, "set-up", words.look_at_nodes())
     unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
     if unknown is not None:
         return not_judged(
@@ -102,18 +103,8 @@ def beyond_listed(run: GpuRun, printed: Rows, few: tuple[str, int, int] | None) 
     row = max(above, key=lambda each: each.value)
     return not_judged(
         5,
-        f"busbw {number(row.value)} GB/s at {message_size(row.size)} is more than what NCCL's log lists for {host} can "
-        f"carry, {count_of(count, 'NIC')} of {node.nics} (line {line}): show the log of every process, or say which "
-        "nodes these were (--nodes-have)",
+        words.more_than_listed(row.value, row.size, host, count, node.nics, line),
     )
-
-
-#: No network carried a byte. Access control of PCIe (ACS) sends what GPUs exchange through the processor.
-#: Source: NVIDIA, NCCL documentation, Troubleshooting, GPU Direct and PCI Access Control Services.
-_WITHIN_LOOK = (
-    "the links between the node's GPUs: nvidia-smi nvlink -s and topo -m, speed and width of their PCIe slots, and "
-    "whether ACS is off"
-)
 
 
 def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> tuple[RuleResult, Standing]:
@@ -130,7 +121,7 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     if of is not None:
         return _within_domain(run, _compare_among(run, of, standing)), standing
     if run.shape is not None and (why := _why_no_floor(run, curves)) is not None:
-        return not_judged(5, f"{why}; --class compares it with published numbers"), standing
+        return not_judged(5, words.suggest_class(why)), standing
     return like_healthy(run, curves), standing
 
 
@@ -146,13 +137,8 @@ def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
         return not_judged(5, idle)
     alone = _alone_above(curves, least)
     if alone is not None:
-        return not_judged(5, f"busbw {number(value)} GB/s at {message_size(size)} is above the floor, but {alone}")
-    sentence = (
-        f"busbw {number(value)} GB/s at {message_size(size)} is above the floor of healthy nodes, "
-        f"{percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.text} (railyard/base/bounds.py: "
-        f"{GPU_FLOOR_SHARE.name})"
-    )
-    return pass_rule(5, sentence)
+        return not_judged(5, words.alone_above_floor(value, size, alone))
+    return pass_rule(5, words.above_floor_of_healthy(value, size, least.text))
 
 
 def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
@@ -167,8 +153,7 @@ def _within_domain(run: GpuRun, result: RuleResult) -> RuleResult:
     shape = run.shape
     if result.state != "fail" or shape is None or shape.domains > 1 or shape.node.within_over_nics:
         return result
-    first = "who else used the GPUs, and their heat and clocks; then " if result.fault == "disturbed" else ""
-    return replace(result, look_at=f"{first}{_WITHIN_LOOK}")
+    return replace(result, look_at=words.look_within_node(result.fault == "disturbed"))
 
 
 def shows_dips(curves: Curves) -> bool:
@@ -180,27 +165,27 @@ def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log
     named = algorithm(log, run.collective, size, shape)
     row = Row(value * GB, size, run.iterations)
     judged = judge(run.collective, shape, row, None if named is None else named[0])
-    return _JudgedRow(size, half, value, judged, "" if named is None else f" ({named[1]})")
+    return _JudgedRow(size, half, value, judged, "" if named is None else words.in_brackets(named[1]))
 
 
 def _format_row(row: _JudgedRow) -> str:
-    return f"at {message_size(row.size)}{' in place' if row.half != HALVES[0] else ''}: "
+    return words.at_row(row.size, row.half != HALVES[0])
 
 
 def _which(judged: PossibleResult) -> str:
     """Return which algorithms may have been used, if none is ruled out and the output does not name one."""
     if judged.without or len(judged.with_) < 2:
         return ""
-    return f"; the output does not name the algorithm: {listing([e.algorithm for e in judged.with_])} are possible"
+    return words.possible_algorithms([each.algorithm for each in judged.with_])
 
 
 def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> Standing:
     curve = next((curves[half] for half in HALVES if curves.get(half)), None)
     if of is None or curve is None or run.collective not in COLLECTIVES:
-        return Standing("not-known", "not known: nothing to compare")
+        return Standing("not-known", not_known(words.nothing_to_compare()))
     wrong = _why_not_of_class(run, of)
     if wrong is not None:
-        return Standing("not-known", f"not known: {wrong}")
+        return Standing("not-known", not_known(wrong))
     shape = run.shape
     named = {None if shape is None else _name(algorithm(log, run.collective, size, shape)) for size in curve}
     known = named.pop() if len(named) == 1 else None
@@ -214,26 +199,25 @@ def _name(found: tuple[str, str] | None) -> str | None:
 def _why_not_of_class(run: GpuRun, of: TransportClass) -> str | None:
     """Return why a run is not on nodes of this class: another GPU, or only some of the GPUs."""
     if run.gpu and not all(of.names(each) for each in run.gpu.split(", ")):
-        return f"the output is from {run.gpu}, but {of.name} is for {of.name.partition('-')[0].upper()}"
+        return words.other_gpu(run.gpu, of.name)
     if _CARD.search(run.gpu) and of.has.gpu_link is not None and not of.has.gpu_link.is_slot:
-        return f"the output is from {run.gpu}, a card that no {of.has.gpu_link.word} switch connects as in {of.name}"
+        return words.card_without_switch(run.gpu, of.has.gpu_link.word, of.name)
     shape = run.shape
     if shape is None:
         return run.unknown
     if shape.gpus < of.has.gpus:
-        return f"the output is from {shape.gpus} of {of.has.gpus} GPUs per node, but the published numbers are from all"
+        return words.some_gpus(shape.gpus, of.has.gpus)
     return None
 
 
 def _compare_among(run: GpuRun, of: TransportClass, standing: Standing) -> RuleResult:
-    look = "library, settings and conditions of the source, then each pair of nodes alone"
+    look = words.look_at_source()
     if standing.state in ("within", "above"):
         return pass_rule(5, standing.sentence)
     if standing.state == "below":
         nodes = [_nodes(of, number_id) for at in standing.sizes if at.state == "below" for number_id in at.of]
         if run.shape is not None and run.shape.nodes > max(nodes, default=0):
-            said = f"{standing.sentence}, which is from {count_of(max(nodes, default=0), 'node')}; yours is from more"
-            return not_judged(5, f"{said}, and more nodes may give less")
+            return not_judged(5, words.more_nodes(standing.sentence, max(nodes, default=0)))
         return fail_rule(5, standing.sentence, "reference", look)
     if standing.state == "impossible":
         return fail_rule(5, standing.sentence, "set-up", look)
@@ -254,15 +238,8 @@ def _dip(curves: Curves) -> RuleResult | None:
     if found is None:
         return None
     share, size, half, side = found
-    value = curves[half][size]
-    in_place = " in place" if half != HALVES[0] else ""
-    reach = "both shorter and longer messages reach" if short is None else "both its neighbours reach"
-    sentence = (
-        f"a dip in the curve: busbw {number(value)} GB/s at {message_size(size)}{in_place} is {percent(share)} of the "
-        f"{number(side)} GB/s that {reach}"
-    )
-    look = "who else used the network; run it again: if the dip stays, the library's choice of algorithm causes it"
-    return fail_rule(5, sentence, "disturbed", look)
+    sentence = words.dip(curves[half][size], size, half != HALVES[0], share, side, short is not None)
+    return fail_rule(5, sentence, "disturbed", words.look_at_dip())
 
 
 def _worst_dip(between: Iterable[tuple[str, int, float, float]], least: float) -> tuple[float, int, str, float] | None:
@@ -296,16 +273,8 @@ def _fall(curves: Curves) -> RuleResult | None:
     if worst is None:
         return None
     share, size, half, best = worst
-    in_place = " in place" if half != HALVES[0] else ""
-    sentence = (
-        f"the curve falls: busbw {number(curves[half][size])} GB/s at {message_size(size)}{in_place} is "
-        f"{percent(share)} of the {number(curves[half][best])} GB/s that shorter messages reach "
-        f"({message_size(best)}), and no longer message is fast again"
-    )
-    look = (
-        "who else used the network, and what slows down over time (heat, pause frames, retransmissions); run it again"
-    )
-    return fail_rule(5, sentence, "disturbed", look)
+    sentence = words.fall(curves[half][size], size, half != HALVES[0], share, curves[half][best], best)
+    return fail_rule(5, sentence, "disturbed", words.look_at_fall())
 
 
 def _unlike_halves(curves: Curves) -> RuleResult | None:
@@ -316,14 +285,11 @@ def _unlike_halves(curves: Curves) -> RuleResult | None:
     if worst is None or worst[0] >= GPU_DIP_SHARE.value:
         return None
     share, size = worst
-    slow, fast = ("out of place", "in place") if one[size] < other[size] else ("in place", "out of place")
+    halves: tuple[words.Half, words.Half] = ("out of place", "in place")
+    slow, fast = halves if one[size] < other[size] else (halves[1], halves[0])
     low, high = sorted((one[size], other[size]))
-    sentence = (
-        f"both halves of a row differ: busbw {number(low)} GB/s {slow} at {message_size(size)} is {percent(share)} of "
-        f"the {number(high)} GB/s {fast}"
-    )
-    look = "who else used the network; run it again: both halves move the same bytes, one after the other"
-    return fail_rule(5, sentence, "disturbed", look)
+    sentence = words.different_halves(low, slow, size, share, high, fast)
+    return fail_rule(5, sentence, "disturbed", words.look_at_halves())
 
 
 def _less(one: float, other: float) -> float:
@@ -364,27 +330,26 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
         return run.unknown
     node = shape.node
     if not run.in_order:
-        return "its ranks are not placed node after node, so more crosses the network than in the published runs"
+        return words.ranks_out_of_order()
     if not _has_published_kin(node):
-        return "sources only give a floor for nodes with NICs, and with NVLink between four or more GPUs"
+        return words.no_floor_of_nodes()
     if shape.domains > 1 and (why := _why_no_floor_of_network(node)) is not None:
         return why
     if shape.gpus < node.gpus:
-        return f"no source gives a floor for {shape.gpus} of {node.gpus} GPUs per node"
+        return words.no_floor_of_gpus(shape.gpus, node.gpus)
     if shape.nodes > GPU_FLOOR_NODES.value:
-        return f"no source gives a floor for more than {GPU_FLOOR_NODES.value:g} nodes"
+        return words.no_floor_of_many_nodes()
     least = _floor_bound(run.collective, shape)
     if math.isinf(least.busbw_mb_s):
-        return "the rates of the parts that carry it are not known"
+        return words.unknown_parts()
     of = COLLECTIVES[run.collective]
     no_source = of.rooted or of.name == "hypercube"
     if no_source or (of.point_to_point and least.limited_by == "NVLink" and node.may_lack_a_switch):
-        where = "" if no_source else " within nodes whose GPUs may be connected without an NVSwitch"
-        return f"no source gives a floor for {of.name}{where}"
+        return words.no_floor_of_collective(of.name, not no_source)
     size, value = _peak(curves)
     # What is above the floor is healthy at any size. Short messages below it are not necessarily at fault.
     if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
-        return f"no size of {message_size(int(GPU_FLOOR_FROM.value))} or more was measured: the floor is for these"
+        return words.no_long_message()
     return None
 
 
@@ -394,11 +359,7 @@ def _idle(node: GpuNode, least: Bound, value: float) -> str | None:
     used = math.ceil(share * node.nics)
     if least.limited_by not in ("NIC", "slot") or share >= GPU_ALL_NICS_SHARE.value or used >= node.nics:
         return None
-    return (
-        f"busbw of long messages is at most {number(value)} GB/s, {percent(share)} of the lowest bound, {least.text}: "
-        f"above the floor of healthy nodes, but {used} of {count_of(node.nics, 'NIC')} of a node can show it too "
-        f"(railyard/base/bounds.py: {GPU_ALL_NICS_SHARE.name}); each pair of nodes and each NIC alone would tell"
-    )
+    return words.nics_may_be_idle(value, share, least.text, used, node.nics)
 
 
 def _alone_above(curves: Curves, least: Bound) -> str | None:
@@ -411,11 +372,7 @@ def _alone_above(curves: Curves, least: Bound) -> str | None:
         low = {size: value for size, value in long.items() if value * GB < GPU_FLOOR_SHARE.value * least.busbw_mb_s}
         if 2 * len(low) > len(long):
             size = max(low)
-            return (
-                f"{len(low)} of {count_of(len(long), 'long message')} are below it ({number(low[size])} GB/s at "
-                f"{message_size(size)}): {percent(GPU_FLOOR_SHARE.value)} of the lowest bound, {least.text} "
-                f"(railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
-            )
+            return words.most_below_floor(len(low), len(long), low[size], size, least.text)
     return None
 
 
@@ -427,9 +384,9 @@ def _has_published_kin(node: GpuNode) -> bool:
 
 def _why_no_floor_of_network(node: GpuNode) -> str | None:
     if node.network is None:
-        return "the NICs of its nodes are not given, or their rate is not known (nics= and link= of --nodes-have)"
+        return words.unknown_nics()
     has_none = node.link is None or node.link.headers == "tcp"
-    return "no source gives a floor for such a network" if has_none else None
+    return words.no_floor_of_network() if has_none else None
 
 
 def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
@@ -440,10 +397,4 @@ def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
     share = value * GB / least.busbw_mb_s
     if share >= GPU_FLOOR_SHARE.value:
         return None
-    sentence = (
-        f"busbw of long messages is at most {number(value)} GB/s (at {message_size(size)}), {percent(share)} of the "
-        f"lowest bound, {least.text}; healthy nodes have at least {percent(GPU_FLOOR_SHARE.value)} "
-        f"(railyard/base/bounds.py: {GPU_FLOOR_SHARE.name})"
-    )
-    look = "NCCL's log (NCCL_DEBUG=INFO): network, NICs and GPUDirect RDMA; then each pair of nodes alone"
-    return fail_rule(5, sentence, "fabric", look)
+    return fail_rule(5, words.below_floor(value, size, share, least.text), "fabric", words.look_at_log())

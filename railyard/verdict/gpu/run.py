@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import count_of, listing, number
+from railyard.base.wording import count_of, listing
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, collective, ranks_of
 from railyard.hardware.gpu_links import link_of_gpu
 from railyard.hardware.gpu_nodes import Shape
@@ -15,6 +15,7 @@ from railyard.parsers.nccl_said import Job, NcclOutput, Rank
 from railyard.parsers.nccl_words import GB, IN_PLACE
 from railyard.parsers.output import Table
 from railyard.verdict.gpu.target import GpuTarget
+from railyard.verdict.wording import gpu_runs as words
 
 #: The columns of a table that are judged: its out-of-place half and its in-place half.
 HALVES = ("busbw", "busbw" + IN_PLACE)
@@ -69,13 +70,12 @@ def run_of(table: Table, key: str, spoken: NcclOutput | None, target: GpuTarget)
     job = next((each for each in spoken.jobs if table.line in each.tables), None) if spoken else None
     gpu = str(table.context.get("gpu", ""))
     if name not in COLLECTIVES:
-        return GpuRun(name, None, f"no formula is known for {name}", job=job, gpu=gpu)
+        return GpuRun(name, None, words.no_formula(name), job=job, gpu=gpu)
     listed = table.context.get("nodes")
     if isinstance(listed, int):
         return _run_of(table, name, job, target, listed)
     if target.nodes is None:
-        why = "the output does not list its ranks, so the number of nodes is not known: give it with --nodes"
-        return GpuRun(name, None, why, job=job, gpu=gpu)
+        return GpuRun(name, None, words.nodes_not_listed(), job=job, gpu=gpu)
     try:
         shape = Shape(target.node, target.nodes)
     except RailyardError as error:
@@ -88,7 +88,7 @@ def _run_of(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
     gpu = str(table.context.get("gpu", ""))
     hosts = [] if job is None else [rank.host for rank in sorted(job.ranks, key=lambda rank: rank.rank)]
     if not isinstance(ranks, int):
-        return GpuRun(name, None, "its list of ranks is not complete", job=job, gpu=gpu)
+        return GpuRun(name, None, words.incomplete_list(), job=job, gpu=gpu)
     if target.nodes is not None and target.nodes != nodes:
         raise RailyardError(
             f"--nodes: found {target.nodes}, expected {nodes}: the output's own list of ranks (line "
@@ -96,14 +96,13 @@ def _run_of(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
             f"{listing(list(dict.fromkeys(hosts))[:4])}"
         )
     if isinstance(groups, int) and groups > 1:
-        why = f"its {ranks} ranks are one of {groups} communicators that ran at once (NCCL_TESTS_SPLIT)"
-        return GpuRun(name, None, why, job=job, gpu=gpu)
+        return GpuRun(name, None, words.one_of_groups(ranks, groups), job=job, gpu=gpu)
     twice = _listed_twice(job, target.node.gpus)
     if twice is not None:
         return GpuRun(name, None, twice, job=job, gpu=gpu)
     uneven = len({hosts.count(host) for host in set(hosts)}) > 1
     if uneven or ranks % nodes:
-        return GpuRun(name, None, f"its {ranks} ranks are not spread evenly over {nodes} nodes", job=job, gpu=gpu)
+        return GpuRun(name, None, words.uneven_ranks(ranks, nodes), job=job, gpu=gpu)
     used = ranks // nodes
     other = None if job is None else _other_gpus(job.ranks, target)
     if other is not None:
@@ -114,7 +113,7 @@ def _run_of(table: Table, name: str, job: Job | None, target: GpuTarget, nodes: 
             f"{ranks} ranks on {count_of(nodes, 'node')}"
         )
     if ranks < 2:
-        return GpuRun(name, None, "it has one rank, and a collective of one rank moves nothing", job=job, gpu=gpu)
+        return GpuRun(name, None, words.one_rank(), job=job, gpu=gpu)
     try:
         shape = Shape(target.node, nodes, used)
     except RailyardError as error:
@@ -129,16 +128,12 @@ def _other_gpus(ranks: Sequence[Rank], target: GpuTarget) -> str | None:
     for rank in ranks:
         kinds.setdefault(rank.name, rank)
     if len(kinds) > 1:
-        shown = listing([f"{kind} (rank {rank.rank} on {rank.host}, line {rank.line})" for kind, rank in kinds.items()])
-        return f"its GPUs are not of one kind: {shown}"
+        return words.several_kinds([(kind, rank.rank, rank.host, rank.line) for kind, rank in kinds.items()])
     given = target.node.gpu_link
     for kind, rank in kinds.items():
         own = link_of_gpu(kind)
         if given is not None and not given.is_slot and own is not None and own.name != given.name:
-            return (
-                f"the output is from {kind} (line {rank.line}), whose link is {own.generation}, and "
-                f"{target.given_option} has {given.generation}"
-            )
+            return words.other_links(kind, rank.line, own.generation, target.given_option, given.generation)
     return None
 
 
@@ -156,10 +151,7 @@ def _listed_twice(job: Job | None, gpus: int) -> str | None:
         key = (rank.host, rank.bus_id, None if ":" in rank.bus_id else rank.device)
         first = seen.setdefault(key, rank)
         if first is not rank and rank.bus_id:
-            return (
-                f"ranks {first.rank} and {rank.rank} (line {rank.line}) have the same GPU [{rank.bus_id}] of "
-                f"{rank.host}: several nodes have this name, or ranks share a GPU, so the number of nodes is not known"
-            )
+            return words.same_gpu(first.rank, rank.rank, rank.line, rank.bus_id, rank.host)
     return None
 
 
@@ -184,11 +176,6 @@ def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:
         return None
     low, high = found
     # A whole number of ranks must be between both ends; if not, the row is of another collective.
-    most = "more" if math.isinf(high) else number(math.floor(high), 6)
-    shown = f"{math.ceil(low)}" if math.ceil(low) == (math.floor(high) if math.isfinite(high) else -1) else ""
-    return (
-        f"busbw {busbw[size]:g} and algbw {algbw[size]:g} GB/s are those of {collective(name).name} with "
-        f"{shown or f'{math.ceil(low)} to {most}'} ranks, and {count_of(shape.nodes, 'node')} of "
-        f"{count_of(shape.gpus, 'GPU')} have {shape.ranks}: it is from several jobs, fewer GPUs per node, or another "
-        "number of nodes"
-    )
+    least, most = math.ceil(low), None if math.isinf(high) else math.floor(high)
+    of = collective(name).name
+    return words.other_ranks(busbw[size], algbw[size], of, least, most, shape.nodes, shape.gpus, shape.ranks)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
-from railyard.base.wording import message_size, number, percent
 from railyard.verdict.hints.shapes import (
     SeenCurve,
     ethernet_links,
@@ -25,6 +24,18 @@ from railyard.verdict.hints.shapes import (
     message_cost_us,
     peak_of,
     ratios,
+)
+from railyard.verdict.wording.causes import (
+    drop_above_cache,
+    drop_guess,
+    latency_of_tcp,
+    latency_within_node,
+    looks_like,
+    moved_threshold,
+    rate_of_no_link,
+    rate_of_tcp,
+    rate_within_node,
+    small_mtu_of_roce,
 )
 
 #: Half a round trip of up to 8 B in shared memory takes less than this, and over a network more: 0.97 us at least with
@@ -45,9 +56,6 @@ RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
 
 ROCE_SMALL_MTU = 1024
 ROCE_SHARES = (0.97, 1.005)
-
-#: How each sentence of a cause begins.
-GUESS = "looks like "
 
 SWITCH_HOLDS, SWITCH_BREAKS = 0.95, 0.85
 SWITCH_MOST_SIZES = 4
@@ -78,7 +86,7 @@ class Likeness:
     @property
     def description(self) -> str:
         """What the curve looks like, as in "2 of the 4 lanes of InfiniBand EDR 4X (98.0 % of 12421 MB/s)"."""
-        return self.sentence.removeprefix(GUESS)
+        return drop_guess(self.sentence)
 
 
 def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
@@ -95,7 +103,7 @@ def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
             continue
         said = cause.match(seen)
         if said is not None:
-            found.append(Likeness(cause.name, f"{GUESS}{said}"))
+            found.append(Likeness(cause.name, looks_like(said)))
     return tuple(found)
 
 
@@ -110,7 +118,7 @@ def _one_node(seen: SeenCurve) -> str | None:
     if seen.metric.name == "latency" and seen.metric.shape == "latency":
         most = max(seen.least_us, SHARED_LATENCY_US) if seen.through_library else seen.least_us
         below = [value for _, value in seen.points if value < most]
-        return f"both ranks on one node (shared memory): {number(min(below))} us" if below else None
+        return latency_within_node(min(below)) if below else None
     peak = peak_of(seen)
     if seen.metric.name != "bandwidth" or seen.limit_mb_s is None or peak is None:
         return None
@@ -118,10 +126,7 @@ def _one_node(seen: SeenCurve) -> str | None:
         return None
     if seen.pairs == 1 and (message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES) or 0) >= TCP_MESSAGE_COST_US:
         return None  # shared memory does not take so long: a faster network than the named one, with TCP
-    share = f"{percent(peak[1] / seen.limit_mb_s)} of the link's limit"
-    if seen.pairs > 1:
-        return f"{seen.pairs} pairs of ranks on several pairs of nodes, or within a node (shared memory): {share}"
-    return f"both ranks on one node (shared memory): {share}"
+    return rate_within_node(peak[1] / seen.limit_mb_s, seen.pairs)
 
 
 def _one_node_rate(seen: SeenCurve) -> str | None:
@@ -131,11 +136,7 @@ def _one_node_rate(seen: SeenCurve) -> str | None:
         return None
     if cost > SHARED_MESSAGE_COST_US:
         return None
-    return (
-        f"both ranks on one node (shared memory), or a link that carries less than it should: {number(top)} MB/s is a "
-        f"rate of no link and no slot, and {number(cost)} us for each message of a few bytes is as short as in a "
-        "node's memory"
-    )
+    return rate_of_no_link(top, cost)
 
 
 def _tcp(seen: SeenCurve) -> str | None:
@@ -145,18 +146,14 @@ def _tcp(seen: SeenCurve) -> str | None:
         small = [value for size, value in seen.points if size <= TCP_LATENCY_UP_TO_BYTES]
         if seen.metric.shape != "latency" or seen.from_device or not small or min(small) < TCP_LATENCY_US:
             return None
-        return f"TCP in place of RDMA: {number(min(small))} us for a message of a few bytes"
+        return latency_of_tcp(min(small))
     cost, peak = message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES), peak_of(seen)
     if cost is None or peak is None or seen.limit_mb_s is None or cost < TCP_MESSAGE_COST_US:
         return None
     share = peak[1] / seen.limit_mb_s
     if share > (TCP_SHARE_FROM_DEVICE if seen.from_device else TCP_SHARE):
         return None
-    over = like_one_of(seen, ethernet_links(seen))
-    return (
-        f"TCP in place of RDMA: {number(cost)} us for each message of a few bytes in a window, and {percent(share)} of "
-        f"the limit at best{f', a rate of {over}' if over else ''}"
-    )
+    return rate_of_tcp(cost, share, like_one_of(seen, ethernet_links(seen)))
 
 
 def _roce_mtu(seen: SeenCurve) -> str | None:
@@ -167,8 +164,7 @@ def _roce_mtu(seen: SeenCurve) -> str | None:
     share = peak / small.value_mb_s
     if not low <= share <= high:
         return None
-    of_limit = f"{percent(share)} of {number(small.value_mb_s)} MB/s"
-    return f"RoCE with a path MTU of 1024 (a network device of MTU 1500): {of_limit}"
+    return small_mtu_of_roce(share, small.value_mb_s)
 
 
 def _moved_switch(seen: SeenCurve) -> str | None:
@@ -184,13 +180,7 @@ def _moved_switch(seen: SeenCurve) -> str | None:
     inside = last - first + 1 == len(bad) and 0 < first and last < len(held) - 1
     if not inside or any(ratio < SWITCH_HOLDS for _, ratio in around):
         return None
-    sizes = message_size(held[first][0])
-    if last > first:
-        sizes += f" to {message_size(held[last][0])}"
-    worst = percent(min(held[index][1] for index in bad))
-    return (
-        f"a moved eager or rendezvous threshold: {sizes} at {worst} of the reference, smaller and larger sizes reach it"
-    )
+    return moved_threshold(held[first][0], held[last][0], min(held[index][1] for index in bad))
 
 
 def _cache(seen: SeenCurve) -> str | None:
@@ -204,10 +194,7 @@ def _cache(seen: SeenCurve) -> str | None:
     size, value = after[-1]
     if len(after) < 2 or not falls or value > CACHE_FALL * peak[1]:
         return None
-    return (
-        f"a drop above a cache's size: {number(peak[1])} MB/s at {message_size(peak[0])} falls to {number(value)} MB/s "
-        f"({percent(value / peak[1])}) at {message_size(size)} (last-level cache, the card's own, or registered memory)"
-    )
+    return drop_above_cache(peak[1], peak[0], value, size)
 
 
 _LIMITS = "computed from the rates of [rates.md](rates.md)"

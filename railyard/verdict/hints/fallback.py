@@ -20,6 +20,7 @@ from railyard.parsers.output import Table
 from railyard.verdict.hints.branches import branches, surely_holds
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.rules.model import OutputLine
+from railyard.verdict.wording.fallback import against_fallback, fallback_of_unknown, faster_than_tcp
 
 _QUOTED = 100  # characters of a line in a remark
 #: From EFA, too, a library falls back to TCP.
@@ -450,11 +451,7 @@ def judged_fallbacks(
     known = {each.line for each in failures}
     counted = [each for each in found if each.is_sure or not fast]
     counted.sort(key=lambda each: (not each.is_sure, each.line))
-    remarks = tuple(
-        f'line {each.line}, "{each.quoted[:_QUOTED]}": small messages are faster than TCP can be, so it was RDMA'
-        for each in found
-        if fast and not each.is_sure
-    )
+    remarks = tuple(against_fallback(each.line, each.quoted[:_QUOTED]) for each in found if fast and not each.is_sure)
     new = (OutputLine(each.line, each.quoted, means=each.means) for each in counted if each.line not in known)
     explained = (each if each.means else replace(each, means=means.get(each.line, "")) for each in failures)
     return (*explained, *new), remarks
@@ -468,11 +465,7 @@ def faster_than_asked(link: Link, text: str, tables: Sequence[Table]) -> str:
     first = next((each for each in found if each.leaves_tcp), None)
     if first is None:
         return ""
-    return (
-        f'not judged: line {first.line} says "{first.quoted[:_QUOTED]}" ({first.means.partition("; ")[0]}), but small '
-        "messages are faster than TCP between two nodes can be: the line is of another run or library, or both ranks "
-        "shared a node; leave the line out if it is not this run's, and show where the ranks ran"
-    )
+    return faster_than_tcp(first.line, first.quoted[:_QUOTED], first.means.partition("; ")[0])
 
 
 def words_of_fallback(text: str, tables: Sequence[Table]) -> str:
@@ -485,10 +478,7 @@ def words_of_fallback(text: str, tables: Sequence[Table]) -> str:
     if not found or (not found[0].is_sure and any(map(shows_rdma, tables))):
         return ""
     first = found[0]
-    return (
-        f'line {first.line} says "{first.quoted[:_QUOTED]}": {first.means} (if its network has RDMA, the run did not '
-        "use it)"
-    )
+    return fallback_of_unknown(first.line, first.quoted[:_QUOTED], first.means)
 
 
 def shows_rdma(table: Table) -> bool:

@@ -8,14 +8,25 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
-from railyard.base.wording import count_of, number, percent
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.gpu.possible import Bound, bounds, own_nics
 from railyard.hardware.gpu_links import over_slot
 from railyard.hardware.gpu_nodes import GpuNode, Shape, network_of
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.parsers.nccl_words import GB
-from railyard.verdict.hints.causes import GUESS, Likeness
+from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.wording.causes import looks_like
+from railyard.verdict.wording.gpu_causes import (
+    across_sockets,
+    fewer_nics,
+    more_nics,
+    narrow_slots,
+    one_domain,
+    over_pcie,
+    over_sockets,
+    reachable_share,
+    through_hosts,
+)
 
 #: Share of what fewer or slower parts can reach: healthy runs reach 79 % or more of it (``bounds.GPU_FLOOR_SHARE``).
 _LIKE = (0.79, IMPOSSIBLE_FACTOR.value)
@@ -66,10 +77,7 @@ class GpuSeen:
 
     def compare_peak(self, bound: Bound) -> str:
         """Return the peak compared with a bound, in words."""
-        return (
-            f"{number(self.peak_gb_s)} GB/s is {percent(self.share(bound))} of the "
-            f"{number(bound.busbw_mb_s / GB)} GB/s that those can reach"
-        )
+        return reachable_share(self.peak_gb_s, self.share(bound), bound.busbw_mb_s / GB)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +95,7 @@ def likely_causes(seen: GpuSeen) -> tuple[Likeness, ...]:
     if seen.collective not in COLLECTIVES or seen.shape.ranks < 2:
         return ()
     found = ((cause.name, cause.match(seen)) for cause in CAUSES)
-    return tuple(Likeness(name, f"{GUESS}{said}") for name, said in found if said is not None)
+    return tuple(Likeness(name, looks_like(said)) for name, said in found if said is not None)
 
 
 def document() -> str:
@@ -107,10 +115,7 @@ def _one_domain(seen: GpuSeen) -> str | None:
     inside = bounds(seen.collective, Shape(whole, seen.shape.nodes, seen.shape.used))
     if all(each.is_broken_by(seen.peak_gb_s * GB) for each in inside):
         return None
-    return (
-        "traffic that never used the NICs: one NVLink domain over several nodes (domain= of --nodes-have, MNNVL in "
-        f"NCCL's log), or separate jobs of one node each; {seen.compare_peak(inside[0])}"
-    )
+    return one_domain(seen.compare_peak(inside[0]))
 
 
 def _more_nics(seen: GpuSeen) -> str | None:
@@ -120,9 +125,7 @@ def _more_nics(seen: GpuSeen) -> str | None:
         shape = replace(seen.shape, node=_with_nics(seen.node, seen.node.nics * times))
         allowed = [each for each in bounds(seen.collective, shape) if not each.is_broken_by(seen.peak_gb_s * GB)]
         if allowed:
-            return (
-                f"nodes with {times} times as many NICs, or NICs {times} times as fast: {seen.compare_peak(allowed[0])}"
-            )
+            return more_nics(times, seen.compare_peak(allowed[0]))
     return None
 
 
@@ -134,7 +137,7 @@ def _fewer_nics(seen: GpuSeen) -> str | None:
             continue
         bound = seen.of(_with_nics(seen.node, nics))
         if seen.fits(bound):
-            return f"{nics} of {count_of(seen.node.nics, 'NIC')} of a node: {seen.compare_peak(bound)}"
+            return fewer_nics(nics, seen.node.nics, seen.compare_peak(bound))
     return None
 
 
@@ -145,10 +148,7 @@ def _across_sockets(seen: GpuSeen) -> str | None:
     share = seen.peak_gb_s * GB / half
     if not _LIKE[0] <= share <= _LIKE[1]:
         return None
-    return (
-        f"a path across sockets, or through shared PCIe switches: {number(seen.peak_gb_s)} GB/s is "
-        f"{percent(share / 2)} of the bound; nvidia-smi topo -m shows which NIC is near which GPU"
-    )
+    return across_sockets(seen.peak_gb_s, share / 2)
 
 
 def _narrow_slot(seen: GpuSeen) -> str | None:
@@ -161,7 +161,7 @@ def _narrow_slot(seen: GpuSeen) -> str | None:
             continue
         bound = seen.of(replace(seen.node, network=network, behind_slot=True))
         if seen.fits(bound):
-            return f"NICs in slots of {slot}: {seen.compare_peak(bound)}; lspci -vv (LnkSta) shows it"
+            return narrow_slots(slot, seen.compare_peak(bound))
     return None
 
 
@@ -181,10 +181,7 @@ def _sockets(seen: GpuSeen) -> str | None:
         bound = seen.of(replace(seen.node, nics=1, network=network, link=LINKS[name], reduces=False))
         share = seen.share(bound)
         if 0.5 <= share <= IMPOSSIBLE_FACTOR.value:
-            return (
-                f"sockets (TCP) over one interface of {name}, in place of {link.name}: {seen.compare_peak(bound)}; "
-                'then NCCL\'s log (NCCL_DEBUG=INFO) has "Using network Socket"'
-            )
+            return over_sockets(name, link.name, seen.compare_peak(bound))
     return None
 
 
@@ -198,10 +195,7 @@ def _over_pcie(seen: GpuSeen) -> str | None:
         bound = seen.of(replace(seen.node, gpu_link=over_slot(SLOTS[name]), domain=None))
         share = seen.share(bound)
         if 0.4 <= share <= IMPOSSIBLE_FACTOR.value:
-            return (
-                f"PCIe in place of {link.word} between the GPUs of a node ({name}): {seen.compare_peak(bound)}; "
-                "nvidia-smi nvlink --status, NCCL_P2P_DISABLE and the fabric manager tell more"
-            )
+            return over_pcie(link.word, name, seen.compare_peak(bound))
     return None
 
 
@@ -212,10 +206,7 @@ def _through_hosts(seen: GpuSeen) -> str | None:
     share = seen.share(seen.of(seen.node))
     if not 0.1 <= share <= 0.6:
         return None
-    return (
-        "bytes that go through the memory of the hosts, without GPUDirect RDMA (nvidia_peermem or DMA-BUF missing, ACS "
-        f'on): {percent(share)} of the bound; the log of NCCL has "/GDRDMA" behind each connection that uses it'
-    )
+    return through_hosts(share)
 
 
 def _with_nics(node: GpuNode, nics: int) -> GpuNode:

@@ -6,14 +6,14 @@ run used is not known from the text.
 
 from collections.abc import Iterator
 
-from railyard.base.wording import number
 from railyard.hardware import limits
 from railyard.hardware.links import SLOTS, Link, pcie_slot
 from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.fabric.port import PortState, has_small_mtu, place
 from railyard.parsers.output import ParsedOutput
 from railyard.results.report.hardware_text import below_words
-from railyard.verdict.hints.causes import GUESS, Likeness
+from railyard.verdict.hints.causes import Likeness
+from railyard.verdict.wording.causes import mtu_in_text, port_in_text, slot_in_text
 
 #: Some tools sum signalled rates (4 x 25.78125 is printed as 104), and ibstat prints 40 for QDR's 32.
 _NEARLY = 0.98
@@ -30,18 +30,17 @@ def causes_beside(parsed: ParsedOutput, link: Link) -> tuple[Likeness, ...]:
 
 
 def _slot(slot: PciSlot, link: Link) -> Likeness:
-    most = _most(slot, link)
-    words = f"{slot.address} ({slot.name[:80]}), line {slot.line}: {below_words(slot)}{most}"
-    return Likeness("slot-beside", f"{GUESS}the slot of {words}")
+    sentence = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
+    return Likeness("slot-beside", sentence)
 
 
-def _most(slot: PciSlot, link: Link) -> str:
-    """Return what the slot lets the link carry: ", 6715 MB/s at most"; empty if the table does not have the slot."""
+def _most_mb_s(slot: PciSlot, link: Link) -> float | None:
+    """Return what the slot lets the link carry; None if the table does not have the slot."""
     name = pcie_slot(slot.speed, slot.width)
     if name is None:
-        return ""
+        return None
     bound = limits.limit(link, SLOTS[name], max_payload=slot.max_payload or limits.DEFAULT_MAX_PAYLOAD)
-    return "" if bound is None else f", {number(bound.value_mb_s)} MB/s at most"
+    return None if bound is None else bound.value_mb_s
 
 
 def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
@@ -50,13 +49,9 @@ def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
             continue
         rate = link.data_rate_gbit_s
         if rate is not None and port.rate is not None and port.rate < _NEARLY * rate:
-            words = " ".join(word for word in (port.width, port.speed) if word)
-            shown = f"{port.rate:g} Gbit/s{f' ({words})' if words else ''}"
-            sentence = f"{GUESS}{place(port)}, line {port.line}: {shown}, below the {rate:g} Gbit/s of {link.name}"
+            lanes = " ".join(word for word in (port.width, port.speed) if word)
+            sentence = port_in_text(place(port), port.line, port.rate, lanes, rate, link.name)
             yield Likeness("port-beside", sentence)
         elif has_small_mtu(port):
-            sentence = (
-                f"{GUESS}{place(port)}, line {port.line}: active_mtu {port.mtu_bytes} below max_mtu "
-                f"{port.max_mtu_bytes}"
-            )
+            sentence = mtu_in_text(place(port), port.line, port.mtu_bytes, port.max_mtu_bytes)
             yield Likeness("mtu-beside", sentence)

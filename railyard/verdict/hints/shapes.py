@@ -5,11 +5,21 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from railyard.base.bounds import LEAST_LATENCY
-from railyard.base.wording import count_of, either, number, percent
 from railyard.benchmarks.model import Metric
 from railyard.hardware import limits
 from railyard.hardware.limits import Limit
 from railyard.hardware.links import LINKS, SLOTS, Link, Slot
+from railyard.verdict.wording.causes import (
+    another_network,
+    fitting_part,
+    fitting_share,
+    lesser_slot,
+    link_of,
+    named_slot,
+    one_of,
+    some_lanes,
+    some_rails,
+)
 
 #: A run below this share of its limit is not merely slow: it may run on lesser hardware.
 LESSER_BELOW = 0.8
@@ -88,7 +98,7 @@ def ratios(seen: SeenCurve) -> list[tuple[int, float]]:
 
 def like_one_of(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> str | None:
     """Return the lesser hardware whose limit a flat top fits, with the shares; None if it fits none."""
-    return " or ".join(_fits(seen, lesser)) or None
+    return one_of(_fits(seen, lesser)) or None
 
 
 def like_another(seen: SeenCurve) -> str | None:
@@ -100,10 +110,7 @@ def like_another(seen: SeenCurve) -> str | None:
     found = _fits(seen, (*far_links(seen), *any_slots(seen)))
     if top is None or not found:
         return None
-    return (
-        f"another network than {seen.link.name}, or a link or slot that runs far below it: {number(top)} MB/s is a "
-        f"rate of {either(found)}"
-    )
+    return another_network(seen.link.name, top, found)
 
 
 def like_no_other(seen: SeenCurve) -> float | None:
@@ -119,7 +126,7 @@ def _fits(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> list[s
     if top is None or seen.limit_mb_s is None or top >= LESSER_BELOW * seen.limit_mb_s:
         return []
     return [
-        f"{what} ({percent(top / limit.value_mb_s)} of {number(limit.value_mb_s)} MB/s)"
+        fitting_part(what, top / limit.value_mb_s, limit.value_mb_s)
         for what, limit in lesser
         if limit is not None and FITS_FROM[seen.metric.directions] <= top / limit.value_mb_s <= FITS_UP_TO
     ]
@@ -128,7 +135,7 @@ def _fits(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> list[s
 def lesser_rails(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """Yield the limits of fewer rails than the run should use."""
     for rails in range(1, seen.rails):
-        yield f"{count_of(rails, 'rail')} of {seen.rails}", _limit(seen, rails=rails)
+        yield some_rails(rails, seen.rails), _limit(seen, rails=rails)
 
 
 def lesser_lanes(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
@@ -137,7 +144,7 @@ def lesser_lanes(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     for part in (2, 4):
         if lanes is not None and rate is not None and lanes % part == 0:
             narrow = replace(seen.link, data_rate_gbit_s=rate / part)
-            yield f"{lanes // part} of the {lanes} lanes of {seen.link.generation}", _limit(seen, link=narrow)
+            yield some_lanes(lanes // part, lanes, seen.link.generation), _limit(seen, link=narrow)
 
 
 def lesser_links(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
@@ -147,7 +154,7 @@ def lesser_links(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     """
     for link in _slower(seen):
         if _is_relative(seen, link) and (link.data_rate_gbit_s or 0) >= NEAR * (seen.link.data_rate_gbit_s or 0):
-            yield f"a link of {link.generation}", _limit(seen, link=link, mtu=None)
+            yield link_of(link.generation), _limit(seen, link=link, mtu=None)
 
 
 def far_links(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
@@ -190,7 +197,7 @@ def lesser_slots(seen: SeenCurve) -> Iterator[tuple[str, Limit | None]]:
     names = [f"pcie{generation}-x{lanes // 2}", f"pcie{generation}-x{lanes // 4}"]
     names += [f"pcie{generation - 1}-x{lanes}", f"pcie{generation - 2}-x{lanes}"]
     for slot in (SLOTS[name] for name in names if name in SLOTS):
-        yield f"a slot of {slot.generation} in place of {seen.slot.generation}", _limit(seen, slot=slot)
+        yield lesser_slot(slot.generation, seen.slot.generation), _limit(seen, slot=slot)
 
 
 def rates_like(mb_s: float, directions: int) -> tuple[str, ...]:
@@ -199,7 +206,7 @@ def rates_like(mb_s: float, directions: int) -> tuple[str, ...]:
     links = {name: limits.limit(link, directions=directions) for name, link in LINKS.items()}
     fastest = max(LINKS.values(), key=lambda link: link.data_rate_gbit_s or 0)
     slots = {
-        f"the slot {name}": limits.limit(fastest, slot, directions=directions)
+        named_slot(name): limits.limit(fastest, slot, directions=directions)
         for name, slot in SLOTS.items()
         if slot.lanes in _USUAL_LANES
     }
@@ -207,7 +214,7 @@ def rates_like(mb_s: float, directions: int) -> tuple[str, ...]:
     for kind in (links, slots):
         shares = {name: mb_s / bound.value_mb_s for name, bound in kind.items() if bound is not None}
         fits = [name for name, share in shares.items() if fits_from <= share <= FITS_UP_TO]
-        found += (f"{name} ({percent(shares[name])})" for name in sorted(fits, key=lambda name: -shares[name]))
+        found += (fitting_share(name, shares[name]) for name in sorted(fits, key=lambda name: -shares[name]))
     return tuple(found)
 
 

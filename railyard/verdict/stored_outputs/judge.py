@@ -72,6 +72,7 @@ from railyard.verdict.stored_outputs.remarks import (
 )
 from railyard.verdict.stored_outputs.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
 from railyard.verdict.stored_outputs.unfit import why_unfit
+from railyard.verdict.wording.causes import with_first_cause
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
@@ -144,8 +145,7 @@ def _with_likeness(brief: str, causes: Sequence[Likeness]) -> str:
     """Return a low value with the first cause that it looks like, without figures; empty if that is no headline."""
     if not causes:
         return ""
-    cause = causes[0].description.partition(" (")[0].partition(": ")[0]
-    text = f"{brief.partition(': ')[0]}, like {cause}"
+    text = with_first_cause(brief, causes[0].description)
     return text if len(text) <= MOST else ""
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.screening import routes
 from railyard.verdict.blame.screening.doubts import pairs_beyond, slow_pairs
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
@@ -27,6 +26,7 @@ from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import network_faults, single_pairs
 from railyard.verdict.blame.search.model import Pair, Part, PartKind, Step, StepName
 from railyard.verdict.blame.search.single_pairs import Question, SinglePairs
+from railyard.verdict.wording import screening as words
 
 #: What one rail alone gave, for each of them.
 ByPart = Mapping[Part, tuple[SinglePairs, Mapping[Pair, Sequence[float]]]]
@@ -45,7 +45,6 @@ class PartAnswers:
 _ROUNDS_OF_A_PART = 15
 #: The step in which parts of a kind are measured, and what a sentence calls them.
 _STEP_OF: Mapping[PartKind, StepName] = {"rail": "rails", "gpu path": "gpu paths"}
-_WORD_OF: Mapping[PartKind, str] = {"rail": "rails", "gpu path": "GPU paths"}
 Steps = Generator[Step, Given, None]
 
 
@@ -161,7 +160,7 @@ def _ask_questions(
         return []
     known.repeats = repeats
     count = sum(bool(one.members) for one in fit)
-    rows = yield from known.ask(Step("suspects", rounds, repeats, f"{count} suspects, each with good partners"))
+    rows = yield from known.ask(Step("suspects", rounds, repeats, words.why_suspects(count)))
     values = known.lists(rows)
     found = _measure_alone(known, fit, values, repeats)
     _check_classes(known, checks, found, values)
@@ -214,7 +213,7 @@ def _for_parts(known: Knowledge, nodes: Sequence[int]) -> int:
 
 def _left_out(known: Knowledge, members: tuple[int, ...]) -> Suspect:
     names = "-".join(known.leaves.layout.nodes[node] for node in members)
-    reason = f"{names} was slow in the sample, but the budget had no room to measure it with good partners"
+    reason = words.no_room_for_partners(names)
     level = known.levels.level(known.leaves.layout, members[0], members[-1]).value
     if len(members) == 1:
         return Suspect("node", members, float(known.speed[members[0]]), level, reason)
@@ -234,7 +233,7 @@ def _up_links(known: Knowledge, paths: Paths, rest: Sequence[Pair]) -> Steps:
         room = known.rest - known.reserve
         made, rounds = routes.traces(known.leaves, open_, good, tuple(without), known.network.up_links, room)
         if made:
-            why = f"which of two leaves has the slow up-link: streams from each to others, for {len(made)} paths"
+            why = words.why_traced(len(made))
             rows = yield from known.ask(Step("trace", rounds, 1, why))
             slow = _slow_streams(known, rows)
             slow = yield from _measure_again(known, slow, known.rest - known.reserve)
@@ -264,7 +263,7 @@ def _measure_again(known: Knowledge, slow: dict[Pair, bool], room: int) -> Gener
     rounds, repeats, fit, _ = fit_rounds(known.leaves, [Question(pair, ()) for pair in pairs], (3, 1), room)
     if not fit:
         return slow
-    rows = yield from known.ask(Step("trace", rounds, repeats, f"{len(pairs)} slow streams again"))
+    rows = yield from known.ask(Step("trace", rounds, repeats, words.why_streams_again(len(pairs))))
     return slow | _slow_streams(known, rows)
 
 
@@ -278,17 +277,17 @@ def _by_part(
     by_members = {one.members: one for one in nodes}
     placed = {one.members for one in fit}
     known.count(kind, [(by_members[one.members].share, one.members in placed) for one in asked])
-    what = _WORD_OF[kind]
+    what = words.rails_or_paths(kind == "gpu path")
     for one in left:
         node = by_members[one.members]
-        why = f"{node.reason}; the budget had no room to measure its {what} alone"
+        why = words.no_room_for_parts(node.reason, what)
         _put(known, node, (replace(node, reason=why),))
     if not fit:
         return []
     known.part_repeats = repeats
     measured: dict[Part, tuple[single_pairs.SinglePairs, Mapping[Pair, Sequence[float]]]] = {}
     for name in names:
-        step = Step(_STEP_OF[kind], rounds, repeats, f"{what} of {len(fit)} nodes", Part(kind, name))
+        step = Step(_STEP_OF[kind], rounds, repeats, words.why_parts(what, len(fit)), Part(kind, name))
         values = known.lists((yield from known.ask(step)))
         measured[Part(kind, name)] = (_measure_alone(known, fit, values, repeats), values)
     unexplained: list[Suspect] = []
@@ -332,18 +331,16 @@ def in_place_of(
     """
     found = read_parts(question, measured)
     kind = next(iter(measured)).kind if measured else "rail"
-    what = "rail" if kind == "rail" else "GPU path"
+    what = words.rail_or_path(kind != "rail")
     open_ = len(found.slow) + len(found.untold)
     if found.untold and len(found.good) < open_:
-        return (replace(node, reason=f"{node.reason}; it is undecided which {what} it is"),)
+        return (replace(node, reason=words.undecided_part(node.reason, what)),)
     if not found.slow:
-        why = f"no {what} alone is slow" if found.untold else f"each {what} alone is good"
-        return (replace(node, reason=f"{node.reason}; {why}"),)
+        return (replace(node, reason=words.no_slow_part(node.reason, what, not found.untold)),)
     if kind == "rail" and len(every) == 1:
-        return (replace(node, reason=f"{node.reason}; {every[0]} from host memory is also slow"),)
+        return (replace(node, reason=words.slow_from_host(node.reason, every[0])),)
     if 2 * len(found.slow) > len(every) > 1:
-        slow = "each" if len(found.slow) == len(every) else f"{len(found.slow)} of {len(every)}"
-        return (replace(node, reason=f"{node.reason}; {slow} {what} alone is slow"),)
+        return (replace(node, reason=words.slow_parts(node.reason, len(found.slow), len(every), what)),)
     return tuple(_of(leaves, node, question, part, measured[part][0]) for part in found.slow)
 
 
@@ -360,12 +357,8 @@ def _state(question: Question, alone: SinglePairs, values: Mapping[Pair, Sequenc
 def _of(leaves: Leaves, node: Suspect, question: Question, part: Part, alone: SinglePairs) -> Suspect:
     name, layout = node.members[0], leaves.layout
     kind: Kind = part.kind
-    values = [f"{number(alone.value(name, partner))} with {layout.nodes[partner]}" for partner in question.partners]
+    values = [(alone.value(name, partner), layout.nodes[partner]) for partner in question.partners]
     share = max(alone.share(name, partner) for partner in question.partners)
     expected = alone.expected_mb_s(name, question.partners[0])
-    what = "" if part.kind == "rail" else ", from the GPU's memory; each rail alone from host memory is good"
-    reason = (
-        f"{part.name} of {layout.nodes[name]} alone gives {listing(values)}; good nodes give {number(expected)} "
-        f"{layout.unit} ({percent(share)}){what}"
-    )
+    reason = words.slow_part(part.name, layout.nodes[name], values, expected, layout.unit, share, part.kind != "rail")
     return Suspect(kind, node.members, share, expected, reason, part.name, (), node.values)

@@ -8,9 +8,9 @@ from railyard.verdict.blame.screening.leaves import Floats, Ints, Leaves, leaves
 from railyard.verdict.blame.screening.model import Coverage, Network, NotMeasured, Share
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search.model import Pair
+from railyard.verdict.wording import screening as words
 
 _NOBODY: Mapping[int, str] = {}
-_NOT_KNOWN = "it is not known which node is at which leaf switch"
 
 
 def coverage(network: Network, leaves: Leaves, rows: Rows, gone: Mapping[int, str]) -> Coverage:
@@ -24,20 +24,20 @@ def coverage(network: Network, leaves: Leaves, rows: Rows, gone: Mapping[int, st
     keys = np.unique(used.a * count + used.b)
     partners = np.bincount(keys // count, minlength=count) + np.bincount(keys % count, minlength=count)
     missing = [
-        NotMeasured(leaves.layout.nodes[node], gone.get(node, "no value of it came back"))
+        NotMeasured(leaves.layout.nodes[node], gone.get(node, words.no_value_back()))
         for node in range(count)
         if node in gone or not tried[node]
     ]
     nodes = int(there.sum())
     rails = len(network.rails)
     return Coverage(
-        Share(nodes, count, "nodes with a result"),
-        Share(len(keys), count * (count - 1) // 2, "pairs with a result"),
+        Share(nodes, count, words.nodes_with_result()),
+        Share(len(keys), count * (count - 1) // 2, words.pairs_with_result()),
         _leaf_pairs(leaves, used),
         up_links(network, leaves, used),
-        Share(nodes * rails, count * rails, "each value is over all rails at once; counters prove what each carried")
+        Share(nodes * rails, count * rails, words.all_rails_at_once())
         if rails
-        else Share(0, None, "it is not known how many rails a node has"),
+        else Share(0, None, words.rails_unknown()),
         float(np.median(partners[there])) if nodes else 0.0,
         tuple(missing),
     )
@@ -59,22 +59,20 @@ def rows_of_pairs(pairs: Iterable[Pair]) -> Rows:
 def up_links(network: Network, leaves: Leaves, rows: Rows) -> Share:
     """Return the up-links that carried one of these rows; an expected number if routes are not known."""
     if not leaves.known:
-        return Share(0, None, _NOT_KNOWN)
+        return Share(0, None, words.leaves_unknown())
     if len(leaves.names) < 2:
-        return Share(0, 0, "all nodes are at one leaf")
+        return Share(0, 0, words.one_leaf())
     planes = len(network.rails) if network.planes else 1
     if network.routes:
         used = up_link_uses(network, leaves, rows) > 0
-        return Share(int(used.sum()) * planes, used.size * planes, "by the site's routes")
+        return Share(int(used.sum()) * planes, used.size * planes, words.by_routes())
     number = up_links_of(network, leaves)
     flows = flows_of(leaves, rows)
     expected = number * (1 - (1 - 1 / number) ** flows)
-    given = f"{network.up_links} up-links per leaf"
-    basis = given if network.up_links else "as many up-links as a leaf has nodes (their number is not known)"
     return Share(
         float(expected.sum()) * planes,
         int(number.sum()) * planes,
-        f"expected, if routes are static and spread at random over {basis}",
+        words.expected_up_links(network.up_links),
     )
 
 
@@ -117,9 +115,9 @@ def up_link_uses(network: Network, leaves: Leaves, rows: Rows) -> Ints:
 
 def _leaf_pairs(leaves: Leaves, rows: Rows) -> Share:
     if not leaves.known:
-        return Share(0, None, _NOT_KNOWN)
+        return Share(0, None, words.leaves_unknown())
     number = len(leaves.names)
     one, other = leaves.of[rows.a], leaves.of[rows.b]
     apart = one != other
     keys = np.unique(np.minimum(one, other)[apart] * number + np.maximum(one, other)[apart])
-    return Share(len(keys), number * (number - 1) // 2, "pairs of leaves with a result between them")
+    return Share(len(keys), number * (number - 1) // 2, words.leaf_pairs_with_result())

@@ -14,6 +14,7 @@ from railyard.verdict.blame.screening.values import Levels, Rows, join_rows, row
 from railyard.verdict.blame.search.model import Pair, Step, Value
 from railyard.verdict.blame.search.questions import describe_step
 from railyard.verdict.blame.search.single_pairs import Question, State
+from railyard.verdict.wording import screening as words
 
 #: What a step gave: values alone, or with the nodes that were absent.
 Given = Results | Iterable[Value]
@@ -96,7 +97,7 @@ class Knowledge:
         self.spent += len(step.rounds) * step.repeats
         self.measurements += len(rows.a)
         self.steps.append(
-            describe_step(step) if step.over is None else f"{describe_step(step)}, over {step.over.name} alone"
+            describe_step(step) if step.over is None else words.over_part(describe_step(step), step.over.name)
         )
         if step.over is None:
             self.others.append(rows)
@@ -163,9 +164,9 @@ class Knowledge:
             trailing += np.bincount(node[late], minlength=count)
             at_home[node[late & near]] = True
         stopped = works & (trailing >= np.where(at_home, _STOPPED_AT_HOME, _STOPPED))
-        found = {int(node): f"gave no result after round {last_good[node] + 1}" for node in np.flatnonzero(stopped)}
+        found = {int(node): words.went_silent(int(last_good[node]) + 1) for node in np.flatnonzero(stopped)}
         if nothing.sum() > MOST_SILENT * max(1, int(tried.sum())):
-            found |= {int(node): "gave no result, like too many others" for node in np.flatnonzero(nothing)}
+            found |= {int(node): words.silent() for node in np.flatnonzero(nothing)}
         return found
 
     def drop(self, silent: Mapping[int, str]) -> None:

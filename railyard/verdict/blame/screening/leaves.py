@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from railyard.verdict.blame.search.model import Layout, Pair
+from railyard.verdict.wording import screening as words
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -54,7 +55,7 @@ def leaves_of(layout: Layout) -> Leaves:
         none = np.zeros(len(every), dtype=np.int64)
         return Leaves(bare, ("",), none, (every,), False, (), none)
     if loose:
-        sides = tuple(side or f"no known leaf ({layout.nodes[node]})" for node, side in enumerate(layout.sides))
+        sides = tuple(side or words.leaf_of_one(layout.nodes[node]) for node, side in enumerate(layout.sides))
         layout = replace(layout, sides=sides)
     members = layout.members()
     of = np.zeros(len(layout.nodes), dtype=np.int64)

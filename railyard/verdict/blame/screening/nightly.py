@@ -11,6 +11,7 @@ from railyard.verdict.blame.screening.plan import Planner, whole_leaves
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.rounds import count as rounds_of
 from railyard.verdict.blame.search.rounds import matching
+from railyard.verdict.wording import screening as words
 
 #: If leaves are not known, each round is the best of this many candidates.
 _CHOICE = 8
@@ -44,7 +45,7 @@ def partners(
         away = [_draw_away_round(chosen, members, draw) for _ in range(count)]
     else:
         away = _any(chosen, members[0], count, draw)
-    why = f"{count} partners per node, first what was used least recently in {len(used)} earlier nights"
+    why = words.why_nightly(count, len(used))
     return Step("nightly", (*home, *away), 1, why)
 
 

@@ -22,6 +22,7 @@ from railyard.verdict.blame.screening.suspects import upper_of
 from railyard.verdict.blame.search.doubts import NEIGHBOURS
 from railyard.verdict.blame.search.model import Pair
 from railyard.verdict.blame.search.single_pairs import bound_of
+from railyard.verdict.wording import screening as words
 
 #: How many suspects are drawn for each probability, and from how many values.
 _DRAWS, _VALUES = 1500, 20_000
@@ -130,17 +131,14 @@ def _named_node(leaves: Leaves, found: SampleView, noise: _Noise, made: MadeStep
 
 def _node(leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps, share: float) -> Promise:
     values = int(np.median(_values_of_nodes(leaves, found)))
-    basis = (
-        f"each node's best of {values} values (median) set to {100 * share:.0f} %, then {made.repeats} measurements "
-        f"with each of two good partners{_capacity(made.room('node', share))}"
-    )
+    basis = words.basis_of_node(values, share, made.repeats, made.room("node", share))
     return Promise("node", share, _named_node(leaves, found, noise, made, share), basis)
 
 
 def _parts(network: Network, leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps) -> list[Promise]:
     listed: list[tuple[FaultKind, int, str, tuple[float, ...]]] = [
-        ("rail", len(network.rails), "rails", (0.5, 0.0)),
-        ("gpu path", len(network.gpus), "GPU paths", (0.5,)),
+        ("rail", len(network.rails), words.rails_or_paths(False), (0.5, 0.0)),
+        ("gpu path", len(network.gpus), words.rails_or_paths(True), (0.5,)),
     ]
     made_of = []
     for kind, count, plural, shares in listed:
@@ -148,7 +146,7 @@ def _parts(network: Network, leaves: Leaves, found: SampleView, noise: _Noise, m
             if count == 1 and kind == "rail":
                 continue  # its fault is the node's
             if not count:
-                made_of.append(Promise(kind, share, None, f"it is not known which {plural} a node has"))
+                made_of.append(Promise(kind, share, None, words.parts_unknown(plural)))
                 continue
             over_all = (count - 1 + share) / count
             probability = _named_node(leaves, found, noise, made, over_all)
@@ -156,10 +154,7 @@ def _parts(network: Network, leaves: Leaves, found: SampleView, noise: _Noise, m
                 alone = noise.slow(share, made.part_repeats) ** 2
                 rails = len(network.rails) if kind == "gpu path" else 0  # all of them must be good
                 probability *= alone * noise.good(made.part_repeats) ** (1 + 3 * rails) * made.room(kind, over_all)
-            basis = (
-                f"a node at {100 * over_all:.1f} % over all {count} {plural}, the least that one of them can cause, "
-                f"then each alone{_capacity(made.room(kind, over_all))}"
-            )
+            basis = words.basis_of_parts(over_all, count, plural, made.room(kind, over_all))
             made_of.append(Promise(kind, share, probability, basis))
     return made_of
 
@@ -175,18 +170,15 @@ def _pair(leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps) -> 
     pairs = count * (count - 1) // 2
     again = noise.slow(share, made.repeats) * noise.good(made.repeats) ** (2 * made.neighbours + 3)
     room = made.room("pair", share)
-    basis = (
-        f"{measured:,} of {pairs:,} pairs were measured where hardly any pair collides; a slow one would have been "
-        f"measured {made.repeats} times, with {made.neighbours} neighbours of each node{_capacity(room)}"
-    )
+    basis = words.basis_of_pair(measured, pairs, made.repeats, made.neighbours, room)
     return Promise("pair", share, measured / pairs * taken * again * room, basis)
 
 
 def _leaf(leaves: Leaves, found: SampleView, made: MadeSteps, settings: Settings) -> Promise:
     if not leaves.known:
-        return Promise("leaf", 0.5, None, "it is not known which node is at which leaf switch")
+        return Promise("leaf", 0.5, None, words.leaves_unknown())
     if not found.bounds.leaf:
-        return Promise("leaf", 0.5, None, "fewer than three leaves of more than three nodes met others as a whole")
+        return Promise("leaf", 0.5, None, words.few_leaves())
     met = ~np.isnan(found.usual)
     enough = np.array([len(nodes) > NEIGHBOURS for nodes in leaves.members])
     left = HALF_A_LEAF if keeps_apart(found) else HALF_A_LEAF_COLLIDED
@@ -196,10 +188,7 @@ def _leaf(leaves: Leaves, found: SampleView, made: MadeSteps, settings: Settings
     confirmed = 0.5 * math.erfc((left - bound) / error / math.sqrt(2))
     bouts = int(np.median((~np.isnan(found.bouts)).sum(axis=0)))
     room = made.room("leaf", left)
-    basis = (
-        f"each leaf met another as a whole {bouts} times (median), its mean set to {100 * left:.0f} %, then "
-        f"{made.leaf_rounds} times with good leaves{_capacity(room)}"
-    )
+    basis = words.basis_of_leaf(bouts, left, made.leaf_rounds, room)
     return Promise("leaf", 0.5, doubted * confirmed * room, basis)
 
 
@@ -207,7 +196,7 @@ def _up_link(
     network: Network, leaves: Leaves, found: SampleView, noise: _Noise, made: MadeSteps, share: float
 ) -> Promise:
     if not leaves.known or len(leaves.names) < 2:
-        why = "all nodes are at one leaf" if leaves.known else "it is not known which node is at which leaf switch"
+        why = words.one_leaf() if leaves.known else words.leaves_unknown()
         return Promise("up-link", share, None, why)
     planes = len(network.rails) if network.planes and network.rails else 1
     over_all = (planes - 1 + share) / planes
@@ -216,21 +205,18 @@ def _up_link(
     taken = float((values * over_all < found.bounds.far).mean()) if len(values) else 0.0
     if network.routes:
         covered = float((1 - (1 - taken) ** up_link_uses(network, leaves, rows)).mean())
-        how = "by the site's routes"
+        how = words.by_routes()
     else:
         number = up_links_of(network, leaves)
         covered = float(np.average(1 - (1 - taken / number) ** flows_of(leaves, rows), weights=number))
-        how = "if routes are static and spread at random"
+        how = words.by_random_routes()
     slow, good = noise.slow(over_all, made.repeats), noise.good(made.repeats)
     once = slow ** (1 + made.neighbours) * good ** (made.neighbours + 3) * made.room("pair", over_all)
     once *= _measured_again(leaves, made, over_all)
     # some pairs of a leaf are asked about: each is a separate chance
     chances = min(OF_A_LEAF, max(1.0, float(np.median(flows_of(leaves, rows) / up_links_of(network, leaves)))))
     named = 1 - (1 - once) ** chances
-    basis = (
-        f"{100 * covered:.1f} % of the up-links alone carried a value that would have been slow, {how}; then "
-        f"{made.neighbours} neighbours to the same node{_capacity(made.room('pair', over_all))}"
-    )
+    basis = words.basis_of_up_link(covered, how, made.neighbours, made.room("pair", over_all))
     return Promise("up-link", share, covered * named, basis)
 
 
@@ -265,9 +251,3 @@ def _values_of_nodes(leaves: Leaves, found: SampleView) -> Floats:
     away = np.bincount(rows.a[~near], minlength=count) + np.bincount(rows.b[~near], minlength=count)
     values: Floats = np.where(home > 0, home, away).astype(np.float64)
     return values
-
-
-def _capacity(asked: float) -> str:
-    if asked >= 1:
-        return ""
-    return "; the budget had no room for it" if asked <= 0 else f"; the budget had room for {100 * asked:.0f} % of them"

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.screening.coverage import up_link_uses
 from railyard.verdict.blame.screening.doubts import SampleView
 from railyard.verdict.blame.screening.leaves import Leaves
@@ -11,6 +10,7 @@ from railyard.verdict.blame.screening.model import Network, Suspect
 from railyard.verdict.blame.screening.suspects import Good, Route
 from railyard.verdict.blame.search.model import Pair, Round
 from railyard.verdict.blame.search.rounds import Packing
+from railyard.verdict.wording import screening as words
 
 #: Streams from one node to other leaves for each up-link that the leaf has: of so many, six are over a given up-link
 #: (each goes out by one and comes back by one), so that fewer than two are with a probability of 2 %.
@@ -166,15 +166,11 @@ def _up_link(
     if network.routes and len(ends) == 1:
         numbers = {network.routes[each.start][each.to] for each in routes}
         part = ", ".join(map(str, sorted(numbers)))
-    where = f"an up-link of {listing(names)}" if len(names) == 1 else f"an up-link of {names[0]} or of {names[1]}"
     others = sorted({leaves.names[leaf] for each in routes for leaf in (each.start, each.end)} - set(names))
-    what = f" (number {part})" if part is not None else ""
-    more = f"; so are paths to {listing(others[:3])}" if len(others) > 1 else ""
-    told = [f"{leaves.names[each.start]} to {leaves.layout.nodes[each.to]}" for each in routes[:3]]
-    reason = (
-        f"{slowest.words}: everything from {listing(list(dict.fromkeys(told)))} is slow, down to "
-        f"{percent(slowest.share)} of {number(slowest.expected)} {leaves.layout.unit}, but the nodes are good with "
-        f"others{more}: {where}{what}"
+    paths = [words.path_between(leaves.names[each.start], leaves.layout.nodes[each.to]) for each in routes[:3]]
+    reason = words.slow_up_link(
+        *(slowest.words, list(dict.fromkeys(paths)), slowest.share, slowest.expected, leaves.layout.unit),
+        *(others[:3] if len(others) > 1 else [], names, part),
     )
     members = tuple(int(node) for leaf in ends for node in leaves.members[leaf])
     values = sum(each.values for each in routes)

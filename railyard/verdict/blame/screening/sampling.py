@@ -12,6 +12,7 @@ from railyard.verdict.blame.screening.values import Rows, join_rows, levels_of, 
 from railyard.verdict.blame.search.doubts import SLOWER_THAN_ITS_SIDE
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.rounds import Packing
+from railyard.verdict.wording import screening as words
 
 #: How many nodes of a leaf send at once when slow pairs are measured again, each time fewer.
 AT_ONCE = (4, 1, 1)
@@ -53,7 +54,7 @@ def measure_slow_again(
         known.left += [one for one in low if one not in again_]
         if not turn:
             known.sifted += [(*one, one in again_) for one in low]
-        why = f"{len(low)} pairs were slow once: {len(placed)} again, {at_once} of a leaf at once"
+        why = words.why_again(len(low), len(placed), at_once)
         step = Step("again", packing.rounds(), 1, why)
         room -= len(step.rounds)
         low = _still_slow(known, placed, (yield from known.ask(step)))
@@ -71,11 +72,9 @@ def _first(known: Knowledge, planner: Planner) -> Step:
     plan = known.plan
     if known.leaves.known:
         made = [*planner.home(plan.home - 1), *planner.full(plan.full), *planner.thin(plan.thin), *planner.home(1)]
-        why = "each node with its neighbours, whole leaves with whole leaves, and single nodes of all leaves"
     else:
         made = [*planner.home(plan.home + plan.full), *planner.thin(plan.thin)]
-        why = "each node with others, since leaves are not known"
-    return Step("sample", tuple(made), 1, why)
+    return Step("sample", tuple(made), 1, words.why_sample(known.leaves.known))
 
 
 def _more(known: Knowledge, planner: Planner) -> Step:
@@ -85,14 +84,12 @@ def _more(known: Knowledge, planner: Planner) -> Step:
     count = min(plan.more, max(0, (known.settings.pairs_at_most - len(found.rows.a)) // max(1, values)))
     if keeps_apart(found):
         many = planner.full if known.leaves.known else planner.home
-        why = "whole leaves again: their routes hardly collide"
     else:
         many, count = planner.thin, plan.more
-        why = "single nodes of all leaves: the routes of whole leaves collide"
     made: list[Round] = list(many(count))
     if made and known.leaves.known:
         made = [*made[:-1], *planner.home(1)] or made
-    return Step("sample", tuple(made), 1, why)
+    return Step("sample", tuple(made), 1, words.why_more(keeps_apart(found)))
 
 
 def _take_step(known: Knowledge, step: Step) -> Steps:

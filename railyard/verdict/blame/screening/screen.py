@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from railyard.base.wording import count_of, listing, number, percent
 from railyard.verdict.blame.screening import confirmation, sampling, whole_leaves
 from railyard.verdict.blame.screening.coverage import coverage
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
@@ -17,13 +16,13 @@ from railyard.verdict.blame.screening.model import (
     Promise,
     ScreeningVerdict,
     Settings,
-    Share,
     Suspect,
 )
 from railyard.verdict.blame.screening.plan import LEAST, shares
 from railyard.verdict.blame.screening.promise import MadeSteps, promises
 from railyard.verdict.blame.search.model import Step
 from railyard.verdict.blame.search.replay import replay_steps
+from railyard.verdict.wording import screening as words
 
 _USUAL = Settings()
 #: The most steps of a screening, besides one for each part of a node: two samples, the leaves, slow pairs again three
@@ -31,9 +30,6 @@ _USUAL = Settings()
 STEPS = 12
 _NOBODY: Mapping[int, str] = {}
 
-
-#: How many are in the sentence; all are in the verdict.
-_TOLD = 6
 
 #: An up-link at half its rate makes a leaf of six or more up-links no slower than this: a third of its pairs use it.
 _BY_ONE = 0.75
@@ -83,10 +79,10 @@ def screen(
     )
     there = len(leaves.of) - len(known.gone)
     if there < 2:
-        return nothing(known, f"{there} of {len(leaves.of)} nodes are there, but a pair needs two")
+        return nothing(known, words.too_few_nodes(there, len(leaves.of)))
     yield from sampling.sample(known, first)
     if known.seen is None:
-        return nothing(known, f"no pair of {there} nodes gave a result")
+        return nothing(known, words.no_result(there))
     yield from whole_leaves.confirm(known)
     yield from confirmation.suspects(known)
     yield from confirmation.parts_of_nodes(known)
@@ -95,12 +91,8 @@ def screen(
 
 def _too_small(budget: Budget, steps: int) -> str:
     least = LEAST * budget.round_s + steps * budget.step_s
-    starts = f" besides the start of {steps} steps" if budget.step_s else ""
-    return (
-        f"a budget of {budget.seconds:g} s is {budget.rounds(steps)} rounds of {budget.round_s:g} s{starts}, expected "
-        f"at least {LEAST} ({least:g} s): half of them for a sample in which each node meets neighbours and other "
-        "leaves, the rest to measure a suspect three times with two good partners; give it more time"
-    )
+    rounds = budget.rounds(steps)
+    return words.too_short_budget(budget.seconds, rounds, budget.round_s, steps, bool(budget.step_s), LEAST, least)
 
 
 def sum_up(known: Knowledge) -> ScreeningVerdict:
@@ -110,7 +102,7 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
         one for one in known.answered.named if one not in away and not _one_up_link(one, known.answered.named)
     )
     known.answered.unclear = [one for one in known.answered.unclear if not _went_away(known, one)]
-    known.answered.unclear += [replace(one, reason=f"{one.reason}; it went away later") for one in away]
+    known.answered.unclear += [replace(one, reason=words.went_away(one.reason)) for one in away]
     by_members = {one.members for one in named}
     cleared = _without_duplicates(one for one in known.answered.cleared if one.members not in by_members)
     settled = by_members | {one.members for one in cleared}
@@ -192,37 +184,28 @@ def _went_away(known: Knowledge, one: Suspect) -> bool:
 
 def _not_looked_at(known: Knowledge) -> tuple[str, ...]:
     """Return what this screening could not see, one sentence for each."""
-    said = ["faults that all nodes share: no reference says what is expected"] * (known.leaves.layout.expected is None)
+    said = [words.no_expected_level()] * (known.leaves.layout.expected is None)
     if not known.leaves.known:
-        said.append("leaves and up-links: it is not known which node is at which leaf switch")
+        said.append(words.leaves_not_seen())
     else:
-        said.append(
-            "a leaf that lost a few of its up-links and whose routes avoid them: each pair alone is good, and all "
-            "together are less than 15 % slower"
-        )
+        said.append(words.avoided_up_links())
     if known.leaves.loose:
         names = [known.leaves.layout.nodes[node] for node in known.leaves.loose]
-        said.append(
-            f"the leaf of {count_of(len(names), 'node')} ({_some(names)}): it is not known, so each was judged as a "
-            "leaf of its own"
-        )
+        said.append(words.loose_nodes(names))
     single = [
         name
         for name, nodes in zip(known.leaves.names, known.leaves.members, strict=True)
         if len(nodes) == 1 and known.leaves.known and int(nodes[0]) not in known.leaves.loose
     ]
     if single:
-        said.append(f"whether {_some(single)} or its only node is slow: only neighbours show which of the two it is")
+        said.append(words.single_nodes(single))
     if len(known.network.rails) < 2:
-        said.append("single rails: a value is from all rails of a node at once" if known.network.rails else "rails")
+        said.append(words.rails_not_seen(bool(known.network.rails)))
     if not known.network.gpus:
-        said.append("GPU paths: all streams were from host memory")
+        said.append(words.gpu_paths_not_seen())
     if known.left:
         low, high = min(share for share, _ in known.left), max(share for share, _ in known.left)
-        said.append(
-            f"{count_of(len(known.left), 'pair')} that gave {percent(low)} to {percent(high)} of healthy once: the "
-            "budget had no room to measure them again"
-        )
+        said.append(words.pairs_left(len(known.left), low, high))
     return tuple(said)
 
 
@@ -234,36 +217,27 @@ def _sentence(
     covered: Coverage,
     promised: Sequence[Promise],
 ) -> str:
-    parts = [one.reason for one in named[:_TOLD]]
-    if len(named) > _TOLD:
-        parts.append(f"{len(named) - _TOLD} more are named")
+    parts = [one.reason for one in named[: words.MOST_TOLD]]
+    if len(named) > words.MOST_TOLD:
+        parts.append(words.more_named(len(named) - words.MOST_TOLD))
     if not named:
-        levels = listing(
-            [f"{number(one.value)} {known.leaves.layout.unit} ({one.hops})" for one in known.levels.levels]
-        )
-        parts.append(f"nobody that was measured is named as slow: healthy is {levels}")
+        levels = [(one.value, one.hops) for one in known.levels.levels]
+        parts.append(words.nobody_named(levels, known.leaves.layout.unit))
     if cleared:
-        parts.append(f"slow in the sample but good with good partners, so not named: {_some(_names(known, cleared))}")
+        parts.append(words.say_cleared(_names(known, cleared)))
     if unclear:
-        parts.append(f"undecided: {_some(_names(known, unclear))}")
+        parts.append(words.say_undecided(_names(known, unclear)))
     return "; ".join([*parts, _coverage_words(known, covered), *_promise_words(promised)])
 
 
 def _coverage_words(known: Knowledge, covered: Coverage) -> str:
-    shares = [("pairs", covered.pairs), ("pairs of leaves", covered.leaf_pairs), ("up-links", covered.up_links)]
-    said = [f"{_share(one)} of the {what}" for what, one in shares if one.share is not None]
-    text = f"measured in {known.spent} rounds: {listing(said)}"
+    text = words.say_covered(known.spent, covered.pairs.share, covered.leaf_pairs.share, covered.up_links.share)
     if covered.not_measured:
         reasons = Counter(one.reason for one in covered.not_measured)
-        told = [f"{count} {reason}" for reason, count in reasons.most_common(3)]
-        of_all = f"{len(covered.not_measured):,} of {len(known.leaves.of):,} nodes"
-        text += f"; not judged: {of_all} ({'; '.join(told)}{'; …' if len(reasons) > 3 else ''})"
+        told = [(count, reason) for reason, count in reasons.most_common(3)]
+        missing = words.not_judged(len(covered.not_measured), len(known.leaves.of), told, len(reasons) > 3)
+        return f"{text}; {missing}"
     return text
-
-
-def _share(one: Share) -> str:
-    share = one.share or 0.0
-    return percent(share) if share >= 0.001 or not share else f"{100 * share:.2g} %"
 
 
 def _promise_words(promised: Sequence[Promise]) -> list[str]:
@@ -272,11 +246,8 @@ def _promise_words(promised: Sequence[Promise]) -> list[str]:
     said = []
     for one in promised:
         if one.probability is not None:
-            what = f"{'an' if one.kind == 'up-link' else 'a'} {'GPU path' if one.kind == 'gpu path' else one.kind}"
-            at = " that is dead" if one.share == 0 else f" at {100 * one.share:.0f} %"
-            at = " with half its up-links" if one.kind == "leaf" else at
-            said.append(f"{what}{at} {percent(_bounded_probability(one.probability))}")
-    return [f"if there had been one, it would have named: {', '.join(said)}"] if said else []
+            said.append(words.promised_fault(one.kind, one.share, _bounded_probability(one.probability)))
+    return [words.say_promised(said)] if said else []
 
 
 def _bounded_probability(probability: float) -> float:
@@ -286,9 +257,7 @@ def _bounded_probability(probability: float) -> float:
 
 def _names(known: Knowledge, suspects: Sequence[Suspect]) -> list[str]:
     nodes = known.leaves.layout.nodes
-    return [listing(one.leaves) if one.leaves else "-".join(nodes[node] for node in one.members) for one in suspects]
-
-
-def _some(names: Sequence[str]) -> str:
-    more = len(names) - _TOLD
-    return f"{', '.join(names[:_TOLD])} and {more} more" if more > 0 else listing(names)
+    return [
+        words.listed_leaves(one.leaves) if one.leaves else "-".join(nodes[node] for node in one.members)
+        for one in suspects
+    ]

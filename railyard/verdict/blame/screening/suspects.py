@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeVar
 
-from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.screening.leaves import Leaves
 from railyard.verdict.blame.screening.model import Kind, Suspect
 from railyard.verdict.blame.search import single_pairs
@@ -12,6 +11,7 @@ from railyard.verdict.blame.search.model import Pair, Round
 from railyard.verdict.blame.search.model import Suspect as Found
 from railyard.verdict.blame.search.rounds import Packing
 from railyard.verdict.blame.search.single_pairs import Question, SinglePairs, State
+from railyard.verdict.wording import screening as words
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ def answer(
         if any(pair not in values for pair in one.pairs()):
             return (
                 "unclear",
-                (_unmeasured_suspect(leaves, one.members, "a part of what was asked for gave no value"),),
+                (_unmeasured_suspect(leaves, one.members),),
                 (),
             )
         # sound nodes are good with neighbours: the slow part is beyond their leaf
@@ -211,7 +211,7 @@ def _of_far_pair(
     out = [node for node in (second, *one.near_second) if _order_pair(a, node) in values]
     needed = [_order_pair(a, b), _order_pair(first, second), _order_pair(a, first), _order_pair(b, second)]
     if any(pair not in values for pair in needed) or not into or not out:
-        return "unclear", (_unmeasured_suspect(leaves, (a, b), "a part of what was asked for gave no value"),), ()
+        return "unclear", (_unmeasured_suspect(leaves, (a, b)),), ()
     measured = _pair_words(leaves, one, found, into, out)
     suspect = Suspect(
         "pair", (a, b), found.share(a, b), found.expected_mb_s(a, b), measured, values=len(values[_order_pair(a, b)])
@@ -238,28 +238,28 @@ def _of_far_pair(
 def _pair_words(leaves: Leaves, one: FarPair, found: SinglePairs, into: Sequence[int], out: Sequence[int]) -> str:
     layout = leaves.layout
     a, b = one.question.members
-    near = [f"{layout.pair(node, b)} {number(found.value(node, b))}" for node in into]
-    near += [f"{layout.pair(a, node)} {number(found.value(a, node))}" for node in out]
-    return (
-        f"{layout.pair(a, b)} gives {number(found.value(a, b))} of {number(found.expected_mb_s(a, b))} {layout.unit} "
-        f"({percent(found.share(a, b))}), and their neighbours {listing(near)}"
+    near = [
+        (layout.pair(*pair), found.value(*pair)) for pair in [(node, b) for node in into] + [(a, node) for node in out]
+    ]
+    return words.slow_pair(
+        layout.pair(a, b), found.value(a, b), found.expected_mb_s(a, b), layout.unit, found.share(a, b), near
     )
 
 
 def _suspect(leaves: Leaves, one: Found, asked: Question, values: Mapping[Pair, Sequence[float]]) -> Suspect:
     kind: Kind = "node" if one.kind == "node" else "pair"
     count = sum(len(values.get(pair, ())) for pair in asked.pairs() if set(one.members) & set(pair))
-    words = one.reason
+    reason = one.reason
     if not leaves.known:
-        words += "; leaves are not known, so it may be an up-link that leads there"
+        reason = words.unknown_leaves(reason)
     if kind == "node" and len(leaves.members[int(leaves.of[one.members[0]])]) == 1 and leaves.known:
-        words += f"; it is the only node of {leaves.names[int(leaves.of[one.members[0]])]}, so it may be that leaf"
-    return Suspect(kind, one.members, one.share, one.expected, words, values=count)
+        reason = words.only_node(reason, leaves.names[int(leaves.of[one.members[0]])])
+    return Suspect(kind, one.members, one.share, one.expected, reason, values=count)
 
 
-def _unmeasured_suspect(leaves: Leaves, members: tuple[int, ...], why: str) -> Suspect:
+def _unmeasured_suspect(leaves: Leaves, members: tuple[int, ...]) -> Suspect:
     names = "-".join(leaves.layout.nodes[node] for node in members)
-    return Suspect("node" if len(members) == 1 else "pair", members, 0.0, 0.0, f"{names}: {why}")
+    return Suspect("node" if len(members) == 1 else "pair", members, 0.0, 0.0, words.no_value(names))
 
 
 def _crosses_leaves(leaves: Leaves, members: Sequence[int]) -> bool:

@@ -11,6 +11,7 @@ from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import sides
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.sides import Bout
+from railyard.verdict.wording import screening as words
 
 #: At most this many pairs of good leaves measure with one another as a control.
 CONTROLS = 40
@@ -41,7 +42,7 @@ def confirm(known: Knowledge) -> Generator[Step, Given, None]:
         _untold_leaves(known, doubted)
         return
     repeats = max(1, min(known.plan.leaf_repeats, known.rest // len(made)))
-    why = f"{len(doubted)} leaves in doubt, all nodes at once, with good leaves"
+    why = words.why_leaves(len(doubted))
     rows = yield from known.ask(Step("leaves", tuple(made), repeats, why))
     _judged_leaves(known, bouts, rows)
 
@@ -108,6 +109,6 @@ def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], 
 def _untold_leaves(known: Knowledge, doubted: Sequence[int]) -> None:
     for leaf in doubted:
         name = known.leaves.names[leaf]
-        reason = f"{name} was slow with other leaves in the sample, but there were no good leaves to compare it with"
+        reason = words.no_good_leaves(name)
         members = tuple(known.leaves.members[leaf].tolist())
         known.answered.add("unclear", [Suspect("leaf", members, 0.0, known.levels.far.value, reason, None, (name,))])

@@ -1,0 +1,95 @@
+"""The sentences about the run of an application: its ranks and threads, its nodes, and their GPUs."""
+
+from collections.abc import Sequence
+
+from railyard.base.hostlist import list_nodes
+from railyard.base.wording import listing, number, places
+
+
+def other_ranks(benchmark: str, ran: int, given: int) -> str:
+    """Return that a program ran on another number of processes than it was given."""
+    return f"{benchmark} ran on {ran} processes, but the launch gave it {given}"
+
+
+def other_threads(
+    benchmark: str, processes: str | float | None, threads: str | float | None, given: int, threads_each: int
+) -> str:
+    """Return that a program ran on other processes or threads than it was given; None: it does not print how many."""
+    ran, in_all = ("an unknown number of" if each is None else str(each) for each in (processes, threads))
+    return (
+        f"{benchmark} ran on {ran} processes and {in_all} threads in all, but the launch gave {given} and "
+        f"{given * threads_each}, {threads_each} each"
+    )
+
+
+def silent_nodes(tool: str, nodes: Sequence[str]) -> str:
+    """Return which nodes gave no result of their own."""
+    return f"{tool} gave no result on {listing(nodes)}"
+
+
+def other_copies(tool: str, node: str, made: int | float, due: int, gpus: int) -> str:
+    """Return that the GPUs of a node made another number of copies than those of the system's file would."""
+    copies = f"{tool} on {node} made {made} copies, expected {due} with {gpus} GPUs"
+    return f"{copies}: see nvidia-smi -L for a GPU that is gone"
+
+
+def slow_copy(node: str, gpu: float | str | None, value_mb_s: float, fastest_mb_s: float, lanes: str) -> str:
+    """Return that a copy is slower than on other nodes; ``gpu`` None: which one is not known.
+
+    ``lanes``: which fewer lanes of its slot have that rate; empty if none.
+    """
+    which = "its slowest copy" if gpu is None else f"GPU {gpu} of {node}"
+    alike = f"; looks like {lanes}, or like an older generation: see LnkSta in lspci -vv" if lanes else ""
+    return f"{which}: {value_mb_s:.0f} MB/s, where the fastest copy of all nodes has {fastest_mb_s:.0f}{alike}"
+
+
+def node_and_more(node: str, nodes: int) -> str:
+    """Return the first of so many nodes, with how many more there are."""
+    return node if nodes == 1 else f"{node} and {nodes - 1} more"
+
+
+def unknown_threads(program: str, where: str) -> str:
+    """Return that it is not known how many threads of a program worked."""
+    return f"it is not known how many threads of {program} worked on {where}"
+
+
+def unknown_threads_on(program: str, nodes: Sequence[str]) -> str:
+    """Return on which nodes it is not known how many threads of a program worked."""
+    return unknown_threads(program, listing(nodes))
+
+
+def idle_threads(tool: str, where: str, busy: float, threads: int, least: float) -> str:
+    """Return that most threads of a program were idle."""
+    return (
+        f"{busy:.1f} of {threads} threads of {tool} worked on {where}, expected at least {least:g}: OpenBLAS without "
+        "threads (Spack: openblas threads=openmp)?"
+    )
+
+
+def idle_in_rank(benchmark: str, node: str, busy: float, threads: int, least: float) -> str:
+    """Return that most threads of the first rank of a node were idle."""
+    return (
+        f"at most {busy:.1f} of {threads} threads of the first rank of {benchmark} on {node} worked, expected at least "
+        f"{least:g}: a library without threads, or a rank bound to one core?"
+    )
+
+
+def slowest_node(node: str) -> str:
+    """Return which of the nodes is the slowest."""
+    return f"slowest: {node}"
+
+
+def slow_alone(nodes: Sequence[tuple[str, float]], median: float, unit: str) -> str:
+    """Return the nodes that are slower than the others, each with its value."""
+    shown = places([f"{node} {number(value)}" for node, value in nodes])
+    return f"slow alone: {shown} of {number(median)} {unit} (median)"
+
+
+def quiet_networks(nodes: Sequence[str]) -> str:
+    """Return that no network carried anything of a run within nodes."""
+    return f"no network of {list_nodes(nodes)} carried more than the start of a job does"
+
+
+def unknown_traffic(benchmark: str) -> str:
+    """Return that no least of the bytes is known that a program moves."""
+    return f"it is not known how much {benchmark} must move"
