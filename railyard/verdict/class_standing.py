@@ -149,9 +149,8 @@ def _standing_at(size: int | None, value: float, found: list[tuple[str, float]])
 def _sentence(name: str, worst: SizeStanding, sizes: tuple[SizeStanding, ...], of: TransportClass) -> str:
     sides: tuple[words.Side, ...] = ("below", "within", "above")
     counts = {side: sum(at.state == side for at in sizes) for side in sides}
-    return words.comparison(
-        worst.state, of.name, name, worst.value, worst.size_bytes, worst.low, worst.high, worst.of, counts
-    )
+    published = words.PublishedRange(worst.low, worst.high, worst.of)
+    return words.comparison(worst.state, of.name, name, worst.value, worst.size_bytes, published, counts)
 
 
 def _why_nothing(of: TransportClass, name: str, usable: list[Number], unknown: list[str]) -> str:

@@ -324,8 +324,9 @@ def _crossed_rails(seen: SeenLog) -> Iterator[str]:
     ]
     if crossed:
         one, other = crossed[0]
-        ends = (one.source, one.target, _nic(seen, one), one.line, _nic(seen, other), other.line)
-        yield words.crossed_rails(len(crossed), len(sent), one.channel, *ends)
+        source = words.ConnectionEnd(one.source, _nic(seen, one), one.line)
+        target = words.ConnectionEnd(one.target, _nic(seen, other), other.line)
+        yield words.crossed_rails(len(crossed), len(sent), one.channel, source, target)
 
 
 def _nic(seen: SeenLog, link: Link) -> str:

@@ -178,4 +178,5 @@ def _other_ranks(table: Table, name: str, shape: Shape) -> str | None:
     # A whole number of ranks must be between both ends; if not, the row is of another collective.
     least, most = math.ceil(low), None if math.isinf(high) else math.floor(high)
     of = collective(name).name
-    return words.other_ranks(busbw[size], algbw[size], of, least, most, shape.nodes, shape.gpus, shape.ranks)
+    rates = busbw[size], algbw[size]
+    return words.other_ranks(rates, of, least, most, shape.nodes, shape.gpus, shape.ranks)

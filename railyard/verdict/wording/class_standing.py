@@ -1,11 +1,21 @@
 """The sentences about how a curve compares with the published numbers of its transport class."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.wording import count_of, listing, message_size, number, percent
 
 Side = Literal["below", "within", "above"]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRange:
+    """The lowest and the highest published number for a size, in GB/s, and the names of all."""
+
+    low: float
+    high: float
+    numbers: tuple[str, ...]
 
 
 def comparison(
@@ -14,22 +24,21 @@ def comparison(
     collective: str,
     busbw_gb_s: float,
     size_bytes: int | None,
-    low: float,
-    high: float,
-    numbers: Sequence[str],
+    published: PublishedRange,
     counts: Mapping[Side, int],
 ) -> str:
     """Return how a curve compares with published numbers, by the worst of its sizes; None: its peak.
 
-    ``low`` and ``high``: the range of the published ``numbers`` in GB/s. ``counts``: how many sizes are on each side.
+    ``counts``: how many sizes are on each side.
     """
+    low, high = published.low, published.high
     where = "at its peak" if size_bytes is None else f"at {message_size(size_bytes)}"
     share = percent(busbw_gb_s / (low if side == "below" else high))
-    published = f"{number(low)} GB/s" if low == high else f"{number(low)} to {number(high)} GB/s"
+    shown = f"{number(low)} GB/s" if low == high else f"{number(low)} to {number(high)} GB/s"
     each = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
     return (
         f"{side} what is published for {of_class}: busbw {number(busbw_gb_s)} GB/s of {collective} {where} is {share} "
-        f"of {published} ({listing(numbers)}); of {count_of(sum(counts.values()), 'comparison')}: {each}"
+        f"of {shown} ({listing(published.numbers)}); of {count_of(sum(counts.values()), 'comparison')}: {each}"
     )
 
 

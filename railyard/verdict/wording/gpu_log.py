@@ -1,6 +1,7 @@
 """The sentences about the way that the bytes of GPUs took, by the log of their library."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.wording import count_of, listing
@@ -237,21 +238,21 @@ def numbered_nic(number: int | None, name: str) -> str:
     return f"{number} ({name})" if name else f"{number}"
 
 
-def crossed_rails(
-    crossed: int,
-    connections: int,
-    channel: int,
-    source: int,
-    target: int | None,
-    nic: str,
-    line: int,
-    other_nic: str,
-    other_line: int,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class ConnectionEnd:
+    """One end of a connection: its rank, None if the log does not say it, its NIC, and the line of the log."""
+
+    rank: int | None
+    nic: str
+    line: int
+
+
+def crossed_rails(crossed: int, connections: int, channel: int, source: ConnectionEnd, target: ConnectionEnd) -> str:
     """Return a connection that leaves by one NIC and arrives at another."""
     return (
         f"rails are crossed in {crossed} of {count_of(connections, 'connection')}: channel {channel} from rank "
-        f"{source} to {target} leaves by NIC {nic} (line {line}) and arrives at NIC {other_nic} (line {other_line}); "
+        f"{source.rank} to {target.rank} leaves by NIC {source.nic} (line {source.line}) and arrives at NIC "
+        f"{target.nic} (line {target.line}); "
         "if each rail has its own switches, such bytes take a longer way (NCCL_CROSS_NIC=0)"
     )
 

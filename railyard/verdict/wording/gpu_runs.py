@@ -317,9 +317,10 @@ def same_gpu(first: int, second: int, line: int, bus_id: str, host: str) -> str:
 
 
 def other_ranks(
-    busbw: float, algbw: float, collective: str, least: int, most: int | None, nodes: int, gpus: int, ranks: int
+    rates_gb_s: tuple[float, float], collective: str, least: int, most: int | None, nodes: int, gpus: int, ranks: int
 ) -> str:
     """Return that busbw and algbw are those of another number of ranks; ``most`` None: or of any larger number."""
+    busbw, algbw = rates_gb_s
     shown = f"{least}" if least == most else f"{least} to {'more' if most is None else number(most, 6)}"
     return (
         f"busbw {busbw:g} and algbw {algbw:g} GB/s are those of {collective} with {shown} ranks, and "

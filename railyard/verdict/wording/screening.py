@@ -248,21 +248,22 @@ def slow_up_link(
     pair: str,
     paths: Sequence[str],
     share: float,
-    expected: float,
-    unit: str,
+    expected: tuple[float, str],
     others: Sequence[str],
     leaves: Sequence[str],
     part: str | None,
 ) -> str:
     """Return a slow up-link of a leaf, or of one of two; ``pair``: the words of its slowest pair.
 
-    ``others``: leaves to which paths are slow, too; ``part``: its number, None if not known.
+    ``expected``: with its unit. ``others``: leaves to which paths are slow, too. ``part``: its number, None if nobody
+    knows it.
     """
     where = f"an up-link of {leaves[0]} or of {leaves[1]}" if len(leaves) > 1 else f"an up-link of {listing(leaves)}"
     what = "" if part is None else f" (number {part})"
     more = f"; so are paths to {listing(others)}" if others else ""
+    value, unit = expected
     return (
-        f"{pair}: everything from {listing(paths)} is slow, down to {percent(share)} of {number(expected)} {unit}, but "
+        f"{pair}: everything from {listing(paths)} is slow, down to {percent(share)} of {number(value)} {unit}, but "
         f"the nodes are good with others{more}: {where}{what}"
     )
 

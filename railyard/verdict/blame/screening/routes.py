@@ -168,10 +168,9 @@ def _up_link(
         part = ", ".join(map(str, sorted(numbers)))
     others = sorted({leaves.names[leaf] for each in routes for leaf in (each.start, each.end)} - set(names))
     paths = [words.path_between(leaves.names[each.start], leaves.layout.nodes[each.to]) for each in routes[:3]]
-    reason = words.slow_up_link(
-        *(slowest.words, list(dict.fromkeys(paths)), slowest.share, slowest.expected, leaves.layout.unit),
-        *(others[:3] if len(others) > 1 else [], names, part),
-    )
+    expected, more = (slowest.expected, leaves.layout.unit), others[:3] if len(others) > 1 else []
+    paths = list(dict.fromkeys(paths))
+    reason = words.slow_up_link(slowest.words, paths, slowest.share, expected, more, names, part)
     members = tuple(int(node) for leaf in ends for node in leaves.members[leaf])
     values = sum(each.values for each in routes)
     return Suspect("up-link", members, slowest.share, slowest.expected, reason, part, tuple(names), values)
