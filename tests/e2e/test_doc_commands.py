@@ -85,6 +85,7 @@ NOT_RUN = {
     r"\S*\brailyard fabric --system": "needs a fabric: tests/e2e/test_fabric.py",
     r"(\S*railyard (spack|run .*--spack)|export |python3 -m |\.railyard/)": "needs Spack: tests/e2e/test_spack.py",
     r"\S*railyard (matrix|run) --system hdrsys": "a recorded node's system: tests/e2e/test_new_cluster.py",
+    r"railyard lint --system mycluster": "a site with a Spack: tests/e2e/test_your_spack.py",
     r"\S*railyard soak --system mycluster": "Slurm: tests/cluster/soak",
     r"\S*railyard run --system (virtual-slurm|virtual-verbs|mycluster)": "Slurm or guests: tests/e2e/test_slurm.py",
     r"(srun .*|\S*)\brailyard gate\b": "needs a node of a cluster: tests/cluster/gate",
