@@ -2,7 +2,8 @@
 
 import datetime
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -115,19 +116,31 @@ def compose(raw: bytes, file: str) -> yaml.Node | None:
 
     Raises InputError for text that is too long, not UTF-8, nested too deeply, or not YAML.
     """
-    if len(raw) > MAX_BYTES:
-        raise InputError(file, f"more than {MAX_BYTES >> 20} MiB", f"a file of at most {MAX_BYTES >> 20} MiB")
+    _refuse_length(raw, file)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(file, f"the byte 0x{raw[error.start]:02x}", "UTF-8 text", line) from None
-    try:
+    with _explain_yaml_errors(text, file):
         _refuse_depth(text, file)
         return yaml.compose(text, Loader=_LOADER)
+
+
+def _refuse_length(raw: bytes, file: str) -> None:
+    if len(raw) > MAX_BYTES:
+        raise InputError(file, f"more than {MAX_BYTES >> 20} MiB", f"a file of at most {MAX_BYTES >> 20} MiB")
+
+
+@contextmanager
+def _explain_yaml_errors(text: str, file: str) -> Iterator[None]:
+    """Turn what PyYAML raises for a text into an InputError."""
+    try:
+        yield
     except yaml.MarkedYAMLError as error:
         raise _syntax_error(error, text, file) from None
-    except (yaml.YAMLError, RecursionError) as error:
+    # ValueError: a scalar that has the form of a date or number and is none, which only a loader of values meets.
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise InputError(file, f"text that is not YAML ({' '.join(str(error).split())})", "YAML") from None
 
 
@@ -143,16 +156,11 @@ def load_foreign(path: Path) -> Document:
             raw = stream.read(MAX_BYTES + 1)
     except OSError as error:
         raise InputError(file, f"a file that cannot be read ({error.strerror})", "a YAML file") from None
-    if len(raw) > MAX_BYTES:
-        raise InputError(file, f"more than {MAX_BYTES >> 20} MiB", f"a file of at most {MAX_BYTES >> 20} MiB")
+    _refuse_length(raw, file)
     text = raw.decode("utf-8", errors="replace")
-    try:
+    with _explain_yaml_errors(text, file):
         _refuse_depth(text, file)
         root, data = yaml.compose(text, Loader=_LOADER), yaml.load(text, Loader=_LOADER)
-    except yaml.MarkedYAMLError as error:
-        raise _syntax_error(error, text, file) from None
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(file, f"text that is not YAML ({' '.join(str(error).split())})", "YAML") from None
     if root is None:
         root, data = yaml.MappingNode(_TAG + "map", [], yaml.Mark(file, 0, 0, 0, None, 0)), {}
     if not isinstance(root, yaml.MappingNode):

@@ -10,30 +10,13 @@ import pytest
 
 from railyard.stacks.containers import CONTAINERS
 from tests.e2e.conftest import CLONE
-from tests.e2e.test_job_scripts import FEW, GOLDEN, dry_run
+from tests.e2e.test_job_scripts import FEW, GOLDEN, SYSTEM, dry_run
 
 pytestmark = pytest.mark.e2e
 
 PAGE = CLONE / "docs/howto/containers.md"
-HEAD = """\
-system: made
-description: A stack in an image, made for this test
-hostnames: []
-scheduler: {scheduler}
-launcher: {launcher}
-access: [{access}]
-nodes: {{count: 4, hardware: {{cores: 16, memory: 64G}}}}
-report_only: made for this test
-jobs: {jobs}
-fabrics:
-  ib:
-    description: two cards
-    kind: ib
-    link: ib-edr
-{more}    rails:
-      - {{device: mlx5_0, port: 1, counters: mlx5}}
-      - {{device: mlx5_1, port: 1, counters: mlx5}}
-"""
+#: The system of the other job scripts, without its stacks.
+HEAD = SYSTEM.partition("stacks:\n")[0]
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 
 

@@ -236,31 +236,29 @@ def test_the_real_spack_is_new_enough() -> None:
     assert calls.find(CLONE, print).version()
 
 
-@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
-def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from railyard.provision.spack import calls
-
+@pytest.fixture
+def own_scopes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give Spack a user's and a host's configuration that name themselves."""
     for variable in ("SPACK_USER_CONFIG_PATH", "SPACK_SYSTEM_CONFIG_PATH"):
         folder = tmp_path / variable
         folder.mkdir()
         (folder / "packages.yaml").write_text(f"packages: {{{variable.lower()}: {{buildable: false}}}}\n")
         monkeypatch.setenv(variable, str(folder))
+
+
+@pytest.mark.usefixtures("own_scopes")
+@pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
+def test_the_real_spack_reads_neither_the_users_nor_the_hosts_configuration() -> None:
+    from railyard.provision.spack import calls
+
     assert "_config_path" not in calls.find(CLONE, print).output(["config", "get", "packages"])
 
 
+@pytest.mark.usefixtures("own_scopes")
 @pytest.mark.skipif(program.program(CLONE) is None, reason="there is no Spack: nothing is asked of the real one")
-def test_the_real_spack_reads_the_scope_that_a_system_names_and_no_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_real_spack_reads_the_scope_that_a_system_names_and_no_other() -> None:
     from railyard.provision.spack import calls
 
-    for variable in ("SPACK_USER_CONFIG_PATH", "SPACK_SYSTEM_CONFIG_PATH"):
-        folder = tmp_path / variable
-        folder.mkdir()
-        (folder / "packages.yaml").write_text(f"packages: {{{variable.lower()}: {{buildable: false}}}}\n")
-        monkeypatch.setenv(variable, str(folder))
     found = calls.find(CLONE, print, scopes=("user",)).output(["config", "get", "packages"])
     assert "spack_user_config_path" in found and "spack_system_config_path" not in found
 

@@ -17,7 +17,7 @@ from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
-from railyard.site.systems.jobs import FAMILIES, is_slurm
+from railyard.site.systems.jobs import FAMILIES, SRUN, is_slurm
 from railyard.site.systems.model import Fabric, System
 
 # A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
@@ -113,7 +113,7 @@ def _refuse(system: System) -> None:
         )
     for stack in system.stacks:
         if system.starter(stack) in NOT_PLAYED and any(
-            system.launcher_of(fabric, stack) not in ("srun", "srunalloc") for fabric in system.fabrics
+            system.launcher_of(fabric, stack) not in SRUN for fabric in system.fabrics
         ):
             raise SetupError(
                 f"rehearsal: stacks.{stack} of {system.system}: found a launcher of its own that was never run, "
