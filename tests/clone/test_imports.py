@@ -278,7 +278,7 @@ def test_the_pure_modules_are_found() -> None:
         "railyard.site.matrix",
     } <= set(PURE)
     assert {
-        "railyard.stacks.linkage",
+        "railyard.stacks.libraries",
         "railyard.provision.installed_stack",
         "railyard.provision.spack.request",
     } <= set(PURE)

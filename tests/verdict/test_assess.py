@@ -19,9 +19,9 @@ from railyard.parsers import imb
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import Suspect
+from railyard.site.references.amount import Range
 from railyard.site.references.load import References
 from railyard.site.references.model import ExpectedFailure
-from railyard.site.references.ranges import Range
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment, assess

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from railyard.hardware.ib_counters import is_full, standard_name
+from railyard.hardware.counters import is_full, standard_name
 from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.link_info import link_of, peer_of
 from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, Link, Peer, PortState

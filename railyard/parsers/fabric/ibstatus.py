@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from railyard.hardware.ib_speeds import speed_name, width_of
+from railyard.hardware.links import speed_name, width_of
 from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text

@@ -10,7 +10,7 @@ LocalLinkIntegrityErrors, 32 of PortXmitData (a busy link fills them within a se
 import re
 from types import MappingProxyType
 
-from railyard.hardware.ib_counters import full, standard_name
+from railyard.hardware.counters import full, standard_name
 from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text

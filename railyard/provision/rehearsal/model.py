@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from railyard.benchmarks.agreement import messages_a_time
+from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link

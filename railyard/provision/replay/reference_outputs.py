@@ -9,7 +9,7 @@ from pydantic import Field
 from railyard.base.errors import RailyardError
 from railyard.base.fields import Model, Name, Positive, Prose, Size, show
 from railyard.base.strict_yaml import Document, load, validate
-from railyard.benchmarks.agreement import messages_a_time
+from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name, nodes_of_key

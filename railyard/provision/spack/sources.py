@@ -14,8 +14,7 @@ from typing import Any
 import yaml
 
 from railyard.base.errors import InputError, SetupError
-from railyard.base.fields import show
-from railyard.base.model_errors import Path_
+from railyard.base.fields import Path_, show
 from railyard.base.paths import part
 from railyard.base.strict_yaml import Document, load
 from railyard.hardware import processors
