@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from railyard.base.wording import listing
 from railyard.benchmarks.curve import Curve, median
 from railyard.results.record.form import Record
-from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RelationRecord
 from railyard.site.references.load import References
 from railyard.site.references.model import Relation, Side
 from railyard.site.references.relation_checks import metric_of, sides

@@ -25,8 +25,8 @@ from railyard.site.conditions import may_cost
 from railyard.verdict import published_parts, run_setup, verdict
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.day_one import Facts, facts_of
+from railyard.verdict.hints.causes import likenesses
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
-from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.pace import PrintedRow, printed_rows

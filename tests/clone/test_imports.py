@@ -95,10 +95,9 @@ IMPURE = {
     "railyard.provision.spack.prepare": "starts spack and git, by build and bootstrap",
     "railyard.provision.spack.upkeep": "starts spack, by calls",
     "railyard.job.testbed_words": "knows what a testbed needs, by needs",
-    "railyard.provision.own_programs": "starts a compiler",
     "railyard.provision.rehearsal.pair": "asks ip for the interface of an address",
     "railyard.provision.wheels": "starts pip",
-    "railyard.provision.mpi_prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
+    "railyard.provision.mpi_prefixes": "starts pip and a compiler, and asks each libmpi for its version",
     "railyard.cluster.detect.machine": "asks programs of this machine",
     "railyard.cluster.doctor.ask_login": "asks Slurm how it shares nodes, by slurm",
     "railyard.cluster.doctor.ask_nodes": "starts a job step",
@@ -189,9 +188,9 @@ def test_no_pure_module_drags_anything_in() -> None:
 
 
 def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
-    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.own_programs", "railyard.cli.main"]) == (
+    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.mpi_prefixes", "railyard.cli.main"]) == (
         "",
-        "railyard.provision.own_programs drags in subprocess",
+        "railyard.provision.mpi_prefixes drags in subprocess",
     )
 
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import railyard.parsers
+from railyard.cli.commands.parse import to_json
 from railyard.parsers import PARSERS, detect
-from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.output import ParseError
 from railyard.parsers.tool_signs import Form

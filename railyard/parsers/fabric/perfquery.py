@@ -11,9 +11,8 @@ import re
 from types import MappingProxyType
 
 from railyard.hardware.counters import full, standard_name
-from railyard.parsers.fabric.broken_ports import without_broken_ports
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text, without_broken_ports
 from railyard.parsers.output import ParsedOutput
 
 # # Port counters: Lid 1 port 1 (CapMask: 0x1200)   |   # Port extended counters: DR path slid 0; dlid 0; 0,1 port 1

@@ -22,8 +22,7 @@ from railyard.provision.kept_files import read_kept
 from railyard.provision.spack import calls, locks, marker
 from railyard.provision.spack.calls import Spack
 from railyard.provision.spack.locks import Lock, Spec
-from railyard.provision.spack.marker import Executable, Library, Marker, Package, locked_libraries
-from railyard.provision.spack.origins import find_origin
+from railyard.provision.spack.marker import Executable, Library, Marker, Package, find_origin, locked_libraries
 from railyard.provision.spack.request import Request, ready
 from railyard.provision.spack.sources import Sources, variables, write
 from railyard.stacks import table

@@ -13,10 +13,8 @@ from railyard.benchmarks.curve import Figure
 from railyard.benchmarks.model import Better
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results import idle_rails
-from railyard.results.compare.pairing import MatchedTest, Pairing, pair
-from railyard.results.compare.shift import Finding, Shift, finding, interval_rank, shift
-from railyard.results.compare.size_stretches import Stretch, stretches
-from railyard.results.compare.surroundings import Difference, differences, not_the_fabric_alone
+from railyard.results.compare.pairing import Difference, MatchedTest, Pairing, differences, not_the_fabric_alone, pair
+from railyard.results.compare.shift import Finding, Shift, Stretch, finding, interval_rank, shift, stretches
 from railyard.results.conditions import format_condition, seen_nodes, sentences
 from railyard.results.record.form import CurveRecord, Record
 from railyard.site import conditions

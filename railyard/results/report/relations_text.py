@@ -7,7 +7,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
 from railyard.base.wording import count_of
 from railyard.results.report.text import number
-from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.results.run_folder import CostRecord, RelationRecord
 from railyard.site.references.relation_state import RelationState
 
 RELATION_WORDS: dict[RelationState, str] = {"pass": "pass", "fail": "fail", "not-judged": "not judged"}
