@@ -13,7 +13,7 @@ from railyard.base.paths import packaged_text, state_folder
 from railyard.cluster.doctor.ask_nodes import rails_of
 from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse
 from railyard.cluster.fabric.sysfs import text
-from railyard.cluster.gate import ending, gate_state, links_and_slots, traffic
+from railyard.cluster.gate import ending, links_and_slots, model, traffic
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer
 from railyard.hardware.counters import DRIVERS, error_maximum
@@ -55,12 +55,12 @@ class GateResult:
     """What a gate says, and what the node's next gate should know."""
 
     answer: Answer
-    kept: gate_state.GateState
+    kept: model.GateState
 
 
 def look(asked: GateRequest, deadline: Deadline) -> GateResult:
     """Return what a gate says about this node. Raises GateStop if it was cancelled or its time was over."""
-    system, before = asked.system, gate_state.load(asked.state, asked.node)
+    system, before = asked.system, model.load(asked.state, asked.node)
     with tempfile.TemporaryDirectory(prefix="railyard-gate-") as name:
         folder = Path(name)
         facts = _facts(system, folder, deadline)
@@ -74,7 +74,7 @@ def look(asked: GateRequest, deadline: Deadline) -> GateResult:
         looks = [*links_and_slots.look(facts, system), counters]
         # If a counter grew too much, keep the old base: else the next gate would find the node fit.
         counts = before.counts if counters.faults else now.counts
-        after = gate_state.GateState(boot, counts, before.drained)
+        after = model.GateState(boot, counts, before.drained)
         looks += _measure(asked, facts, tuple(looks), folder, deadline)
         return GateResult(decide_answer(asked.node, looks), after)
 
@@ -137,8 +137,8 @@ def _hold_nodes(asked: GateRequest) -> Iterator[str | None]:
     with contextlib.ExitStack() as held:
         for node in sorted({asked.node, asked.neighbour or asked.node}):
             try:
-                held.enter_context(gate_state.lock_node(folder, f"measures-{node}"))
-            except gate_state.Busy:
+                held.enter_context(model.lock_node(folder, f"measures-{node}"))
+            except model.Busy:
                 taken = node
             except SetupError:
                 break
