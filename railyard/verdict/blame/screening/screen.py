@@ -1,16 +1,10 @@
-"""A screening of many nodes: what to measure next within a budget, and the verdict with its coverage.
-
-Leaves in doubt are measured as a whole, all their nodes at once, with good leaves; others are the control.
-"""
+"""A screening of many nodes: what to measure next within a budget, and the verdict with its coverage."""
 
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from railyard.verdict.blame.screening import confirmation, sampling
-from railyard.verdict.blame.screening.doubts import leaf_bound
+from railyard.verdict.blame.screening import confirmation, sampling, whole_leaves
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.model import (
     Budget,
@@ -24,24 +18,24 @@ from railyard.verdict.blame.screening.model import (
 )
 from railyard.verdict.blame.screening.plan import LEAST, shares
 from railyard.verdict.blame.screening.promise import MadeSteps, coverage, promises
-from railyard.verdict.blame.screening.values import Rows, leaves_of
-from railyard.verdict.blame.search import sides
-from railyard.verdict.blame.search.model import Pair, Round, Step
+from railyard.verdict.blame.screening.values import leaves_of
+from railyard.verdict.blame.search.model import Step
 from railyard.verdict.blame.search.replay import replay_steps
-from railyard.verdict.blame.search.sides import Bout
 from railyard.verdict.wording import screening as words
 
 _USUAL = Settings()
 #: The most steps of a screening, besides one for each part of a node: two samples, the leaves, slow pairs again three
-#: times, suspects twice with the pairs of cleared suspects after each time, and two traces of up-links.
+#: times, suspects twice with the pairs of cleared suspects after each time, and two traces of up-links. If groups are
+#: known, one more measures leaves within their group.
 STEPS = 12
 _NOBODY: Mapping[int, str] = {}
+
+
 #: An up-link at half its rate makes a leaf of six or more up-links no slower than this: a third of its pairs use it.
 _BY_ONE = 0.75
+
 #: Pairs of a suspect with two partners, which have to be measured one after another.
 _ROUNDS_OF_A_SUSPECT = 3
-#: At most this many pairs of good leaves measure with one another as a control.
-CONTROLS = 40
 
 
 def advance(
@@ -76,7 +70,7 @@ def screen(
     """
     leaves = leaves_of(network.layout)
     parts = len(network.rails) + len(network.gpus)
-    steps = STEPS + (parts if parts > 1 else 0)
+    steps = STEPS + bool(network.layout.groups) + (parts if parts > 1 else 0)
     rounds = budget.rounds(steps)
     if first is None and rounds < LEAST:
         raise BudgetError(_too_small(budget, steps))
@@ -89,9 +83,11 @@ def screen(
     yield from sampling.sample(known, first)
     if known.seen is None:
         return nothing(known, words.no_result(there))
-    yield from confirm(known)
+    yield from whole_leaves.confirm(known)
+    within = yield from whole_leaves.measure_within_groups(known)
     yield from confirmation.suspects(known)
     yield from confirmation.parts_of_nodes(known)
+    known.answered.named = whole_leaves.in_place_of_leaves(known, within)
     return sum_up(known)
 
 
@@ -267,100 +263,3 @@ def _names(known: Knowledge, suspects: Sequence[Suspect]) -> list[str]:
         words.listed_leaves(one.leaves) if one.leaves else "-".join(nodes[node] for node in one.members)
         for one in suspects
     ]
-
-
-def confirm(known: Knowledge) -> Generator[Step, Given, None]:
-    """Measure leaves in doubt as a whole, each with good leaves, and good leaves with one another as a control."""
-    doubted = known.sample_view.leaves
-    if not doubted:
-        return
-    there = {leaf: [int(node) for node in nodes if node not in known.gone] for leaf, nodes in _members(known).items()}
-    slow = {int(node) for node in np.flatnonzero(known.speed < 1)}
-    fit = {leaf: [node for node in nodes if node not in slow] or nodes for leaf, nodes in there.items()}
-    good = [leaf for leaf, nodes in fit.items() if leaf not in doubted and len(nodes) > 1 and not slow & set(nodes)]
-    good = good or [leaf for leaf, nodes in fit.items() if leaf not in doubted and len(nodes) > 1]
-    count = min(known.plan.leaf_rounds, known.rest)
-    bouts: dict[tuple[str, str], list[Round]] = {}
-    made: list[Round] = []
-    for number in range(count if len(good) > 1 else 0):
-        pairs: list[Pair] = []
-        for one, other in _match_leaves(doubted, good, number):
-            own = _shift(fit[one], fit[other], number)
-            bouts.setdefault((known.leaves.names[one], known.leaves.names[other]), []).append(own)
-            pairs += own
-        made.append(tuple(pairs))
-    known.count("leaf", [(float(known.sample_view.usual[leaf]), bool(made)) for leaf in doubted])
-    if not made:
-        _untold_leaves(known, doubted)
-        return
-    repeats = max(1, min(known.plan.leaf_repeats, known.rest // len(made)))
-    why = words.why_leaves(len(doubted))
-    rows = yield from known.ask(Step("leaves", tuple(made), repeats, why))
-    _judged_leaves(known, bouts, rows)
-
-
-def _members(known: Knowledge) -> dict[int, Sequence[int]]:
-    return {leaf: nodes.tolist() for leaf, nodes in enumerate(known.leaves.members)}
-
-
-def _match_leaves(doubted: Sequence[int], good: Sequence[int], number: int) -> list[tuple[int, int]]:
-    """Return which leaves meet in a round: each doubted leaf meets a different good one, the rest one another."""
-    if len(good) < len(doubted) + 2:
-        # too few good leaves for all at once: those in doubt in one round, the control in the next
-        number, control = divmod(number, 2)
-        if control:
-            return [(good[number % len(good)], good[(number + 1) % len(good)])]
-        first = number % len(doubted)
-        doubted = [*doubted[first:], *doubted[:first]]
-        return list(zip(doubted, _rotate(good, number), strict=False))
-    turned = _rotate(good, number)
-    rest = turned[len(doubted) :]
-    half = len(rest) // 2
-    controls = [(rest[place], rest[place + half]) for place in range(min(half, CONTROLS))]
-    return [*zip(doubted, turned, strict=False), *controls]
-
-
-def _rotate(good: Sequence[int], number: int) -> list[int]:
-    return [*good[number % len(good) :], *good[: number % len(good)]]
-
-
-def _shift(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
-    few, many = sorted((one, other), key=len)
-    return tuple(
-        (min(node, there), max(node, there))
-        for node, there in ((node, many[(at + 3 * shift) % len(many)]) for at, node in enumerate(few))
-    )
-
-
-def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], rows: Rows) -> None:
-    values = known.lists(rows)
-    made = []
-    for (one, other), own in bouts.items():
-        kept = tuple(tuple(pair for pair in each if pair in values) for each in own)
-        if any(kept):
-            made.append(Bout(one, other, kept))
-    inside = {
-        known.leaves.names[leaf]: float(known.sample_view.inside[leaf])
-        for leaf in known.sample_view.leaves
-        if any(bout.one == known.leaves.names[leaf] for bout in made)
-    }
-    doubted = set(inside)
-    if not any(bout.one not in doubted for bout in made):
-        _untold_leaves(known, known.sample_view.leaves)
-        return
-    apart, slow_from = 1 - leaf_bound(known.sample_view), known.settings.leaf_slow
-    judged = sides.judge(known.leaves.layout, known.levels, made, values, inside, slow_from, apart)
-    for name, (state, found) in zip(inside, judged, strict=True):
-        count = sum(len(bout.rounds) for bout in made if bout.one == name)
-        known.answered.add(
-            state, [Suspect("leaf", found.members, found.share, found.expected, found.reason, None, (name,), count)]
-        )
-    _untold_leaves(known, [leaf for leaf in known.sample_view.leaves if known.leaves.names[leaf] not in doubted])
-
-
-def _untold_leaves(known: Knowledge, doubted: Sequence[int]) -> None:
-    for leaf in doubted:
-        name = known.leaves.names[leaf]
-        reason = words.no_good_leaves(name)
-        members = tuple(known.leaves.members[leaf].tolist())
-        known.answered.add("unclear", [Suspect("leaf", members, 0.0, known.levels.far.value, reason, None, (name,))])

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from railyard.verdict.blame.search.matrix import bandwidth, pair_names
-from railyard.verdict.blame.search.model import Hops, Layout, Level, Pair, PairsError, Step, Value
+from railyard.verdict.blame.search.model import Hops, Layout, Level, Pair, PairsError, Round, Step, Value
 from railyard.verdict.blame.search.robust import healthy
 from railyard.verdict.wording import screening as words
 
@@ -238,3 +238,12 @@ def present_members(leaves: Leaves, gone: Iterable[int]) -> tuple[Ints, ...]:
     there = np.ones(len(leaves.of), dtype=bool)
     there[list(gone)] = False
     return tuple(nodes[there[nodes]] for nodes in leaves.members)
+
+
+def shift_partners(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
+    """Return a round in which each node of the smaller leaf has a partner of the other; each shift changes them."""
+    few, many = sorted((one, other), key=len)
+    return tuple(
+        (min(node, there), max(node, there))
+        for node, there in ((node, many[(at + 3 * shift) % len(many)]) for at, node in enumerate(few))
+    )

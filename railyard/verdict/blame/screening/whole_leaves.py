@@ -1,0 +1,208 @@
+"""Leaves in doubt are measured as a whole, all their nodes at once, with good leaves; others are the control.
+
+A dragonfly joins leaf switches to groups, and groups to one another. If the links of a group to other groups are slow,
+each of its leaves is slow with most of its partners. What tells the two apart is how a leaf does within its group. So
+slow leaves are measured with the other leaves of their group, too: if these are good, it is not the leaf.
+"""
+
+import statistics
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from railyard.verdict.blame.screening.doubts import leaf_bound
+from railyard.verdict.blame.screening.knowledge import Given, Knowledge
+from railyard.verdict.blame.screening.model import Suspect
+from railyard.verdict.blame.screening.values import Rows, shift_partners
+from railyard.verdict.blame.search import sides
+from railyard.verdict.blame.search.model import Pair, Round, Step
+from railyard.verdict.blame.search.sides import INSIDE_GOOD, Bout
+from railyard.verdict.wording import screening as words
+
+#: At most this many pairs of good leaves measure with one another as a control.
+CONTROLS = 40
+#: Rounds in which each leaf meets another leaf of its group: with more of them, collisions of routes average out.
+_ROUNDS = 4
+
+
+def confirm(known: Knowledge) -> Generator[Step, Given, None]:
+    """Measure leaves in doubt as a whole, each with good leaves, and good leaves with one another as a control."""
+    doubted = known.sample_view.leaves
+    if not doubted:
+        return
+    there = {leaf: [int(node) for node in nodes if node not in known.gone] for leaf, nodes in _members(known).items()}
+    slow = {int(node) for node in np.flatnonzero(known.speed < 1)}
+    fit = {leaf: [node for node in nodes if node not in slow] or nodes for leaf, nodes in there.items()}
+    good = [leaf for leaf, nodes in fit.items() if leaf not in doubted and len(nodes) > 1 and not slow & set(nodes)]
+    good = good or [leaf for leaf, nodes in fit.items() if leaf not in doubted and len(nodes) > 1]
+    count = min(known.plan.leaf_rounds, known.rest)
+    bouts: dict[tuple[str, str], list[Round]] = {}
+    made: list[Round] = []
+    for number in range(count if len(good) > 1 else 0):
+        pairs: list[Pair] = []
+        for one, other in _match_leaves(doubted, good, number):
+            own = shift_partners(fit[one], fit[other], number)
+            bouts.setdefault((known.leaves.names[one], known.leaves.names[other]), []).append(own)
+            pairs += own
+        made.append(tuple(pairs))
+    known.count("leaf", [(float(known.sample_view.usual[leaf]), bool(made)) for leaf in doubted])
+    if not made:
+        _untold_leaves(known, doubted)
+        return
+    repeats = max(1, min(known.plan.leaf_repeats, known.rest // len(made)))
+    why = words.why_leaves(len(doubted))
+    rows = yield from known.ask(Step("leaves", tuple(made), repeats, why))
+    _judged_leaves(known, bouts, rows)
+
+
+def _members(known: Knowledge) -> dict[int, Sequence[int]]:
+    return {leaf: nodes.tolist() for leaf, nodes in enumerate(known.leaves.members)}
+
+
+def _match_leaves(doubted: Sequence[int], good: Sequence[int], number: int) -> list[tuple[int, int]]:
+    """Return which leaves meet in a round: each doubted leaf meets a different good one, the rest one another."""
+    if len(good) < len(doubted) + 2:
+        # too few good leaves for all at once: those in doubt in one round, the control in the next
+        number, control = divmod(number, 2)
+        if control:
+            return [(good[number % len(good)], good[(number + 1) % len(good)])]
+        first = number % len(doubted)
+        doubted = [*doubted[first:], *doubted[:first]]
+        return list(zip(doubted, _rotate(good, number), strict=False))
+    turned = _rotate(good, number)
+    rest = turned[len(doubted) :]
+    half = len(rest) // 2
+    controls = [(rest[place], rest[place + half]) for place in range(min(half, CONTROLS))]
+    return [*zip(doubted, turned, strict=False), *controls]
+
+
+def _rotate(good: Sequence[int], number: int) -> list[int]:
+    return [*good[number % len(good) :], *good[: number % len(good)]]
+
+
+def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], rows: Rows) -> None:
+    values = known.lists(rows)
+    made = []
+    for (one, other), own in bouts.items():
+        kept = tuple(tuple(pair for pair in each if pair in values) for each in own)
+        if any(kept):
+            made.append(Bout(one, other, kept))
+    inside = {
+        known.leaves.names[leaf]: float(known.sample_view.inside[leaf])
+        for leaf in known.sample_view.leaves
+        if any(bout.one == known.leaves.names[leaf] for bout in made)
+    }
+    doubted = set(inside)
+    if not any(bout.one not in doubted for bout in made):
+        _untold_leaves(known, known.sample_view.leaves)
+        return
+    apart, slow_from = 1 - leaf_bound(known.sample_view), known.settings.leaf_slow
+    judged = sides.judge(known.leaves.layout, known.levels, made, values, inside, slow_from, apart)
+    for name, (state, found) in zip(inside, judged, strict=True):
+        count = sum(len(bout.rounds) for bout in made if bout.one == name)
+        known.answered.add(
+            state, [Suspect("leaf", found.members, found.share, found.expected, found.reason, None, (name,), count)]
+        )
+    _untold_leaves(known, [leaf for leaf in known.sample_view.leaves if known.leaves.names[leaf] not in doubted])
+
+
+def _untold_leaves(known: Knowledge, doubted: Sequence[int]) -> None:
+    for leaf in doubted:
+        name = known.leaves.names[leaf]
+        reason = words.no_good_leaves(name)
+        members = tuple(known.leaves.members[leaf].tolist())
+        known.answered.add("unclear", [Suspect("leaf", members, 0.0, known.levels.far.value, reason, None, (name,))])
+
+
+def measure_within_groups(known: Knowledge) -> Generator[Step, Given, Mapping[int, float]]:
+    """Measure the named leaves with leaves of their own groups; return for each what it gives there, as a share.
+
+    Leaves of groups without a named leaf do the same at the same time, and their median is 1.0. A leaf without a value
+    or without such a control is left out.
+    """
+    slow = {leaf for leaf, name in enumerate(known.leaves.names) if name in _named_leaves(known)}
+    groups = _leaves_by_group(known)
+    count = min(_ROUNDS, known.rest)
+    if not slow or len(groups) < 2 or not count:
+        return {}
+    rounds = tuple(
+        tuple(
+            pair for leaves in groups for one, other in _meetings(leaves, number) for pair in _bout(known, one, other)
+        )
+        for number in range(count)
+    )
+    values = known.lists((yield from known.ask(Step("groups", rounds, 1, words.why_groups(len(slow))))))
+    shares: dict[int, list[float]] = {}
+    for (a, b), found in values.items():
+        level = known.levels.level(known.leaves.layout, a, b).value
+        for leaf in {int(known.leaves.of[a]), int(known.leaves.of[b])}:
+            shares.setdefault(leaf, []).append(statistics.fmean(found) / level)
+    means = {leaf: statistics.fmean(own) for leaf, own in shares.items()}
+    control = [means[leaf] for leaves in groups if not slow & set(leaves) for leaf in leaves if leaf in means]
+    usual = statistics.median(control) if control else 0.0
+    return {leaf: means[leaf] / usual for leaf in slow if leaf in means} if usual else {}
+
+
+def in_place_of_leaves(known: Knowledge, within: Mapping[int, float]) -> list[Suspect]:
+    """Return the named suspects, with a group in the place of its leaves where all are named and good within it.
+
+    A leaf that is good within its group while others of the group are good everywhere stays named, with that reason.
+    """
+    by_name = _named_leaves(known)
+    good = {leaf: share for leaf, share in within.items() if share >= INSIDE_GOOD}
+    replaced: dict[str, Suspect] = {}
+    for leaves in _leaves_by_group(known):
+        slow = [leaf for leaf in leaves if leaf in good]
+        suspects = [by_name[known.leaves.names[leaf]] for leaf in slow]
+        if len(slow) == len(leaves):
+            group = _of_group(known, leaves, suspects, min(good[leaf] for leaf in slow))
+            replaced |= {one.leaves[0]: group for one in suspects}
+        else:
+            for leaf, one in zip(slow, suspects, strict=True):
+                replaced[one.leaves[0]] = replace(one, reason=words.good_within_group(one.reason, good[leaf]))
+    return [replaced.get(one.leaves[0], one) if one.kind == "leaf" else one for one in known.answered.named]
+
+
+def _named_leaves(known: Knowledge) -> dict[str, Suspect]:
+    return {one.leaves[0]: one for one in known.answered.named if one.kind == "leaf"}
+
+
+def _leaves_by_group(known: Knowledge) -> list[list[int]]:
+    """Return the leaves of each group that has several: those of which two nodes are there."""
+    leaves = known.leaves
+    if not leaves.layout.groups:
+        return []
+    found: dict[int, list[int]] = {}
+    for leaf in range(len(leaves.names)):
+        there = _nodes(known, leaf)
+        if len(there) > 1:
+            found.setdefault(int(leaves.groups[there[0]]), []).append(leaf)
+    return [own for own in found.values() if len(own) > 1]
+
+
+def _nodes(known: Knowledge, leaf: int) -> list[int]:
+    return [int(node) for node in known.leaves.members[leaf] if int(node) not in known.gone]
+
+
+def _meetings(leaves: Sequence[int], number: int) -> list[Pair]:
+    """Return which leaves of a group meet in a round: in a few rounds each meets several others."""
+    # One stays, the others move on by a place each round: the schedule of a round-robin tournament.
+    turn = number % (len(leaves) - 1)
+    order = [leaves[0], *leaves[1 + turn :], *leaves[1 : 1 + turn]]
+    half = len(order) // 2
+    return list(zip(order[:half], reversed(order[len(order) - half :]), strict=True))
+
+
+def _bout(known: Knowledge, one: int, other: int) -> tuple[Pair, ...]:
+    return shift_partners(_nodes(known, one), _nodes(known, other), 0)
+
+
+def _of_group(known: Knowledge, leaves: Sequence[int], suspects: Sequence[Suspect], within: float) -> Suspect:
+    layout = known.leaves.layout
+    members = tuple(node for one in suspects for node in one.members)
+    share = statistics.fmean(one.share for one in suspects)
+    expected = statistics.fmean(one.expected for one in suspects)
+    name = layout.groups[members[0]]
+    reason = words.slow_group(name, len(leaves), share * expected, expected, layout.unit, share, within)
+    return Suspect("group", members, share, expected, reason, None, (name,), sum(one.values for one in suspects))
