@@ -21,7 +21,6 @@ from railyard.hardware.links import SLOTS, Link, pcie_slot
 from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.fabric.port import PortState, has_small_mtu, place
 from railyard.parsers.output import ParsedOutput, Table
-from railyard.results.report.hardware_text import below_words
 from railyard.verdict.hints.shapes import (
     SeenCurve,
     ethernet_links,
@@ -351,6 +350,8 @@ def causes_beside(parsed: ParsedOutput, link: Link) -> tuple[Likeness, ...]:
 
 
 def _slot(slot: PciSlot, link: Link) -> Likeness:
+    from railyard.results.report.hardware_text import below_words  # few texts have a slot beside their table
+
     sentence = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
     return Likeness("slot-beside", sentence)
 

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from railyard.job.counters.node import NodeCounters
 from railyard.verdict.wording import path as words
 from railyard.verdict.wording import ports
 
 if TYPE_CHECKING:
+    from railyard.job.counters.node import NodeCounters
     from railyard.results.record.form import ProofState, RailTraffic, Suspect
 
 
@@ -81,7 +81,7 @@ def look_at_owners(seen: Iterable[Conflict]) -> str:
     return words.look_at_owners([one.address for one in seen])
 
 
-def conflicts(readings: Mapping[str, NodeCounters], rails: Collection[str]) -> tuple[Conflict, ...]:
+def conflicts(readings: "Mapping[str, NodeCounters]", rails: Collection[str]) -> tuple[Conflict, ...]:
     """Return each address of a node at which another node found hardware that is not the first node's.
 
     This covers the intended ``rails`` and the interfaces on their ports. If several of these nodes say that an address

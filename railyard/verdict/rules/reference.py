@@ -13,7 +13,6 @@ Theory of Statistics 1, 1977, section 10.10).
 """
 
 import math
-import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -423,6 +422,8 @@ def smallest_deficit(metric: MetricInput, passes: Sequence[Curve]) -> Deficit | 
 
 def _uncertainty(size: int, passes: Sequence[Curve]) -> float:
     """Return t times the standard deviation of the median at a size, as a share of it; 0 for one pass."""
+    import statistics  # 0.01 s to import, and a stored output needs none
+
     values = [curve.value_at(size) for curve in passes if size in curve.sizes]
     middle = statistics.median(values) if values else 0.0
     if len(values) < 2 or middle <= 0:
