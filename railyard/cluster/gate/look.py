@@ -13,13 +13,17 @@ from railyard.base.paths import packaged_text, state_folder
 from railyard.cluster.doctor.ask_nodes import rails_of
 from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse
 from railyard.cluster.fabric.sysfs import text
-from railyard.cluster.gate import ending, links_and_slots, model, traffic
+from railyard.cluster.gate import ending, links_and_slots, model
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer
 from railyard.hardware.counters import DRIVERS, error_maximum
 from railyard.job.launch import device_name
 from railyard.parsers.fabric.words import integer
 from railyard.site.systems.model import Rail, System
+
+#: What a gate measures with --traffic, and what it says without.
+_PARTS: tuple[Part, ...] = ("loopback", "memory", "pair")
+NO_TRAFFIC = "no --traffic"
 
 #: Rail -> counter -> value.
 Counts = Mapping[str, Mapping[str, int]]
@@ -98,19 +102,21 @@ def _measure(
 ) -> Iterator[Look]:
     """Yield what was measured. Send nothing without --traffic, over faulty parts, or while another benchmark runs."""
     if not asked.traffic:
-        yield from traffic.not_asked()
+        yield from (Look(part, gaps=(Gap(part, NO_TRAFFIC),)) for part in _PARTS)
         return
     others = ", ".join(sorted({name for _, name in facts.processes}))
     why = f"{others} runs there already" if others else None
     if any(one.faults or one.doubt for one in looks):
         why = "not measured because of the faults above"
     if why is not None:
-        yield from (Look(one.part, gaps=(Gap(one.part, why),)) for one in traffic.not_asked())
+        yield from (Look(part, gaps=(Gap(part, why),)) for part in _PARTS)
         return
+    from railyard.cluster.gate import traffic  # with the parsers of its tools; most gates only look
+
     with _hold_nodes(asked) as other, _shared_folder(asked) as shared:
         if other is not None:
             doubt = f"disturbed: another gate measures with {other}"
-            yield from (Look(one.part, doubt=doubt) for one in traffic.not_asked())
+            yield from (Look(part, doubt=doubt) for part in _PARTS)
             return
         ground = traffic.Ground(asked.home, asked.system, asked.node, facts, folder, shared, deadline, asked.neighbour)
         yield _limit_look("loopback", lambda: traffic.loopback(ground))
