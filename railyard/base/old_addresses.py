@@ -43,7 +43,7 @@ MOVED: Mapping[str, str] = {
     "bands": "site.references.load site.references.model site.references.amount site.references.amount",
     "benchmarkform": "benchmarks.model",
     "benchmarktable": "benchmarks.table.micro benchmarks.table.perftest",
-    "besideform": "results.run_folder site.references.relation_state",
+    "besideform": "results.run_folder site.references.band",
     "bondedports": "verdict.path.ports",
     "bonding": "hardware.links",
     "bounds": "base.bounds",

@@ -23,7 +23,7 @@ from railyard.results.record.kept_test import KeptTest, kept_path
 from railyard.results.record.masking import mask_text
 from railyard.results.record.pair_rows import PackedRows, write
 from railyard.results.record.run_promise import ENDED_FILE_NAME
-from railyard.site.references.relation_state import RelationState
+from railyard.site.references.band import RelationState
 
 #: `railyard run` sets these for its ReFrame: the id and the folder of the run that every test belongs to.
 RUN_VARIABLE = "RAILYARD_RUN"
