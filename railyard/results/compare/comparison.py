@@ -1,6 +1,6 @@
 """Compares two sides test by test: each key figure's shift and what it means, and at which sizes curves differ.
 
-Between two measurements, the facts of their nodes are compared (``surroundings``). A replay has no nodes: the
+Between two measurements, the facts of their nodes are compared (``pairing``). A replay has no nodes: the
 conditions that its sources state take their place. What is unknown on one side is not compared.
 """
 
