@@ -26,6 +26,7 @@ from railyard.verdict.rules.model import (
     points,
 )
 from railyard.verdict.wording import Miss, Side
+from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import reference as words
 
 #: Below it, the time of a message is mostly its start: libraries copy shorter ones (``hardware.day_one``).
@@ -342,7 +343,7 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
     ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
     if ends:
         return not_judged(5, words.report_only(str(inputs.report_only), [*ends, *held]))
-    remarks = [metric.floor_remark for metric in asserted if not metric.bands and metric.floor_remark]
+    remarks = [say_not_judged(metric.floor_remark) for metric in asserted if not metric.bands and metric.floor_remark]
     said = [*held, *dict.fromkeys(remarks)] or [words.no_floor()]
     sentence = words.report_only(str(inputs.report_only), said)
     return RuleResult(5, RULE_NAMES[5], "pass" if held else "not-judged", sentence)
