@@ -92,6 +92,8 @@ def samples(name: str, function: Callable[..., Any]) -> list[str]:
 
 
 def _lines(said: Any) -> list[str]:
+    if hasattr(said, "words"):
+        return [str(said.words)]
     return [said] if isinstance(said, str) else [line for each in said or () for line in _lines(each)]
 
 

@@ -74,6 +74,7 @@ class Assessment:
     sample: PairsSample | None = None
     readings: Mapping[str, counters.NodeCounters] = field(default_factory=dict)
     printed: tuple[PrintedRow, ...] = ()
+    guesses: tuple[str, ...] = ()
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput], today: date) -> Assessment:
@@ -151,7 +152,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     figures = computed.mark(figures, case.benchmark)
     if figures:  # in addition to what was measured, never in its place
         figures = (*figures, *energy.figures(readings, case.launch.nodes))
-    reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
+    reached, guesses = _verdict(case, run, inputs, tables if assessor.has_shape else [])
     reached = replace(reached, rules=computed.say(reached.rules))
     if findings is not None and findings.sentence not in reached.sentence:
         reached = reached.with_remarks(findings.sentence)
@@ -185,6 +186,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         computed=computed,
         conditions=conditions,
         readings=readings,
+        guesses=guesses,
         printed=printed_rows(case, tables) if curves and evidence.played is None and not evidence.rehearsed else (),
     )
 
@@ -193,19 +195,22 @@ def _fail_findings(findings: Findings) -> RuleResult:
     return fail_rule(5, findings.sentence, findings.fault or "fabric", findings.look_at or "the logs of its parts")
 
 
-def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdict:
-    """Return the verdict. A single host has no network, so a sound run there is *not tested* and never a pass.
-    ``tables``: their curves may look like a known cause.
+def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> tuple[Verdict, tuple[str, ...]]:
+    """Return the verdict, and what a failed curve looks like (a curve of ``tables``), which its remarks have too.
+
+    A single host has no network, so a sound run there is *not tested* and never a pass.
     """
     judged = verdict.judge(inputs)
+    guesses: tuple[str, ...] = ()
     if judged.state == "fail" and (judged.rule in (3, 5) or inputs.job.rails_unlike is not None) and tables:
-        judged = judged.with_remarks(*_looks_like(case, run, inputs, tables[0]))
+        guesses = _looks_like(case, run, inputs, tables[0])
+        judged = judged.with_remarks(*guesses)
     if inputs.replayed is not None:
-        return judged.with_remarks(inputs.replayed)
+        return judged.with_remarks(inputs.replayed), guesses
     if case.site.system.provider != "host" or judged.rule in (1, 2):
-        return judged
+        return judged, guesses
     untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
-    return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
+    return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves), guesses
 
 
 def _looks_like(case: Case, run: Run, inputs: Inputs, table: Table) -> tuple[str, ...]:

@@ -810,7 +810,7 @@ def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
 
 
 def test_a_report_only_system_whose_links_have_no_floor_says_so() -> None:
-    bare = bandwidth(bands=(), floor_remark="not judged: TCP has no day-one floor")
+    bare = bandwidth(bands=(), floor_remark="TCP has no day-one floor")
     verdict = judge(with_metric(bare, report_only="laptop"))
     assert (verdict.state, verdict.rules[4].state) == ("report-only", "not-judged")
     assert verdict.line == "report-only (laptop): not judged: TCP has no day-one floor"

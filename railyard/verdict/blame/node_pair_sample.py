@@ -20,6 +20,7 @@ from railyard.verdict.blame.screening.model import Budget, Network, Results, Scr
 from railyard.verdict.blame.screening.model import Suspect as Found
 from railyard.verdict.blame.search.model import Layout, PairsError, Round, Step
 from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.wording import pair_search as search_words
 
 _NOBODY: Mapping[int, str] = {}
 _USUAL = Settings()
@@ -64,7 +65,7 @@ def as_measured(table: Table, network: Network) -> Step:
         first, second = sorted((places[pair.first], places[pair.second]))
         rounds.setdefault(pair.round, []).append((first, second))
     made: tuple[Round, ...] = tuple(map(tuple, rounds.values()))
-    return Step("sample", made, 1, "the pairs that were measured")
+    return Step("sample", made, 1, search_words.measured_pairs())
 
 
 def first_step(network: Network, budget: Budget, settings: Settings = _USUAL) -> Step | ScreeningVerdict:

@@ -25,6 +25,7 @@ from railyard.verdict.blame.search.model import (
 from railyard.verdict.blame.search.search import advance
 from railyard.verdict.blame.suspects import Findings, RailProbe, plan_probes
 from railyard.verdict.wording import NOBODY_BLAMED
+from railyard.verdict.wording import pair_search as search_words
 
 #: The rails of at most this many named suspects are measured alone: a switch that is down would name all nodes.
 MOST_NAMED = 4
@@ -120,7 +121,7 @@ def findings(
     try:
         reached = next_step(tables, settings, least_mb_s, places)
         if isinstance(reached, Step):
-            return Findings((), f"{reached.why}: that was not measured, so {NOBODY_BLAMED}")
+            return Findings((), search_words.step_unmeasured(reached.why, NOBODY_BLAMED))
         layout = layout_of(tables[0], least_mb_s, places)
         alone = {rail: single_pairs(table) for rail, table in rails.items()}
         by_rail = _rails_at_fault(alone, alone_mb_s) if any(alone.values()) else None

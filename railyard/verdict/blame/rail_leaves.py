@@ -8,7 +8,6 @@ import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.base.wording import listing, number, percent
 from railyard.benchmarks.node_pairs import Pair, pairs_of
 from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
@@ -16,6 +15,7 @@ from railyard.site.topology import Places
 from railyard.verdict.blame.search import sides
 from railyard.verdict.blame.search.model import Layout, Round, Verdict, name_of_side
 from railyard.verdict.blame.search.model import Suspect as Side
+from railyard.verdict.wording import pair_search as words
 
 #: A side is measured with so many good sides; these with one another are the control.
 _GOOD_SIDES = 2
@@ -106,9 +106,5 @@ def _suspect(
     nodes = tuple(layout.nodes[member] for member in side.found.members)
     own, control = share
     leaf = places.leaf_on(rail, nodes[0]) or side.name
-    reason = (
-        f"{leaf} of {rail} ({len(nodes)} nodes at once) gives {number(own)} {layout.unit} per pair with "
-        f"{listing(side.good)}; good sides give {number(control)} ({percent(own / control)}); {listing(others)} of the "
-        f"same nodes {'are' if len(others) > 1 else 'is'} good: its up-links"
-    )
+    reason = words.slow_leaf_of_rail(leaf, rail, len(nodes), own, layout.unit, side.good, control, others)
     return Suspect("leaf", reason, None, rail, leaf, nodes, "shown")

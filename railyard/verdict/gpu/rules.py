@@ -221,7 +221,7 @@ def _compare_among(run: GpuRun, of: TransportClass, standing: Standing) -> RuleR
         return fail_rule(5, standing.sentence, "reference", look)
     if standing.state == "impossible":
         return fail_rule(5, standing.sentence, "set-up", look)
-    return not_judged(5, standing.sentence.removeprefix("not known: "))
+    return not_judged(5, standing.why)
 
 
 def _nodes(of: TransportClass, number_id: str) -> int:

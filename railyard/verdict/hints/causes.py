@@ -26,8 +26,8 @@ from railyard.verdict.hints.shapes import (
     ratios,
 )
 from railyard.verdict.wording.causes import (
+    Looks,
     drop_above_cache,
-    drop_guess,
     latency_of_tcp,
     latency_within_node,
     looks_like,
@@ -73,20 +73,25 @@ class Cause:
     name: str
     looked_for: str
     source: str
-    match: Callable[[SeenCurve], str | None]
+    match: Callable[[SeenCurve], Looks | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """A cause that a curve looks like; ``sentence`` begins with "looks like"."""
+    """A cause that a curve looks like, by its name in the table."""
 
     cause: str
-    sentence: str
+    looks: Looks
+
+    @property
+    def sentence(self) -> str:
+        """The cause as a guess: it begins with "looks like"."""
+        return looks_like(self.looks)
 
     @property
     def description(self) -> str:
         """What the curve looks like, as in "2 of the 4 lanes of InfiniBand EDR 4X (98.0 % of 12421 MB/s)"."""
-        return drop_guess(self.sentence)
+        return self.looks.words
 
 
 def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
@@ -103,7 +108,7 @@ def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
             continue
         said = cause.match(seen)
         if said is not None:
-            found.append(Likeness(cause.name, looks_like(said)))
+            found.append(Likeness(cause.name, said))
     return tuple(found)
 
 
@@ -114,7 +119,7 @@ def document() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _one_node(seen: SeenCurve) -> str | None:
+def _one_node(seen: SeenCurve) -> Looks | None:
     if seen.metric.name == "latency" and seen.metric.shape == "latency":
         most = max(seen.least_us, SHARED_LATENCY_US) if seen.through_library else seen.least_us
         below = [value for _, value in seen.points if value < most]
@@ -129,7 +134,7 @@ def _one_node(seen: SeenCurve) -> str | None:
     return rate_within_node(peak[1] / seen.limit_mb_s, seen.pairs)
 
 
-def _one_node_rate(seen: SeenCurve) -> str | None:
+def _one_node_rate(seen: SeenCurve) -> Looks | None:
     """Return a rate of no link and no slot, with short messages as fast as in shared memory."""
     cost, top = message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES), like_no_other(seen)
     if not seen.through_library or seen.from_device or seen.pairs > 1 or cost is None or top is None:
@@ -139,7 +144,7 @@ def _one_node_rate(seen: SeenCurve) -> str | None:
     return rate_of_no_link(top, cost)
 
 
-def _tcp(seen: SeenCurve) -> str | None:
+def _tcp(seen: SeenCurve) -> Looks | None:
     if seen.link.family not in RDMA_FAMILIES:
         return None
     if seen.metric.name == "latency":
@@ -156,7 +161,7 @@ def _tcp(seen: SeenCurve) -> str | None:
     return rate_of_tcp(cost, share, like_one_of(seen, ethernet_links(seen)))
 
 
-def _roce_mtu(seen: SeenCurve) -> str | None:
+def _roce_mtu(seen: SeenCurve) -> Looks | None:
     small, peak = limit_at_mtu(seen, ROCE_SMALL_MTU), flat_top(seen)
     if seen.link.headers != "rocev2" or small is None or peak is None or seen.mtu == ROCE_SMALL_MTU:
         return None
@@ -167,7 +172,7 @@ def _roce_mtu(seen: SeenCurve) -> str | None:
     return small_mtu_of_roce(share, small.value_mb_s)
 
 
-def _moved_switch(seen: SeenCurve) -> str | None:
+def _moved_switch(seen: SeenCurve) -> Looks | None:
     """Return a run of sizes that miss the reference, while smaller and larger ones reach it."""
     held = ratios(seen)
     if len(held) < SWITCH_LEAST_TARGETS:
@@ -183,7 +188,7 @@ def _moved_switch(seen: SeenCurve) -> str | None:
     return moved_threshold(held[first][0], held[last][0], min(held[index][1] for index in bad))
 
 
-def _cache(seen: SeenCurve) -> str | None:
+def _cache(seen: SeenCurve) -> Looks | None:
     peak = peak_of(seen)
     if seen.metric.name != "bandwidth" or peak is None or peak[0] < CACHE_FROM_BYTES:
         return None

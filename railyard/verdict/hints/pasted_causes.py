@@ -30,8 +30,8 @@ def causes_beside(parsed: ParsedOutput, link: Link) -> tuple[Likeness, ...]:
 
 
 def _slot(slot: PciSlot, link: Link) -> Likeness:
-    sentence = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
-    return Likeness("slot-beside", sentence)
+    looks = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
+    return Likeness("slot-beside", looks)
 
 
 def _most_mb_s(slot: PciSlot, link: Link) -> float | None:
@@ -50,8 +50,8 @@ def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
         rate = link.data_rate_gbit_s
         if rate is not None and port.rate is not None and port.rate < _NEARLY * rate:
             lanes = " ".join(word for word in (port.width, port.speed) if word)
-            sentence = port_in_text(place(port), port.line, port.rate, lanes, rate, link.name)
-            yield Likeness("port-beside", sentence)
+            looks = port_in_text(place(port), port.line, port.rate, lanes, rate, link.name)
+            yield Likeness("port-beside", looks)
         elif has_small_mtu(port):
-            sentence = mtu_in_text(place(port), port.line, port.mtu_bytes, port.max_mtu_bytes)
-            yield Likeness("mtu-beside", sentence)
+            looks = mtu_in_text(place(port), port.line, port.mtu_bytes, port.max_mtu_bytes)
+            yield Likeness("mtu-beside", looks)

@@ -72,9 +72,11 @@ from railyard.verdict.stored_outputs.remarks import (
 )
 from railyard.verdict.stored_outputs.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
 from railyard.verdict.stored_outputs.unfit import why_unfit
+from railyard.verdict.wording import Miss
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import stored_outputs as words
 from railyard.verdict.wording.causes import with_first_cause
+from railyard.verdict.wording.reference import brief_share
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
@@ -137,7 +139,7 @@ class Judgement:
         failure = self.failure
         if failure is None:
             return ""
-        likely = "" if self.cause or not failure.brief else _with_likeness(failure.brief, self.causes)
+        likely = "" if self.cause or failure.miss is None else _with_likeness(failure.miss, self.causes)
         return make_headline((), self.cause or likely or failure.brief or failure.sentence, failure.fault)
 
     @property
@@ -152,11 +154,11 @@ def unjudged(benchmark: str | None, tables: Sequence[Table], why: str) -> Judgem
     return Judgement(benchmark, lines, "not-judged", say_not_judged(why), why_unjudged=why)
 
 
-def _with_likeness(brief: str, causes: Sequence[Likeness]) -> str:
+def _with_likeness(miss: Miss, causes: Sequence[Likeness]) -> str:
     """Return a low value with the first cause that it looks like, without figures; empty if that is no headline."""
     if not causes:
         return ""
-    text = with_first_cause(brief, causes[0].description)
+    text = with_first_cause(brief_share(miss), causes[0].looks)
     return text if len(text) <= MOST else ""
 
 

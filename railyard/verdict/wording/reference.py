@@ -37,12 +37,17 @@ def say_measured(miss: Miss, kind: str, source: str) -> str:
     return f"{miss.words}, its bound ({kind}): {source}"
 
 
-def brief(miss: Miss) -> str:
-    """Return a missed bound as a headline: ``Bandwidth is 44.5 % of its bound at 1 MiB: 9.93 MB/s, bound 22.3``."""
+def brief_share(miss: Miss) -> str:
+    """Return a missed bound without values: ``bandwidth is 44.5 % of its bound at 1 MiB``."""
     figure, ratio = miss.figure, miss.figure.value / miss.bound
     share = f"{ratio:.1f} times" if ratio >= _SHOWN_AS_TIMES else f"{percent(ratio)} of"
-    values = f"{number(figure.value, 3)} {figure.unit}, bound {number(miss.bound, 3)}"
-    return f"{figure.name} is {share} its bound{figure.size_words}: {values}"
+    return f"{figure.name} is {share} its bound{figure.size_words}"
+
+
+def brief(miss: Miss) -> str:
+    """Return a missed bound as a headline: ``bandwidth is 44.5 % of its bound at 1 MiB: 9.93 MB/s, bound 22.3``."""
+    figure = miss.figure
+    return f"{brief_share(miss)}: {number(figure.value, 3)} {figure.unit}, bound {number(miss.bound, 3)}"
 
 
 def other_unit(name: str, unit: str, entry: str, other: str) -> str:
