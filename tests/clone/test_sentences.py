@@ -1,5 +1,6 @@
 """tests/golden/sentences.txt is what the judges say: its diff is the review of a change of words."""
 
+from tests import quoted_sentences
 from tests.sentences import PAGE, page
 from tests.wording_samples import literals, samples_of_all
 
@@ -19,3 +20,14 @@ def test_all_words_of_the_room_are_in_the_golden_file() -> None:
     written = PAGE.read_text(encoding="utf-8")
     unseen = [f"{where}: {words!r}" for where, words in literals() if words not in written]
     assert not unseen, "add facts that make these words to PARTICULAR in tests/wording_samples.py"
+
+
+def test_pages_quote_what_sentences_still_say() -> None:
+    quoted = [line.partition(": ") for line in quoted_sentences.QUOTED.read_text(encoding="utf-8").splitlines()]
+    stale = [f"{where}: {quote}" for where, _, quote in quoted if not quoted_sentences.is_said(quote)]
+    assert not stale, "no sentence has these words: change the page, then type python -m tests.quoted_sentences"
+
+
+def test_each_sentence_that_a_page_quotes_is_in_the_list() -> None:
+    written = quoted_sentences.QUOTED.read_text(encoding="utf-8").splitlines()
+    assert quoted_sentences.lines() == written, "type: python -m tests.quoted_sentences"
