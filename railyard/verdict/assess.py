@@ -22,6 +22,7 @@ from railyard.results.conditions import describe_differences
 from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.results.record.pairs import PairsSample
 from railyard.site.conditions import may_cost
+from railyard.stacks.ucx import KEEPS_WHOLE
 from railyard.verdict import identity, published_parts, rail_setup, verdict
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.conditions import conditions_of
@@ -41,6 +42,7 @@ from railyard.verdict.seen_deficit import Deficit, smallest_deficit
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import complete as say
+from railyard.verdict.wording import identity as identity_words
 
 #: What a run within a node uses in place of rails.
 _WITHIN: Mapping[Within, str] = {"": "shared memory", "slot": "slots of GPUs", "gpu-link": "links between GPUs"}
@@ -301,8 +303,8 @@ def _with_cause(path: PathProof, evidence: Evidence) -> PathProof:
     why = environment.why_whole(evidence.environment or ()) if is_idle else None
     if why is None:
         return path
-    look_at = "that variable in env of the system's file, in modules, profiles and wrappers"
-    return replace(path, sentence=f"{path.sentence}; {why}", look_at=look_at)
+    sentence = identity_words.whole_messages(why, KEEPS_WHOLE[why.name])
+    return replace(path, sentence=f"{path.sentence}; {sentence}", look_at=identity_words.look_at_variable())
 
 
 def _find_stuck(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:

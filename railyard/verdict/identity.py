@@ -6,7 +6,7 @@ variables that have other values in the benchmark's own process than planned.
 """
 
 import re
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import UNFIT_EXIT
@@ -19,7 +19,7 @@ from railyard.parsers.output import Table
 from railyard.stacks import linkage
 from railyard.stacks import table as stacks_table
 from railyard.stacks.file_view import HOST, FileView, ImageFiles
-from railyard.verdict.wording.identity import environment_unread, separate_runs, unknown_linkage
+from railyard.verdict.wording import identity as words
 
 # "This test requires exactly two processes" (OSU), "Need at least two processes (only given 1)" (NetPIPE),
 # "# !! Benchmark PingPong invalid for 1 processes !!" (IMB), "Need at least 4 processes for these tests" (HPL)
@@ -39,7 +39,7 @@ def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> st
         _launcher(case, evidence)
         or (None if evidence.rehearsed else _of_another_library(case, evidence))
         or _runs_of_their_own(case, evidence, tables)
-        or (environment.why_other(evidence.environment, case.launch) if evidence.environment else None)
+        or _variable(case, evidence)
     )
 
 
@@ -51,27 +51,50 @@ def remarks(case: Case, evidence: Evidence, answered: Container[str]) -> tuple[s
     if evidence.environment is None or evidence.exit_code != 0:
         return ()
     nodes = [node for node in case.launch.nodes if node in answered]
-    libraries = () if evidence.rehearsed else environment.doubts(evidence.environment, _places(case, evidence), nodes)
+    libraries = () if evidence.rehearsed else tuple(_unproven(evidence.environment, _places(case, evidence), nodes))
     if not environment.planned_variables(case.launch):
         return libraries
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.nodes_without_benchmark(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
-    unseen = [environment_unread(nodes)] if nodes else []
-    return (*unseen, *environment.find_unplanned(evidence.environment, case.launch), *libraries)
+    unseen = [words.environment_unread(nodes)] if nodes else []
+    unplanned = environment.find_unplanned(evidence.environment, case.launch)
+    return (*unseen, *map(words.unplanned_variable, unplanned), *libraries)
+
+
+def _unproven(
+    found: Sequence[environment.RankEnvironment], places: environment.Places, nodes: Sequence[str]
+) -> Iterator[str]:
+    """Yield what is not proven of the libraries that processes loaded."""
+    doubts = environment.doubts(found, places, nodes)
+    if doubts.unread:
+        yield words.libraries_unread(doubts.unread)
+    yield from (words.library_unproven(title, paths) for title, paths in doubts.paths.items())
+
+
+def _variable(case: Case, evidence: Evidence) -> str | None:
+    other = environment.why_other(evidence.environment or (), case.launch)
+    return None if other is None else words.other_variable(other)
 
 
 def _of_another_library(case: Case, evidence: Evidence) -> str | None:
-    return (
-        _library(case, evidence)
-        or _another_mpi(case, evidence)
-        or (
-            environment.why_other_libraries(evidence.environment, _places(case, evidence))
-            if evidence.environment
-            else None
-        )
-        or (evidence.image.why_unlike() if evidence.image else None)
-    )
+    return _library(case, evidence) or _another_mpi(case, evidence) or _loaded(case, evidence) or _image(evidence)
+
+
+def _loaded(case: Case, evidence: Evidence) -> str | None:
+    """Return which library a process loaded from elsewhere; None if none."""
+    if not evidence.environment:
+        return None
+    other = environment.why_other_libraries(evidence.environment, _places(case, evidence))
+    return None if other is None else words.other_library(other)
+
+
+def _image(evidence: Evidence) -> str | None:
+    """Return how the image differs between nodes; None if it does not."""
+    unlike = None if evidence.image is None else evidence.image.find_unlike()
+    if evidence.image is None or unlike is None:
+        return None
+    return words.other_image(str(evidence.image.inside.file), *((each.node, each.size) for each in unlike))
 
 
 def _files(evidence: Evidence) -> FileView:
@@ -94,7 +117,8 @@ def _launcher(case: Case, evidence: Evidence) -> str | None:
     meant = case.launch.mpi
     if meant is None or not evidence.launcher:
         return None
-    return mpi_identity.why_other_launcher(evidence.launcher, meant.stack, meant.version)
+    other = mpi_identity.why_other_launcher(evidence.launcher, meant.stack, meant.version)
+    return None if other is None else words.other_launcher(other)
 
 
 def _library(case: Case, evidence: Evidence) -> str | None:
@@ -118,7 +142,7 @@ def _library(case: Case, evidence: Evidence) -> str | None:
     # A script (one calls the system's own NetPIPE) has no libraries, and does not show what it calls.
     if linkage.NO_LIBRARIES in said:
         return None
-    return unknown_linkage(case.benchmark, one_line(said))
+    return words.unknown_linkage(case.benchmark, one_line(said))
 
 
 def _another_mpi(case: Case, evidence: Evidence) -> str | None:
@@ -126,7 +150,8 @@ def _another_mpi(case: Case, evidence: Evidence) -> str | None:
     meant = case.launch.mpi if evidence.played is None else IntendedMpi(case.stack)
     if meant is None or evidence.exit_code == UNFIT_EXIT:
         return None
-    return mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
+    other = mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
+    return None if other is None else words.other_mpi(other)
 
 
 def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
@@ -143,4 +168,4 @@ def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) 
     if max(single, len(refusals)) < 2:
         return None
     refusal = one_line(refusals[0]) if len(refusals) >= single else ""
-    return separate_runs(given, refusal, max(single, len(refusals)))
+    return words.separate_runs(given, refusal, max(single, len(refusals)))
