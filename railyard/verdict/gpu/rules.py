@@ -72,9 +72,7 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
         return fail_rule(3, sentence, "set-up", words.look_at_nodes())
     unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
     if unknown is not None:
-        return not_judged(
-            3, f"{_format_row(unknown)}{unknown.judged.sentence.removeprefix('not judged: ')}{unknown.said}"
-        )
+        return not_judged(3, f"{_format_row(unknown)}{unknown.judged.reason}{unknown.said}")
     best = max(rows, key=lambda row: row.value)
     which = _which(best.judged) if not best.said else ""
     return pass_rule(3, f"{_format_row(best)}{best.judged.sentence}{best.said}{which}")
