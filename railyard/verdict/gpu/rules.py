@@ -25,13 +25,12 @@ from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Log
 from railyard.parsers.nccl_words import GB
 from railyard.site.references.transport_class import TransportClass
-from railyard.verdict.class_standing import Standing, standing
+from railyard.verdict.class_standing import Standing, not_known, standing
 from railyard.verdict.gpu.log_reading import without_nvls, without_reduction
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged, pass_rule
 from railyard.verdict.wording import gpu_rules as words
-from railyard.verdict.wording.class_standing import not_known
 
 #: The busbw of a table, for each half: size in bytes -> GB/s.
 Curves = Mapping[str, Mapping[int, float]]
@@ -180,10 +179,10 @@ def _which(judged: PossibleResult) -> str:
 def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> Standing:
     curve = next((curves[half] for half in HALVES if curves.get(half)), None)
     if of is None or curve is None or run.collective not in COLLECTIVES:
-        return Standing("not-known", not_known(words.nothing_to_compare()))
+        return not_known(words.nothing_to_compare())
     wrong = _why_not_of_class(run, of)
     if wrong is not None:
-        return Standing("not-known", not_known(wrong))
+        return not_known(wrong)
     shape = run.shape
     named = {None if shape is None else _name(algorithm(log, run.collective, size, shape)) for size in curve}
     known = named.pop() if len(named) == 1 else None

@@ -8,12 +8,6 @@ from railyard.hardware.day_one import NoClass
 from railyard.site.gpu_shape import Unsaid
 from railyard.verdict.wording import Figure, in_doubt
 
-_NO_CLASS: dict[NoClass, str] = {
-    "unnamed": "nothing says what it ran on; name its link (--link ib-edr) or its system (--system)",
-    "no-source": "there is no source for a day-one band of {generation}",
-    "no-source-from-gpus": "there is no source for a day-one band of {generation} from the memory of GPUs",
-    "no-limit": "no limit is known for {name}",
-}
 _UNSAID: dict[Unsaid, str] = {
     "slot": "the slot of a GPU: say --link pcie5-x16, or name it in the system's file (gpus: slot)",
     "gpu-link": "what connects two GPUs: say --link nvlink-4, or name it in the system's file (gpus: nvlink or xgmi)",
@@ -23,7 +17,14 @@ _UNSAID: dict[Unsaid, str] = {
 
 def no_class(why: NoClass, generation: str, name: str) -> str:
     """Return why no class bounds a run over a link, by its generation and its name."""
-    return _NO_CLASS[why].format(generation=generation, name=name)
+    unknown = f"there is no source for a day-one band of {generation}"
+    said: dict[NoClass, str] = {
+        "unnamed": "nothing says what it ran on; name its link (--link ib-edr) or its system (--system)",
+        "no-source": unknown,
+        "no-source-from-gpus": f"{unknown} from the memory of GPUs",
+        "no-limit": f"no limit is known for {name}",
+    }
+    return said[why]
 
 
 def unsaid(what: Unsaid) -> str:
