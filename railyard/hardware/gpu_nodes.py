@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.hardware import limits
@@ -21,6 +22,9 @@ from railyard.hardware.links import LINKS, SLOTS, Link, Slot
 #: Links whose switches add up long messages on the way (SHARP version 2 and later). Older ones add up only short ones.
 #: Source: NVIDIA, Scalable Hierarchical Aggregation and Reduction Protocol (SHARP): streaming aggregation since HDR.
 _REDUCING = ("ib-hdr", "ib-ndr", "ib-xdr")
+
+#: What nobody says of a node's GPUs: the slot of a GPU, what connects two of them, or how many links that are.
+Unsaid = Literal["slot", "gpu-link", "links-between-two"]
 
 
 @dataclass(frozen=True, slots=True)

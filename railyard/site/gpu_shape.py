@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
@@ -10,7 +9,7 @@ from railyard.benchmarks.model import Within
 from railyard.benchmarks.table.nccl import Part
 from railyard.hardware import limits
 from railyard.hardware.gpu_links import GPU_MAX_PAYLOAD
-from railyard.hardware.gpu_nodes import GpuNode, Shape, may_reduce
+from railyard.hardware.gpu_nodes import GpuNode, Shape, Unsaid, may_reduce
 from railyard.hardware.links import SLOTS
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric, Rail, System
@@ -142,8 +141,6 @@ def _bound_of_slot(bound: limits.Limit | None, budget: float, terms: str) -> lim
 #: Published: slots 82 % (12.36 GB/s of PCIe 3, nvbandwidth's README) to 92 % (H100, 55.3 of 60.2); NVLink 88 % (A100,
 #: 264 of 300 in that README; H100, 395 of 450; GB200, 798 of 900 in NVIDIA's DRA driver's documentation).
 _WITHIN_FLOORS: Mapping[Within, float] = {"slot": 0.75, "gpu-link": 0.80}
-#: What nobody says of a node's GPUs: the slot of a GPU, what connects two of them, or how many links that are.
-Unsaid = Literal["slot", "gpu-link", "links-between-two"]
 _WITHIN_SOURCE = "day-one floor within a node: nvbandwidth's README has 82 % of a slot and 88 % of NVLink"
 
 

@@ -6,6 +6,7 @@ groups of nodes).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of, listing
@@ -118,7 +119,10 @@ def findings(reached: ScreeningVerdict, network: Network, rail: str | None) -> F
     ``rail`` is the rail of a run over one rail: a node's fault is then that rail's fault. Undecided suspects come last,
     with the confidence "open".
     """
-    named = [_suspect(one, network, rail, "shown") for one in reached.named]
+    named = [
+        replace(_suspect(one, network, rail, "shown"), brief=search_words.brief_slow(one.share))
+        for one in reached.named
+    ]
     open_ = [_suspect(one, network, rail, "open") for one in reached.unclear]
     return Findings((*named, *open_), reached.sentence)
 

@@ -154,17 +154,19 @@ def blamed_suspects(
     members = layout.members()
     for one in verdict.named:
         name = name_of_side(layout, one)
-        nodes = tuple(layout.nodes[member] for member in one.members)
+        nodes, brief = tuple(layout.nodes[member] for member in one.members), search_words.brief_slow(one.share)
         if one.kind == "node":
-            found.append(Suspect("node" if rail is None else "rail", one.reason, layout.nodes[one.members[0]], rail))
+            found.append(
+                Suspect("node" if rail is None else "rail", one.reason, layout.nodes[one.members[0]], rail, brief=brief)
+            )
         elif one.kind == "pair":
-            found.append(Suspect("pair", one.reason, layout.pair(*one.members[:2]), rail))
+            found.append(Suspect("pair", one.reason, layout.pair(*one.members[:2]), rail, brief=brief))
         elif one.kind == "side" and one.members in of_sides:
             found += of_sides[one.members]
         elif name is not None and members.get(name) == one.members:
-            found.append(Suspect("leaf", one.reason, None, rail, name, nodes, "shown"))
+            found.append(Suspect("leaf", one.reason, None, rail, name, nodes, "shown", brief))
         elif name is not None and name in layout.groups:
-            found.append(Suspect("switch", one.reason, None, rail, f"group {name}", nodes, "shown"))
+            found.append(Suspect("switch", one.reason, None, rail, f"group {name}", nodes, "shown", brief))
         else:
             found.append(Suspect("switch", one.reason, None, rail))
     return tuple(found)

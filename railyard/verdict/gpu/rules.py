@@ -394,4 +394,5 @@ def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
     share = value * GB / least.busbw_mb_s
     if share >= GPU_FLOOR_SHARE.value:
         return None
-    return fail_rule(5, words.below_floor(value, size, share, least.text), "fabric", words.look_at_log())
+    sentence, brief = words.below_floor(value, size, share, least.text), words.brief_below_floor(value, share)
+    return fail_rule(5, sentence, "fabric", words.look_at_log(), brief=brief)

@@ -278,7 +278,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                     own_alone=own,
                     metric=declared.name,
                     size_bytes=size,
-                    brief=first or words.brief(miss),
+                    brief=words.brief(miss),
                     measured=words.say_measured(miss, band.kind, band.source),
                     miss=miss,
                 )
@@ -315,8 +315,8 @@ def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         return fails(where, "reference", words.look_at_reference())
     if inputs.path.disturbance is not None:
-        brief = words.say_disturbed(inputs.path.disturbance)
-        return fails(f"{where}; {brief}", "disturbed", words.look_at_others(), brief=brief)
+        disturbed = f"{where}; {words.say_disturbed(inputs.path.disturbance)}"
+        return fails(disturbed, "disturbed", words.look_at_others(), brief=words.brief_disturbed(violation.miss))
     if violation.better:
         return fails(where, "reference", words.look_at_better())
     if inputs.within_node:

@@ -290,4 +290,4 @@ def _first_failure(job: Job) -> str:
 def _brief_failure(job: Job) -> str:
     """Return what the first line about a failure means, else the line itself; empty without such a line."""
     first = next(iter(job.failures), None)
-    return "" if first is None else first.means or say.brief_failure(first.text)
+    return "" if first is None else first.means or say.brief_failure(first.line, first.of, first.text)

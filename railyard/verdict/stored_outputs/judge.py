@@ -76,6 +76,7 @@ from railyard.verdict.wording import Miss
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import stored_outputs as words
 from railyard.verdict.wording.causes import with_first_cause
+from railyard.verdict.wording.complete import brief_failure
 from railyard.verdict.wording.reference import brief_share
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
@@ -280,9 +281,8 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "", unread: str |
     first = failures[0]
     shown = (len(failures), first.line, first.text, first.means)
     sentence = words.failures_only(has or words.no_table(), unread or "", *shown)
-    rule = fail_rule(
-        1, sentence, "set-up", words.look_at_quoted(), brief=first.means or words.brief_failure(first.text)
-    )
+    brief = first.means or brief_failure(first.line, first.of, first.text)
+    rule = fail_rule(1, sentence, "set-up", words.look_at_quoted(), brief=brief)
     return Judgement(None, (), "fail", words.of_rule(rule.rule, rule.name, sentence), (rule,))
 
 

@@ -24,9 +24,13 @@ def first_failure(line: int, of: str, text: str, means: str) -> str:
     return f", {begins}{say_quoted(text)}{f' ({means})' if means else ''}"
 
 
-def brief_failure(text: str) -> str:
-    """Return the first line about a failure as a headline."""
-    return f"the output says {say_quoted(text)}"
+def brief_failure(line: int, of: str, text: str) -> str:
+    """Return the first line about a failure as a headline; ``line`` 0: unknown, ``of``: which output, if not the first.
+
+    What a parser found wrong has no quotation marks, so neither has what the output says itself.
+    """
+    where = f"line {line} of the {of or 'output'}" if line else f"the {of or 'output'}"
+    return f"{where}: {one_line(text)}"
 
 
 def ended_well(nodes: Sequence[str], tables: int, validates: bool) -> str:
@@ -126,7 +130,7 @@ def cut_end(line: str, tables: Sequence[str]) -> str:
 
 def brief_cut_end(line: str) -> str:
     """Return a missing last line as a headline."""
-    return f'paste up to "{line}", its last line; or the run was cut'
+    return f'the output is cut: its last line, "{line}", is missing'
 
 
 def wrong_data(computes: bool, after: str) -> str:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from railyard.base.wording import count_of, listing, message_size, number, percent
 from railyard.hardware.day_one import NoClass
-from railyard.site.gpu_shape import Unsaid
+from railyard.hardware.gpu_nodes import Unsaid
 from railyard.verdict.wording import Figure, in_doubt
 
 _UNSAID: dict[Unsaid, str] = {

@@ -180,6 +180,11 @@ def not_alone(name: str, share: float, expected: float, unit: str) -> str:
     return f"{name} gave {percent(share)} of {number(expected)} {unit} in rounds, but was not measured alone"
 
 
+def brief_slow(share: float) -> str:
+    """Return a slow part as a headline, after its name; ``share``: of what good ones give."""
+    return f"is slow: {percent(share)} of what good ones give" if share > 0 else "gives no result"
+
+
 # The verdict.
 
 

@@ -46,8 +46,9 @@ def brief_share(miss: Miss) -> str:
 
 def brief(miss: Miss) -> str:
     """Return a missed bound as a headline: ``bandwidth is 44.5 % of its bound at 1 MiB: 9.93 MB/s, bound 22.3``."""
-    figure = miss.figure
-    return f"{brief_share(miss)}: {number(figure.value, 3)} {figure.unit}, bound {number(miss.bound, 3)}"
+    digits = 3 if number(miss.figure.value, 3) != number(miss.bound, 3) else 4
+    values = (number(each, digits) for each in (miss.figure.value, miss.bound))
+    return f"{brief_share(miss)}: {f' {miss.figure.unit}, bound '.join(values)}"
 
 
 def other_unit(name: str, unit: str, entry: str, other: str) -> str:
@@ -143,6 +144,12 @@ def _in_brackets(covered: str) -> str:
 def say_disturbed(by: str) -> str:
     """Return that somebody else used the rails of a run."""
     return f"disturbed: {by}"
+
+
+def brief_disturbed(miss: Miss | None) -> str:
+    """Return that somebody else used the rails of a run, as a headline, with what was low."""
+    low = " during the run" if miss is None else f", {brief_share(miss)}"
+    return f"disturbed: others used the rails{low}"
 
 
 def within_node() -> str:

@@ -59,11 +59,6 @@ def failures_only(has: str, unread: str, failures: int, line: int, text: str, me
     )
 
 
-def brief_failure(text: str) -> str:
-    """Return a line of an output that reports a failure, as a headline."""
-    return f'the output says "{text[:200]}"'
-
-
 def no_table() -> str:
     """Return what an output has that has no table."""
     return "no table"
