@@ -38,7 +38,7 @@ from railyard.verdict.wording.metrics import read, read_at
 from railyard.verdict.wording.path import counters_not_found
 from railyard.verdict.wording.ports import lost_carrier
 from railyard.verdict.wording.possible import no_limit_for
-from railyard.verdict.wording.reference import look_at_rails, no_size_for, other_unit, say_crossed
+from railyard.verdict.wording.reference import look_at_rails, no_size_for, other_unit, own_condition, say_crossed
 from railyard.verdict.wording.split import idle_part
 from tests.made.words import above, below
 
@@ -778,7 +778,7 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
     low = replace(both, measured=MeasuredMetric("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
-        f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
+        f"{own_condition(10.0, 'MB/s', 10 / 12_000)}: {below(11990, 12000, M)}, "
         f"the bound of class:ib-edr (class: EDR unidirectional){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
