@@ -78,10 +78,12 @@ def _variable(case: Case, evidence: Evidence) -> str | None:
 
 
 def _of_another_library(case: Case, evidence: Evidence) -> str | None:
-    return _library(case, evidence) or _another_mpi(case, evidence) or _loaded(case, evidence) or _image(evidence)
+    return (
+        _library(case, evidence) or _another_mpi(case, evidence) or _other_library(case, evidence) or _image(evidence)
+    )
 
 
-def _loaded(case: Case, evidence: Evidence) -> str | None:
+def _other_library(case: Case, evidence: Evidence) -> str | None:
     """Return which library a process loaded from elsewhere; None if none."""
     if not evidence.environment:
         return None

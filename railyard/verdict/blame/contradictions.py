@@ -27,5 +27,5 @@ def contradiction_lines(wrong: Sequence[Contradiction], nodes_have: str) -> list
     each: dict[str, list[Contradiction]] = {}
     for one in wrong:
         each.setdefault(one.who, []).append(one)
-    lines = [words.contradicted(who, own[0].why, own[0].log, len(own)) for who, own in each.items()]
+    lines = [words.say_contradicted(who, own[0].why, own[0].log, len(own)) for who, own in each.items()]
     return [*lines, *([words.may_be_ethernet()] if not nodes_have and any(one.sockets for one in wrong) else [])]

@@ -169,7 +169,7 @@ def _evidence(one: BlamedPart, found: PairsVerdict) -> list[str]:
         said.append(words.in_layer(_layer(layer), _describe_values(own, found), _inside_words(inside)))
     fall = max((test for test in one.tests if test.first > 0), key=lambda test: test.first - test.last, default=None)
     if fall is not None and fall.last < _FALLS * fall.first:
-        said.append(words.falling(words.pair(*fall.nodes), fall.first, fall.last, fall.layer.benchmark, fall.log))
+        said.append(words.say_falling(words.pair(*fall.nodes), fall.first, fall.last, fall.layer.benchmark, fall.log))
     said += _describe_cleared(one, found)
     return said
 

@@ -50,7 +50,7 @@ from railyard.verdict.stored_outputs.judge import (
     complete,
     failures_of,
     key_of,
-    unjudged,
+    not_judged_tables,
     unlike_asked,
     why_unknown,
     without_table,
@@ -130,12 +130,12 @@ def _judge_table(
 ) -> Judgement:
     lines = (table.line,)
     if not micro.tool(table.tool).between_gpus:
-        return unjudged(key, [table], words.of_other_tool(table.tool))
+        return not_judged_tables(key, [table], words.of_other_tool(table.tool))
     if key is None:
         if failures:
             return replace(without_table(failures, words.no_named_table()), lines=lines)
         one_of = table.context.get("one_of")
-        return unjudged(None, [table], why_unknown(table) if one_of is None else words.may_be_any(str(one_of)))
+        return not_judged_tables(None, [table], why_unknown(table) if one_of is None else words.may_be_any(str(one_of)))
     of_run = run_of(table, key, parsed.nccl, target)
     busbw = {half: values for half in HALVES if (values := curve(table, half))}
     printed = {half: rows(table, half) for half in busbw}

@@ -149,7 +149,7 @@ class Judgement:
         return self.state in ("pass", "report-only")
 
 
-def unjudged(benchmark: str | None, tables: Sequence[Table], why: str) -> Judgement:
+def not_judged_tables(benchmark: str | None, tables: Sequence[Table], why: str) -> Judgement:
     """Return that equal tables are not judged, and why."""
     lines = tuple(table.line for table in tables)
     return Judgement(benchmark, lines, "not-judged", say_not_judged(why), why_unjudged=why)
@@ -297,7 +297,7 @@ def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:
 
 def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:
     """Return that tables which name no benchmark are not judged beside one that does: their run may be another."""
-    return unjudged(None, tables, words.without_title(key))
+    return not_judged_tables(None, tables, words.without_title(key))
 
 
 def _unfit(
@@ -312,7 +312,7 @@ def _unfit(
     why = why_unfit(key, tables[0], target, nodes, parsed, text)
     if why is None:
         return None
-    return replace(unjudged(key, tables, why), counted_as=counted_as(tables))
+    return replace(not_judged_tables(key, tables, why), counted_as=counted_as(tables))
 
 
 def _at_printed_mtu(
@@ -343,7 +343,7 @@ def _judged_passes(
         if failures:  # a crash or a fallback is said, whatever the table is of
             lines = tuple(table.line for table in tables)
             return replace(without_table(failures, has=words.no_known_table()), lines=lines)
-        return unjudged(None, tables, why_unknown(tables[0]))
+        return not_judged_tables(None, tables, why_unknown(tables[0]))
     measured, median = _judge_median(failures, key, tables, target, nodes, sizes)
     if len(tables) < 2:
         return median

@@ -159,7 +159,7 @@ def sick_node(node: str, groups: Sequence[str], leaves: Sequence[str]) -> str:
     which = (
         f"several of its GPUs at once ({listing(groups)})" if len(groups) > 1 else f"at least one of {listing(groups)}"
     )
-    return f"{node}: {which}, or what they share{_connected(leaves)}"
+    return f"{node}: {which}, or what they share{_connection(leaves)}"
 
 
 def which_gpus(groups: Sequence[str], is_single: bool) -> str:
@@ -176,10 +176,10 @@ def sick_path(node: str, which: str, leaves: Sequence[str]) -> str:
 def sick_paths(which: str, nodes: Sequence[str], leaves: Sequence[str]) -> str:
     """Return the same GPU's path of several nodes as a suspect (``which``: as above)."""
     together = f"{len(nodes)} nodes together ({', '.join(nodes)})"
-    return f"the path of {which} of {together}: what joins them to all other GPUs{_connected(leaves)}"
+    return f"the path of {which} of {together}: what joins them to all other GPUs{_connection(leaves)}"
 
 
-def _connected(leaves: Sequence[str]) -> str:
+def _connection(leaves: Sequence[str]) -> str:
     return f"; connected to {listing(leaves)}" if leaves else ""
 
 
@@ -213,7 +213,7 @@ def with_one_another(values_mb_s: Sequence[float]) -> str:
     return f"; with one another {span(values_mb_s)} GB/s in {count_of(len(values_mb_s), 'test')}"
 
 
-def falling(pair: str, first_mb_s: float, last_mb_s: float, benchmark: str, log: str) -> str:
+def say_falling(pair: str, first_mb_s: float, last_mb_s: float, benchmark: str, log: str) -> str:
     """Return that longer messages are slower."""
     return (
         f"longer messages are slower, as with lost packets: {pair} from {gb_s(first_mb_s)} to {gb_s(last_mb_s)} GB/s "
@@ -322,13 +322,13 @@ def next_of_gpu(gpu: str, node: str, partner: str) -> str:
 # Levels, and what is not covered.
 
 
-def _where(across: bool | None) -> str:
+def _side(across: bool | None) -> str:
     return "" if across is None else " across leaves" if across else " within a leaf"
 
 
 def too_few_pairs(of_layer: str, across: bool | None, pairs: int) -> str:
     """Return that a layer has too few pairs to compare."""
-    return f"{of_layer}{_where(across)}: {count_of(pairs, 'pair')} with a result, too few to compare: not judged"
+    return f"{of_layer}{_side(across)}: {count_of(pairs, 'pair')} with a result, too few to compare: not judged"
 
 
 def healthy_level(
@@ -336,7 +336,7 @@ def healthy_level(
 ) -> str:
     """Return what healthy pairs of a layer give, and below what a test is slow."""
     return (
-        f"{of_layer}{_where(across)}: healthy is {gb_s(value_mb_s)} GB/s at messages up to {message_size(most_bytes)}, "
+        f"{of_layer}{_side(across)}: healthy is {gb_s(value_mb_s)} GB/s at messages up to {message_size(most_bytes)}, "
         f"slow below {gb_s(bound_mb_s)} ({count_of(tests, 'test')})"
     )
 
@@ -456,7 +456,7 @@ def no_row(text: str | None) -> str:
     return f"failed: {text}" if text else "cut: it ends without a row and without an error"
 
 
-def contradicted(who: str, why: str, log: str, logs: int) -> str:
+def say_contradicted(who: str, why: str, log: str, logs: int) -> str:
     """Return what the first of some logs says against a host, a pair or all pairs."""
     return f"{who}: {why} ({log}{'' if logs == 1 else f' and {logs - 1} more'})"
 
