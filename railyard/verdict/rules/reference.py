@@ -355,7 +355,8 @@ def _nothing_decides(inputs: Inputs, open_ends: list[str]) -> RuleResult:
     if not inputs.has_references:
         return not_judged(5, "; ".join([*open_ends, *held]))
     sentence = words.nothing_decides([*open_ends, *held])
-    return fail_rule(5, sentence, "reference", words.look_at_entry(inputs.system))
+    brief = words.brief_open_end(open_ends[0])
+    return fail_rule(5, sentence, "reference", words.look_at_entry(inputs.system), brief=brief)
 
 
 def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:

@@ -29,8 +29,7 @@ def brief_failure(line: int, of: str, text: str) -> str:
 
     What a parser found wrong has no quotation marks, so neither has what the output says itself.
     """
-    where = f"line {line} of the {of or 'output'}" if line else f"the {of or 'output'}"
-    return f"{where}: {one_line(text)}"
+    return f"line {line} of the {of or 'output'}: {one_line(text)}" if line else one_line(text)
 
 
 def ended_well(nodes: Sequence[str], tables: int, validates: bool) -> str:
@@ -111,6 +110,11 @@ def say_reported(count: int, after: str) -> str:
 def say_unread(text: str) -> str:
     """Return that an output is not of the benchmark."""
     return f"the output is not the benchmark's: {say_quoted(text)}"
+
+
+def brief_unread() -> str:
+    """Return that an output is not of the benchmark, as a headline."""
+    return "the output is not this benchmark's, or it is empty"
 
 
 def too_few_tables(tables: int, expected: int) -> str:

@@ -41,7 +41,8 @@ def brief_share(miss: Miss) -> str:
     """Return a missed bound without values: ``bandwidth is 44.5 % of its bound at 1 MiB``."""
     figure, ratio = miss.figure, miss.figure.value / miss.bound
     share = f"{ratio:.1f} times" if ratio >= _SHOWN_AS_TIMES else f"{percent(ratio)} of"
-    return f"{figure.name} is {share} its bound{figure.size_words}"
+    name = figure.name.replace("_", " ")
+    return f"{name} is {share} its bound{figure.size_words}"
 
 
 def brief(miss: Miss) -> str:
@@ -179,6 +180,11 @@ def report_only(reason: str, said: Sequence[str]) -> str:
 def no_floor() -> str:
     """Return that no floor holds for any metric."""
     return "not judged: these metrics have no floor"
+
+
+def brief_open_end(end: str) -> str:
+    """Return that nothing bounds the size that decides (``end``), as a headline."""
+    return f"{end}: a reference is missing"
 
 
 def nothing_decides(ends: Sequence[str]) -> str:
