@@ -562,10 +562,11 @@ def test_a_bandwidth_that_is_bounded_from_above_alone_does_not_pass() -> None:
     band = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, 60.0, None))
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "reference")
-    assert verdict.line == (
+    assert verdict.why == (
         "rule 5 (reference): not judged: nothing bounds bandwidth at 4 MiB, its largest size; bandwidth holds x "
         "(bounded: 4 of 4 sizes, 1 B to 4 MiB); look at references/virtual.yaml (an entry for these sizes)"
     )
+    assert "a reference is missing" in verdict.headline
 
 
 @pytest.mark.parametrize(("bounded", "state"), [((None, 64), "pass"), ((None, None), "pass"), ((M, None), "fail")])
