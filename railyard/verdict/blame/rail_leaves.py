@@ -106,5 +106,7 @@ def _suspect(
     nodes = tuple(layout.nodes[member] for member in side.found.members)
     own, control = share
     leaf = places.leaf_on(rail, nodes[0]) or side.name
-    reason = words.slow_leaf_of_rail(leaf, rail, len(nodes), own, layout.unit, side.good, control, others)
+    reason = words.slow_leaf_of_rail(
+        leaf, rail, words.AllAtOnce(len(nodes), own, side.good, control, layout.unit), others
+    )
     return Suspect("leaf", reason, None, rail, leaf, nodes, "shown")

@@ -53,16 +53,9 @@ def _demands(judgement: Judgement, of: TransportClass) -> Iterator[str]:
     if not same:
         yield words.no_demand(of.name, key)
     for each in same:
-        yield words.say_demanded_of_nic(
-            each.whose,
-            each.gbit_s,
-            of.name,
-            each.id,
-            {name: str(value) for name, value in sorted((each.source.conditions or {}).items())},
-            _whether(each, key, measured),
-            _most_if_less(each, of),
-            each.source.cite(),
-        )
+        conditions = {name: str(value) for name, value in sorted((each.source.conditions or {}).items())}
+        demand = words.NicDemand(str(each.whose), each.id, each.gbit_s, conditions, each.source.cite())
+        yield words.say_demanded_of_nic(demand, of.name, _whether(each, key, measured), _most_if_less(each, of))
 
 
 def _host(key: str) -> str:

@@ -1,6 +1,7 @@
 """The sentences of the search over all pairs of nodes: why it measures something, and which part is slow alone."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.wording import listing, number, percent
@@ -91,25 +92,32 @@ def slow_route(
     )
 
 
-def slow_side(
-    side: str,
-    nodes: int,
-    value: float,
-    unit: str,
-    others: Sequence[str],
-    good: float,
-    share: float,
-    inside: float,
-    part: str,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class AllAtOnce:
+    """What all nodes of a side give at once per pair with ``others``, and what good sides give one another."""
+
+    nodes: int
+    value: float
+    others: Sequence[str]
+    good: float
+    unit: str
+
+    @property
+    def words(self) -> str:
+        """``(4 nodes at once) gives 6.000 MB/s per pair with L2; good sides give 12.00 (50.0 %)``."""
+        share = percent(self.value / self.good if self.good else 0.0)
+        return (
+            f"({self.nodes} nodes at once) gives {number(self.value)} {self.unit} per pair with "
+            f"{listing(self.others)}; good sides give {number(self.good)} ({share})"
+        )
+
+
+def slow_side(side: str, found: AllAtOnce, inside: float, part: str) -> str:
     """Return a side whose nodes are slow at once with good sides; ``inside``: what its own pairs give of healthy.
 
     ``part``: what is slow, the words below.
     """
-    return (
-        f"{side} ({nodes} nodes at once) gives {number(value)} {unit} per pair with {listing(others)}; good sides give "
-        f"{number(good)} ({percent(share)}); it gives {percent(inside)} of healthy among its own nodes: {part}"
-    )
+    return f"{side} {found.words}; it gives {percent(inside)} of healthy among its own nodes: {part}"
 
 
 def part_of_side(of: Sides, is_beyond: bool) -> str:
@@ -119,20 +127,10 @@ def part_of_side(of: Sides, is_beyond: bool) -> str:
     return "its links to other groups" if is_beyond else "the group itself"
 
 
-def slow_leaf_of_rail(
-    leaf: str,
-    rail: str,
-    nodes: int,
-    value: float,
-    unit: str,
-    others: Sequence[str],
-    good: float,
-    good_rails: Sequence[str],
-) -> str:
+def slow_leaf_of_rail(leaf: str, rail: str, found: AllAtOnce, good_rails: Sequence[str]) -> str:
     """Return a leaf of one rail whose nodes are slow at once, and good over other rails."""
     return (
-        f"{leaf} of {rail} ({nodes} nodes at once) gives {number(value)} {unit} per pair with {listing(others)}; good "
-        f"sides give {number(good)} ({percent(value / good)}); {listing(good_rails)} of the same nodes "
+        f"{leaf} of {rail} {found.words}; {listing(good_rails)} of the same nodes "
         f"{'are' if len(good_rails) > 1 else 'is'} good: its up-links"
     )
 

@@ -4,6 +4,7 @@ What a lesser part can carry too proves nothing: another network, fewer rails, a
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.wording import count_of, either, listing, message_size, number, percent
@@ -384,30 +385,32 @@ def no_demand(of_class: str, benchmark: str) -> str:
     return f"nobody's demand of one NIC of {of_class} with {benchmark or 'this benchmark'} is stored here"
 
 
-def say_demanded_of_nic(
-    whose: str,
-    gbit_s: Mapping[int, float],
-    of_class: str,
-    number_id: str,
-    conditions: Mapping[str, str],
-    reached: str,
-    most_gbit_s: float | None,
-    source: str,
-) -> str:
+@dataclass(frozen=True, slots=True)
+class NicDemand:
+    """What somebody demands of one NIC: Gbit/s by message size in bytes, under which conditions, and the source."""
+
+    whose: str
+    number_id: str
+    gbit_s: Mapping[int, float]
+    conditions: Mapping[str, str]
+    source: str
+
+
+def say_demanded_of_nic(demand: NicDemand, of_class: str, reached: str, most_gbit_s: float | None) -> str:
     """Return who demands what of one NIC, whether it is reached (the words below), and where it is written.
 
     ``most_gbit_s``: the most that is possible, if less is.
     """
-    wanted = listing([f"{number(value)} Gbit/s at {message_size(size)}" for size, value in gbit_s.items()])
-    how = "".join(f"; {key}: {value}" for key, value in conditions.items())
+    wanted = listing([f"{number(value)} Gbit/s at {message_size(size)}" for size, value in demand.gbit_s.items()])
+    how = "".join(f"; {key}: {value}" for key, value in demand.conditions.items())
     beyond = (
         ""
         if most_gbit_s is None
         else f"; no NIC of this link can reach it, since at most {number(most_gbit_s)} Gbit/s are possible"
     )
     return (
-        f"{whose} demands {wanted} of one NIC of {of_class} ({number_id}; a threshold, not physics{how}): {reached}"
-        f"{beyond}; source {source}"
+        f"{demand.whose} demands {wanted} of one NIC of {of_class} ({demand.number_id}; a threshold, not physics{how})"
+        f": {reached}{beyond}; source {demand.source}"
     )
 
 

@@ -111,7 +111,7 @@ def test_the_other_nodes_are_those_of_the_file_whatever_domain_the_scheduler_giv
     job = Job(0, launch.nodes, launch.nodes, tables=1)
     there = replace(launch, nodes=("vn1.cluster", "VN2.cluster"))
     found: Any = SimpleNamespace(
-        verdict=SimpleNamespace(state="fail", rule=5, fault="fabric", curves=(), sentence=""),
+        verdict=SimpleNamespace(state="fail", rule=5, fault="fabric", curves=(), miss=None),
         inputs=SimpleNamespace(job=job, metrics=()), case=SimpleNamespace(launch=there),
         path=SimpleNamespace(conflicts=(), crossed=None, uneven=False, lost=None, resends=()),
     )  # fmt: skip

@@ -193,7 +193,8 @@ def _side(
     level = seen.level(layout, members[side][0], members[others[0]][0]).value
     part = words.part_of_side(held[0].of, is_beyond=own >= INSIDE_GOOD)
     good, nodes = control * level, len(members[side])
-    reason = words.slow_side(side, nodes, share * good, layout.unit, others, good, share, own, part)
+    found = words.AllAtOnce(nodes, share * good, others, good, layout.unit)
+    reason = words.slow_side(side, found, own, part)
     return Suspect("side", members[side], share, control * level, reason)
 
 
