@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Literal
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.hardware import limits
@@ -146,6 +147,9 @@ def link_of_gpu(name: str) -> GpuLink | None:
 #: Links whose switches add up long messages on the way (SHARP version 2 and later). Older ones add up only short ones.
 #: Source: NVIDIA, Scalable Hierarchical Aggregation and Reduction Protocol (SHARP): streaming aggregation since HDR.
 _REDUCING = ("ib-hdr", "ib-ndr", "ib-xdr")
+
+#: What nobody says of a node's GPUs: the slot of a GPU, what connects two of them, or how many links that are.
+Unsaid = Literal["slot", "gpu-link", "links-between-two"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ from railyard.site.systems.model import Fabric, Rail
 from railyard.stacks import libraries
 from railyard.stacks import table as stacks_table
 from railyard.stacks.file_view import HOST, FileView, ImageFiles
-from railyard.verdict.wording.identity import environment_unread, separate_runs, unknown_linkage
+from railyard.verdict.wording import identity as words
 from railyard.verdict.wording.rail_setup import (
     crossed_rails,
     different_mtus,
@@ -223,7 +223,7 @@ def why_not_meant(case: Case, evidence: Evidence, tables: Sequence[Table]) -> st
         _launcher(case, evidence)
         or (None if evidence.rehearsed else _of_another_library(case, evidence))
         or _runs_of_their_own(case, evidence, tables)
-        or (environment.why_other(evidence.environment, case.launch) if evidence.environment else None)
+        or _variable(case, evidence)
     )
 
 
@@ -235,27 +235,52 @@ def program_remarks(case: Case, evidence: Evidence, answered: Container[str]) ->
     if evidence.environment is None or evidence.exit_code != 0:
         return ()
     nodes = [node for node in case.launch.nodes if node in answered]
-    doubts = () if evidence.rehearsed else environment.doubts(evidence.environment, _places(case, evidence), nodes)
+    libraries = () if evidence.rehearsed else tuple(_unproven(evidence.environment, _places(case, evidence), nodes))
     if not environment.planned_variables(case.launch):
-        return doubts
+        return libraries
     # Of stand-ins, all ranks but the first end at once; a benchmark's ranks end together.
     unread = () if evidence.rehearsed else environment.nodes_without_benchmark(evidence.environment, case.launch)
     nodes = [node for node in unread if node in answered]
-    unseen = [environment_unread(nodes)] if nodes else []
-    return (*unseen, *environment.find_unplanned(evidence.environment, case.launch), *doubts)
+    unseen = [words.environment_unread(nodes)] if nodes else []
+    unplanned = environment.find_unplanned(evidence.environment, case.launch)
+    return (*unseen, *map(words.unplanned_variable, unplanned), *libraries)
+
+
+def _unproven(
+    found: Sequence[environment.RankEnvironment], places: environment.Places, nodes: Sequence[str]
+) -> Iterator[str]:
+    """Yield what is not proven of the libraries that processes loaded."""
+    doubts = environment.doubts(found, places, nodes)
+    if doubts.unread:
+        yield words.libraries_unread(doubts.unread)
+    yield from (words.library_unproven(title, paths) for title, paths in doubts.paths.items())
+
+
+def _variable(case: Case, evidence: Evidence) -> str | None:
+    other = environment.why_other(evidence.environment or (), case.launch)
+    return None if other is None else words.other_variable(other)
 
 
 def _of_another_library(case: Case, evidence: Evidence) -> str | None:
     return (
-        _library(case, evidence)
-        or _another_mpi(case, evidence)
-        or (
-            environment.why_other_libraries(evidence.environment, _places(case, evidence))
-            if evidence.environment
-            else None
-        )
-        or (evidence.image.why_unlike() if evidence.image else None)
+        _library(case, evidence) or _another_mpi(case, evidence) or _other_library(case, evidence) or _image(evidence)
     )
+
+
+def _other_library(case: Case, evidence: Evidence) -> str | None:
+    """Return which library a process loaded from elsewhere; None if none."""
+    if not evidence.environment:
+        return None
+    other = environment.why_other_libraries(evidence.environment, _places(case, evidence))
+    return None if other is None else words.other_library(other)
+
+
+def _image(evidence: Evidence) -> str | None:
+    """Return how the image differs between nodes; None if it does not."""
+    unlike = None if evidence.image is None else evidence.image.find_unlike()
+    if evidence.image is None or unlike is None:
+        return None
+    return words.other_image(str(evidence.image.inside.file), *((each.node, each.size) for each in unlike))
 
 
 def _files(evidence: Evidence) -> FileView:
@@ -278,7 +303,8 @@ def _launcher(case: Case, evidence: Evidence) -> str | None:
     meant = case.launch.mpi
     if meant is None or not evidence.launcher:
         return None
-    return mpi_identity.why_other_launcher(evidence.launcher, meant.stack, meant.version)
+    other = mpi_identity.why_other_launcher(evidence.launcher, meant.stack, meant.version)
+    return None if other is None else words.other_launcher(other)
 
 
 def _library(case: Case, evidence: Evidence) -> str | None:
@@ -302,7 +328,7 @@ def _library(case: Case, evidence: Evidence) -> str | None:
     # A script (one calls the system's own NetPIPE) has no libraries, and does not show what it calls.
     if libraries.NO_LIBRARIES in said:
         return None
-    return unknown_linkage(case.benchmark, one_line(said))
+    return words.unknown_linkage(case.benchmark, one_line(said))
 
 
 def _another_mpi(case: Case, evidence: Evidence) -> str | None:
@@ -310,7 +336,8 @@ def _another_mpi(case: Case, evidence: Evidence) -> str | None:
     meant = case.launch.mpi if evidence.played is None else IntendedMpi(case.stack)
     if meant is None or evidence.exit_code == UNFIT_EXIT:
         return None
-    return mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
+    other = mpi_identity.why_other(f"{evidence.stdout}\n{evidence.stderr}", meant)
+    return None if other is None else words.other_mpi(other)
 
 
 def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) -> str | None:
@@ -327,7 +354,7 @@ def _runs_of_their_own(case: Case, evidence: Evidence, tables: Sequence[Table]) 
     if max(single, len(refusals)) < 2:
         return None
     refusal = one_line(refusals[0]) if len(refusals) >= single else ""
-    return separate_runs(given, refusal, max(single, len(refusals)))
+    return words.separate_runs(given, refusal, max(single, len(refusals)))
 
 
 def conditions_of(case: Case, evidence: Evidence, used: Sequence[str]) -> tuple[ConditionRecord, ...]:

@@ -29,6 +29,8 @@ from railyard.parsers import iperf3, perftest, rail_parts
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.site.systems.model import Fabric, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
+from railyard.verdict.wording import not_judged
+from railyard.verdict.wording.floors import no_class
 
 #: The size of a message: from this size on, a link must reach its floor.
 MESSAGE_BYTES = 1 << 20
@@ -305,7 +307,9 @@ def _floor(ground: Ground, fabric: Fabric, rail: Rail) -> tuple[float, str] | st
         return stated, "gate.pair_mb_s"
     alone = fabric.model_copy(update={"rails": (rail,)})
     floor = stream_floor_mb_s(fabric.link, alone.limit(1, 1, one_stream=True))
-    return floor if isinstance(floor, str) else (floor, "day-one floor of the link")
+    if isinstance(floor, str):
+        return not_judged(no_class(floor, fabric.link.generation, fabric.link.name))
+    return floor, "day-one floor of the link"
 
 
 def look(wanted: WantedFigure, measure: Callable[[], float | str]) -> Look:

@@ -12,7 +12,6 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from railyard.base.wording import listing, number, percent
 from railyard.benchmarks.node_pairs import Pair, hosts_of, is_of_all, pairs_of
 from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
@@ -24,6 +23,7 @@ from railyard.verdict.blame.search.search import advance
 from railyard.verdict.blame.search.sides import bouts
 from railyard.verdict.blame.suspects import Findings, RailProbe, plan_probes
 from railyard.verdict.wording import NOBODY_BLAMED
+from railyard.verdict.wording import pair_search as search_words
 
 #: The rails of at most this many named suspects are measured alone: a switch that is down would name all nodes.
 MOST_NAMED = 4
@@ -132,7 +132,7 @@ def findings(
     try:
         reached = next_step(tables, settings, least_mb_s, places)
         if isinstance(reached, Step):
-            return Findings((), f"{reached.why}: that was not measured, so {NOBODY_BLAMED}")
+            return Findings((), search_words.step_unmeasured(reached.why, NOBODY_BLAMED))
         layout = layout_of(tables[0], least_mb_s, places)
         alone = {rail: single_pairs(table) for rail, table in rails.items()}
         by_rail = _rails_at_fault(alone, alone_mb_s) if any(alone.values()) else None
@@ -165,17 +165,19 @@ def blamed_suspects(
     members = layout.members()
     for one in verdict.named:
         name = name_of_side(layout, one)
-        nodes = tuple(layout.nodes[member] for member in one.members)
+        nodes, brief = tuple(layout.nodes[member] for member in one.members), search_words.brief_slow(one.share)
         if one.kind == "node":
-            found.append(Suspect("node" if rail is None else "rail", one.reason, layout.nodes[one.members[0]], rail))
+            found.append(
+                Suspect("node" if rail is None else "rail", one.reason, layout.nodes[one.members[0]], rail, brief=brief)
+            )
         elif one.kind == "pair":
-            found.append(Suspect("pair", one.reason, layout.pair(*one.members[:2]), rail))
+            found.append(Suspect("pair", one.reason, layout.pair(*one.members[:2]), rail, brief=brief))
         elif one.kind == "side" and one.members in of_sides:
             found += of_sides[one.members]
         elif name is not None and members.get(name) == one.members:
-            found.append(Suspect("leaf", one.reason, None, rail, name, nodes, "shown"))
+            found.append(Suspect("leaf", one.reason, None, rail, name, nodes, "shown", brief))
         elif name is not None and name in layout.groups:
-            found.append(Suspect("switch", one.reason, None, rail, f"group {name}", nodes, "shown"))
+            found.append(Suspect("switch", one.reason, None, rail, f"group {name}", nodes, "shown", brief))
         else:
             found.append(Suspect("switch", one.reason, None, rail))
     return tuple(found)
@@ -268,9 +270,7 @@ def _suspect(
     nodes = tuple(layout.nodes[member] for member in side.found.members)
     own, control = share
     leaf = places.leaf_on(rail, nodes[0]) or side.name
-    reason = (
-        f"{leaf} of {rail} ({len(nodes)} nodes at once) gives {number(own)} {layout.unit} per pair with "
-        f"{listing(side.good)}; good sides give {number(control)} ({percent(own / control)}); {listing(others)} of the "
-        f"same nodes {'are' if len(others) > 1 else 'is'} good: its up-links"
+    reason = search_words.slow_leaf_of_rail(
+        leaf, rail, search_words.AllAtOnce(len(nodes), own, side.good, control, layout.unit), others
     )
     return Suspect("leaf", reason, None, rail, leaf, nodes, "shown")

@@ -40,8 +40,8 @@ from railyard.verdict.hints.shapes import (
 from railyard.verdict.inputs import Target
 from railyard.verdict.rules.model import MetricInput, points
 from railyard.verdict.wording.causes import (
+    Looks,
     drop_above_cache,
-    drop_guess,
     latency_of_tcp,
     latency_within_node,
     looks_like,
@@ -90,20 +90,25 @@ class Cause:
     name: str
     looked_for: str
     source: str
-    match: Callable[[SeenCurve], str | None]
+    match: Callable[[SeenCurve], Looks | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """A cause that a curve looks like; ``sentence`` begins with "looks like"."""
+    """A cause that a curve looks like, by its name in the table."""
 
     cause: str
-    sentence: str
+    looks: Looks
+
+    @property
+    def sentence(self) -> str:
+        """The cause as a guess: it begins with "looks like"."""
+        return looks_like(self.looks)
 
     @property
     def description(self) -> str:
         """What the curve looks like, as in "2 of the 4 lanes of InfiniBand EDR 4X (98.0 % of 12421 MB/s)"."""
-        return drop_guess(self.sentence)
+        return self.looks.words
 
 
 def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
@@ -120,7 +125,7 @@ def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
             continue
         said = cause.match(seen)
         if said is not None:
-            found.append(Likeness(cause.name, looks_like(said)))
+            found.append(Likeness(cause.name, said))
     return tuple(found)
 
 
@@ -131,7 +136,7 @@ def document() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _one_node(seen: SeenCurve) -> str | None:
+def _one_node(seen: SeenCurve) -> Looks | None:
     if seen.metric.name == "latency" and seen.metric.shape == "latency":
         most = max(seen.least_us, SHARED_LATENCY_US) if seen.through_library else seen.least_us
         below = [value for _, value in seen.points if value < most]
@@ -146,7 +151,7 @@ def _one_node(seen: SeenCurve) -> str | None:
     return rate_within_node(peak[1] / seen.limit_mb_s, seen.pairs)
 
 
-def _one_node_rate(seen: SeenCurve) -> str | None:
+def _one_node_rate(seen: SeenCurve) -> Looks | None:
     """Return a rate of no link and no slot, with short messages as fast as in shared memory."""
     cost, top = message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES), like_no_other(seen)
     if not seen.through_library or seen.from_device or seen.pairs > 1 or cost is None or top is None:
@@ -156,7 +161,7 @@ def _one_node_rate(seen: SeenCurve) -> str | None:
     return rate_of_no_link(top, cost)
 
 
-def _tcp(seen: SeenCurve) -> str | None:
+def _tcp(seen: SeenCurve) -> Looks | None:
     if seen.link.family not in RDMA_FAMILIES:
         return None
     if seen.metric.name == "latency":
@@ -173,7 +178,7 @@ def _tcp(seen: SeenCurve) -> str | None:
     return rate_of_tcp(cost, share, like_one_of(seen, ethernet_links(seen)))
 
 
-def _roce_mtu(seen: SeenCurve) -> str | None:
+def _roce_mtu(seen: SeenCurve) -> Looks | None:
     small, peak = limit_at_mtu(seen, ROCE_SMALL_MTU), flat_top(seen)
     if seen.link.headers != "rocev2" or small is None or peak is None or seen.mtu == ROCE_SMALL_MTU:
         return None
@@ -184,7 +189,7 @@ def _roce_mtu(seen: SeenCurve) -> str | None:
     return small_mtu_of_roce(share, small.value_mb_s)
 
 
-def _moved_switch(seen: SeenCurve) -> str | None:
+def _moved_switch(seen: SeenCurve) -> Looks | None:
     """Return a run of sizes that miss the reference, while smaller and larger ones reach it."""
     held = ratios(seen)
     if len(held) < SWITCH_LEAST_TARGETS:
@@ -200,7 +205,7 @@ def _moved_switch(seen: SeenCurve) -> str | None:
     return moved_threshold(held[first][0], held[last][0], min(held[index][1] for index in bad))
 
 
-def _cache(seen: SeenCurve) -> str | None:
+def _cache(seen: SeenCurve) -> Looks | None:
     peak = peak_of(seen)
     if seen.metric.name != "bandwidth" or peak is None or peak[0] < CACHE_FROM_BYTES:
         return None
@@ -352,8 +357,8 @@ def causes_beside(parsed: ParsedOutput, link: Link) -> tuple[Likeness, ...]:
 def _slot(slot: PciSlot, link: Link) -> Likeness:
     from railyard.results.report.hardware_text import below_words  # few texts have a slot beside their table
 
-    sentence = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
-    return Likeness("slot-beside", sentence)
+    looks = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
+    return Likeness("slot-beside", looks)
 
 
 def _most_mb_s(slot: PciSlot, link: Link) -> float | None:
@@ -372,8 +377,8 @@ def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
         rate = link.data_rate_gbit_s
         if rate is not None and port.rate is not None and port.rate < _NEARLY * rate:
             lanes = " ".join(word for word in (port.width, port.speed) if word)
-            sentence = port_in_text(place(port), port.line, port.rate, lanes, rate, link.name)
-            yield Likeness("port-beside", sentence)
+            looks = port_in_text(place(port), port.line, port.rate, lanes, rate, link.name)
+            yield Likeness("port-beside", looks)
         elif has_small_mtu(port):
-            sentence = mtu_in_text(place(port), port.line, port.mtu_bytes, port.max_mtu_bytes)
-            yield Likeness("mtu-beside", sentence)
+            looks = mtu_in_text(place(port), port.line, port.mtu_bytes, port.max_mtu_bytes)
+            yield Likeness("mtu-beside", looks)

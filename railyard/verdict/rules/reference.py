@@ -35,6 +35,7 @@ from railyard.verdict.rules.model import (
     points,
 )
 from railyard.verdict.wording import Miss, Side
+from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import reference as words
 
 #: Below it, the time of a message is mostly its start: libraries copy shorter ones (``hardware.day_one``).
@@ -302,7 +303,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                     own_alone=own,
                     metric=declared.name,
                     size_bytes=size,
-                    brief=first or words.brief(miss),
+                    brief=words.brief(miss),
                     measured=words.say_measured(miss, band.kind, band.source),
                     miss=miss,
                 )
@@ -339,8 +340,8 @@ def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         return fails(where, "reference", words.look_at_reference())
     if inputs.path.disturbance is not None:
-        brief = words.say_disturbed(inputs.path.disturbance)
-        return fails(f"{where}; {brief}", "disturbed", words.look_at_others(), brief=brief)
+        disturbed = f"{where}; {words.say_disturbed(inputs.path.disturbance)}"
+        return fails(disturbed, "disturbed", words.look_at_others(), brief=words.brief_disturbed(violation.miss))
     if violation.better:
         return fails(where, "reference", words.look_at_better())
     if inputs.within_node:
@@ -367,7 +368,7 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
     ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
     if ends:
         return not_judged(5, words.report_only(str(inputs.report_only), [*ends, *held]))
-    remarks = [metric.floor_remark for metric in asserted if not metric.bands and metric.floor_remark]
+    remarks = [say_not_judged(metric.floor_remark) for metric in asserted if not metric.bands and metric.floor_remark]
     said = [*held, *dict.fromkeys(remarks)] or [words.no_floor()]
     sentence = words.report_only(str(inputs.report_only), said)
     return RuleResult(5, RULE_NAMES[5], "pass" if held else "not-judged", sentence)
@@ -379,7 +380,8 @@ def _nothing_decides(inputs: Inputs, open_ends: list[str]) -> RuleResult:
     if not inputs.has_references:
         return not_judged(5, "; ".join([*open_ends, *held]))
     sentence = words.nothing_decides([*open_ends, *held])
-    return fail_rule(5, sentence, "reference", words.look_at_entry(inputs.system))
+    brief = words.brief_open_end(open_ends[0])
+    return fail_rule(5, sentence, "reference", words.look_at_entry(inputs.system), brief=brief)
 
 
 def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:

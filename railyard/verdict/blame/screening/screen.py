@@ -113,6 +113,9 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
     promised = promises(known.network, known.leaves, known.sample_view, _steps_made(known), known.settings)
     not_seen = _not_looked_at(known)
     levels = known.levels.levels
+    said = [one.reason for one in named[: words.MOST_TOLD]]
+    said += [words.more_named(len(named) - words.MOST_TOLD)] if len(named) > words.MOST_TOLD else []
+    rest = _sentence_besides(known, named, cleared, unclear, covered, promised)
     return ScreeningVerdict(
         named,
         cleared,
@@ -125,7 +128,8 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
         known.spent,
         known.allowed,
         known.measurements,
-        _sentence(known, named, cleared, unclear, covered, promised),
+        "; ".join([*said, rest]),
+        rest,
     )
 
 
@@ -135,7 +139,7 @@ def nothing(known: Knowledge, why: str) -> ScreeningVerdict:
     steps = tuple(known.steps)
     sentence = f"{why}; {_coverage_words(known, covered)}"
     return ScreeningVerdict(
-        (), (), (), (), steps, covered, (), (why,), known.spent, known.allowed, known.measurements, sentence
+        (), (), (), (), steps, covered, (), (why,), known.spent, known.allowed, known.measurements, sentence, sentence
     )
 
 
@@ -211,7 +215,7 @@ def _not_looked_at(known: Knowledge) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _sentence(
+def _sentence_besides(
     known: Knowledge,
     named: Sequence[Suspect],
     cleared: Sequence[Suspect],
@@ -219,9 +223,7 @@ def _sentence(
     covered: Coverage,
     promised: Sequence[Promise],
 ) -> str:
-    parts = [one.reason for one in named[: words.MOST_TOLD]]
-    if len(named) > words.MOST_TOLD:
-        parts.append(words.more_named(len(named) - words.MOST_TOLD))
+    parts = []
     if not named:
         levels = [(one.value, one.hops) for one in known.levels.levels]
         parts.append(words.nobody_named(levels, known.leaves.layout.unit))
