@@ -22,6 +22,9 @@ CLONE = Path(__file__).parents[2]
 LOCKS = sorted(path.relative_to(CLONE).as_posix() for path in (CLONE / "requirements").rglob("*.txt"))
 
 
+PIN = r"([a-z0-9][a-z0-9-]*)==([0-9][0-9a-z.]*)( ; [a-z_]+ [<>=!]+ '[A-Za-z0-9.]+')? \\"
+
+
 def pins(lock: str) -> dict[str, tuple[str, int]]:
     """Return name -> (version, number of hashes) of a lock; every line must have a form that is known here.
 
@@ -30,9 +33,7 @@ def pins(lock: str) -> dict[str, tuple[str, int]]:
     found: dict[str, tuple[str, int]] = {}
     name = ""
     for line in (CLONE / lock).read_text(encoding="utf-8").splitlines():
-        if pin := re.fullmatch(
-            r"([a-z0-9][a-z0-9-]*)==([0-9][0-9a-z.]*)( ; [a-z_]+ [<>=!]+ '[A-Za-z0-9.]+')? \\", line
-        ):
+        if pin := re.fullmatch(PIN, line):
             name = f"{pin[1]}{pin[3] or ''}"
             assert name not in found, f"{lock}: {name} twice"
             found[name] = (pin[2], 0)

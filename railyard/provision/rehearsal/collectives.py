@@ -223,7 +223,8 @@ def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int, firs
             yield f"{head} NET/IB : No device found."
         if network == plugin:  # over libfabric; it names the provider and no NIC
             provider = crew.variables.get("FI_PROVIDER", "")
-            yield f"{head} NET/OFI Selected provider is {provider}, fabric is {provider} (found {len(taken.ports)} nics)"
+            found = f"(found {len(taken.ports)} nics)"
+            yield f"{head} NET/OFI Selected provider is {provider}, fabric is {provider} {found}"
         else:
             yield f"{head} NET/{network} : Using {listed}"
         yield f"{head} Using network {network}"

@@ -226,12 +226,13 @@ HAS = "OsuBandwidth %rails=1 (craympich over hsn), OsuBandwidth %rails=1 %policy
         # One of two names selects something: ReFrame runs that and does not mention the other.
         (OTHERS[: OTHERS.index("\n") + 1], ["-n", "OsuBandwidth%rails=2", "-n", "OsuBandwidth%rails=1"],
          f"-n OsuBandwidth%rails=2: found no such test on lumi, expected one that it has: {HAS}; {WHY}"),
-        ("", ["-n", "OsuLatency%rails=1"], "-n OsuLatency%rails=1: found no such test on lumi, and none of this check at "
-         f"all, expected a check that runs there; {WHY}"),
+        ("", ["-n", "OsuLatency%rails=1"],
+         "-n OsuLatency%rails=1: found no such test on lumi, and none of this check at all, expected a check that runs "
+         f"there; {WHY}"),
         ("", ["-n", "OsuBandwidth", "-p", "rccl"], "-n OsuBandwidth: found no such test on lumi that the other options "
          f"leave, expected one that it has: {HAS}; {WHY}"),
-        ("", ["-n", "NcclRails %rails=4"], "-n NcclRails %rails=4: found a blank, which no name has when ReFrame compares "
-         "it, expected -n 'NcclRails%rails=4'"),
+        ("", ["-n", "NcclRails %rails=4"], "-n NcclRails %rails=4: found a blank, which no name has when ReFrame "
+         "compares it, expected -n 'NcclRails%rails=4'"),
     ],
 )  # fmt: skip
 def test_a_name_that_selects_nothing_is_refused_with_what_the_system_has(
