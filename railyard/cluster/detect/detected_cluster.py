@@ -78,7 +78,7 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class NodeFound:
-    """The node that was looked at. ``processor`` is its name in words, ``microarchitecture`` the one that Spack uses."""
+    """The node that was looked at. ``processor`` is its name in words, ``microarchitecture`` that of Spack."""
 
     hostname: str
     processor: str | None

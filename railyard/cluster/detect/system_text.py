@@ -198,10 +198,8 @@ def _nodes(found: DetectedCluster, where: str) -> Iterator[str]:
         yield from comment(f"{GUESSED}: cores and memory are those of this host; a job may have fewer.", "  ")
         if name is not None:
             # What is built for another processor may not run at all.
-            said = (
-                f"This host is a {name}: if the nodes are too, add microarchitecture: {name}, and Spack builds for it."
-            )
-            yield from comment(said, "  ")
+            said = f"add microarchitecture: {name}, and Spack builds for it."
+            yield from comment(f"This host is a {name}: if the nodes are too, {said}", "  ")
     more = f"threads_per_core: {processors.threads_a_core}"
     if processors.sockets is not None:
         more += f", sockets: {processors.sockets}"
