@@ -202,6 +202,15 @@ def _move(network: Network, name: str, part: str, shape: Shape, groups: int, vol
         for port in ports:
             moves.loop(node, port, sum(share.sent for share in shares) * volume / len(ports))
         return
+    if shape.gpus_a_domain > shape.gpus:
+        # Rings of several channels leave a domain of several nodes over the NICs of all of them.
+        wide = shape.gpus_a_domain // shape.gpus
+        for place, flow in enumerate(flows):
+            end = flows[(place + wide - 1) % len(flows)]
+            lanes = tuple((mine, other) for (mine, _), (_, other) in zip(flow.lanes, end.lanes, strict=True))
+            sent = shares[place // wide].sent / wide * groups * volume
+            traffic.add(moves, replace(flow, second=end.second, lanes=lanes), 1 << 30, sent, 0)
+        return
     for place, flow in enumerate(flows[:-1] if collective(name).rooted else flows):
         sent = sum(share.sent for share in shares[place * per_node : (place + 1) * per_node])
         traffic.add(moves, flow, 1 << 30, max(sent, float(collective(name).rooted)) * groups * volume, 0)
