@@ -23,8 +23,7 @@ from railyard.job.launch import escape_exports
 from railyard.provision.testbed.slurm_texts import client_variables
 from railyard.rfm.backends import IN_CHUNKS  # the import also registers our launchers and schedulers with ReFrame
 from railyard.rfm.empty_runs import refuse_empty_runs
-from railyard.rfm.foreign_host import module_settings
-from railyard.rfm.system_choice import note_systems
+from railyard.rfm.system_choice import module_settings, note_systems
 from railyard.rfm.unfit_paths import refuse_unfit_options
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features

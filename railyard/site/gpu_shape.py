@@ -8,8 +8,7 @@ from railyard.base.wording import listing
 from railyard.benchmarks.model import Within
 from railyard.benchmarks.table.nccl import Part
 from railyard.hardware import limits
-from railyard.hardware.gpu_links import GPU_MAX_PAYLOAD
-from railyard.hardware.gpu_nodes import GpuNode, Shape, may_reduce
+from railyard.hardware.gpu_nodes import GPU_MAX_PAYLOAD, GpuNode, Shape, may_reduce
 from railyard.hardware.links import SLOTS
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric, Rail, System

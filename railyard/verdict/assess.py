@@ -11,7 +11,7 @@ from railyard.benchmarks.model import Benchmark, Within
 from railyard.benchmarks.table import micro
 from railyard.job import environment
 from railyard.job.case import Case, Evidence
-from railyard.job.counters import energy
+from railyard.job.counters import lines
 from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
@@ -22,22 +22,22 @@ from railyard.results.conditions import describe_differences
 from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.results.record.pairs import PairsSample
 from railyard.site.conditions import may_cost
-from railyard.verdict import identity, published_parts, rail_setup, verdict
+from railyard.verdict import published_parts, run_setup, verdict
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.conditions import conditions_of
 from railyard.verdict.day_one import Facts, facts_of
+from railyard.verdict.hints.causes import likenesses
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
-from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.pace import PrintedRow, printed_rows
+from railyard.verdict.path.proof import judged_path
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.result import not_judged as no_path
-from railyard.verdict.path.run import judged_path
 from railyard.verdict.published_parts import ComputedSizes
 from railyard.verdict.requested_output import unlike_asked
 from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, fail_rule
-from railyard.verdict.seen_deficit import Deficit, smallest_deficit
+from railyard.verdict.rules.reference import Deficit, smallest_deficit
+from railyard.verdict.run_setup import conditions_of
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import complete as say
@@ -105,13 +105,13 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         *assessor.find_other_results(case.benchmark, tables),
     )
     strangers = _strangers(read, readings)
-    not_meant = identity.why_not_meant(case, evidence, parsed.tables)
+    not_meant = run_setup.why_not_meant(case, evidence, parsed.tables)
     other = None if not_meant is not None else assessor.not_meant(case, parsed.nccl)
     job = replace(
         _job(case, evidence, tables, readings, strangers, failures, unread),
         not_meant=not_meant or (other.sentence if other is not None else None),
         look_at_way="" if other is None else other.look_at,
-        rails_unlike=rail_setup.why_unlike(case, evidence.facts),
+        rails_unlike=run_setup.why_unlike(case, evidence.facts),
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )
     findings = assessor.findings(case, tables)
@@ -137,7 +137,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         replayed=None if evidence.played is None else evidence.played.words,
         contradictions=contradictions(judged, case.benchmark),
         suspects=(
-            *rail_setup.slower_than_meant(case, evidence.facts),
+            *run_setup.slower_than_meant(case, evidence.facts),
             *(() if findings is None else findings.suspects),
         ),
         own_fault=own_fault(run, of_metrics) if assessor.has_shape else None,
@@ -150,7 +150,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     )
     figures = computed.mark(figures, case.benchmark)
     if figures:  # in addition to what was measured, never in its place
-        figures = (*figures, *energy.figures(readings, case.launch.nodes))
+        figures = (*figures, *lines.figures(readings, case.launch.nodes))
     reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
     reached = replace(reached, rules=computed.say(reached.rules))
     if findings is not None and findings.sentence not in reached.sentence:
@@ -170,8 +170,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         *_beside_hops(case),
         *case.remarks,
         *evidence.changed,
-        *identity.remarks(case, evidence, readings if strangers else case.launch.nodes),
-        *rail_setup.remarks(case, evidence.facts),
+        *run_setup.program_remarks(case, evidence, readings if strangers else case.launch.nodes),
+        *run_setup.rail_remarks(case, evidence.facts),
     )
     # HPC Challenge's output begins with HPL's
     version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)

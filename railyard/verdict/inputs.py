@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from railyard.base.bounds import LEAST_LATENCY, LEAST_OF_MPI, LEAST_OF_RDMA, JudgingBound
 from railyard.base.wording import count_of, number, percent
 from railyard.benchmarks import metrics
-from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
+from railyard.benchmarks.metrics import contradiction
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Within, deciding_sizes
 from railyard.benchmarks.moved_bytes import crossing
 from railyard.benchmarks.table import micro

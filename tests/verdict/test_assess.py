@@ -19,9 +19,9 @@ from railyard.parsers import imb
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import Suspect
+from railyard.site.references.amount import Range
 from railyard.site.references.load import References
 from railyard.site.references.model import ExpectedFailure
-from railyard.site.references.ranges import Range
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment, assess
@@ -902,7 +902,7 @@ def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
     others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")
     assert [name for name in sorted(modules) if name.startswith(others)] == []
     deciding = [name for name in sorted(modules) if not name.startswith("verdict/wording/")]  # words decide nothing
-    assert len(deciding) <= 60, deciding
+    assert len(deciding) <= 48, deciding
 
 
 def test_a_stand_in_is_exempt_from_linkage_alone(assessed: Assess) -> None:

@@ -18,9 +18,15 @@ from railyard.base.fields import NAME_PATTERN
 from railyard.base.wording import count_of
 from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, left_out, traps
 from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, parse_whole, rdma_ports
-from railyard.cluster.detect.software import Scheduler, Software, scheduler_of, software_of
+from railyard.cluster.detect.software import (
+    Scheduler,
+    Software,
+    StatedSwitches,
+    scheduler_of,
+    slurm_switches,
+    software_of,
+)
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source
-from railyard.cluster.detect.switches import StatedSwitches, slurm_switches
 from railyard.hardware.links import pcie_slot
 from railyard.hardware.processors import name_of_cpuinfo
 from railyard.parsers.fabric import ibstatus, lspci, nvidia_smi

@@ -15,8 +15,7 @@ from railyard.base.wording import listing
 from railyard.cluster.detect.detected_cluster import DetectedCluster
 from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
 from railyard.cluster.detect.ports import Port
-from railyard.cluster.detect.software import FoundStack
-from railyard.cluster.detect.switches import SLURM_TOPOLOGY
+from railyard.cluster.detect.software import SLURM_TOPOLOGY, FoundStack
 from railyard.hardware.limits import DEFAULT_MAX_PAYLOAD
 from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import FAMILIES

@@ -58,7 +58,6 @@ class WantedFigure:
     busy: str | None = None
 
 
-NO_TRAFFIC = "no --traffic"
 _IPERF3_BYTES = 128 << 10
 #: For a tool that is a folder of programs: the program that sends.
 _INSIDE = {"perftest": "ib_write_bw"}
@@ -128,12 +127,6 @@ def _busy(where: str, load: str, processors: float) -> str | None:
     if running > max(1, GATE_BUSY_SHARE.value * processors):
         return f"{running} processes were running {where} with {processors:g} processors"
     return None
-
-
-def not_asked() -> tuple[Look, ...]:
-    """Return the parts that a gate without traffic leaves out."""
-    parts: tuple[Part, ...] = ("loopback", "memory", "pair")
-    return tuple(Look(part, gaps=(Gap(part, NO_TRAFFIC),)) for part in parts)
 
 
 def loopback(ground: Ground) -> Look:

@@ -21,8 +21,7 @@ from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
-from railyard.results.run_files import RelationRecord
-from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, RelationRecord
 from railyard.rfm.run import output
 from railyard.rfm.run.options import idle_names, name_others, nothing_selected, read, unknown_names
 from railyard.rfm.run.reconcile import none_began, settle

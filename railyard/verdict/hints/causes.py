@@ -2,13 +2,25 @@
 
 A cause is offered as "looks like". It never decides: the verdict's rules do. If nothing matches, nothing is said. To
 add a cause, add an entry to ``CAUSES`` and a function that returns its sentence or None.
+
+Causes may also be beside a benchmark's table in the same text: people paste lspci or ibstat with ib_write_bw. A slot
+below its card's best and a port below the named link are offered as causes. They decide nothing: which card the run
+used is not known from the text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
+from railyard.benchmarks import moved_bytes
+from railyard.benchmarks.model import Benchmark
+from railyard.benchmarks.table import micro
+from railyard.hardware import limits
+from railyard.hardware.links import SLOTS, Link, pcie_slot
+from railyard.parsers.fabric.hardware import PciSlot
+from railyard.parsers.fabric.port import PortState, has_small_mtu, place
+from railyard.parsers.output import ParsedOutput, Table
 from railyard.verdict.hints.shapes import (
     SeenCurve,
     ethernet_links,
@@ -25,6 +37,8 @@ from railyard.verdict.hints.shapes import (
     peak_of,
     ratios,
 )
+from railyard.verdict.inputs import Target
+from railyard.verdict.rules.model import MetricInput, points
 from railyard.verdict.wording.causes import (
     drop_above_cache,
     drop_guess,
@@ -32,9 +46,12 @@ from railyard.verdict.wording.causes import (
     latency_within_node,
     looks_like,
     moved_threshold,
+    mtu_in_text,
+    port_in_text,
     rate_of_no_link,
     rate_of_tcp,
     rate_within_node,
+    slot_in_text,
     small_mtu_of_roce,
 )
 
@@ -53,17 +70,17 @@ TCP_SHARE = 0.5
 TCP_SHARE_FROM_DEVICE = 0.2
 ONE_NODE, ONE_NODE_RATE = "one-node", "one-node-rate"
 RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
-
 ROCE_SMALL_MTU = 1024
 ROCE_SHARES = (0.97, 1.005)
-
 SWITCH_HOLDS, SWITCH_BREAKS = 0.95, 0.85
 SWITCH_MOST_SIZES = 4
 SWITCH_LEAST_TARGETS = 5
-
 CACHE_FROM_BYTES = 64 << 10
 CACHE_FALL = 0.85
 CACHE_PEAK_SHARE = 0.4
+#: Some tools sum signalled rates (4 x 25.78125 is printed as 104), and ibstat prints 40 for QDR's 32.
+_NEARLY = 0.98
+_LAYERS = {"infiniband": "InfiniBand", "roce": "Ethernet", "ethernet": "Ethernet", "slingshot": "Ethernet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,3 +297,83 @@ _BELOW = frozenset(
     }
 )
 _FIRST = frozenset({"tcp", ONE_NODE})
+
+
+def likenesses(
+    table: Table, benchmark: Benchmark, judged: Sequence[MetricInput], target: Target
+) -> tuple[Likeness, ...]:
+    """Return each cause that a metric of this table looks like, each once; () if nothing matches.
+
+    Traffic of GPUs within a node never looks like a cause of a link.
+    """
+    if benchmark.within:
+        return ()
+    seen = [_observe(table, benchmark, metric, target) for metric in judged if metric.measured is not None]
+    return tuple(dict.fromkeys(cause for one in seen for cause in likely_causes(one)))
+
+
+def _observe(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> SeenCurve:
+    fabric = target.fabric
+    rail = fabric.used_rails(target.rails, target.policy)[0]
+    slot = rail.slot or fabric.slot
+    targets = {
+        size: bound.target
+        for band in metric.bands
+        for size, _ in points(metric)
+        if (bound := band.bound_at(size)) is not None and bound.target is not None
+    }
+    return SeenCurve(
+        metric=micro.metric(benchmark.key, metric.declared.name),
+        points=points(metric),
+        link=fabric.link,
+        slot=SLOTS[slot] if slot else None,
+        rails=target.rails,
+        rails_per_card=rail.rails_per_card,
+        mtu=fabric.mtu,
+        max_payload=fabric.max_payload,
+        limit_mb_s=None if metric.limit is None else metric.limit.value_mb_s,
+        targets=targets,
+        pairs=moved_bytes.pairs_of(table, benchmark.key),
+        from_device=micro.tool(table.tool).from_device(table),
+        least_us=metric.least.value,
+        through_library=not micro.tool(table.tool).between_nics and not benchmark.over_tcp,
+    )
+
+
+def causes_beside(parsed: ParsedOutput, link: Link) -> tuple[Likeness, ...]:
+    """Return a cause for each degraded slot, slow port and small path MTU in the text of a benchmark's output."""
+    cards = [slot for slot in parsed.hardware.slots if slot.is_network]
+    # beside a card of InfiniBand, those of Ethernet are not meant
+    of_ib = [slot for slot in cards if slot.kind == "Infiniband controller"] if link.family == "infiniband" else []
+    slots = (_slot(slot, link) for slot in of_ib or cards if slot.is_degraded)
+    return (*slots, *_ports(parsed.fabric, link))
+
+
+def _slot(slot: PciSlot, link: Link) -> Likeness:
+    from railyard.results.report.hardware_text import below_words  # few texts have a slot beside their table
+
+    sentence = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
+    return Likeness("slot-beside", sentence)
+
+
+def _most_mb_s(slot: PciSlot, link: Link) -> float | None:
+    """Return what the slot lets the link carry; None if the table does not have the slot."""
+    name = pcie_slot(slot.speed, slot.width)
+    if name is None:
+        return None
+    bound = limits.limit(link, SLOTS[name], max_payload=slot.max_payload or limits.DEFAULT_MAX_PAYLOAD)
+    return None if bound is None else bound.value_mb_s
+
+
+def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
+    for port in ports:
+        if port.is_active is False or port.link_layer not in (None, _LAYERS.get(link.family)):
+            continue
+        rate = link.data_rate_gbit_s
+        if rate is not None and port.rate is not None and port.rate < _NEARLY * rate:
+            lanes = " ".join(word for word in (port.width, port.speed) if word)
+            sentence = port_in_text(place(port), port.line, port.rate, lanes, rate, link.name)
+            yield Likeness("port-beside", sentence)
+        elif has_small_mtu(port):
+            sentence = mtu_in_text(place(port), port.line, port.mtu_bytes, port.max_mtu_bytes)
+            yield Likeness("mtu-beside", sentence)

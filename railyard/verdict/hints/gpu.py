@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.gpu.possible import Bound, bounds, own_nics
-from railyard.hardware.gpu_links import over_slot
-from railyard.hardware.gpu_nodes import GpuNode, Shape, network_of
+from railyard.hardware.gpu_nodes import GpuNode, Shape, network_of, over_slot
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.parsers.nccl_words import GB
 from railyard.verdict.hints.causes import Likeness

@@ -25,11 +25,9 @@ from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict.day_one import facts_of
-from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
+from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness, causes_beside, likenesses
 from railyard.verdict.hints.fallback import faster_than_asked, judged_fallbacks, words_of_fallback
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
-from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.hints.pasted_causes import causes_beside
 from railyard.verdict.inputs import Read, Run, Target, contradictions, metric_inputs, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.result import not_judged as no_path

@@ -7,7 +7,6 @@ from railyard.base.bounds import SHORT_END_SHARE, WEAK_END_SHARE
 from railyard.base.wording import count_of, either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
-from railyard.benchmarks.own_shape import LEAST_TCP_LATENCY_US
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
@@ -18,6 +17,7 @@ from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
+from railyard.verdict.own_fault import LEAST_TCP_LATENCY_US
 from railyard.verdict.requested_output import describe_skipped
 from railyard.verdict.rules.model import MetricInput, points
 from railyard.verdict.stored_outputs.gpus_of_one_node import as_board_of_four, without_nvlink

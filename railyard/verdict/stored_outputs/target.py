@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import either
 from railyard.hardware.day_one import UNNAMED
-from railyard.hardware.gpu_links import GPU_LINKS, XGMI_GPUS
+from railyard.hardware.gpu_nodes import GPU_LINKS, XGMI_GPUS
 from railyard.hardware.link_names import links_meant, why_no_link
 from railyard.hardware.links import LINKS, SLOTS, Link
 from railyard.parsers.output import Table

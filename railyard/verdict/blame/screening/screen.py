@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from railyard.verdict.blame.screening import confirmation, groups, sampling, whole_leaves
-from railyard.verdict.blame.screening.coverage import coverage
+from railyard.verdict.blame.screening import confirmation, sampling, whole_leaves
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
-from railyard.verdict.blame.screening.leaves import leaves_of
 from railyard.verdict.blame.screening.model import (
     Budget,
     BudgetError,
@@ -19,7 +17,8 @@ from railyard.verdict.blame.screening.model import (
     Suspect,
 )
 from railyard.verdict.blame.screening.plan import LEAST, shares
-from railyard.verdict.blame.screening.promise import MadeSteps, promises
+from railyard.verdict.blame.screening.promise import MadeSteps, coverage, promises
+from railyard.verdict.blame.screening.values import leaves_of
 from railyard.verdict.blame.search.model import Step
 from railyard.verdict.blame.search.replay import replay_steps
 from railyard.verdict.wording import screening as words
@@ -85,10 +84,10 @@ def screen(
     if known.seen is None:
         return nothing(known, words.no_result(there))
     yield from whole_leaves.confirm(known)
-    within = yield from groups.measure_within_groups(known)
+    within = yield from whole_leaves.measure_within_groups(known)
     yield from confirmation.suspects(known)
     yield from confirmation.parts_of_nodes(known)
-    known.answered.named = groups.in_place_of_leaves(known, within)
+    known.answered.named = whole_leaves.in_place_of_leaves(known, within)
     return sum_up(known)
 
 

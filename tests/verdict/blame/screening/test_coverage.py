@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.verdict.blame.screening.coverage import find_coverage
 from railyard.verdict.blame.screening.model import Network, NotMeasured, Share
+from railyard.verdict.blame.screening.promise import find_coverage
 from railyard.verdict.blame.search.model import Layout
 from tests.made.screened import network
 
