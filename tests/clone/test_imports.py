@@ -96,7 +96,7 @@ IMPURE = {
     "railyard.provision.rehearsal.pair": "asks ip for the interface of an address",
     "railyard.provision.wheels": "starts pip",
     "railyard.provision.mpi_prefixes": "starts pip and a compiler, and asks each libmpi for its version",
-    "railyard.cluster.doctor.ask_login": "asks Slurm how it shares nodes, by slurm",
+    "railyard.cluster.doctor.ask_login": "asks Slurm whether it answers, and how it shares nodes, by slurm",
     "railyard.cluster.doctor.ask_nodes": "starts a job step",
     "railyard.cluster.doctor.job": "sends a job",
     "railyard.cluster.doctor.transfers": "sends over the virtual cluster's rails",

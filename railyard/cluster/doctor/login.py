@@ -39,6 +39,10 @@ SWITCHES_FIX = (
     "correct leaf_switches, or the file that topology names, or measure again (railyard fabric --keep-hops): with "
     "wrong ones a good leaf switch may be named"
 )
+SILENT_FIX = (
+    "no job can be sent from here: find out whether its controller runs (scontrol ping) and whether this host has its "
+    "configuration (slurm.conf, or sackd), or use a login host of the cluster"
+)
 _LEAST_PYTHON = (3, 10)
 _INSTALL = "install Railyard again (in a clone: make venv)"
 #: If a file server's clock differs by more, make, locks and records go wrong, s.
@@ -55,8 +59,9 @@ class Login:
     ``reframe`` is its version, None if it cannot be imported. ``programs`` maps each needed program to its path, None
     if it is missing. ``paths`` maps absolute paths to whether they exist. ``state`` is None, or why the state folder
     cannot be written. ``file_clock_s`` is how much later than this host's clock a file written now is dated; None if no
-    file was written. ``shared`` is how Slurm lets other jobs share the nodes of a run, against the file; else None.
-    ``spack`` is what is wrong with the files from which Spack builds benchmarks.
+    file was written. ``silent`` is why Slurm gives no answer, in its own words, else None. ``shared`` is how Slurm lets
+    other jobs share the nodes of a run, against the file; else None. ``spack`` is what is wrong with the files from
+    which Spack builds benchmarks.
     ``switches`` has each fabric whose stated leaf switches contradict the measured ones, and how.
     """
 
@@ -66,6 +71,7 @@ class Login:
     paths: Mapping[str, bool] = field(default_factory=dict)
     state: str | None = None
     file_clock_s: float | None = None
+    silent: str | None = None
     shared: str | None = None
     spack: tuple[str, ...] = ()
     switches: tuple[tuple[str, str], ...] = ()
@@ -131,6 +137,8 @@ def _programs(login: Login, system: System) -> Iterator[Finding]:
     lacking = why_no_scheduler(login.programs, system)
     if lacking is not None:
         yield lacking
+    elif login.silent is not None:
+        yield problem(WHERE, f'Slurm does not answer: "{login.silent}"', SILENT_FIX)
     if "spack" in needed_programs(system) and not login.programs.get("spack"):
         yield problem(
             WHERE,

@@ -314,8 +314,9 @@ def uses_rdma(node: GpuNode) -> bool:
 def why_other(log: Log, meant: MeantWay) -> OtherWay | None:
     """Return the first sentence of the log that contradicts the intended way; None if none does."""
     far = _check_far(log, meant) if meant.own_nics else ()
+    is_own = meant.network.lower() in (SOCKET, VERBS)
     asked = (
-        (_network(log, meant), words.look_at_network()),
+        (_network(log, meant), words.look_at_network() if is_own else words.look_at_plugin()),
         (_check_within(log, meant), words.look_at_links()),
         (far, words.look_at_nic()),
     )
