@@ -3,7 +3,7 @@
 import json
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.wording import listing
@@ -95,7 +95,9 @@ def why_shared(system: System) -> str | None:
 
     The file says that a run has its nodes for itself (``nodes.exclusive``), but its jobs do not ask for whole nodes. So
     their partition must give them: by ``OverSubscribe=EXCLUSIVE``, or because Slurm gives out no part of a node
-    (select/linear). None too for another scheduler, and where Slurm does not answer. Source: slurm.conf(5).
+    (select/linear). From 26.05 on, Slurm prints ``Exclusive=NODE`` or ``Exclusive=TOPO`` of such a partition, and
+    ``OverSubscribe=NO`` beside it. None too for another scheduler, and where Slurm does not answer. Sources:
+    slurm.conf(5); partition_info.c of Slurm 26.05.
     """
     if not is_slurm(system.scheduler) or not system.nodes.exclusive or asks_for_whole_nodes(system):
         return None
@@ -103,14 +105,20 @@ def why_shared(system: System) -> str | None:
     by_name = {fields["PartitionName"]: fields for fields in records if "PartitionName" in fields}
     default = (name for name, fields in by_name.items() if fields.get("Default") == "YES")
     names = [name for text in requested_words(system, "partition") for name in text.split(",")] or list(default)
-    found = ((name, by_name.get(name, {}).get("OverSubscribe", "EXCLUSIVE")) for name in names)
-    shared = [f"{name} (OverSubscribe={how})" for name, how in found if how != "EXCLUSIVE"]
+    found = ((name, _sharing(by_name.get(name, {}))) for name in names)
+    shared = [f"{name} (OverSubscribe={how})" for name, how in found if how is not None]
     if not shared or _WHOLE.search(answer(["scontrol", "show", "config"])[0]):
         return None
     return (
         f"nodes.exclusive is true, but jobs do not ask for whole nodes, and partition {listing(shared)} gives parts "
         f"of nodes: other jobs can share the rails and their counters"
     )
+
+
+def _sharing(fields: Mapping[str, str]) -> str | None:
+    """Return how a partition lets jobs share a node, from its fields; None if it does not, or is not shown."""
+    how = fields.get("OverSubscribe", "EXCLUSIVE")
+    return None if how == "EXCLUSIVE" or fields.get("Exclusive") in ("NODE", "TOPO") else how
 
 
 def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:
