@@ -9,8 +9,9 @@ from pathlib import Path
 from railyard.base.wording import listing
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers.slurm import JobState, NodeState, record_fields
+from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.provision.testbed.scripts import enter_script
-from railyard.provision.testbed.slurm_texts import client_variables
+from railyard.provision.testbed.slurm_texts import FOLDER
 from railyard.provision.testbed.spec import spec_of
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
 from railyard.site.systems.jobs import is_slurm
@@ -59,7 +60,7 @@ def way_in(system: System, home: Path) -> tuple[str, ...]:
     if system.provider != "testbed":
         return ()
     node = spec_of(system).nodes[0]
-    return (str(enter_script(home)), node, "--", "env", f"SLURM_CONF={client_variables(home)['SLURM_CONF']}")
+    return (str(enter_script(home)), node, "--", "env", f"SLURM_CONF={client_variables(home, FOLDER)['SLURM_CONF']}")
 
 
 #: What Slurm says of options that no job can be sent with, at this hour or another. What it says of nodes that are busy

@@ -16,7 +16,7 @@ from railyard.verdict.wording import metrics as words
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Crossing
-    from railyard.parsers.slurm import JobEnd
+    from railyard.parsers.job_end import JobEnd
     from railyard.results.record.form import FaultClass, RuleState, Suspect
     from railyard.site.references.model import ExpectedFailure
     from railyard.verdict.path.result import PathProof

@@ -170,15 +170,15 @@ def test_a_group_without_any_of_its_pairs_says_so_and_launches_nothing(group: Pa
 
 #: A scheduler -> its launcher, what submits a job's script and prints, and what asks about and ends one.
 CHAINS = {
-    "pbs": ("mpirun", "qsub", "{0}.server", "qstat", "    job_state = {0}", "Q", "R", "F", "qdel"),
+    "pbs": ("mpirun", "qsub", "{0}.server", "qstat", "Job Id: 1\n    job_state = {0}", "Q", "R", "F", "qdel"),
     "flux-batch": (
         "flux-run",
         "flux batch",
         "f{0}",
         "flux jobs",
-        "{0}",
+        "{0}|||||",
         "SCHED",
-        "RUNNING",
+        "RUN",
         "COMPLETED",
         "flux cancel",
     ),

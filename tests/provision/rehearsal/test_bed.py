@@ -144,12 +144,13 @@ def test_another_rehearsal_of_the_same_folder_waits(standing: Testbed, rehearsal
 
 def test_a_node_dies(standing: Testbed) -> None:
     """The last one, of which Slurm hears nothing more."""
-    before = set(slurm.daemons(standing.state()).values())
+    before = set(slurm.SLURM.daemons_in(standing.state()).values())
     assert before >= {"slurmd", "slurmctld"}
-    running = list(slurm.daemons(standing.state()).values()).count("slurmd")
+    running = list(slurm.SLURM.daemons_in(standing.state()).values()).count("slurmd")
     standing.exec("n16", [str(standing.folder / node_scripts.DIE)], timeout_s=30)
     wait_for(
-        lambda: list(slurm.daemons(standing.state()).values()).count("slurmd") == running - 1, "the end of its slurmd"
+        lambda: list(slurm.SLURM.daemons_in(standing.state()).values()).count("slurmd") == running - 1,
+        "the end of its slurmd",
     )
     assert standing.is_up()  # what holds the node is not of it
 
