@@ -19,6 +19,7 @@ from typing import Literal
 from railyard.job.probe_job import whole_nodes
 from railyard.parsers import flux as flux_records
 from railyard.parsers import pbs as pbs_records
+from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import parse_job, record_fields
 from railyard.site.systems.jobs import FAMILIES, FLUX_BROKERS_S, NEVER_TWICE, is_chunk_word
 
@@ -74,7 +75,8 @@ class Batch:
     ``directives`` gives the lines of the script's head. ``submit`` gives the words that submit a script, ``number``
     matches the job's number in their output. ``ask`` gives the words that ask about a job, and ``state`` reads their
     output, None if it says nothing about the job. ``cancel`` gives the words that end it. ``array`` is None if the
-    parts of an array cannot each have their own nodes.
+    parts of an array cannot each have their own nodes. ``end`` reads from the same output how a job ended that did not
+    run to its end; None if it did, or for a scheduler that does not say it there.
     """
 
     directives: Callable[[BatchRequest], list[str]]
@@ -84,6 +86,7 @@ class Batch:
     state: Callable[[str], State | None]
     cancel: Callable[[str], list[str]]
     array: Array | None = None
+    end: Callable[[str], JobEnd | None] = lambda text: None
 
 
 def batch_of(scheduler: str) -> Batch:
@@ -202,6 +205,16 @@ def _state_of_flux(text: str) -> State | None:
     return None if found is None else State(found.phase, found.status, found.context or found.note)
 
 
+def _end_of_flux(text: str) -> JobEnd | None:
+    found = flux_records.parse_job(text, "of the group")
+    return None if found is None else flux_records.find_end(found)
+
+
+def _end_of_pbs(text: str) -> JobEnd | None:
+    found = pbs_records.parse_job(text)
+    return None if found is None else pbs_records.find_end(found)
+
+
 _PBS = Batch(
     _pbs("pbs"),
     lambda script: ["qsub", script],
@@ -209,6 +222,7 @@ _PBS = Batch(
     lambda job: ["qstat", "-x", "-f", job],
     _state_of_pbs,
     lambda job: ["qdel", job],
+    end=_end_of_pbs,
 )
 #: A family, or a scheduler that differs from its family.
 _WAYS: Mapping[str, Batch] = {
@@ -250,5 +264,6 @@ _WAYS: Mapping[str, Batch] = {
         lambda job: ["flux", "jobs", "-n", "-o", flux_records.FORMAT, job],
         _state_of_flux,
         lambda job: ["flux", "cancel", job],
+        end=_end_of_flux,
     ),
 }
