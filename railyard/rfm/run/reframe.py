@@ -349,9 +349,13 @@ def _is_dry_run(word: str) -> bool:
 
 
 def _scripts(stage: Path, cases: Sequence[TestId]) -> Iterator[Path]:
-    """Yield the script of each case that has one, in their order."""
+    """Yield the script of each case that has one, in their order.
+
+    ReFrame's folder of a test without parameters has the name of its class only.
+    """
     for case in cases:
-        yield from stage.glob(f"{case.system}/{case.fabric}/{case.stack}/*_{case.hash}/{SCRIPT}")
+        for folder in (f"*_{case.hash}", case.name):
+            yield from stage.glob(f"{case.system}/{case.fabric}/{case.stack}/{folder}/{SCRIPT}")
 
 
 def script_lines(scripts: Sequence[Path], cases: int, stage: Path | None) -> list[str]:

@@ -233,6 +233,18 @@ def chunk_words(
 _CHUNK = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(?:=[^\s:]+)?(?::[A-Za-z][A-Za-z0-9_.-]*(?:=[^\s:]+)?)*")
 
 
+#: Resources of chunks: qsub refuses ``-l mem=…`` of the whole job where there is a ``-l select``, and all our jobs have
+#: one. Source: the resources with ATR_DFLAG_CVTSLT in master_resc_def_all.xml of OpenPBS 23.06, and ngpus, the name
+#: that its administrators give GPUs. ``select`` and ``nodes`` are such requests of nodes themselves.
+_OF_CHUNKS = re.compile(r"(?:arch|host|mem|mpiprocs|ncpus|ngpus|nodes|ompthreads|select|vmem|vnode)=.*")
+
+
+def _beside_chunks(option: str) -> str | None:
+    """Return the first resource of a ``-l`` option that qsub refuses beside chunks; None if there is none."""
+    resources = option[2:].strip().split(",") if option.startswith("-l") else []
+    return next((each for each in resources if _OF_CHUNKS.fullmatch(each)), None)
+
+
 def why_not_option(scheduler: str, option: str) -> str | None:
     """Return what is expected instead of a word of ``access``, None if the scheduler's directives can have it."""
     try:
@@ -240,7 +252,12 @@ def why_not_option(scheduler: str, option: str) -> str | None:
     except ValueError:
         return "each quotation to end in the same word"
     if option.startswith("-"):
-        return None
+        beside = _beside_chunks(option) if scheduler == "pbs" else None
+        if beside is None:
+            return None
+        if beside.startswith(("select=", "nodes=")):
+            return "no request of nodes: each test makes its own"
+        return f'the word "{beside}" without "-l": qsub refuses it beside -l select'
     if FAMILIES.get(scheduler) != "pbs":
         return 'an option that begins with "-": only PBS and Torque take words of a chunk, such as mem=190gb'
     if option.startswith("#"):

@@ -138,6 +138,8 @@ def _suspect(found: Found, network: Network, rail: str | None, confidence: Confi
     if found.kind == "up-link":
         number = f" {found.part}" if found.part else ""
         return Suspect("up-link", why, None, rail, f"{listing(found.leaves)}{number}", of, confidence)
+    if found.kind == "group":
+        return Suspect("switch", why, None, rail, f"group {listing(found.leaves)}", of, confidence)
     return Suspect("switch", why, None, rail, nodes=of, confidence=confidence)
 
 

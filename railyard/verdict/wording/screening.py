@@ -283,6 +283,25 @@ def why_leaves(leaves: int) -> str:
     return f"{leaves} leaves in doubt, all nodes at once, with good leaves"
 
 
+def why_groups(leaves: int) -> str:
+    """Return why leaves are measured within their groups."""
+    return f"{leaves} slow leaves, all nodes at once, with the other leaves of their groups"
+
+
+def slow_group(group: str, leaves: int, value: float, expected: float, unit: str, share: float, within: float) -> str:
+    """Return a group that is slow with others: what each of its leaves gives them per pair, and within the group."""
+    return (
+        f"group {group} gives {number(value)} {unit} per pair with other groups; good leaves give {number(expected)} "
+        f"({percent(share)}); within the group each of its {leaves} leaves gives at least {percent(within)} of what "
+        "leaves of good groups give there: its links to other groups"
+    )
+
+
+def good_within_group(reason: str, within: float) -> str:
+    """Return the reason of a slow leaf that is good with the other leaves of its group."""
+    return f"{reason}; with the other leaves of its group it gives {percent(within)}: its links to other groups"
+
+
 def why_again(pairs: int, again: int, at_once: int) -> str:
     """Return why pairs are measured again."""
     return f"{pairs} pairs were slow once: {again} again, {at_once} of a leaf at once"

@@ -17,13 +17,13 @@ case "$* " in
   *"-lC "*)
     case "$*" in
       *NoSuch*) echo "Concretized 0 test case(s)" ;;
-      *) printf '%s\\n' "- OsuBandwidth %rails=1 /0a1b2c3d @mine:ib+openmpi" "Concretized 1 test case(s)" ;;
+      *) printf '%s\\n' "- ${NAME:-OsuBandwidth %rails=1} /0a1b2c3d @mine:ib+openmpi" "Concretized 1 test case(s)" ;;
     esac ;;
   *" --dry-run "*)
     echo "  stage directory:   '$STAGE'"
     if [ -z "$FAILS" ]; then
-      mkdir -p "$STAGE/mine/ib/openmpi/OsuBandwidth_0a1b2c3d"
-      echo "#SBATCH --exclusive" > "$STAGE/mine/ib/openmpi/OsuBandwidth_0a1b2c3d/rfm_job.sh"
+      mkdir -p "$STAGE/mine/ib/openmpi/${NAME:-OsuBandwidth_0a1b2c3d}"
+      echo "#SBATCH --exclusive" > "$STAGE/mine/ib/openmpi/${NAME:-OsuBandwidth_0a1b2c3d}/rfm_job.sh"
     fi
     printf '[ \\033[32m PASSED \\033[0m ] Ran 1/1 test case(s)\\n[  PASSED  ] Ran 1/1 test case(s)\\n'
     exit ${FAILS:-0} ;;
@@ -38,9 +38,9 @@ def made(folder: Path) -> list[str]:
     return [str(program), "-n"]
 
 
-def run(folder: Path, name: str, fails: str = "") -> tuple[int, list[str]]:
+def run(folder: Path, name: str, fails: str = "", listed: str = "") -> tuple[int, list[str]]:
     said: list[str] = []
-    env = {"PATH": os.environ["PATH"], "STAGE": f"{folder}/stage", "FAILS": fails}
+    env = {"PATH": os.environ["PATH"], "STAGE": f"{folder}/stage", "FAILS": fails, "NAME": listed}
     return dry_run([*made(folder), name], env, said.append), said
 
 
@@ -52,6 +52,12 @@ def test_a_dry_run_says_where_its_scripts_lie_and_shows_one(tmp_path: Path) -> N
         [f"  stage directory:   '{stage}'", "", f"1 job script of 1 test below {stage}; {script}:", "",
          "#SBATCH --exclusive"],
     )  # fmt: skip
+
+
+def test_the_script_of_a_test_without_parameters_is_found(tmp_path: Path) -> None:
+    code, said = run(tmp_path, "FabricState", listed="FabricState")
+    script = f"{tmp_path}/stage/mine/ib/openmpi/FabricState/rfm_job.sh"
+    assert (code, said[2]) == (0, f"1 job script of 1 test below {tmp_path}/stage; {script}:")
 
 
 def test_a_dry_run_that_selects_nothing_fails_as_a_run_does(tmp_path: Path) -> None:

@@ -182,6 +182,11 @@ def test_pbs_is_asked_for_what_the_file_says_of_a_node(
         ("slurm", "mem=190gb", 'an option that begins with "-": only PBS and Torque take words of a chunk, such as'),
         ("pbs", "mem=190gb:ngpus=4", None),
         ("torque", "bigmem", None),
+        ("pbs", "-l storage=gdata/z00,walltime=1:00:00", None),
+        ("torque", "-l mem=190gb", None),
+        ("pbs", "-lmem=190gb", 'the word "mem=190gb" without "-l": qsub refuses it beside -l select'),
+        ("pbs", "-l select=2:ncpus=48", "no request of nodes: each test makes its own"),
+        ("pbs", "-l place=scatter,ncpus=48", 'the word "ncpus=48" without "-l"'),
         ("pbs", "mem = 190gb", "an option, or words of a chunk with colons and no blanks: mem=190gb"),
     ],
 )

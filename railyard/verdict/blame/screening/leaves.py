@@ -1,12 +1,12 @@
 """Which node is at which leaf switch, as arrays: the plans and values of a sample use them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from railyard.verdict.blame.search.model import Layout, Pair
+from railyard.verdict.blame.search.model import Layout, Pair, Round
 from railyard.verdict.wording import screening as words
 
 Ints = NDArray[np.int64]
@@ -71,3 +71,12 @@ def present_members(leaves: Leaves, gone: Iterable[int]) -> tuple[Ints, ...]:
     there = np.ones(len(leaves.of), dtype=bool)
     there[list(gone)] = False
     return tuple(nodes[there[nodes]] for nodes in leaves.members)
+
+
+def shift_partners(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
+    """Return a round in which each node of the smaller leaf has a partner of the other; each shift changes them."""
+    few, many = sorted((one, other), key=len)
+    return tuple(
+        (min(node, there), max(node, there))
+        for node, there in ((node, many[(at + 3 * shift) % len(many)]) for at, node in enumerate(few))
+    )

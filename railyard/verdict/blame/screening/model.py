@@ -20,9 +20,10 @@ from typing import Literal
 from railyard.base.errors import RailyardError
 from railyard.verdict.blame.search.model import Layout, Level, Value
 
-#: What can be named. A leaf is a side of the switch in ``search``; an up-link is a cable between a leaf and a spine.
-Kind = Literal["node", "rail", "gpu path", "pair", "leaf", "up-link", "all"]
-#: What a promise is about: a kind of fault, without "all", which every pair shows.
+#: What can be named. A leaf is a side of the switch in ``search``; an up-link is a cable between a leaf and a spine; a
+#: group is named for its links to other groups.
+Kind = Literal["node", "rail", "gpu path", "pair", "leaf", "up-link", "group", "all"]
+#: What a promise is about: a kind of fault, without "all", which every pair shows, and "group".
 FaultKind = Literal["node", "rail", "gpu path", "pair", "leaf", "up-link"]
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from railyard.verdict.blame.screening import confirmation, sampling, whole_leaves
+from railyard.verdict.blame.screening import confirmation, groups, sampling, whole_leaves
 from railyard.verdict.blame.screening.coverage import coverage
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.leaves import leaves_of
@@ -26,7 +26,8 @@ from railyard.verdict.wording import screening as words
 
 _USUAL = Settings()
 #: The most steps of a screening, besides one for each part of a node: two samples, the leaves, slow pairs again three
-#: times, suspects twice with the pairs of cleared suspects after each time, and two traces of up-links.
+#: times, suspects twice with the pairs of cleared suspects after each time, and two traces of up-links. If groups are
+#: known, one more measures leaves within their group.
 STEPS = 12
 _NOBODY: Mapping[int, str] = {}
 
@@ -70,7 +71,7 @@ def screen(
     """
     leaves = leaves_of(network.layout)
     parts = len(network.rails) + len(network.gpus)
-    steps = STEPS + (parts if parts > 1 else 0)
+    steps = STEPS + bool(network.layout.groups) + (parts if parts > 1 else 0)
     rounds = budget.rounds(steps)
     if first is None and rounds < LEAST:
         raise BudgetError(_too_small(budget, steps))
@@ -84,8 +85,10 @@ def screen(
     if known.seen is None:
         return nothing(known, words.no_result(there))
     yield from whole_leaves.confirm(known)
+    within = yield from groups.measure_within_groups(known)
     yield from confirmation.suspects(known)
     yield from confirmation.parts_of_nodes(known)
+    known.answered.named = groups.in_place_of_leaves(known, within)
     return sum_up(known)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from railyard.verdict.blame.screening.doubts import leaf_bound
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
+from railyard.verdict.blame.screening.leaves import shift_partners
 from railyard.verdict.blame.screening.model import Suspect
 from railyard.verdict.blame.screening.values import Rows
 from railyard.verdict.blame.search import sides
@@ -33,7 +34,7 @@ def confirm(known: Knowledge) -> Generator[Step, Given, None]:
     for number in range(count if len(good) > 1 else 0):
         pairs: list[Pair] = []
         for one, other in _match_leaves(doubted, good, number):
-            own = _shift(fit[one], fit[other], number)
+            own = shift_partners(fit[one], fit[other], number)
             bouts.setdefault((known.leaves.names[one], known.leaves.names[other]), []).append(own)
             pairs += own
         made.append(tuple(pairs))
@@ -70,14 +71,6 @@ def _match_leaves(doubted: Sequence[int], good: Sequence[int], number: int) -> l
 
 def _rotate(good: Sequence[int], number: int) -> list[int]:
     return [*good[number % len(good) :], *good[: number % len(good)]]
-
-
-def _shift(one: Sequence[int], other: Sequence[int], shift: int) -> Round:
-    few, many = sorted((one, other), key=len)
-    return tuple(
-        (min(node, there), max(node, there))
-        for node, there in ((node, many[(at + 3 * shift) % len(many)]) for at, node in enumerate(few))
-    )
 
 
 def _judged_leaves(known: Knowledge, bouts: dict[tuple[str, str], list[Round]], rows: Rows) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from railyard.verdict.blame.node_pair_sample import findings
 from railyard.verdict.blame.screening.model import Budget, BudgetError, Network, Results, ScreeningVerdict, Settings
 from railyard.verdict.blame.screening.screen import advance
 from railyard.verdict.blame.search.model import Layout, PairsError, Part, Step
@@ -429,22 +430,33 @@ def test_all_good_is_good() -> None:
 PER_LEAF, PER_GROUP, NODES_OF_DRAGONFLY = 8, 32, 192
 
 
-def of_dragonfly(groups: bool, leaf: int | None = None, node: int | None = None) -> ScreeningVerdict:
-    """Return the verdict on a leaf switch that gives others half, or a node at half of its card, without noise."""
+def dragonfly(groups: bool) -> Network:
     names = range(NODES_OF_DRAGONFLY)
     layout = Layout(
         tuple(f"n{number}" for number in names), tuple(f"leaf{number // PER_LEAF}" for number in names),
         groups=tuple(f"g{number // PER_GROUP}" for number in names) if groups else (),
     )  # fmt: skip
+    return Network(layout, up_links=8)
+
+
+def of_dragonfly(
+    groups: bool, leaf: int | None = None, node: int | None = None, group: int | None = None, outward: int | None = None
+) -> ScreeningVerdict:
+    """Return the verdict on a part at half, without noise.
+
+    A ``leaf`` gives all other leaves half, a ``group`` and the leaf ``outward`` other groups, a ``node`` everybody.
+    """
+    network = dragonfly(groups)
 
     def value(a: int, b: int) -> float:
         leaves = {a // PER_LEAF, b // PER_LEAF}
         found = 48.0 if len(leaves) == 1 else 44.0 if a // PER_GROUP == b // PER_GROUP else 30.0
         found *= 0.5 if len(leaves) > 1 and leaf in leaves else 1
+        apart = a // PER_GROUP != b // PER_GROUP
+        found *= 0.5 if apart and (group in {a // PER_GROUP, b // PER_GROUP} or outward in leaves) else 1
         return min(found, 24.0) if node in (a, b) else found
 
     results: list[Results] = []
-    network = Network(layout, up_links=8)
     while isinstance(step := advance(network, Budget(400.0, 1.0), results, Settings()), Step):
         results.append(Results([(a, b, value(a, b)) for each in step.rounds for a, b in each * step.repeats]))
     return step
@@ -463,3 +475,20 @@ def test_pairs_of_two_groups_are_compared_with_one_another() -> None:
 def test_a_leaf_switch_and_a_node_are_named_beside_groups() -> None:
     assert [(one.kind, one.leaves) for one in of_dragonfly(True, leaf=5).named] == [("leaf", ("leaf5",))]
     assert [(one.kind, one.members) for one in of_dragonfly(True, node=17).named] == [("node", (17,))]
+
+
+def test_a_group_with_slow_links_to_others_is_named_and_none_of_its_leaves() -> None:
+    found = of_dragonfly(True, group=2)
+    assert [(one.kind, one.leaves, one.share) for one in found.named] == [("group", ("g2",), 0.5)]
+    assert found.named[0].members == tuple(range(2 * PER_GROUP, 3 * PER_GROUP))
+    assert found.unclear == ()
+    (suspect,) = findings(found, dragonfly(True), None).suspects
+    assert (suspect.kind, suspect.part, len(suspect.nodes)) == ("switch", "group g2", PER_GROUP)
+
+
+def test_a_leaf_that_is_slow_only_with_other_groups_is_named_with_that() -> None:
+    (named,) = of_dragonfly(True, outward=5).named
+    (everywhere,) = of_dragonfly(True, leaf=5).named
+    assert (named.kind, named.leaves, everywhere.leaves) == ("leaf", ("leaf5",), ("leaf5",))
+    assert "its links to other groups" in named.reason
+    assert "group" not in everywhere.reason
