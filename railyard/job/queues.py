@@ -23,7 +23,7 @@ def closed_queues(system: System, home: Path) -> tuple[tuple[str, str], ...]:
         found = pbs_records.closed_queues(_answer(system, home, "qstat", "-Q", "-f")[0])
     else:
         return ()
-    named = _named(system)
+    named = _queue_names(system)
     return tuple((queue, how) for queue, how in found if not named or not queue or queue in named)
 
 
@@ -35,7 +35,7 @@ def _answer(system: System, home: Path, program: str, *words: str) -> tuple[str,
     return answer([program, *words]) if system.provider == "nodes" else ("", "")
 
 
-def _named(system: System) -> tuple[str, ...]:
+def _queue_names(system: System) -> tuple[str, ...]:
     """Return the queues that a system's file names: under ``jobs``, or as an option in ``access``."""
     own = (system.jobs.partition,) if system.jobs.partition else ()
     words = [part for word in split_words(system.access) for part in word.split("=", 1)]

@@ -91,6 +91,8 @@ if [ $conf = pbs ]; then
     "$PBS_EXEC/sbin/pbs_comm"
     "$PBS_EXEC/sbin/pbs_sched"
     "$PBS_EXEC/sbin/pbs_server"
+    # It answers a moment after it has gone into the background.
+    until "$PBS_EXEC/bin/qmgr" -c "list server" >/dev/null 2>&1; do sleep 0.2; done
     "$PBS_EXEC/bin/qmgr" <"$here/qmgr.txt"
 fi
 "$PBS_EXEC/sbin/pbs_mom"

@@ -25,7 +25,8 @@ from railyard.provision.testbed.scheduler_clients import START, VARIABLES, varia
 from railyard.provision.testbed.spec import TestbedSpec
 from railyard.provision.testbed.state import State
 
-STARTED_WITHIN_S = 30.0
+#: A quiet host needs 5 s for Flux and 20 s for OpenPBS, which makes its database first.
+STARTED_WITHIN_S = 120.0
 _READY_WITHIN_S = 60.0
 _GONE_WITHIN_S = 10.0
 
@@ -143,7 +144,7 @@ class BedScheduler:
         """Run one of its clients on the first node and return its end. Raises SetupError without an answer in time."""
         first = bed.state().spec.nodes[0]
         folder = self.folder_of(bed)
-        program = _installed(words[0], folder)
+        program = _find_client(words[0], folder)
         env = {**os.environ, **variables_of(self.name, folder)}
         try:
             return bed.exec(first, [program, *words[1:]], env=env, timeout_s=STARTED_WITHIN_S)
@@ -167,7 +168,7 @@ class BedScheduler:
         for name, text in files(state.spec, folder).items():
             write_whole(folder / name, text, 0o755 if name == START else 0o644)
         for name in self.clients:
-            text = client(self, state.spec.nodes[0], _installed(name, folder))
+            text = client(self, state.spec.nodes[0], _find_client(name, folder))
             write_whole(folder / "bin" / name, text, 0o755)
         self.prepare(folder)
 
@@ -250,7 +251,7 @@ def last_line(text: str) -> str:
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it printed nothing")
 
 
-def _installed(program: str, folder: Path) -> str:
+def _find_client(program: str, folder: Path) -> str:
     """Return the path of an installed client, not of our script of the same name that comes first on PATH."""
     elsewhere = os.pathsep.join(part for part in SEARCH_PATH.split(os.pathsep) if part != str(folder / "bin"))
     return shutil.which(program, path=elsewhere) or program
