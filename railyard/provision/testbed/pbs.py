@@ -84,8 +84,9 @@ if [ $conf = pbs ]; then
     chown postgres /run/postgresql
 fi
 "$PBS_EXEC/libexec/pbs_habitat"
-# Jobs get these variables; a login shell would replace PATH.
-echo "PBS_EXEC=$PBS_EXEC" >>"$PBS_HOME/pbs_environment"
+# What an MPI calls in place of ssh. pbs_tmrsh 23.06 garbles a command that is a single word with blanks.
+printf '#!/bin/sh\nhost=$1; shift\nexec "%s/bin/pbs_tmrsh" "$host" /bin/sh -c "$*"\n' "$PBS_EXEC" >"$PBS_HOME/remote"
+chmod 755 "$PBS_HOME/remote"
 printf '$clienthost %s\\n$usecp *:/ /\\n$restrict_user False\\n' "$PBS_SERVER" >"$PBS_HOME/mom_priv/config"
 if [ $conf = pbs ]; then
     "$PBS_EXEC/sbin/pbs_comm"

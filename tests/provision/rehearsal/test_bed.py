@@ -11,7 +11,7 @@ from railyard.provision.rehearsal import lifecycle, node_scripts
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.nodes import choose
 from railyard.provision.rehearsal.sysfs import FIRST
-from railyard.provision.testbed import lock, slurm
+from railyard.provision.testbed import lock, scheduler, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import outermost_processes
 from railyard.provision.testbed.scripts import REHEARSAL
@@ -172,10 +172,15 @@ def test_it_waits_for_no_measurement(
     )
 
 
-def test_a_missing_program_is_named(rehearsal: Rehearsal, system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "PACKAGES", {"slurmctld-of-nobody": "slurm-wlm"})
+def test_a_missing_program_is_named(
+    rehearsal: Rehearsal, system: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(scheduler, "SEARCH_PATH", str(tmp_path))
+    for program in slurm.SLURM.programs[1:]:
+        (tmp_path / program).write_text("#!/bin/sh\n", encoding="ascii")
+        (tmp_path / program).chmod(0o755)
     with pytest.raises(SetupError) as refused:
         lifecycle.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
-        "rehearsal: slurmctld-of-nobody is not installed: apt-get install slurm-wlm (Debian's names)"
+        "rehearsal: munged is not installed: apt-get install munge slurm-wlm (Debian's names)"
     )

@@ -9,9 +9,10 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.cli.main import main
-from railyard.provision.testbed import needs, slurm
+from railyard.provision.testbed import scheduler, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import find_inside, outermost_processes
+from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.provision.testbed.slurm import SLURM
 from tests.made.slurm_ends import kill_node
 from tests.waiting import wait_for
@@ -108,26 +109,29 @@ def test_kill_9_leaves_no_daemon(with_slurm: Testbed, tmp_path: Path) -> None:
 
 
 def test_what_is_missing_comes_with_its_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(needs, "SEARCH_PATH", str(tmp_path))
+    monkeypatch.setattr(scheduler, "SEARCH_PATH", str(tmp_path))
     assert SLURM.find_refusal() == (
-        "testbed: munged and slurmctld and slurmd and sbatch and salloc and srun and squeue and scancel and scontrol "
-        "and sinfo are not installed: apt-get install munge slurm-wlm (Debian's names)"
+        "testbed: munged, slurmctld, slurmd, srun, sbatch, salloc, squeue, scancel, scontrol and sinfo are not "
+        "installed: apt-get install munge slurm-wlm (Debian's names)"
     )
 
 
-def test_an_ordinary_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "require_programs", lambda *names, packages: None)
-    monkeypatch.setattr(slurm, "needs_user_namespace", lambda: True)
+def test_an_ordinary_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for program in SLURM.programs:
+        (tmp_path / program).write_text("#!/bin/sh\n", encoding="ascii")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setattr(scheduler, "SEARCH_PATH", str(tmp_path))
+    monkeypatch.setattr(scheduler, "needs_user_namespace", lambda: True)
     assert SLURM.find_refusal() == (
         "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user may not do"
     )
 
 
 def test_a_path_with_a_blank_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(slurm, "find_refusal", lambda: None)
+    monkeypatch.setattr(BedScheduler, "find_refusal", lambda self: None)
     bed = Testbed(tmp_path / "a clone")
     with pytest.raises(SetupError) as caught:
         slurm.start(bed)
     assert str(caught.value) == (
-        f"testbed: found a blank in {bed.folder}, expected none: slurm.conf cannot have such a path"
+        f"testbed: found a blank in {bed.folder}, expected none: Slurm's files cannot have such a path"
     )
