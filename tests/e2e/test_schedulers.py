@@ -31,7 +31,7 @@ class Words:
     """How a scheduler is asked, by its own commands, and what it says.
 
     ``running`` prints the number of a running job of the run. ``cancel`` cancels the job of that number. ``hold_all``
-    fills all nodes for a minute. ``never`` is what it says of a job that asks for too many processors, and ``refuses``
+    fills all nodes for minutes. ``never`` is what it says of a job that asks for too many processors, and ``refuses``
     is an option of no queue that exists, with what it says of that. ``daemon`` is the daemon of a node whose end is its
     death.
     """
@@ -54,12 +54,12 @@ WORDS = {
     "flux": Words(
         running="flux jobs -n -f running -o '{id} {name}' | awk '$2 ~ /^rfm/ {print $1}'",
         cancel="flux cancel",
-        hold_all="echo 'sleep 60' >hold.sh; sed -i '1i #!/bin/sh' hold.sh; flux batch -N4 --exclusive "
-        "--time-limit=100s --output=/dev/null --error=/dev/null hold.sh",
+        hold_all="echo 'sleep 400' >hold.sh; sed -i '1i #!/bin/sh' hold.sh; flux batch -N4 --exclusive "
+        "--time-limit=500s --output=/dev/null --error=/dev/null hold.sh",
         cancelled="was cancelled on vn[1-2]",
         timed="the job was ended at its time limit of 20 s",
         waits="had not begun after 20 s and was cancelled (the scheduler's reason: eta:",
-        bad_queue="'nope' is not a valid queue",
+        bad_queue="Invalid queue 'nope' specified",
         daemon="flux-broker-1",
         close="flux queue stop --all",
         open="flux queue start --all",
@@ -69,7 +69,7 @@ WORDS = {
     "pbs": Words(
         running="qstat | awk '$2 ~ /^rfm/ && $5 == \"R\" {print $1}'",
         cancel="qdel",
-        hold_all="echo 'sleep 60' | qsub -l select=4:ncpus=1 -l place=scatter:excl -l walltime=100 -o /dev/null "
+        hold_all="echo 'sleep 400' | qsub -l select=4:ncpus=1 -l place=scatter:excl -l walltime=500 -o /dev/null "
         "-e /dev/null",
         cancelled="was cancelled by root@vn1 on vn1 and vn2",
         timed="the job was ended at its time limit of 20 s",
@@ -169,7 +169,9 @@ def test_a_slow_rail_is_named_by_a_job_of_its_own(standing: Standing) -> None:
 
 
 def test_a_job_over_its_limit_says_so(standing: Standing) -> None:
-    standing.edit("  max_pending: 2m\n", "  max_pending: 2m\n  time_limits: {micro: 20s}\n")
+    # Over rails that are all so slow, the job that looks for a slow one would take minutes.
+    more = "  time_limits: {micro: 20s}\nmeasure: {probes_within: 0s}\n"
+    standing.edit("  max_pending: 2m\n", f"  max_pending: 2m\n{more}")
     standing.slow()
     ran = standing.site.run(*standing.one_cell)
     assert failed(ran.record)[:2] == ("fail", 1), ran.out

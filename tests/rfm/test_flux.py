@@ -125,8 +125,8 @@ def test_a_job_about_which_flux_says_nothing_is_lost(job: Any, monkeypatch: pyte
 
 
 def test_a_job_that_is_refused_is_said_in_fluxs_words(job: Any) -> None:
-    Path("complaint").write_text("flux-batch: ERROR: Invalid queue name\n", encoding="ascii")
-    with pytest.raises(JobSchedulerError, match=r"^flux batch said: flux-batch: ERROR: Invalid queue name"):
+    Path("complaint").write_text("flux-batch: ERROR: Invalid queue 'nope' specified\n", encoding="ascii")
+    with pytest.raises(JobSchedulerError, match=r"^flux batch said: flux-batch: ERROR: Invalid queue 'nope' specified"):
         job.submit()
 
 
