@@ -1,7 +1,7 @@
 """What Flux 0.88 said of jobs, nodes and queues on the virtual cluster: a row's name is what had become of the job.
 
 ``tests/recordings/flux/jobs.txt`` has what `flux jobs -n -o FORMAT` printed, behind a name of ours; ``*.err`` are error
-outputs of jobs of `flux batch`.
+outputs of jobs of `flux batch`. All are our own, of jobs that slept or exited, from 28 and 30 November 2026.
 """
 
 from pathlib import Path

@@ -1,4 +1,8 @@
-"""What OpenPBS 23.06 said of jobs, nodes and queues on the virtual cluster: a file's name is what became of the job."""
+"""What OpenPBS 23.06 said of jobs, nodes and queues on the virtual cluster: a file's name is what became of the job.
+
+All are our own, of jobs that slept or exited, from 28 and 30 November 2026: `qstat -x -f JOB` (its Variable_List cut
+short), `pbsnodes -a` and `qstat -Q -f`. ``finished`` is what `qstat -f`, without -x, says of a job that has ended.
+"""
 
 from pathlib import Path
 
