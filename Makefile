@@ -14,7 +14,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 # The targets build on each other in the given order: .venv before .stacks before a run.
 .NOTPARALLEL:
-.PHONY: help needs venv stacks browser run test test-all test-verbs test-reframe lint types format lock docs screenshots dist wheelhouse clean distclean
+.PHONY: help needs venv stacks browser run test test-all test-verbs test-schedulers test-reframe lint types format lock docs screenshots dist wheelhouse clean distclean
 
 BIN := .venv/bin
 export INSTALL PYTHON PYTHONS LIVE
@@ -46,6 +46,9 @@ test-verbs: VERBS := 1
 test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test of perftest, and MPI (about 30 minutes)
 	@$(BIN)/python -m pytest tests/provision/testbed/test_guests.py $(ARGS)
 	@$(BIN)/railyard run --system virtual-verbs --extended
+
+test-schedulers: needs venv stacks ## jobs of Slurm, Flux and OpenPBS on the virtual cluster: those whose programs are on PATH
+	@$(BIN)/python -m pytest tests/e2e/test_slurm.py tests/e2e/test_schedulers.py $(ARGS)
 
 test-reframe: venv ## listings, replays, silent passes and two live tests with each release of ReFrame (RELEASES="4.7 …")
 	@$(BIN)/python -m tests.reframe_releases $(RELEASES)

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any
 
 from railyard.cli.commands.judge import read
+from railyard.parsers.job_end import JobEnd
 from railyard.parsers.output import ParsedOutput, Table
-from railyard.parsers.slurm import JobEnd
 from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import folder_of, read_index
 from railyard.site.references.load import References

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from railyard.parsers.slurm import Kind
+from railyard.parsers.job_end import Kind
 from railyard.verdict import wording
 from railyard.verdict.wording import Figure, Miss
 

@@ -7,7 +7,7 @@ change a single waiting part. The same holds for LSF, and Flux has no arrays.
 
 Sources: sbatch(1) and scontrol(1) of Slurm 22.05; qsub(1B), qalter(1B), pbs_resources(7B) and qstat(1B) of PBS 2022.1;
 qsub(1) of Torque 6.1; bsub(1), bjobs(1) and bkill(1) of IBM Spectrum LSF 10.1; flux-batch(1), flux-jobs(1) and
-flux-cancel(1) of flux-core 0.71. Of these, only Slurm's commands were run.
+flux-cancel(1) of flux-core 0.88. Of these, the commands of Slurm and Flux were run.
 """
 
 import math
@@ -17,8 +17,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.job.probe_job import whole_nodes
+from railyard.parsers import flux as flux_records
+from railyard.parsers import pbs as pbs_records
+from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import parse_job, record_fields
-from railyard.site.systems.jobs import FAMILIES, is_chunk_word
+from railyard.site.systems.jobs import FAMILIES, FLUX_BROKERS_S, NEVER_TWICE, is_chunk_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ class Batch:
     ``directives`` gives the lines of the script's head. ``submit`` gives the words that submit a script, ``number``
     matches the job's number in their output. ``ask`` gives the words that ask about a job, and ``state`` reads their
     output, None if it says nothing about the job. ``cancel`` gives the words that end it. ``array`` is None if the
-    parts of an array cannot each have their own nodes.
+    parts of an array cannot each have their own nodes. ``end`` reads from the same output how a job ended that did not
+    run to its end; None if it did, or for a scheduler that does not say it there.
     """
 
     directives: Callable[[BatchRequest], list[str]]
@@ -82,6 +86,7 @@ class Batch:
     state: Callable[[str], State | None]
     cancel: Callable[[str], list[str]]
     array: Array | None = None
+    end: Callable[[str], JobEnd | None] = lambda text: None
 
 
 def batch_of(scheduler: str) -> Batch:
@@ -102,7 +107,7 @@ def _slurm_array(asked: BatchRequest, tasks: int, at_once: int) -> list[str]:
 
 
 #: The job has its nodes for itself, and never runs twice: otherwise output and counters might come from two runs.
-_SLURM_ALWAYS = ("--exclusive", "--no-requeue")
+_SLURM_ALWAYS = ("--exclusive", NEVER_TWICE["slurm"])
 
 
 def _of_slurm(asked: BatchRequest, words: Sequence[str], mark: str) -> list[str]:
@@ -121,7 +126,14 @@ def _pbs(scheduler: str) -> Callable[[BatchRequest], list[str]]:
         kept = [each for each in asked.own if not (is_chunk_word(each) or each.startswith("-l place="))]
         chunk = tuple(filter(is_chunk_word, asked.own))
         after = () if asked.after is None else (f"-W depend=afterany:{asked.after}",)
-        words = (*kept, f"-N {asked.name}", *whole_nodes(scheduler, asked.nodes, chunk), time, *after)
+        words = (
+            *kept,
+            NEVER_TWICE["pbs"],
+            f"-N {asked.name}",
+            *whole_nodes(scheduler, asked.nodes, chunk),
+            time,
+            *after,
+        )
         outputs = (f"-o {folder}/job.out", f"-e {folder}/job.err")
         lines = (option if option.startswith("#") else f"#PBS {option}" for option in (*words, *outputs))
         return [*lines, f"cd {folder}"]
@@ -139,7 +151,7 @@ def _lsf(asked: BatchRequest) -> list[str]:
 def _flux(asked: BatchRequest) -> list[str]:
     after = () if asked.after is None else (f"--dependency=afterany:{asked.after}",)
     nodes = whole_nodes("flux-batch", asked.nodes)
-    words = (f"--job-name={asked.name}", *nodes, f"--time-limit={asked.seconds}s", *after)
+    words = (f"--job-name={asked.name}", *nodes, f"--time-limit={asked.seconds + FLUX_BROKERS_S}s", *after)
     kept = (each for each in asked.own if each != "--exclusive")
     outputs = ("--output=job.out", "--error=job.err", f"--cwd={asked.folder}")
     return [f"#flux: {option}" for option in (*kept, *words, *outputs)]
@@ -173,16 +185,9 @@ def _give_of_slurm(task: str, nodes: Sequence[str]) -> list[str]:
     return ["scontrol", "update", f"JobId={task}", *words]
 
 
-_PBS_STATE = re.compile(r"^\s*job_state = (\w)", re.MULTILINE)
-_PBS_REASON = re.compile(r"^\s*comment = (.+)", re.MULTILINE)
-
-
 def _state_of_pbs(text: str) -> State | None:
-    found, why = _PBS_STATE.search(text), _PBS_REASON.search(text)
-    if found is None:
-        return None
-    word = found[1]
-    return State("waits" if word in "QHW" else "ended" if word in "CFX" else "runs", word, why[1] if why else None)
+    found = pbs_records.parse_job(text)
+    return None if found is None else State(found.phase, found.state, found.comment)
 
 
 def _state_by(waits: Sequence[str], ended: Sequence[str]) -> Callable[[str], State | None]:
@@ -195,13 +200,29 @@ def _state_by(waits: Sequence[str], ended: Sequence[str]) -> Callable[[str], Sta
     return state
 
 
+def _state_of_flux(text: str) -> State | None:
+    found = flux_records.parse_job(text, "")
+    return None if found is None else State(found.phase, found.status, found.context or found.note)
+
+
+def _end_of_flux(text: str) -> JobEnd | None:
+    found = flux_records.parse_job(text, "of the group")
+    return None if found is None else flux_records.find_end(found)
+
+
+def _end_of_pbs(text: str) -> JobEnd | None:
+    found = pbs_records.parse_job(text)
+    return None if found is None else pbs_records.find_end(found)
+
+
 _PBS = Batch(
     _pbs("pbs"),
     lambda script: ["qsub", script],
     re.compile(r"\A\s*(\d\S*)"),
-    lambda job: ["qstat", "-f", job],
+    lambda job: ["qstat", "-x", "-f", job],
     _state_of_pbs,
     lambda job: ["qdel", job],
+    end=_end_of_pbs,
 )
 #: A family, or a scheduler that differs from its family.
 _WAYS: Mapping[str, Batch] = {
@@ -223,7 +244,10 @@ _WAYS: Mapping[str, Batch] = {
         ),
     ),
     "pbs": _PBS,
-    "torque": Batch(_pbs("torque"), _PBS.submit, _PBS.number, _PBS.ask, _PBS.state, _PBS.cancel),
+    # Its qstat knows a finished job for a while, in state C, and has no -x.
+    "torque": Batch(
+        _pbs("torque"), _PBS.submit, _PBS.number, lambda job: ["qstat", "-f", job], _PBS.state, _PBS.cancel
+    ),
     "lsf": Batch(
         _lsf,
         # bsub reads directives only from its standard input
@@ -237,8 +261,9 @@ _WAYS: Mapping[str, Batch] = {
         _flux,
         lambda script: ["flux", "batch", script],
         re.compile(r"\A\s*(\S+)"),
-        lambda job: ["flux", "jobs", "-n", "-o", "{status}", job],
-        _state_by(("PENDING", "DEPEND", "PRIORITY", "SCHED"), ("COMPLETED", "FAILED", "CANCELED", "TIMEOUT")),
+        lambda job: ["flux", "jobs", "-n", "-o", flux_records.FORMAT, job],
+        _state_of_flux,
         lambda job: ["flux", "cancel", job],
+        end=_end_of_flux,
     ),
 }

@@ -8,7 +8,7 @@ from railyard.job.gpu_steps import EndedStep as EndedStep
 from railyard.job.image import SeenImage as SeenImage
 from railyard.job.launch import Launch
 from railyard.job.node_facts import NodeFacts
-from railyard.parsers.slurm import JobEnd
+from railyard.parsers.job_end import JobEnd
 from railyard.provision.replay.form import PlayedTest
 from railyard.site.site import Site
 from railyard.site.test_id import TestId

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers.slurm import NodeState
-from railyard.site.systems.jobs import is_slurm, seconds
+from railyard.site.systems.jobs import FAMILIES, NEVER_TWICE, seconds
 from railyard.site.systems.model import System
 from railyard.stacks.table import STACKS
 
@@ -73,7 +73,8 @@ class Scheduling:
 
         The job must not run twice: its output might be of one run and its counters of the other.
         """
-        own = ("--no-requeue",) if is_slurm(self.system.scheduler) else ()
+        never_twice = NEVER_TWICE.get(FAMILIES.get(self.system.scheduler, ""))
+        own = () if never_twice is None else (never_twice,)
         # ReFrame 4.10 drops the options of a partition with this scheduler (schedulers/sge.py, emit_preamble).
         dropped = self.system.job_options if self.system.scheduler == "sge" else ()
         return (*own, *dropped, *self.system.resource_options(self.nodes, self.slots))

@@ -14,10 +14,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
 
 from railyard.base.hostlist import expand_names, label
 from railyard.base.wording import listing
+from railyard.parsers.job_end import JobEnd, Kind, reason_words, span
 
 #: The words behind squeue that this reads.
 WORDS = ("--noheader", "--states=RUNNING,COMPLETING", "--format=%e|%N")
@@ -106,10 +106,6 @@ FINAL = frozenset(
         "REVOKED", "TIMEOUT",
     }
 )  # fmt: skip
-#: What ended a job.
-Kind = Literal[
-    "time", "memory", "preempted", "requeued", "suspended", "several", "node", "stuck", "cancelled", "pending", "lost"
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,15 +138,6 @@ class JobState:
     def is_final(self) -> bool:
         """Whether it has ended."""
         return self.state in FINAL
-
-
-@dataclass(frozen=True, slots=True)
-class JobEnd:
-    """How a job ended that did not run to its end: ``kind``, a sentence, and the nodes to blame."""
-
-    kind: Kind
-    sentence: str
-    nodes: tuple[str, ...] = ()
 
 
 def parse_job(text: str) -> JobState | None:
@@ -214,7 +201,7 @@ def find_end(job: JobState, nodes: Iterable[NodeState] = ()) -> JobEnd | None:
     if job.restarts and job.state != "NODE_FAIL":
         times = "once" if job.restarts == 1 else f"{job.restarts} times"
         return JobEnd(
-            "requeued", f"job {job.job} was requeued {times}: what it left may be of two runs{_reason_words(job)}"
+            "requeued", f"job {job.job} was requeued {times}: what it left may be of two runs{reason_words(job.reason)}"
         )
     if job.state == "NODE_FAIL":
         return _node_failed(job, tuple(nodes))
@@ -222,7 +209,7 @@ def find_end(job: JobState, nodes: Iterable[NodeState] = ()) -> JobEnd | None:
     if made is None:
         return None
     kind, text = made
-    return JobEnd(kind, f"job {job.job} {text.format(limit=_limit(job))}{_nodes_words(job)}{_reason_words(job)}")
+    return JobEnd(kind, f"job {job.job} {text.format(limit=_limit(job))}{_nodes_words(job)}{reason_words(job.reason)}")
 
 
 def killed_for_memory(job: JobState, printed: str) -> JobEnd | None:
@@ -238,18 +225,6 @@ def killed_for_memory(job: JobState, printed: str) -> JobEnd | None:
     return JobEnd("memory", f"job {job.job} {_SENTENCES['OUT_OF_MEMORY'][1]}{where} ({found[0]['said'].strip()})")
 
 
-def still_pending(job: JobState, seconds: float) -> JobEnd:
-    """Return the end of a job that was cancelled because it had not begun after this many seconds."""
-    return JobEnd(
-        "pending", f"job {job.job} had not begun after {_span(seconds)} and was cancelled{_reason_words(job)}"
-    )
-
-
-def blocked_end(job: JobState) -> JobEnd:
-    """Return the end of a job that was cancelled because it could not begin in the present state."""
-    return JobEnd("pending", f"job {job.job} could not begin and was cancelled{_reason_words(job)}")
-
-
 def stuck_end(job: JobState, seconds: float, nodes: Iterable[NodeState] = ()) -> JobEnd:
     """Return the end of a job that is over and that a node has not released after this many seconds.
 
@@ -258,13 +233,8 @@ def stuck_end(job: JobState, seconds: float, nodes: Iterable[NodeState] = ()) ->
     there = tuple(nodes)
     who = listing([f"{node.name} ({node.reason})" if node.reason else node.name for node in there])
     said = f"not released by {who or job.nodes or 'a node that the scheduler does not name'}"
-    sentence = f"job {job.job} is over, and still COMPLETING after {_span(seconds)}: {said}"
+    sentence = f"job {job.job} is over, and still COMPLETING after {span(seconds)}: {said}"
     return JobEnd("stuck", sentence, tuple(node.name for node in there))
-
-
-def lost_end(job: str, seconds: float, said: str) -> JobEnd:
-    """Return the end of a job about which the scheduler has said nothing for this many seconds."""
-    return JobEnd("lost", f"the scheduler said nothing about job {job} for {_span(seconds)}: {said or 'no answer'}")
 
 
 def _node_failed(job: JobState, nodes: tuple[NodeState, ...]) -> JobEnd:
@@ -296,14 +266,6 @@ def _limit(job: JobState) -> str:
 
 def _nodes_words(job: JobState) -> str:
     return f" on {job.nodes}" if job.nodes else ""
-
-
-def _reason_words(job: JobState) -> str:
-    return f" (the scheduler's reason: {job.reason})" if job.reason else ""
-
-
-def _span(seconds: float) -> str:
-    return f"{seconds:g} s" if seconds < 120 else f"{seconds / 60:g} min"
 
 
 def _exit(text: str | None) -> tuple[int | None, int | None]:

@@ -11,17 +11,10 @@ machine makes one measurement at a time. ``timeout`` ends it, so that a run that
 ``replay`` plays a recording instead of the benchmark. The benchmark's own command line follows it in the job's script,
 so that a reader sees it.
 
-The scheduler ``flux-batch`` and the launcher ``flux-run`` use Flux by its own commands.
-
-ReFrame's own ``flux`` needs Flux's Python bindings. It always asks for one task with one core, so no test of two nodes
-can run, and it drops the options of a system's file. This one writes the options into the script and submits it with
-``flux batch``. It has never run on Flux. Sources: flux-batch(1), flux-run(1), flux-jobs(1) and flux-cancel(1) of
-flux-core 0.71.
+`rfm.flux` and `rfm.pbs` have the backends of Flux and PBS; importing this module registers them too.
 """
 
 import contextlib
-import itertools
-import os
 import re
 import shlex
 import time
@@ -30,33 +23,25 @@ from pathlib import Path
 from typing import Any
 
 from reframe.core.backends import register_launcher, register_scheduler
-from reframe.core.exceptions import JobError, JobSchedulerError
+from reframe.core.exceptions import JobError
 from reframe.core.launchers import JobLauncher
 from reframe.core.logging import getlogger
-from reframe.core.schedulers import Job, JobScheduler
-from reframe.core.schedulers.pbs import PbsJobScheduler
+from reframe.core.schedulers import Job
 from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_completed, slurm_state_pending
 
-from railyard.base.hostlist import expand_names
 from railyard.job import slurm
-from railyard.job.launch import FLUX_RUN
-from railyard.job.slurm import answer
-from railyard.job.testbed_words import TIMEOUT_EXIT
+from railyard.parsers import job_end
 from railyard.parsers import slurm as slurm_records
-from railyard.parsers.slurm import JobEnd, JobState
+from railyard.parsers.job_end import JobEnd
+from railyard.parsers.slurm import JobState
 from railyard.provision.testbed.lock import measurement_lock
+from railyard.rfm import flux, pbs  # noqa: F401  # importing them registers their backends
+from railyard.rfm.job_ends import give_up, known_end, note_answer, note_silence, waited_too_long
 from railyard.site.systems.jobs import (
-    FLUX_BATCH,
     LAUNCHER_BLANKS,
     SITE_LAUNCHER,
     SLURM_WITHOUT_DATABASE,
-    is_chunk_word,
 )
-
-#: The status that flux-jobs shows of a job that has ended.
-_FINAL = ("COMPLETED", "FAILED", "CANCELED", "TIMEOUT")
-#: The return code of a job that was cancelled before it began.
-_NEVER_BEGAN = -128
 
 
 @register_launcher("namespaces")
@@ -111,11 +96,6 @@ _held = contextlib.ExitStack()
 NAME = SLURM_WITHOUT_DATABASE
 
 
-#: How long the scheduler may say nothing about a job before the job counts as lost, in seconds. A restart of slurmctld
-#: takes less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
-LOST_AFTER_S = 180.0
-
-
 #: How long a job that is over may keep a node (state COMPLETING), in seconds. After KillWait and UnkillableStepTimeout,
 #: 90 s by default, Slurm itself gives up what is left of the job and drains the node. Epilogs that check the health of
 #: a node take minutes.
@@ -148,12 +128,11 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         record = slurm_records.parse_job(text)
         now = time.monotonic()
         if record is None:
-            since = getattr(job, "railyard_silent_since", None) or now
-            job.railyard_silent_since = since
-            if now - since >= LOST_AFTER_S:
-                self._give_up(job, slurm_records.lost_end(job.jobid, LOST_AFTER_S, complaint))
+            lost = note_silence(job, complaint)
+            if lost is not None:
+                self._give_up(job, lost)
             return
-        job.railyard_silent_since = None
+        note_answer(job)
         job.railyard_record = record
         job._nodespec = record.nodes or ""
         if record.restarts or record.several or record.suspended:
@@ -187,26 +166,22 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         """Cancel a job that cannot begin, or that has waited longer than it may."""
         if not slurm_state_pending(record.state):
             return
-        waited = time.time() - (job.submit_time or time.time())
         reason = (record.reason or "").partition(",")[0]
         if _BLOCKED.fullmatch(reason) or reason in self._cancel_reasons:
             self._cancel(job)
-            self._give_up(job, slurm_records.blocked_end(record))
-        elif job.max_pending_time and waited >= job.max_pending_time:
+            self._give_up(job, job_end.blocked_end(record.job, record.reason))
+        elif waited_too_long(job):
             self._cancel(job)
-            self._give_up(job, slurm_records.still_pending(record, job.max_pending_time))
+            self._give_up(job, job_end.still_pending(record.job, job.max_pending_time, record.reason))
 
     def _cancel(self, job: Any) -> None:
         slurm.answer(["scancel", str(job.jobid)])
         job._is_cancelling = True
 
     def _give_up(self, job: Any, why: JobEnd | None) -> None:
-        """Count the job as ended, so that the test goes on to its verdict, which says why."""
-        job.railyard_ended = why
         # Without this, ReFrame would ask scontrol for the host names of None.
         job._nodespec = job._nodespec or ""
-        job._state = "CANCELLED"
-        job._completion_time = time.time()
+        give_up(job, why, "CANCELLED")
 
 
 def find_end(job: Any, printed: str = "") -> JobEnd | None:
@@ -214,7 +189,7 @@ def find_end(job: Any, printed: str = "") -> JobEnd | None:
 
     ``printed`` is the job's error output: slurmstepd writes there what a job's record may lack.
     """
-    known: JobEnd | None = getattr(job, "railyard_ended", None)
+    known = known_end(job)
     if known is not None:
         return known
     record = getattr(job, "railyard_record", None)
@@ -233,130 +208,3 @@ def hold_measurement_lock(home: Path) -> None:
     Raises SetupError if the lock file cannot be used.
     """
     _held.enter_context(measurement_lock(lambda sentence: getlogger().info(sentence), home))
-
-
-#: Our own ReFrame backend: PBS, with a site's own number of processors in each chunk.
-IN_CHUNKS = "pbs-chunks"
-
-
-@register_scheduler(IN_CHUNKS)
-class PbsInChunks(PbsJobScheduler):
-    """ReFrame's ``pbs``, which adds the words of a chunk to its request of nodes.
-
-    It always asks for as many processors as a job has ranks and threads. If the words have a number (``ncpus=48``),
-    that takes its place: qsub would refuse two of them.
-    """
-
-    def _emit_lselect_option(self, job: Any) -> list[str]:
-        options = (*job.sched_access, *job.options, *job.cli_options)
-        own = {part.partition("=")[0] for word in options if is_chunk_word(word) for part in word.split(":")}
-        if "ncpus" in own:
-            self.TASKS_OPT = PbsJobScheduler.TASKS_OPT.replace(":ncpus={num_cpus_per_node}", "")
-        try:
-            return list(super()._emit_lselect_option(job))
-        finally:
-            self.TASKS_OPT = PbsJobScheduler.TASKS_OPT
-
-
-class FluxJob(Job):
-    """A job of ``flux batch``."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.completed = False
-
-
-@register_scheduler(FLUX_BATCH)
-class FluxBatch(JobScheduler):
-    """Flux, used through its command line only."""
-
-    def make_job(self, *args: Any, **kwargs: Any) -> FluxJob:
-        return FluxJob(*args, **kwargs)
-
-    def emit_preamble(self, job: Any) -> list[str]:
-        """Return the directives. They ask for whole nodes: Flux gives these if the request has no slots.
-
-        Flux's shell would write what the job prints. It is not a process of the job, so a limit in the job's script
-        would have no effect on it. So the script writes the output itself, and Flux appends its own messages.
-        """
-        asked = [f"--job-name={job.name}", f"--output={job.stdout}", f"--error={job.stderr}"]
-        asked.append(f"--cwd={os.path.abspath(job.workdir)}")
-        if job.num_tasks is not None:
-            asked.append(f"--nodes={-(-job.num_tasks // (job.num_tasks_per_node or 1))}")
-        if job.time_limit is not None:
-            asked.append(f"--time-limit={int(job.time_limit)}s")
-        asked.append("--setopt=output.mode=append")
-        directives = [f"#flux: {option}" for option in (*asked, *job.sched_access, *job.options, *job.cli_options)]
-        own = shlex.quote(job.stdout), shlex.quote(job.stderr)
-        return [*directives, *(f": > {name}" for name in own), f"exec >> {own[0]} 2>> {own[1]}"]
-
-    def allnodes(self) -> Any:
-        raise NotImplementedError(f"{FLUX_BATCH} does not list nodes")
-
-    def filternodes(self, job: Any, nodes: Any) -> Any:
-        raise NotImplementedError(f"{FLUX_BATCH} does not filter nodes")
-
-    def submit(self, job: Any) -> None:
-        """Submit the job. Raises JobSchedulerError with Flux's own sentence."""
-        out, complaint = answer(["flux", "batch", job.script_filename])
-        if not out.split():
-            raise JobSchedulerError(f"flux batch said: {complaint or 'nothing'}")
-        job._jobid, job._submit_time = out.split()[0], time.time()
-
-    def wait(self, job: Any) -> None:
-        intervals = itertools.cycle([1, 2, 3])
-        while not self.finished(job):
-            self.poll(job)
-            time.sleep(next(intervals))
-
-    def cancel(self, job: Any) -> None:
-        answer(["flux", "cancel", job.jobid])
-
-    def finished(self, job: Any) -> bool:
-        return bool(job.completed)
-
-    def poll(self, *jobs: Any) -> None:
-        """Update each job from flux-jobs. A job that it does not list stays as it was."""
-        for job in jobs:
-            if job is not None and not job.completed:
-                out, _ = answer(["flux", "jobs", "-n", "-o", "{status}|{returncode}|{nodelist}", job.jobid])
-                status, _, rest = out.strip().partition("|")
-                code, _, nodes = rest.partition("|")
-                if status:
-                    self._update(job, status, code, nodes)
-
-    def _update(self, job: Any, status: str, code: str, nodes: str) -> None:
-        job._state = status
-        if nodes:
-            job._nodelist = list(expand_names(nodes))
-        if status in _FINAL:
-            job._exitcode = TIMEOUT_EXIT if status == "TIMEOUT" else _exit_code(code)
-            job.completed = True
-        elif status == "PENDING" and job.max_pending_time and time.time() - job.submit_time >= job.max_pending_time:
-            self.cancel(job)
-            job._exception = JobError("maximum pending time exceeded", job.jobid)
-            job.completed = True
-
-
-def _exit_code(code: str) -> int | None:
-    """Return the exit code of a job; flux-jobs gives a signal as a negative number. None if the job never began."""
-    try:
-        number = int(code)
-    except ValueError:
-        return None
-    if number == _NEVER_BEGAN:
-        return None
-    return 128 - number if number < 0 else number
-
-
-@register_launcher(FLUX_RUN)
-class FluxRun(JobLauncher):
-    """``flux run``, which starts the tasks on the nodes of the job."""
-
-    def command(self, job: Any) -> list[str]:
-        """Return the words before the launcher's options."""
-        nodes = -(-job.num_tasks // (job.num_tasks_per_node or 1))
-        words = ["flux", "run", f"--nodes={nodes}", f"--ntasks={job.num_tasks}"]
-        if job.num_cpus_per_task:
-            words.append(f"--cores-per-task={job.num_cpus_per_task}")
-        return [shlex.quote(word) for word in words]

@@ -12,11 +12,13 @@ from reframe.core.schedulers import Job
 
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import NodesAsked
+from railyard.parsers import flux as flux_records
 from railyard.rfm.backends import find_end
+from railyard.rfm.job_ends import known_end
 from railyard.site.systems.jobs import is_chunk_word
 
-#: The states that ReFrame's schedulers give a job that has not begun (4.10: slurm, pbs, lsf).
-_WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED")
+#: The states of a job that has not begun: those of ReFrame's schedulers (4.10: slurm, pbs, lsf), and Flux's own.
+_WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED", *flux_records.WAITING)
 
 
 class ReframeJob:
@@ -77,9 +79,9 @@ class ReframeJob:
     @property
     def end_words(self) -> str:
         """What the scheduler says about it, as the end of a sentence; it begins with the job's number."""
-        why = getattr(self._job, "railyard_ended", None)
+        why = known_end(self._job)
         if why is not None:
-            return str(why.sentence)
+            return why.sentence
         record = getattr(self._job, "railyard_record", None)
         if self._job.state in (None, *_WAITING):
             reason = f" ({record.reason})" if record is not None and record.reason else ""

@@ -17,18 +17,19 @@ from typing import Any
 
 from reframe.core.exceptions import ConfigError
 
+import railyard.rfm.backends  # noqa: F401  # registers our launchers and schedulers with ReFrame
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, refuse_command, state_folder
 from railyard.job.launch import escape_exports
-from railyard.provision.testbed.slurm_texts import client_variables
-from railyard.rfm.backends import IN_CHUNKS  # the import also registers our launchers and schedulers with ReFrame
+from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.rfm.empty_runs import refuse_empty_runs
+from railyard.rfm.pbs import IN_CHUNKS
 from railyard.rfm.system_choice import module_settings, note_systems
 from railyard.rfm.unfit_paths import refuse_unfit_options
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.site import load_site
-from railyard.site.systems.jobs import is_slurm
+from railyard.site.systems.jobs import FAMILIES
 from railyard.site.systems.load import BrokenSystem, Systems, replays_all, takes_host
 from railyard.site.systems.model import System
 from railyard.site.systems.rehearsed_system import current_rehearsal
@@ -193,15 +194,16 @@ def _system(home: Path, system: System) -> dict[str, Any]:
         "modules_system": "nomod" if not system.modules_system else system.modules_system,
         "prefix": str(state_folder(home) / "reframe"),
         "partitions": [partition_of(home, system, name) for name in system.fabrics],
-        # Set in ReFrame's own process when it starts, so that it finds the virtual cluster's sbatch and scontrol.
+        # Set in ReFrame's own process when it starts, so that it finds the clients of the virtual cluster's scheduler.
         "env_vars": _env_vars(home, system),
     }
 
 
 def _env_vars(home: Path, system: System) -> list[list[str]]:
-    if system.provider != "testbed" or not is_slurm(system.scheduler):
+    family = FAMILIES.get(system.scheduler)
+    if system.provider != "testbed" or family is None:
         return []
-    return [[name, value] for name, value in client_variables(home).items()]
+    return [[name, value] for name, value in client_variables(home, family).items()]
 
 
 def partition_of(home: Path, system: System, fabric: str) -> dict[str, Any]:

@@ -63,6 +63,8 @@ def make_site(folder: Path, scheduler: str = "slurm") -> Path:
     shutil.copy(CLONE / "reframe_settings.py", folder)
     launcher, modules, *_ = ELSEWHERE[scheduler]
     text = SYSTEM.format(scheduler=scheduler, launcher=launcher, modules=modules)
+    if scheduler == "sge":
+        text += 'jobs: {resources: ["-pe mpi {num_slots}"]}\n'
     (folder / "systems/made.yaml").write_text(text, encoding="utf-8")
     return folder
 

@@ -33,7 +33,7 @@ ONE_CELL = (*SYSTEM, "-n", "ImbUniband%rails=1", "-p", "mpich")
 
 @pytest.fixture(scope="session")
 def slurm_there() -> None:
-    refused = slurm.find_refusal()
+    refused = slurm.SLURM.find_refusal()
     if refused is not None:
         pytest.skip(refused)
 
@@ -288,7 +288,7 @@ def test_without_slurm_on_the_cluster_a_plain_reframe_says_what_to_type(slurm_th
             "-n", "ImbUniband%rails=1", "-p", "mpich", "-r",
         )  # fmt: skip
     assert ran.code == 1
-    assert "Slurm is not up on the virtual cluster: run 'railyard testbed up --slurm'" in ran.said
+    assert "Slurm is not up on the virtual cluster: run 'railyard testbed up --scheduler slurm'" in ran.said
 
 
 @full

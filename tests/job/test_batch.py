@@ -3,6 +3,8 @@
 import pytest
 
 from railyard.job.batch import BatchRequest, batch_of
+from tests.parsers.test_flux import JOBS as FLUX_JOBS
+from tests.parsers.test_pbs import RECORDED as PBS
 
 ASKED = BatchRequest("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", ("--account=abc", "--exclusive"))
 #: What ``scontrol -o show job`` of Slurm 22.05 said of an array of four of which the last was given no nodes yet: cut
@@ -80,6 +82,46 @@ def test_a_job_of_a_chain_begins_when_the_one_before_it_has_ended(scheduler: str
     second = batch_of(scheduler).directives(BatchRequest("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", after="41"))
     assert AFTER[scheduler] in second
     assert not any("41" in line for line in first)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "file", "phase", "word", "reason"),
+    [
+        ("pbs", "too-many-cores", "waits", "Q", "Can Never Run: Insufficient amount of resource: ncpus (R: 198 A: 64"),
+        ("pbs", "depends", "waits", "H", None),
+        ("pbs", "exit-3", "ended", "F", "Job run at Mon Nov 30 at 03:09 on (vn1:ncpus=1)+(vn2:ncpus=1) and failed"),
+        ("flux-batch", "held", "waits", "SCHED", "held"),
+        ("flux-batch", "running", "runs", "RUN", "vn[1-2]"),
+        ("flux-batch", "time", "ended", "TIMEOUT", "vn[3-4]"),
+    ],
+)
+def test_a_job_is_told_in_the_schedulers_genuine_words(
+    scheduler: str, file: str, phase: str, word: str, reason: str | None
+) -> None:
+    text = FLUX_JOBS[file] if scheduler == "flux-batch" else (PBS / f"{file}.txt").read_text(encoding="utf-8")
+    state = batch_of(scheduler).state(text)
+    assert state is not None
+    assert (state.phase, state.word) == (phase, word)
+    assert (state.reason or "").startswith(reason or "")
+
+
+def test_a_finished_job_of_pbs_is_asked_for_with_its_history_and_torque_has_none() -> None:
+    assert batch_of("pbs").ask("7.vn1") == ["qstat", "-x", "-f", "7.vn1"]
+    assert batch_of("torque").ask("7.vn1") == ["qstat", "-f", "7.vn1"]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "text", "sentence"),
+    [
+        ("flux-batch", FLUX_JOBS["cancelled-waiting"], "job of the group was cancelled"),
+        ("flux-batch", FLUX_JOBS["exit-3"], None),
+        ("pbs", (PBS / "cancelled-waiting.txt").read_text(encoding="utf-8"), "job 3.vn1 was cancelled"),
+        ("lsf", "EXIT", None),
+    ],
+)
+def test_what_ended_a_job_of_a_chain_is_said(scheduler: str, text: str, sentence: str | None) -> None:
+    end = batch_of(scheduler).end(text)
+    assert (None if end is None else end.sentence) == sentence
 
 
 @pytest.mark.parametrize("scheduler", ["pbs", "torque", "lsf", "flux-batch"])

@@ -74,6 +74,15 @@ def test_a_slurm_that_gives_whole_nodes_is_well(tmp_path: Path, slurm: Path, how
     assert why_shared(system(tmp_path)) is None
 
 
+@pytest.mark.parametrize(("exclusive", "is_shared"), [("NODE", False), ("TOPO", False), ("USER", True), ("NO", True)])
+def test_slurm_26_says_by_another_field_that_a_partition_gives_whole_nodes(
+    tmp_path: Path, slurm: Path, exclusive: str, is_shared: bool
+) -> None:
+    """Its ``scontrol show partition`` prints no OverSubscribe=EXCLUSIVE any more (partition_info.c of 26.05)."""
+    answering(slurm, batch=f"NO Exclusive={exclusive}")
+    assert (why_shared(system(tmp_path)) is not None) is is_shared
+
+
 def test_a_slurm_that_does_not_answer_says_nothing(tmp_path: Path, slurm: Path) -> None:
     program(slurm / "scontrol", "exit 1")
     assert why_shared(system(tmp_path)) is None

@@ -7,7 +7,7 @@ import signal
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.processes import Process, find_inside, wait_until_gone
-from railyard.provision.testbed.slurm import daemons
+from railyard.provision.testbed.slurm import SLURM
 from railyard.provision.testbed.slurm_texts import CONFIGURATION, CONTROLLER, FOLDER
 
 GONE_WITHIN_S = 10.0
@@ -31,7 +31,7 @@ def kill_node(bed: Testbed, node: str) -> int:
 def restart_controller(bed: Testbed) -> None:
     """End slurmctld and start it again, like an administrator: jobs go on, and it reads its saved state."""
     state = bed.state()
-    ended = [found for found, name in daemons(state).items() if name in CONTROLLER]
+    ended = [found for found, name in SLURM.daemons_in(state).items() if name in CONTROLLER]
     for found in ended:
         # Not SIGKILL: it saves its state every few seconds and when it ends.
         os.kill(found.pid, signal.SIGTERM)

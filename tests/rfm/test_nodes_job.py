@@ -17,6 +17,7 @@ from railyard.base.errors import RailyardError
 from railyard.job.probe_job import job_lines, nodes_asked
 from railyard.rfm.nodes_job import ReframeJob
 from railyard.site.systems.jobs import SchedulerSettings, resource_options
+from tests.parsers.test_flux import JOBS
 
 PAIR = ("n9", "n10")
 SUBMITTED = {
@@ -73,7 +74,7 @@ awk '!seen[$0]++' "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
 #flux: --output=probes-n9-n10.out
 #flux: --error=probes-n9-n10.err
 #flux: --cwd=STAGE
-#flux: --time-limit=300s
+#flux: --time-limit=360s
 #flux: --setopt=output.mode=append
 #flux: --setattr=bank=abc
 #flux: --nodes=4
@@ -217,13 +218,29 @@ def test_a_job_of_slurm_waits_runs_and_is_cancelled_once(tmp_path: Path, job_of:
 def test_jobs_of_pbs_and_lsf_wait_run_and_end(tmp_path: Path, job_of: Callable[..., ReframeJob]) -> None:
     told = tmp_path / "told"
     answer = f"cat {told}"
-    pbs = job_of("pbs", qstat=answer, qdel=f'echo "$@" >{tmp_path / "deleted"}')
-    submit(pbs, "pbs")
-    for state, expected in (("Q", "waits"), ("R", "runs")):
-        told.write_text(f"Job Id: 7.server\n    job_state = {state}\n", encoding="ascii")
-        assert pbs.state() == expected
+    for scheduler in ("pbs", "torque"):
+        pbs = job_of(scheduler, qstat=answer, qdel=f'echo "$@" >{tmp_path / "deleted"}')
+        submit(pbs, scheduler)
+        for state, expected in (("Q", "waits"), ("R", "runs")):
+            told.write_text(f"Job Id: 7.server\n    job_state = {state}\n", encoding="ascii")
+            assert pbs.state() == expected
     lsf = job_of("lsf", bjobs=answer)
     submit(lsf, "lsf")
     for state, expected in (("PEND", "waits"), ("RUN", "runs"), ("EXIT", "ended")):
         told.write_text(f"7 me {state} hpc\n", encoding="ascii")
         assert lsf.state() == expected
+
+
+def test_a_job_of_flux_waits_runs_and_ends_in_its_own_words(tmp_path: Path, job_of: Callable[..., ReframeJob]) -> None:
+    told = tmp_path / "told"
+    job = job_of("flux-batch", flux=f"case $1 in batch) echo f7 ;; jobs) cat {told} ;; esac")
+    submit(job, "flux-batch")
+    for said, expected in (("held", "waits"), ("depends", "waits"), ("waits-eta", "waits"), ("running", "runs")):
+        told.write_text(JOBS[said], encoding="utf-8")
+        assert job.state() == expected
+    told.write_text(JOBS["too-many-nodes"], encoding="utf-8")
+    assert job.state() == "ended"
+    assert job.end_words == (
+        "job f7 can never begin (the scheduler's reason: unsatisfiable request: need 9 exclusive node(s), only 4 "
+        "eligible)"
+    )

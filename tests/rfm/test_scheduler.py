@@ -9,8 +9,10 @@ import pytest
 from reframe.core.backends import getscheduler
 
 from railyard.job import slurm
-from railyard.parsers.slurm import JobEnd, NodeState
-from railyard.rfm.backends import COMPLETING_MOST_S, LOST_AFTER_S, NAME, SlurmWithoutDatabase, find_end
+from railyard.parsers.job_end import JobEnd
+from railyard.parsers.slurm import NodeState
+from railyard.rfm.backends import COMPLETING_MOST_S, NAME, SlurmWithoutDatabase, find_end
+from railyard.rfm.job_ends import LOST_AFTER_S
 
 TESTS = Path(__file__).parents[1]
 

@@ -15,7 +15,7 @@ from railyard.base.json_codec import encode
 from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
-from railyard.parsers.slurm import JobEnd
+from railyard.parsers.job_end import JobEnd
 from railyard.results.record.form import Suspect
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure

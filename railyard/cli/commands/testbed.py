@@ -10,6 +10,7 @@ import click
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
+from railyard.provision.testbed.scheduler_clients import VARIABLES
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm import NodeState
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from railyard.provision.testbed.guests.bed import Guests
 
 _SYSTEM, _GUESTS_SYSTEM = "virtual", "virtual-verbs"
+#: As in ``provision.testbed.schedulers``, which is not imported for the help alone.
+SCHEDULERS = tuple(VARIABLES)
 
 
 @click.group(name="testbed")
@@ -25,17 +28,29 @@ def command() -> None:
 
 
 @command.command()
-@click.option("--slurm", is_flag=True, help="Start Slurm on it, too: slurmctld on the first node, a slurmd on each.")
-def up(slurm: bool) -> None:
+@click.option(
+    "--scheduler",
+    type=click.Choice(SCHEDULERS),
+    help="Start a scheduler on it, too: its server on the first node, its daemons on each. Its programs must be on "
+    "PATH.",
+)
+@click.option("--slurm", is_flag=True, help="The same as --scheduler slurm.")
+def up(scheduler: str | None, slurm: bool) -> None:
     """Bring up the virtual cluster; it stays until `down`.
 
     \b
     Examples:
       railyard testbed up
-      railyard testbed up --slurm
+      railyard testbed up --scheduler slurm
+      railyard testbed up --scheduler flux
 
     It has four nodes, two shaped rails and a management network.
     """
+    if slurm and scheduler not in (None, "slurm"):
+        raise click.UsageError(f"--slurm and --scheduler {scheduler}: choose one")
+    wanted = "slurm" if slurm else scheduler
+    if wanted is not None:
+        _refuse_scheduler(wanted)
     bed = _bed()
     if bed.bring_up():
         click.echo(f"up: {_summary(bed)}")
@@ -43,8 +58,8 @@ def up(slurm: bool) -> None:
         click.echo(f"it is up already: {_summary(bed)}")
         for fault in bed.state().degradations:
             click.echo(f"degraded: {fault.device} of {fault.node} is {fault}")
-    if slurm:
-        _start_slurm(bed)
+    if wanted is not None:
+        _start_scheduler(bed, wanted)
 
 
 @command.command()
@@ -74,15 +89,22 @@ def status(as_json: bool) -> None:
 
     If Slurm runs there, you also see the state of each node in Slurm.
     """
+    from railyard.provision.testbed.schedulers import running_on
+
     bed = _find_testbed()
-    rails, nodes = bed.status(), _slurm_nodes(bed)
+    rails, scheduler = bed.status(), running_on(bed)
+    nodes = _slurm_nodes(bed) if scheduler is not None and scheduler.name == "slurm" else None
     if as_json:
         slurm = None if nodes is None else [{"node": n.name, "state": n.state, "reason": n.reason} for n in nodes]
-        click.echo(json.dumps({"rails": [_as_json(rail) for rail in rails], "slurm": slurm}, indent=1))
+        running = None if scheduler is None else scheduler.name
+        found = {"rails": [_as_json(rail) for rail in rails], "slurm": slurm, "scheduler": running}
+        click.echo(json.dumps(found, indent=1))
         return
     _print_table(rails)
     for node in nodes or ():
         click.echo(f"Slurm: {node.words}")
+    if scheduler is not None and nodes is None:
+        click.echo(f"{scheduler.title} is up; {scheduler.usage(bed)}")
 
 
 @command.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
@@ -275,20 +297,31 @@ def _find_testbed() -> "Testbed":
     return bed
 
 
-def _start_slurm(bed: "Testbed") -> None:
+def _refuse_scheduler(name: str) -> None:
+    """Raise SetupError if a scheduler cannot run on this machine's testbed, before the testbed comes up."""
+    from railyard.provision.testbed.schedulers import ON_TESTBEDS
+
+    sentence = ON_TESTBEDS[name].find_refusal()
+    if sentence is not None:
+        raise SetupError(sentence)
+
+
+def _start_scheduler(bed: "Testbed", name: str) -> None:
+    from railyard.provision.testbed import schedulers, slurm
+
+    scheduler = schedulers.ON_TESTBEDS[name]
+    started = schedulers.start(bed, scheduler)
+    nodes = slurm.leaves_of(bed) if name == "slurm" else ()
+    leaves = "; ".join(f"{', '.join(each)} on leaf{number}" for number, each in enumerate(nodes))
+    shape = leaves or f"a job can run on {', '.join(bed.spec.nodes)}"
+    click.echo(f"{scheduler.title} {'is up' if started else 'is up already'}: {shape}; {scheduler.usage(bed)}")
+
+
+def _slurm_nodes(bed: "Testbed") -> "tuple[NodeState, ...]":
+    """Return the nodes as Slurm sees them. Raises SetupError if it does not answer."""
     from railyard.provision.testbed import slurm
 
-    started = slurm.start(bed)
-    leaves = slurm.leaves_of(bed)
-    shape = "; ".join(f"{', '.join(nodes)} on leaf{number}" for number, nodes in enumerate(leaves))
-    click.echo(f"Slurm {'is up' if started else 'is up already'}: {shape}; {slurm.usage(bed)}")
-
-
-def _slurm_nodes(bed: "Testbed") -> "tuple[NodeState, ...] | None":
-    """Return the nodes as Slurm sees them; None if it does not run. Raises SetupError if it does not answer."""
-    from railyard.provision.testbed import slurm
-
-    return slurm.node_states(bed) if slurm.has_controller(bed) else None
+    return slurm.node_states(bed)
 
 
 def _summary(bed: "Testbed") -> str:

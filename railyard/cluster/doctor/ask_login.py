@@ -10,6 +10,7 @@ from pathlib import Path
 
 from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, needed_programs
+from railyard.job.queues import closed_queues, unfit_nodes
 from railyard.job.slurm import why_shared, why_silent
 from railyard.provision.spack import program
 from railyard.provision.spack.request import source_errors
@@ -40,6 +41,8 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
         shared=why_shared(system) if system.provider == "nodes" and silent is None else None,
         spack=tuple(map(str, source_errors(site))),
         switches=tuple(contradictions(home, system)),
+        closed=closed_queues(system, home),
+        unfit=unfit_nodes(system, home),
     ), system
 
 

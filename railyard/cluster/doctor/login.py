@@ -63,6 +63,8 @@ class Login:
     other jobs share the nodes of a run, against the file; else None. ``spack`` is what is wrong with the files from
     which Spack builds benchmarks.
     ``switches`` has each fabric whose stated leaf switches contradict the measured ones, and how.
+    ``closed`` has each queue of the system's jobs that takes or starts none, and the scheduler's words; ``unfit`` each
+    node that can run none, and why.
     """
 
     python: tuple[int, int]
@@ -75,6 +77,8 @@ class Login:
     shared: str | None = None
     spack: tuple[str, ...] = ()
     switches: tuple[tuple[str, str], ...] = ()
+    closed: tuple[tuple[str, str], ...] = ()
+    unfit: tuple[tuple[str, str], ...] = ()
 
 
 def needed_programs(system: System) -> tuple[str, ...]:
@@ -102,6 +106,11 @@ def findings(login: Login, system: System) -> Iterator[Finding]:
         yield from _stacks(login, system)
         if login.shared is not None:
             yield problem(system.system, login.shared, ASK_FOR_WHOLE_NODES)
+        for queue, how in login.closed:
+            what = f"queue {queue}" if queue else "the queue"
+            yield problem(system.system, f"{what}: {how}", "jobs would wait: have it started, or name another one")
+        for node, how in login.unfit:
+            yield problem(node, f"the scheduler gives it to no job: {how}", "runs leave it out until it is back")
         for fabric, how in login.switches:
             yield problem(f"{system.system}, {fabric}", how, SWITCHES_FIX)
         for _, why in find_unloaded(system):

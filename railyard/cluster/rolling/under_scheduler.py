@@ -55,9 +55,10 @@ class Scheduler:
         return found
 
     def ended_words(self, group: KeptGroup) -> str:
-        """Return what Slurm says about a job that it ended, as a sentence; empty if it says nothing."""
+        """Return what the scheduler says about a job that it ended, as a sentence; empty if it says nothing."""
         if not is_slurm(self.jobs.site.system.scheduler):
-            return ""
+            end = self.jobs.batch.end(self._ask(self.jobs.batch.ask(group.job)))
+            return "" if end is None else end.sentence
         record = slurm_records.parse_job(self._ask(self.jobs.batch.ask(group.job))) or slurm.accounted_state(group.job)
         if record is None:
             return ""

@@ -20,11 +20,12 @@ from railyard.provision.rehearsal import node_scripts, sysfs
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.machine import Machine, machine_of
 from railyard.provision.rehearsal.nodes import layout_of, leaf_switches, names_of
-from railyard.provision.testbed import lock, needs, slurm, slurm_texts
+from railyard.provision.testbed import lock, needs, scheduler_clients, slurm, slurm_texts
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign, terminated_as_interrupted
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.scripts import REHEARSAL, bed_folder, enter_script
+from railyard.provision.testbed.slurm import SLURM
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.model import System
@@ -88,7 +89,7 @@ def find_refusal() -> str | None:
         needs.require_programs(*_PROGRAMS, packages=_PROGRAMS)
     except SetupError as error:
         return str(error)
-    return slurm.find_refusal() or needs.namespaces_refused()
+    return SLURM.find_refusal() or needs.namespaces_refused()
 
 
 def bring_up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
@@ -137,7 +138,7 @@ def client_variables(home: Path) -> dict[str, str]:
     """Return the variables by which a process of the host finds the rehearsal's own Slurm. ``$PATH`` is left to fill
     in.
     """
-    return slurm_texts.client_variables(home, REHEARSAL)
+    return scheduler_clients.client_variables(home, slurm_texts.FOLDER, REHEARSAL)
 
 
 def _refuse(bed: Testbed) -> None:

@@ -22,7 +22,7 @@ from railyard.provision.testbed.processes import (
     process,
     wait_until_gone,
 )
-from railyard.provision.testbed.slurm_texts import FOLDER as SLURM
+from railyard.provision.testbed.scheduler_clients import VARIABLES as SCHEDULERS
 from railyard.provision.testbed.spec import TestbedSpec
 from railyard.provision.testbed.state import Node, State
 
@@ -108,7 +108,8 @@ def end(folder: Path, state: State | None) -> bool:
         raise SetupError(f"testbed: processes {pids} did not end within {_DOWN_WITHIN_S:g} s of SIGKILL")
     for name in (states.STATE_FILE, scripts.NODES_FILE, BOOT_FILE):
         (folder / name).unlink(missing_ok=True)
-    shutil.rmtree(folder / SLURM, ignore_errors=True)
+    for scheduler in SCHEDULERS:
+        shutil.rmtree(folder / scheduler, ignore_errors=True)
     return bool(found)
 
 

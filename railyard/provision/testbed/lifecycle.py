@@ -1,4 +1,4 @@
-"""Keeps up what a run needs while it measures: the machine's lock, one of our testbeds, and Slurm on it."""
+"""Keeps up what a run needs while it measures: the machine's lock, one of our testbeds, and a scheduler on it."""
 
 import contextlib
 import os
@@ -6,12 +6,14 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from railyard.provision.testbed import schedulers
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.guests.bed import Guests
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import Process, process
+from railyard.provision.testbed.scheduler import BedScheduler
+from railyard.provision.testbed.schedulers import scheduler_of
 from railyard.provision.testbed.spec import spec_of
-from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
 
 #: In the virtual cluster's folder: pid and start time of the run that brought it up.
@@ -20,7 +22,7 @@ OWNER_FILE = "owner"
 
 @contextlib.contextmanager
 def provide_testbed(home: Path, system: System, echo: Callable[[str], None]) -> Iterator[None]:
-    """Hold the machine's measurement lock, and keep up the testbed (with Slurm) that the system needs."""
+    """Hold the machine's measurement lock, and keep up the testbed (with its scheduler) that the system needs."""
     if system.provider in ("nodes", "replay"):
         yield
         return
@@ -29,8 +31,9 @@ def provide_testbed(home: Path, system: System, echo: Callable[[str], None]) -> 
         if system.provider == "testbed":
             bed = Testbed(home, spec_of(system))
             stack.enter_context(_cluster(bed, echo))
-            if is_slurm(system.scheduler):
-                stack.enter_context(_slurm(bed, echo))
+            scheduler = scheduler_of(system.scheduler)
+            if scheduler is not None:
+                stack.enter_context(_scheduler(bed, scheduler, echo))
         elif system.provider == "guests":
             stack.enter_context(_guests(Guests(home, spec_of(system)), echo))
         yield
@@ -75,17 +78,16 @@ def _cluster(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _slurm(bed: Testbed, echo: Callable[[str], None]) -> Iterator[None]:
-    """Keep Slurm up on the virtual cluster; if the cluster was up without it, Slurm ends after the run."""
-    from railyard.provision.testbed import slurm
-
-    started = slurm.start(bed)
-    echo("Slurm up" if started else "Slurm is already up: it is used as it is and stays up")
+def _scheduler(bed: Testbed, scheduler: BedScheduler, echo: Callable[[str], None]) -> Iterator[None]:
+    """Keep a scheduler up on the virtual cluster; if the cluster was up without it, it ends after the run."""
+    started = schedulers.start(bed, scheduler)
+    title = scheduler.title
+    echo(f"{title} up" if started else f"{title} is already up: it is used as it is and stays up")
     try:
         yield
     finally:
         if started and bed.is_up():
-            slurm.stop(bed)
+            scheduler.stop(bed)
 
 
 def sign(note: Path) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.provision.testbed.scheduler_clients import START
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE, TestbedSpec
 
 #: Below the testbed's folder: all that its Slurm needs; ``down`` removes it.
 FOLDER = "slurm"
 CONFIGURATION = "slurm.conf"
-START = "start"
 KEY = "munge.key"
 #: The command names of the daemons, as in /proc/PID/comm. slurmstepd belongs to a running job; slurmscriptd is a helper
 #: that slurmctld starts (since Slurm 21.08).
@@ -82,12 +82,6 @@ def slurm_folder(home: Path, kind: str = CLUSTER) -> Path:
     return bed_folder(home, kind) / FOLDER
 
 
-def client_variables(home: Path, kind: str = CLUSTER) -> dict[str, str]:
-    """Return variables by which a process of the host finds the testbed's Slurm; ``$PATH`` stays to be filled in."""
-    folder = slurm_folder(home, kind)
-    return {"PATH": f"{folder / 'bin'}:$PATH", "SLURM_CONF": str(folder / CONFIGURATION)}
-
-
 def files(spec: TestbedSpec, folder: Path, layout: Layout | None = None) -> dict[str, str]:
     """Return the texts of the configuration files and the start script, by their names in ``folder``."""
     layout = layout or Layout()
@@ -101,22 +95,6 @@ def files(spec: TestbedSpec, folder: Path, layout: Layout | None = None) -> dict
         START: _START.replace("@GRES@\n", _gres_files(layout)),
         **({"gres.conf": _gres_conf(layout)} if layout.gres else {}),
     }
-
-
-def client(node: str, program: str) -> str:
-    """Return the script that runs a client of Slurm on a node, from the host or from any other node."""
-    return f"""\
-#!/bin/sh
-# Slurm's {Path(program).name} of this testbed, run on {node}
-SLURM_CONF="${{0%/*}}/../{CONFIGURATION}"
-export SLURM_CONF
-exec "${{0%/*}}/../../enter" {node} -- {program} "$@"
-"""
-
-
-def clients(spec: TestbedSpec, programs: Mapping[str, str]) -> dict[str, str]:
-    """Return the script of each client by its name; ``programs`` has the path of each installed client."""
-    return {name: client(spec.nodes[0], path) for name, path in programs.items()}
 
 
 def leaves(spec: TestbedSpec) -> tuple[tuple[str, ...], ...]:

@@ -31,6 +31,7 @@ from railyard.job.placement import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
+from railyard.parsers import flux as flux_records
 from railyard.provision.installed_stack import changed_files, find_stack, has_text
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.rfm.checks.runner import (
@@ -45,14 +46,16 @@ from railyard.rfm.checks.runner import (
     RunOutputs,
     quote_words,
 )
+from railyard.rfm.job_ends import known_end
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, SITE_LAUNCHER, WITHOUT_EXIT_CODE, is_slurm, seconds
+from railyard.site.systems.jobs import FAMILIES, FLUX_BATCH, SITE_LAUNCHER, WITHOUT_EXIT_CODE, is_slurm, seconds
 from railyard.site.test_id import TestId
 from railyard.site.topology import hops_of_run
 from railyard.stacks.table import STACKS
 
 if TYPE_CHECKING:
-    from railyard.parsers.slurm import JobEnd, NodeState
+    from railyard.parsers.job_end import JobEnd
+    from railyard.parsers.slurm import NodeState
     from railyard.provision.testbed.rail_traffic import TrafficWatch
     from railyard.provision.testbed.starvation import Watch
 
@@ -210,8 +213,12 @@ class MeasuredRun:
                 self.site.home, launch.nodes[0], limit, launch.program, bed, longest_s=system.longest_s
             )
             return replace(planned, launcher_words=tuple(words))
+        within = ("timeout", "-k", str(KILL_AFTER_S), str(limit))
         if scheduling.is_step:
-            return replace(planned, modifier=("timeout", "-k", str(KILL_AFTER_S), str(limit)))
+            return replace(planned, modifier=within)
+        if self.site.system.scheduler == FLUX_BATCH and not asked.start.in_steps:
+            # Flux's own limit is that of the job's brokers too, hence longer.
+            planned = replace(planned, modifier=within)
         if scheduling.launcher == SITE_LAUNCHER:
             planned = replace(planned, launcher_words=self.site.system.site_launcher)
         wait = scheduling.longest_wait_s
@@ -282,18 +289,19 @@ class MeasuredRun:
         }
 
     def start(self, take_turn: Callable[[Path], None]) -> None:
-        """Wait for this run's turn to measure. Raises SetupError if our testbed, or its Slurm, is not up."""
+        """Wait for this run's turn to measure. Raises SetupError if our testbed, or its scheduler, is not up."""
         system = self.site.system
         if system.provider == "nodes" or self.dry:
             return
         take_turn(self.site.home)
-        if system.launcher == "namespaces" or is_slurm(system.scheduler):
-            from railyard.provision.testbed import slurm
+        if system.provider == "testbed":
             from railyard.provision.testbed.cluster import Testbed
+            from railyard.provision.testbed.schedulers import scheduler_of
 
-            Testbed(self.site.home).state()
-            if is_slurm(system.scheduler) and not slurm.has_controller(Testbed(self.site.home)):
-                raise SetupError(f"testbed: {slurm.NOT_UP}")
+            bed, scheduler = Testbed(self.site.home), scheduler_of(system.scheduler)
+            bed.state()
+            if scheduler is not None and not scheduler.has_controller(bed):
+                raise SetupError(f"testbed: {scheduler.not_up}")
         elif system.launcher == "guests":
             from railyard.provision.testbed.guests.bed import up_at
 
@@ -350,6 +358,11 @@ class MeasuredRun:
         """Return what the run left; ``launch`` names its nodes."""
         stdout, stderr, facts = left.text(left.stdout), left.text(left.stderr), left.facts()
         ended, exit_code = self._find_end(left.job, stderr), left.exit_code
+        if self.site.system.scheduler == FLUX_BATCH:
+            code = flux_records.script_exit_code(stderr)
+            if code is not None and ended is not None and ended.kind == "time":
+                ended, exit_code = None, code  # only the end of its brokers took too long
+            stderr = flux_records.without_broker_lines(stderr)
         files = sorted((left.stage / COUNTERS).glob("*.counters"))
         steps = left.steps() if asked.start.in_steps else ()
         return Evidence(
@@ -378,7 +391,7 @@ class MeasuredRun:
     def _find_end(self, job: Any, printed: str) -> "JobEnd | None":
         """Return what the scheduler says about a job that it ended, in its record or in the job's error output."""
         if not self._has_slurm:
-            return None
+            return known_end(job)
         from railyard.rfm.backends import find_end
 
         return find_end(job, printed)

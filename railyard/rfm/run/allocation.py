@@ -12,7 +12,8 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of
-from railyard.provision.testbed.slurm_texts import client_variables, slurm_folder
+from railyard.provision.testbed.scheduler_clients import client_variables
+from railyard.provision.testbed.slurm_texts import FOLDER, slurm_folder
 from railyard.site.matrix import Need
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
@@ -125,7 +126,7 @@ def ask(
     if system.provider != "testbed":
         return StartWords(tuple(salloc_words(system, found)))
     path = os.environ.get("PATH", os.defpath)
-    variables = {name: text.replace("$PATH", path) for name, text in client_variables(home).items()}
+    variables = {name: text.replace("$PATH", path) for name, text in client_variables(home, FOLDER).items()}
     return StartWords(tuple(salloc_words(system, found, str(slurm_folder(home) / "bin" / "salloc"))), variables)
 
 

@@ -19,7 +19,6 @@ from railyard.site.references.model import ANY
 from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.gpus import Gpus
-from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
 from railyard.site.systems.model import DisabledCombination, Fabric, Rail, System
 from railyard.site.systems.prices import NodeCounts, Price
 from railyard.site.systems.stack_entry import Preparation, StackEntry
@@ -103,13 +102,16 @@ def _check_jobs(system: System, document: Document) -> None:
     if jobs.counts_cores(system.jobs) and system.nodes.hardware is None:
         expected = "nodes.hardware, which says how many cores a node has"
         raise document.error(("jobs", "resources"), "{num_cores} and no nodes.hardware", expected)
+    if system.scheduler == "sge" and system.nodes.number > 1 and not jobs.asks_for_slots(system.jobs, system.access):
+        found = "sge and no parallel environment: Grid Engine would give each job one slot on one node"
+        raise document.error(("scheduler",), found, "its option -pe", 'add jobs: {resources: ["-pe NAME {num_slots}"]}')
     _check_launchers(system, document)
     for index, option in enumerate(system.access):
         wanted = jobs.why_not_option(system.scheduler, option)
         if wanted is not None:
             raise document.error(("access", index), show(option), wanted)
-    if system.provider == "testbed" and system.scheduler not in ("local", SLURM_WITHOUT_DATABASE):
-        expected = f"local or {SLURM_WITHOUT_DATABASE} (its Slurm has no accounting database)"
+    if system.provider == "testbed" and system.scheduler not in jobs.ON_TESTBEDS:
+        expected = f"{', '.join(jobs.ON_TESTBEDS)} (its Slurm has no accounting database)"
         raise document.error(("scheduler",), show(system.scheduler), f"a scheduler of the virtual cluster: {expected}")
 
 

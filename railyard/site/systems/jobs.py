@@ -20,6 +20,9 @@ from railyard.hardware.node import NodeHardware
 SLURM_WITHOUT_DATABASE = "slurm-nodb"
 #: Our own ReFrame backend: Flux by its command line (`rfm/backends`).
 FLUX_BATCH = "flux-batch"
+#: How much longer than its script a job of ``flux batch`` may last, in seconds: it has a Flux instance of its own,
+#: whose brokers begin before the script and end after it. On two loaded cores that took up to 15 s.
+FLUX_BROKERS_S = 60
 #: ReFrame's name of a scheduler -> the family whose options its jobs take. A scheduler that is missing here takes none
 #: of them.
 FAMILIES: Mapping[str, str] = {
@@ -36,6 +39,8 @@ SCHEDULERS = (
     *("local", "slurm", "squeue", "pbs", "pbspro", "torque", "lsf", "flux", "sge", "oar", "ssh"),
     *(SLURM_WITHOUT_DATABASE, FLUX_BATCH),
 )
+#: Those with which jobs run on the virtual cluster.
+ON_TESTBEDS = ("local", SLURM_WITHOUT_DATABASE, FLUX_BATCH, "pbs")
 #: Our own ReFrame launcher: the command of a site, whose words the system's file has (`rfm/backends`).
 SITE_LAUNCHER = "site"
 #: Launchers that are Slurm's srun: in a job's script, and as a step in an allocation.
@@ -54,7 +59,11 @@ LAUNCHERS = (
 #: The kinds of environment modules that ReFrame 4.10 can load; tmod4 is its old name of envmod.
 MODULES_SYSTEMS = ("nomod", "lmod", "envmod", "tmod4", "spack")
 #: Schedulers with which ReFrame 4.10 does not learn a job's exit code. There the job's script writes it down.
-WITHOUT_EXIT_CODE = ("squeue", "lsf", "sge")
+#: PBS knows it only if its server keeps a history of jobs, which is off by default (job_history_enable).
+WITHOUT_EXIT_CODE = ("squeue", "lsf", "sge", "pbs")
+#: A family -> its option by which a job never runs twice: its output might come from one run and its counters from the
+#: other. Flux and LSF run a job again only if that was asked for.
+NEVER_TWICE: Mapping[str, str] = {"slurm": "--no-requeue", "pbs": "-r n"}
 
 #: What to write into a file whose jobs do not ask for whole nodes, although it says that runs have them.
 ASK_FOR_WHOLE_NODES = "write jobs: {exclusive: true}, or nodes: {exclusive: false} if they are to be shared"
@@ -178,6 +187,14 @@ def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | No
 def counts_cores(settings: SchedulerSettings) -> bool:
     """Return whether a resource has the number of all cores of a job's nodes."""
     return any(f"{{{_CORES}}}" in option for option in settings.resources)
+
+
+def asks_for_slots(settings: SchedulerSettings, access: Iterable[str]) -> bool:
+    """Return whether jobs ask Grid Engine for a parallel environment: without one a job has one slot on one node.
+
+    ReFrame 4.10's own backend asks for none, whatever a test needs.
+    """
+    return any(option.split()[:1] == ["-pe"] for option in (*settings.resources, *access))
 
 
 def resource_options(settings: SchedulerSettings, slots: int, cores: int) -> tuple[str, ...]:

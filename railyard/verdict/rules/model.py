@@ -17,7 +17,7 @@ from railyard.verdict.wording import not_judged as say_not_judged
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Crossing
-    from railyard.parsers.slurm import JobEnd
+    from railyard.parsers.job_end import JobEnd
     from railyard.results.record.form import FaultClass, RuleState, Suspect
     from railyard.site.references.model import ExpectedFailure
     from railyard.verdict.path.result import PathProof

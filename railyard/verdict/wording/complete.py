@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from railyard.base.clean_text import one_line
 from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
 from railyard.base.wording import count_of, listing, places
-from railyard.parsers.slurm import Kind
+from railyard.parsers.job_end import Kind
 
 SHOWN_CHARACTERS = 160
 """The most of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway.

@@ -33,6 +33,8 @@ def test_a_new_site_has_settings_systems_references_and_pipelines(tmp_path: Path
         "README.md",
         "reframe_settings.py",
         "systems/virtual.yaml",
+        "systems/virtual-flux.yaml",
+        "systems/virtual-pbs.yaml",
         "systems/virtual-slurm.yaml",
         "systems/local.yaml",
         "systems/schema.json",

@@ -90,6 +90,17 @@ def test_what_is_needed_goes_by_scheduler_and_launcher(systems: dict[str, System
             "leaf_switches, or the file that topology names, or measure again (railyard fabric --keep-hops): with "
             "wrong ones a good leaf switch may be named",
         ),
+        (
+            {"closed": (("batch", "Scheduling is stopped: new cables"),)},
+            "problem",
+            "hdr: queue batch: Scheduling is stopped: new cables; jobs would wait: have it started, or name another "
+            "one",
+        ),
+        (
+            {"unfit": (("vn3", "drained (bad cable)"),)},
+            "problem",
+            "vn3: the scheduler gives it to no job: drained (bad cable); runs leave it out until it is back",
+        ),
     ],
 )
 def test_one_fault_is_one_sentence(

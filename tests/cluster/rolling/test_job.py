@@ -170,15 +170,25 @@ def test_a_group_without_any_of_its_pairs_says_so_and_launches_nothing(group: Pa
 
 #: A scheduler -> its launcher, what submits a job's script and prints, and what asks about and ends one.
 CHAINS = {
-    "pbs": ("mpirun", "qsub", "{0}.server", "qstat", "    job_state = {0}", "Q", "R", "F", "qdel"),
+    "pbs": (
+        "mpirun",
+        "qsub",
+        "{0}.server",
+        "qstat",
+        "Job Id: 1\n    job_state = {0}",
+        "Q",
+        "R",
+        "F\n    Exit_status = 0",
+        "qdel",
+    ),
     "flux-batch": (
         "flux-run",
         "flux batch",
         "f{0}",
         "flux jobs",
-        "{0}",
+        "{0}|||||",
         "SCHED",
-        "RUNNING",
+        "RUN",
         "COMPLETED",
         "flux cancel",
     ),
@@ -226,7 +236,7 @@ def test_groups_run_in_a_chain_under_a_scheduler_whose_arrays_are_given_no_nodes
     assert [one.kind for one in made.looked_at(run).parts] == ["runs", "waits"]
     states[first] = ended
     assert [(one.kind, one.words) for one in made.looked_at(run).parts] == [
-        ("lost", f"its job ended ({ended}), before it began"),
+        ("lost", f"its job ended ({ended.split()[0]}), before it began"),
         ("waits", "its job waits"),
     ]
     calls.clear()

@@ -5,19 +5,8 @@ The texts are synthetic, in the form of `scontrol -o show job` and `sacct -X -n 
 
 import pytest
 
-from railyard.parsers.slurm import (
-    FINAL,
-    JobEnd,
-    JobState,
-    NodeState,
-    blocked_end,
-    find_end,
-    killed_for_memory,
-    lost_end,
-    parse_accounting,
-    parse_job,
-    still_pending,
-)
+from railyard.parsers.job_end import JobEnd, blocked_end, lost_end, still_pending
+from railyard.parsers.slurm import FINAL, JobState, NodeState, find_end, killed_for_memory, parse_accounting, parse_job
 
 
 def record(state: str, reason: str = "None", exit_code: str = "0:0", *, restarts: int = 0, more: str = "") -> str:
@@ -163,11 +152,10 @@ def test_a_job_that_was_not_killed_for_memory_is_not_said_to_be(found: JobState,
 
 
 def test_what_we_ended_ourselves_says_why() -> None:
-    waiting = job("PENDING", "Resources")
-    assert still_pending(waiting, 120.0) == JobEnd(
+    assert still_pending("12", 120.0, "Resources") == JobEnd(
         "pending", "job 12 had not begun after 2 min and was cancelled (the scheduler's reason: Resources)"
     )
-    assert blocked_end(job("PENDING", "JobHeldAdmin")) == JobEnd(
+    assert blocked_end("12", "JobHeldAdmin") == JobEnd(
         "pending", "job 12 could not begin and was cancelled (the scheduler's reason: JobHeldAdmin)"
     )
     assert lost_end("12", 90.0, "slurm_load_jobs error: Invalid job id specified") == JobEnd(

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers.slurm import JobEnd, find_end, parse_job, parse_nodes, stuck_end
+from railyard.parsers.job_end import JobEnd
+from railyard.parsers.slurm import find_end, parse_job, parse_nodes, stuck_end
 
 #: Records of jobs that had not ended.
 UNENDED = {

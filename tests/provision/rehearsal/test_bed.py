@@ -11,7 +11,7 @@ from railyard.provision.rehearsal import lifecycle, node_scripts
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.nodes import choose
 from railyard.provision.rehearsal.sysfs import FIRST
-from railyard.provision.testbed import lock, slurm
+from railyard.provision.testbed import lock, scheduler, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import outermost_processes
 from railyard.provision.testbed.scripts import REHEARSAL
@@ -144,12 +144,13 @@ def test_another_rehearsal_of_the_same_folder_waits(standing: Testbed, rehearsal
 
 def test_a_node_dies(standing: Testbed) -> None:
     """The last one, of which Slurm hears nothing more."""
-    before = set(slurm.daemons(standing.state()).values())
+    before = set(slurm.SLURM.daemons_in(standing.state()).values())
     assert before >= {"slurmd", "slurmctld"}
-    running = list(slurm.daemons(standing.state()).values()).count("slurmd")
+    running = list(slurm.SLURM.daemons_in(standing.state()).values()).count("slurmd")
     standing.exec("n16", [str(standing.folder / node_scripts.DIE)], timeout_s=30)
     wait_for(
-        lambda: list(slurm.daemons(standing.state()).values()).count("slurmd") == running - 1, "the end of its slurmd"
+        lambda: list(slurm.SLURM.daemons_in(standing.state()).values()).count("slurmd") == running - 1,
+        "the end of its slurmd",
     )
     assert standing.is_up()  # what holds the node is not of it
 
@@ -171,10 +172,15 @@ def test_it_waits_for_no_measurement(
     )
 
 
-def test_a_missing_program_is_named(rehearsal: Rehearsal, system: System, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "PACKAGES", {"slurmctld-of-nobody": "slurm-wlm"})
+def test_a_missing_program_is_named(
+    rehearsal: Rehearsal, system: System, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(scheduler, "SEARCH_PATH", str(tmp_path))
+    for program in slurm.SLURM.programs[1:]:
+        (tmp_path / program).write_text("#!/bin/sh\n", encoding="ascii")
+        (tmp_path / program).chmod(0o755)
     with pytest.raises(SetupError) as refused:
         lifecycle.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
-        "rehearsal: slurmctld-of-nobody is not installed: apt-get install slurm-wlm (Debian's names)"
+        "rehearsal: munged is not installed: apt-get install munge slurm-wlm (Debian's names)"
     )

@@ -9,16 +9,18 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.cli.main import main
-from railyard.provision.testbed import needs, slurm
+from railyard.provision.testbed import scheduler, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import find_inside, outermost_processes
+from railyard.provision.testbed.scheduler import BedScheduler
+from railyard.provision.testbed.slurm import SLURM
 from tests.made.slurm_ends import kill_node
 from tests.waiting import wait_for
 
 
 @pytest.fixture(scope="module")
 def with_slurm(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
-    refused = slurm.find_refusal()
+    refused = SLURM.find_refusal()
     if refused is not None:
         pytest.skip(refused)
     with Testbed(tmp_path_factory.mktemp("home")) as bed:
@@ -75,7 +77,7 @@ def test_status_shows_what_slurm_says_of_the_nodes(
 
 def test_a_node_that_died_is_brought_back(with_slurm: Testbed) -> None:
     assert kill_node(with_slurm, "vn3") > 0
-    assert not slurm.is_up(with_slurm)
+    assert not SLURM.is_up(with_slurm)
     assert slurm.start(with_slurm) is True
     assert all(node.is_ready for node in slurm.node_states(with_slurm))
 
@@ -83,13 +85,13 @@ def test_a_node_that_died_is_brought_back(with_slurm: Testbed) -> None:
 def test_its_end_leaves_the_testbed_and_nothing_else(with_slurm: Testbed, tmp_path: Path) -> None:
     client(with_slurm, "sbatch", f"--output={tmp_path}/out", f"--chdir={tmp_path}", "--wrap", "touch began; sleep 600")
     wait_for((tmp_path / "began").exists, "the job")
-    assert slurm.stop(with_slurm) is True
+    assert SLURM.stop(with_slurm) is True
     state = with_slurm.state()
     # Marked are the first process and its child, which reads as long as we live.
     held = {state.first, *outermost_processes(with_slurm.folder), *(node.holder for node in state.nodes)}
     assert set(find_inside(state.first).values()) - held == set()
     assert not (with_slurm.folder / "slurm").exists()
-    assert slurm.stop(with_slurm) is False
+    assert SLURM.stop(with_slurm) is False
     slurm.start(with_slurm)
 
 
@@ -98,7 +100,7 @@ def test_kill_9_leaves_no_daemon(with_slurm: Testbed, tmp_path: Path) -> None:
     bed = Testbed(tmp_path)
     bed.bring_up()
     slurm.start(bed)
-    found = list(slurm.daemons(bed.state()))
+    found = list(SLURM.daemons_in(bed.state()))
     assert len(found) >= 9  # munged and slurmd four times, slurmctld once (and its own helper)
     os.kill(bed.state().first.pid, signal.SIGKILL)
     wait_for(lambda: not any(one.is_alive() for one in found), "the end of its daemons")
@@ -107,26 +109,29 @@ def test_kill_9_leaves_no_daemon(with_slurm: Testbed, tmp_path: Path) -> None:
 
 
 def test_what_is_missing_comes_with_its_packages(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(needs, "SEARCH_PATH", str(tmp_path))
-    assert slurm.find_refusal() == (
-        "testbed: munged and slurmctld and slurmd and sbatch and salloc and srun and squeue and scancel and scontrol "
-        "and sinfo are not installed: apt-get install munge slurm-wlm (Debian's names)"
+    monkeypatch.setattr(scheduler, "SEARCH_PATH", str(tmp_path))
+    assert SLURM.find_refusal() == (
+        "testbed: munged, slurmctld, slurmd, srun, sbatch, salloc, squeue, scancel, scontrol and sinfo are not "
+        "installed: apt-get install munge slurm-wlm (Debian's names)"
     )
 
 
-def test_an_ordinary_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(slurm, "require_programs", lambda *names, packages: None)
-    monkeypatch.setattr(slurm, "needs_user_namespace", lambda: True)
-    assert slurm.find_refusal() == (
+def test_an_ordinary_user_is_told_why_not(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for program in SLURM.programs:
+        (tmp_path / program).write_text("#!/bin/sh\n", encoding="ascii")
+        (tmp_path / program).chmod(0o755)
+    monkeypatch.setattr(scheduler, "SEARCH_PATH", str(tmp_path))
+    monkeypatch.setattr(scheduler, "needs_user_namespace", lambda: True)
+    assert SLURM.find_refusal() == (
         "testbed: Slurm needs root: it sets the groups of each task, which an ordinary user may not do"
     )
 
 
 def test_a_path_with_a_blank_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(slurm, "find_refusal", lambda: None)
+    monkeypatch.setattr(BedScheduler, "find_refusal", lambda self: None)
     bed = Testbed(tmp_path / "a clone")
     with pytest.raises(SetupError) as caught:
         slurm.start(bed)
     assert str(caught.value) == (
-        f"testbed: found a blank in {bed.folder}, expected none: slurm.conf cannot have such a path"
+        f"testbed: found a blank in {bed.folder}, expected none: Slurm's files cannot have such a path"
     )

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from railyard.provision.testbed.slurm_texts import client_variables, clients, files, leaves
+from railyard.provision.testbed.slurm_texts import files, leaves
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 
 FOLDER = Path("/site/.railyard/testbed/slurm")
@@ -48,16 +48,3 @@ def test_no_setting_is_there_twice() -> None:
     many = ("NodeName=", "PartitionName=")
     names = [line.split("=")[0] for line in lines_of("slurm.conf") if not line.startswith(many)]
     assert len(names) == len(set(names))
-
-
-def test_a_client_is_run_on_the_first_node() -> None:
-    made = clients(DEFAULT_SPEC, {"sbatch": "/usr/bin/sbatch"})
-    assert made == {
-        "sbatch": "#!/bin/sh\n# Slurm's sbatch of this testbed, run on vn1\n"
-        'SLURM_CONF="${0%/*}/../slurm.conf"\nexport SLURM_CONF\n'
-        'exec "${0%/*}/../../enter" vn1 -- /usr/bin/sbatch "$@"\n'
-    }
-
-
-def test_reframe_is_told_where_they_are() -> None:
-    assert client_variables(Path("/site")) == {"PATH": f"{FOLDER}/bin:$PATH", "SLURM_CONF": f"{FOLDER}/slurm.conf"}

@@ -14,6 +14,7 @@ from railyard.job.command import ClientAndServer
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.placement import SCRIPT, ProcessPlacement
 from railyard.job.testbed_words import WAIT_FOR_TURN
+from railyard.parsers.job_end import JobEnd
 from railyard.rfm.checks.groups import Outputs, Start
 from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.plan import Plan, plan_check
@@ -24,6 +25,8 @@ from tests.made.check import MadeCheck
 from tests.made.judged import TAG, counters_file
 from tests.rfm.checks.test_plan import TEST, changed
 from tests.waiting import PATIENCE_S
+
+FLUX = ROOT / "tests/recordings/flux"
 
 
 @pytest.fixture(autouse=True)
@@ -205,6 +208,7 @@ class Job:
     exitcode: int | None = 0
     nodelist: tuple[str, ...] = ()
     jobid: int = 4711
+    railyard_ended: JobEnd | None = None
 
 
 @pytest.fixture
@@ -253,7 +257,7 @@ def script(site: Site, *lines: str) -> str:
     return "\n".join(["trap 'exit $?' ERR", *ours, *lines, *planned_job.after, ""])
 
 
-@pytest.mark.parametrize("scheduler", ["lsf", "squeue", "sge"])
+@pytest.mark.parametrize("scheduler", ["lsf", "squeue", "sge", "pbs"])
 @pytest.mark.parametrize(
     ("line", "code"),
     [("true", 0), ("exit 0", None), ("false", 1), ("(exit 71)", 71), ("exit 124", 124), ("kill -TERM $$", None),
@@ -271,7 +275,7 @@ def test_a_scheduler_that_learns_no_exit_code_has_it_from_the_job_itself(
 def test_the_schedulers_own_exit_code_counts_and_such_a_job_writes_none(virtual: Site, stage: Path) -> None:
     (stage / EXIT_CODE).write_text(f"{TAG} 0\n", encoding="utf-8")
     assert RunOutputs(Job(3), stage, "job.out", "job.err", TAG).exit_code == 3
-    found = job(changed(virtual, scheduler="pbs", launcher="mpirun", provider="nodes"))
+    found = job(changed(virtual, scheduler="torque", launcher="mpirun", provider="nodes"))
     assert (found.after, [line for line in found.before if EXIT_CODE in line]) == ((), [])
 
 
@@ -281,6 +285,31 @@ def test_rows_on_standard_error_are_read_behind_the_output(virtual: Site, stage:
 
 def test_the_exit_code_of_timeout_is_a_run_out_of_time(virtual: Site, stage: Path) -> None:
     assert evidence(virtual, stage, MadeCheck(), 124).timed_out
+
+
+def test_lines_of_fluxs_brokers_are_not_the_programs_and_its_limit_is_that_of_the_script(
+    virtual: Site, stage: Path
+) -> None:
+    """Flux said TIMEOUT, since its own brokers had not ended in time; the script had ended before, with 3."""
+    site = changed(virtual, scheduler="flux-batch", launcher="flux-run", provider="nodes")
+    assert job(site).modifier == ("timeout", "-k", "5", "120")
+    (stage / "job.err").write_text((FLUX / "late-brokers.err").read_text(encoding="utf-8"), encoding="utf-8")
+    ended = JobEnd("time", "job f7 was killed at its time limit")
+    found = plan(site)
+    left = RunOutputs(Job(137, railyard_ended=ended), stage, "job.out", "job.err", TAG)
+    seen = found.runner.evidence(MadeCheck(), left, found.launch, ProcessPlacement(None))
+    assert (seen.exit_code, seen.timed_out, seen.ended, seen.stderr.strip()) == (3, False, None, "")
+    (stage / "job.err").write_text((FLUX / "limit.err").read_text(encoding="utf-8"), encoding="utf-8")
+    seen = found.runner.evidence(MadeCheck(), left, found.launch, ProcessPlacement(None))
+    assert (seen.exit_code, seen.timed_out, seen.ended) == (137, True, ended)
+
+
+@pytest.mark.parametrize("scheduler", ["flux-batch", "pbs"])
+def test_how_a_job_ended_is_evidence_under_each_scheduler(virtual: Site, stage: Path, scheduler: str) -> None:
+    found = plan(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
+    ended = JobEnd("cancelled", "job 7 was cancelled")
+    left = RunOutputs(Job(0, railyard_ended=ended), stage, "job.out", "job.err", TAG)
+    assert found.runner.evidence(MadeCheck(), left, found.launch, ProcessPlacement(None)).ended is ended
 
 
 def test_an_output_that_is_not_there_is_empty(virtual: Site, tmp_path: Path) -> None:

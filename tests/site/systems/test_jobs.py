@@ -214,6 +214,26 @@ def test_a_resource_counts_the_processors_of_a_job() -> None:
     assert (why_not("local", made) or ("",))[0] == "resources"
 
 
+@pytest.mark.parametrize(
+    ("more", "is_taken"),
+    [("", False), ('jobs: {resources: ["-pe mpi {num_slots}"]}\n', True), ("access: [-pe mpi 80]\n", True),
+     ("access: [-l mem=4G]\n", False)],
+)  # fmt: skip
+def test_grid_engine_without_a_parallel_environment_is_refused(tmp_path: Path, more: str, is_taken: bool) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    path.write_text(SYSTEM.replace("scheduler: local", "scheduler: sge") + more, encoding="utf-8")
+    if is_taken:
+        assert load_system(path).scheduler == "sge"
+        return
+    with pytest.raises(InputError) as raised:
+        load_system(path)
+    assert str(raised.value) == (
+        "systems/made.yaml:3: scheduler: found sge and no parallel environment: Grid Engine would give each job one "
+        'slot on one node, expected its option -pe; add jobs: {resources: ["-pe NAME {num_slots}"]}'
+    )
+
+
 def test_all_cores_of_a_jobs_nodes_are_those_of_the_hardware(tmp_path: Path) -> None:
     (tmp_path / "systems").mkdir()
     path = tmp_path / "systems/made.yaml"

@@ -7,7 +7,7 @@ from reframe.core import backends
 from reframe.core.exceptions import ConfigError
 from reframe.core.modules import ModulesSystem
 
-from railyard.rfm.backends import IN_CHUNKS
+from railyard.rfm.pbs import IN_CHUNKS
 from railyard.site.systems.jobs import LAUNCHERS, MODULES_SYSTEMS, SCHEDULERS
 
 

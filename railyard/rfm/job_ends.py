@@ -1,0 +1,46 @@
+"""What our schedulers' backends keep of a job: how it ended, and since when its scheduler says nothing about it."""
+
+import time
+from typing import Any
+
+from railyard.parsers import job_end
+from railyard.parsers.job_end import JobEnd
+
+#: How long the scheduler may say nothing about a job before the job counts as lost, in seconds. A restart of slurmctld
+#: takes less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
+LOST_AFTER_S = 180.0
+
+
+def known_end(job: Any) -> JobEnd | None:
+    """Return why a job did not run to its end, as its backend found it; None if it did, or for a backend of ReFrame."""
+    found: JobEnd | None = getattr(job, "railyard_ended", None)
+    return found
+
+
+def give_up(job: Any, why: JobEnd | None, state: str) -> None:
+    """Count the job as ended in this state, so that the test goes on to its verdict, which says why."""
+    job.railyard_ended = why
+    job._state = state
+    job._completion_time = time.time()
+
+
+def note_answer(job: Any) -> None:
+    """Note that the scheduler answered about a job."""
+    job.railyard_silent_since = None
+
+
+def note_silence(job: Any, complaint: str) -> JobEnd | None:
+    """Note that the scheduler said nothing about a job; return its end if it has been silent for too long.
+
+    ``complaint`` is what its client said instead.
+    """
+    now = time.monotonic()
+    since = getattr(job, "railyard_silent_since", None) or now
+    job.railyard_silent_since = since
+    return job_end.lost_end(job.jobid, LOST_AFTER_S, complaint) if now - since >= LOST_AFTER_S else None
+
+
+def waited_too_long(job: Any) -> bool:
+    """Return whether a job that has not begun has waited for as long as it may."""
+    waited = time.time() - (job.submit_time or time.time())
+    return bool(job.max_pending_time) and waited >= job.max_pending_time

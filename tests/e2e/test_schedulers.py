@@ -1,0 +1,257 @@
+"""The virtual cluster under real schedulers other than Slurm: jobs pass, and what ends one is said in its own words.
+
+Each case runs on each scheduler whose programs are on PATH; the others are skipped with what to install. The same
+cases under Slurm are in ``test_slurm.py``. `make test-schedulers` runs all of them.
+"""
+
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from railyard.provision.testbed import schedulers
+from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.lock import measurement_lock
+from railyard.provision.testbed.processes import find_inside
+from railyard.provision.testbed.scheduler import BedScheduler
+from railyard.verdict.wording import WITH_EVERY
+from tests.e2e.conftest import RAILYARD, Ran, VirtualSite, failed, outcomes, suspects
+from tests.waiting import wait_for
+
+pytestmark = [pytest.mark.e2e, pytest.mark.full]
+
+PASSES = ("pass", None, None)
+NODES = ("vn1", "vn2", "vn3", "vn4")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How a scheduler is asked, by its own commands, and what it says.
+
+    ``running`` prints the number of a running job of the run. ``cancel`` cancels the job of that number. ``hold_all``
+    fills all nodes for minutes. ``never`` is what it says of a job that asks for too many processors, and ``refuses``
+    is an option of no queue that exists, with what it says of that. ``daemon`` is the daemon of a node whose end is its
+    death.
+    """
+
+    running: str
+    cancel: str
+    hold_all: str
+    cancelled: str
+    timed: str
+    waits: str
+    bad_queue: str
+    daemon: str
+    close: str
+    open: str
+    closed: str
+    drain: str
+
+
+WORDS = {
+    "flux": Words(
+        running="flux jobs -n -f running -o '{id} {name}' | awk '$2 ~ /^rfm/ {print $1}'",
+        cancel="flux cancel",
+        hold_all="echo 'sleep 400' >hold.sh; sed -i '1i #!/bin/sh' hold.sh; flux batch -N4 --exclusive "
+        "--time-limit=500s --output=/dev/null --error=/dev/null hold.sh",
+        cancelled="was cancelled on vn[1-2]",
+        timed="the job was ended at its time limit of 20 s",
+        waits="had not begun after 20 s and was cancelled (the scheduler's reason: eta:",
+        bad_queue="Invalid queue 'nope' specified",
+        daemon="flux-broker-1",
+        close="flux queue stop --all",
+        open="flux queue start --all",
+        closed="queue batch: Scheduling is stopped",
+        drain="flux resource drain vn3 bad cable",
+    ),
+    "pbs": Words(
+        running="qstat | awk '$2 ~ /^rfm/ && $5 == \"R\" {print $1}'",
+        cancel="qdel",
+        hold_all="echo 'sleep 400' | qsub -l select=4:ncpus=1 -l place=scatter:excl -l walltime=500 -o /dev/null "
+        "-e /dev/null",
+        cancelled="was cancelled by root@vn1 on vn1 and vn2",
+        timed="the job was ended at its time limit of 20 s",
+        waits="had not begun after 20 s and was cancelled (the scheduler's reason: Not Running: ",
+        bad_queue="qsub: Unknown queue",
+        daemon="pbs_mom",
+        close="qmgr -c 'set queue workq started = False'",
+        open="qmgr -c 'set queue workq started = True'",
+        closed="queue workq: starts no jobs (started = False)",
+        drain="pbsnodes -o -C 'bad cable' vn3",
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A site whose virtual cluster is up, with a scheduler on it."""
+
+    site: VirtualSite
+    bed: Testbed
+    scheduler: BedScheduler
+    words: Words
+
+    @property
+    def system(self) -> str:
+        return f"virtual-{self.scheduler.name}"
+
+    @property
+    def one_cell(self) -> tuple[str, ...]:
+        return ("--system", f"{self.system}:hsn", "-n", "ImbUniband%rails=1", "-p", "mpich")
+
+    def ask(self, command: str, *words: str) -> str:
+        """Return what a command of the scheduler prints, called from the host as a person does."""
+        path = f"{self.scheduler.folder_of(self.bed) / 'bin'}:/usr/bin:/bin"
+        done = subprocess.run(
+            ["sh", "-c", f'{command} "$@"' if words else command, "sh", *words],
+            cwd=self.site.folder, env={"PATH": path, "HOME": "/root"}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def edit(self, old: str, new: str) -> None:
+        self.site.edit(f"systems/{self.system}.yaml", old, new)
+
+    def slow(self) -> None:
+        """Make the first rail so slow that a job lasts for minutes."""
+        for node in NODES:
+            self.bed.degrade(node, "hsn0", "slow", 1)
+
+    def during(self, act: Callable[[str], object], *options: str) -> Ran:
+        """Run `railyard run` with these options, and do something with its first job's number when it runs."""
+        begun = time.monotonic()
+        with measurement_lock(lambda sentence: None, self.site.folder):
+            with self.site.start(*RAILYARD, "run", *options) as running:
+                try:
+                    act(self.running_job())
+                    out, err = running.communicate(timeout=400)
+                finally:
+                    running.kill()
+        return Ran(running.returncode, out, err, time.monotonic() - begun, self.site.records())
+
+    def running_job(self) -> str:
+        found: list[str] = []
+
+        def is_running() -> bool:
+            found[:] = self.ask(self.words.running).split()
+            return bool(found)
+
+        wait_for(is_running, "a job of the run")
+        return found[0]
+
+
+@pytest.fixture(params=WORDS)
+def standing(request: pytest.FixtureRequest, site: VirtualSite) -> Iterator[Standing]:
+    scheduler = schedulers.ON_TESTBEDS[request.param]
+    refused = scheduler.find_refusal()
+    if refused is not None:
+        pytest.skip(refused)
+    with site.bed_of_system() as bed:
+        schedulers.start(bed, scheduler)
+        yield Standing(site, bed, scheduler, WORDS[request.param])
+
+
+def test_jobs_pass_over_one_rail_and_two(standing: Standing) -> None:
+    ran = standing.site.run("--system", f"{standing.system}:hsn", "-n", "ImbUniband", "-p", "mpich")
+    assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+    assert {record.test.rails for record in ran.records} == {1, 2}
+    assert {record.where.nodes for record in ran.records} == {("vn1", "vn2")}
+
+
+def test_a_slow_rail_is_named_by_a_job_of_its_own(standing: Standing) -> None:
+    standing.bed.degrade("vn2", "hsn0", "slow", 60)
+    ran = standing.site.run(*standing.one_cell)
+    assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
+    assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
+    assert f"; hsn0 of vn2 is slow {WITH_EVERY}: at best " in ran.record.found.verdict.text
+
+
+def test_a_job_over_its_limit_says_so(standing: Standing) -> None:
+    # Over rails that are all so slow, the job that looks for a slow one would take minutes.
+    more = "  time_limits: {micro: 20s}\nmeasure: {probes_within: 0s}\n"
+    standing.edit("  max_pending: 2m\n", f"  max_pending: 2m\n{more}")
+    standing.slow()
+    ran = standing.site.run(*standing.one_cell)
+    assert failed(ran.record)[:2] == ("fail", 1), ran.out
+    assert standing.words.timed in ran.record.found.verdict.text
+
+
+def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(standing: Standing) -> None:
+    standing.slow()
+    ran = standing.during(lambda job: standing.ask(standing.words.cancel, job), *standing.one_cell)
+    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    assert standing.words.cancelled in ran.record.found.verdict.text
+    assert suspects(ran.record) == set()
+
+
+def test_a_job_that_waits_too_long_is_ended_and_says_so(standing: Standing) -> None:
+    standing.edit("  max_pending: 2m\n", "  max_pending: 20s\n")
+    standing.ask(standing.words.hold_all)
+    ran = standing.site.run(*standing.one_cell)
+    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    assert standing.words.waits in ran.record.found.verdict.text
+
+
+def test_a_job_that_can_never_be_placed_says_why_in_the_schedulers_words(standing: Standing) -> None:
+    options = {
+        "flux": ("--requires=rank:17", "unsatisfiable request: need 2 exclusive node(s), only 0 eligible"),
+        "pbs": ("host=vn9", "Can Never Run: Insufficient amount of resource: host (vn9 != vn1,vn2,vn3,vn4)"),
+    }
+    option, said = options[standing.scheduler.name]
+    standing.edit("jobs:\n", f"access: ['{option}']\njobs:\n")
+    ran = standing.site.run(*standing.one_cell)
+    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    assert said in ran.record.found.verdict.text
+
+
+def test_a_queue_that_does_not_exist_is_refused_in_the_schedulers_words(standing: Standing) -> None:
+    standing.edit("jobs:\n", "jobs:\n  partition: nope\n")
+    ran = standing.site.run(*standing.one_cell)
+    assert ran.code != 0
+    assert standing.words.bad_queue in ran.said
+
+
+def test_a_node_that_dies_in_mid_job_is_named_and_its_neighbour_is_not(standing: Standing) -> None:
+    standing.slow()
+
+    def kill(job: str) -> None:
+        wait_for(_benchmark_runs, "the benchmark on the nodes")
+        state = standing.bed.state()
+        own = standing.scheduler.daemons_in(state)
+        there = {found: _node(found.pid) for found in find_inside(state.first).values()}
+        node = _node(state.node("vn2").holder.pid)
+        for found, name in own.items():
+            if name == standing.words.daemon and there.get(found) == node:
+                found.kill()
+
+    ran = standing.during(kill, *standing.one_cell)
+    assert failed(ran.record) == ("fail", 1, "node"), ran.record.found.verdict.text
+    assert "was ended because a node died: " in ran.record.found.verdict.text
+    assert suspects(ran.record) == {("node", "vn2", None)}
+
+
+def test_the_doctor_says_that_a_queue_is_stopped_and_a_node_is_drained(standing: Standing) -> None:
+    asked = (*RAILYARD, "doctor", "--system", standing.system)
+    standing.ask(standing.words.close)
+    standing.ask(standing.words.drain)
+    said = standing.site.call(*asked)
+    assert standing.words.closed in said.said
+    assert "problem: vn3: the scheduler gives it to no job: " in said.said and "(bad cable)" in said.said
+    standing.ask(standing.words.open)
+    assert standing.words.closed not in standing.site.call(*asked).said
+
+
+def _benchmark_runs() -> bool:
+    listed = subprocess.run(["ps", "-eo", "comm"], capture_output=True, text=True, check=True).stdout
+    return "IMB-MPI1" in listed.split()
+
+
+def _node(pid: int) -> str:
+    from os import readlink
+
+    try:
+        return readlink(f"/proc/{pid}/ns/uts")
+    except OSError:
+        return ""
