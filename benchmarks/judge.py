@@ -1,12 +1,12 @@
-"""What `railyard judge` and `railyard --help` cost, as a ratio to the import of click, which any command line pays.
+"""What `railyard judge`, `gate` and `--help` cost, as a ratio to the import of click, which any command line pays.
 
     .venv/bin/python benchmarks/judge.py [--repeats 7] [--megabytes 3]
 
 It runs, in turn: `python -c 'import click'`, `railyard --help`, `railyard judge` of one small output of osu_bw by a
-link, and of the same output repeated until it has so many MB. Figures are user and system CPU seconds of the whole
-process. The ratio is that of the medians of one run, so it holds on a slower machine too. Modules must be compiled
-already: one unmeasured round does that, unless PYTHONDONTWRITEBYTECODE is set. Goals: judge of a small output at most 5
-times click, 3 MB in at most 2 s.
+link, of the same output repeated until it has so many MB, and `railyard gate` of this host. Figures are user and system
+CPU seconds of the whole process. The ratio is that of the medians of one run, so it holds on a slower machine too.
+Modules must be compiled already: one unmeasured round does that, unless PYTHONDONTWRITEBYTECODE is set. Goals: --help
+at most twice click, judge of a small output and gate at most 5 times, 3 MB in at most 2 s.
 """
 
 import argparse
@@ -43,6 +43,7 @@ def main() -> None:
             "railyard --help": [RAILYARD, "--help"],
             "railyard judge, small": [RAILYARD, "judge", str(small), "--link", "ib-edr"],
             f"railyard judge, {asked.megabytes:g} MB": [RAILYARD, "judge", str(large), "--link", "ib-edr"],
+            "railyard gate, this host": [RAILYARD, "gate", "--system", "local", "--state", str(Path(folder, "gate"))],
         }
         for words in commands.values():
             cpu_seconds(words)

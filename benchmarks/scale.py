@@ -196,7 +196,7 @@ def prometheus(folder: Path, nodes: int) -> Sizes:
 
 def scrub_record(folder: Path, nodes: int) -> Sizes:
     """Export the record without names."""
-    from railyard.results.store.export import as_json, files_of
+    from railyard.results.store.query import as_json, files_of
     from railyard.results.store.scrub import scrubbed_records
 
     record = the_record(folder)

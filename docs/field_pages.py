@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from railyard.results.schemas import schema_text
+from railyard.cli.commands.schema import schema_text
 
 REFERENCE = Path(__file__).parent / "reference"
 #: Page in docs/reference -> kind of schema, title of the page.

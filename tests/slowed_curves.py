@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from railyard.base.bounds import RAILS_SHARE
 from railyard.base.wording import number
-from railyard.benchmarks import own_shape
 from railyard.hardware import day_one
 from railyard.parsers.output import ParsedOutput, Table
+from railyard.verdict import own_fault
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.target import Nodes, of_link
@@ -203,7 +203,7 @@ formulas; `tests/hardware/test_day_one.py` compares them with the numbers that s
 - If other ranks of the job only waited (IMB without `-npmin`), the first ones may share a node. Such a table is not
   judged, unless each rank had a node of its own: `--ranks-per-node 1`.
 
-A curve also judges itself (`railyard/benchmarks/own_shape.py`), with or without a link. It fails if it falls too far
+A curve also judges itself (`railyard/verdict/own_fault.py`), with or without a link. It fails if it falls too far
 from its highest value before, if one size is too far below both of its neighbours, if a message takes much longer than
 a larger one, or if a step from one size to the next is much steeper than the sizes are. The finding names sizes and
 factor.
@@ -245,13 +245,13 @@ def _shape_lines() -> Iterator[str]:
     yield "| kind of curve | falls to | one size at | a smaller message takes | a step |"
     yield "| --- | --- | --- | --- | --- |"
     kinds = {
-        "a named link of RDMA, from QDR on": own_shape.OVER_RDMA,
-        "a named link of another kind": own_shape.BETWEEN_HOSTS,
-        "no named link, one way, a start that TCP does not reach": own_shape.UNLIKE_TCP,
-        "no named link, any other curve": own_shape.UNNAMED_LINK,
-        "the memory of GPUs": own_shape.FROM_GPUS,
-        "within one node": own_shape.WITHIN_A_NODE,
-        "collectives": own_shape.COLLECTIVE,
+        "a named link of RDMA, from QDR on": own_fault.OVER_RDMA,
+        "a named link of another kind": own_fault.BETWEEN_HOSTS,
+        "no named link, one way, a start that TCP does not reach": own_fault.UNLIKE_TCP,
+        "no named link, any other curve": own_fault.UNNAMED_LINK,
+        "the memory of GPUs": own_fault.FROM_GPUS,
+        "within one node": own_fault.WITHIN_A_NODE,
+        "collectives": own_fault.COLLECTIVE,
     }
     for kind, of in kinds.items():
         yield (

@@ -43,6 +43,11 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
     "complete.say_quoted": [("a long line of a log. " * 10,)],
     "complete.say_exited": [(137, "[after]")],
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
+    "gpu_pairs.odds": [("shown", -12.0)],
+    "identity.other_image": [("[file]", ("vn1", 9), ("vn2", 8))],
+    "pair_search.part_of_side": [("group", True)],
+    "weak_figures.fewer_rails": [(needed, needed + 1, 40.0, "MB/s", 1 << 20, False) for needed in (1, 3)],
+    "unfit.printed_link": [("Ethernet", 3, "ib-hdr", "", "roce")],
     "reference.brief": [(Miss(Figure("latency", 46.0, "us", 8), "above", 10.0),)],
     "reference.range_of": [((6.0, 7.0), 7.7, "us")],
     "screening.capacity": [(0.0,), (0.4,)],
@@ -92,6 +97,8 @@ def samples(name: str, function: Callable[..., Any]) -> list[str]:
 
 
 def _lines(said: Any) -> list[str]:
+    if hasattr(said, "words"):
+        return [str(said.words)]
     return [said] if isinstance(said, str) else [line for each in said or () for line in _lines(each)]
 
 

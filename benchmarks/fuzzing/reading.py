@@ -5,8 +5,8 @@ import random
 
 from fuzzing.mutations import MUTATIONS
 from fuzzing.samples import EVERY, Sample, Samples, properties, read
+from railyard.cli.commands.parse import to_json
 from railyard.parsers import detect
-from railyard.parsers.as_json import to_json
 from railyard.results.report.output_text import parsed_text
 
 LONG_ONE_IN = 50

@@ -12,8 +12,7 @@ import yaml
 from pydantic import BaseModel, ValidationError
 
 from railyard.base.errors import InputError
-from railyard.base.fields import show
-from railyard.base.model_errors import Path_, explain
+from railyard.base.fields import Path_, explain, show
 
 MAX_BYTES = 8 << 20
 """Larger than any table that a person keeps. It bounds how much a hostile file can make us read."""

@@ -37,7 +37,7 @@ def next_text(given: Sequence[Path], at_once: Sequence[Path], leaf_of: Leaves) -
 def slow_groups(output: Path, expected_mb_s: float) -> list[str]:
     """Return the groups of a run of nccl-tests whose rails should be measured. Raises InputError."""
     from railyard.parsers.nccl import parse
-    from railyard.verdict.gpu.rails import groups_to_measure
+    from railyard.verdict.gpu.collectives import groups_to_measure
 
     try:
         tables = parse(_text(output)).tables

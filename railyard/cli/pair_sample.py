@@ -113,7 +113,7 @@ def judged_sample(tables: Sequence[Table], asked: Sample, expected: float | None
 
 
 def _nightly(network: "Network", asked: Sample) -> "Step":
-    from railyard.verdict.blame.screening.nightly import partners
+    from railyard.verdict.blame.screening.plan import partners
     from railyard.verdict.pair_coverage import used_of
 
     used = used_of(_read(asked.used), network.layout.nodes) if asked.used is not None else ()

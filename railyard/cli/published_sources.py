@@ -15,7 +15,7 @@ from railyard.base.wording import count_of
 from railyard.results import relations
 from railyard.results.record.form import Record
 from railyard.results.reference_sheet import is_published
-from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RelationRecord
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.references.load import References
 from railyard.site.references.model import Claim, Source

@@ -4,6 +4,14 @@ The names are the kernel's: from a network device's ``statistics``, an RDMA port
 (with ``hw/`` before the name), and a Slingshot card's ``telemetry``. A new driver is a new row. The reader does not
 change as long as its counters are in one of these folders. ``docs/reference/counters.md`` has the table of
 ``document``.
+
+For port counters of InfiniBand it also says how many bits each has, and which of them are full. Their names are those
+of PortCounters and PortCountersExtended in libibmad ("PortXmitData", "SymbolErrorCounter"). The names of OFED 1.x
+("XmtData", "SymbolErrors") are converted to these. PortXmitData and PortRcvData count units of 4 bytes without link
+headers, PortXmitWait counts ticks of the device, and packets and errors count one each. Values are raw.
+
+A counter of PortCounters stops at its largest value: 255 of LinkDownedCounter means "255 or more". Such counters are
+``saturated``. Source: InfiniBand Architecture Specification, volume 1, 16.1.3.5; ``fields.c`` of libibmad.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,12 +22,10 @@ from typing import Literal
 #: Whose traffic a counter sees: only this function's (if virtual machines or hosts share the card), or all traffic of
 #: the physical port.
 Scope = Literal["function", "port"]
-
 #: How an RDMA device's counters and the statistics of the network interface on the same port overlap. ``apart``: each
 #: sees its own packets. ``port``: the RDMA counters see the interface's packets too. ``interface``: the interface's
 #: statistics see the RDMA packets too (software RDMA). ``none``: there is no such interface, or it is what we count.
 Overlap = Literal["apart", "port", "interface", "none"]
-
 # InfiniBand Architecture Specification, volume 1, 16.1.3.5: bits of the error counters in PortCounters, by their names
 # in the kernel (drivers/infiniband/core/sysfs.c). They stop at their largest value.
 _PORT_BITS: Mapping[str, int] = MappingProxyType(
@@ -54,6 +60,62 @@ _PORT_HARD = (
 )
 _PORT_SIGNALS = ("port_xmit_wait", "port_rcv_switch_relay_errors", "VL15_dropped")
 _PMA = "drivers/infiniband/core/sysfs.c: PortCounters and PortCountersExtended, in units of 4 bytes"
+# bits of each error counter in PortCounters; in PortCountersExtended all have 64 bits
+ERROR_BITS: MappingProxyType[str, int] = MappingProxyType(
+    {
+        "SymbolErrorCounter": 16,
+        "LinkErrorRecoveryCounter": 8,
+        "LinkDownedCounter": 8,
+        "PortRcvErrors": 16,
+        "PortRcvRemotePhysicalErrors": 16,
+        "PortRcvSwitchRelayErrors": 16,
+        "PortXmitDiscards": 16,
+        "PortXmitConstraintErrors": 8,
+        "PortRcvConstraintErrors": 8,
+        "LocalLinkIntegrityErrors": 4,
+        "ExcessiveBufferOverrunErrors": 4,
+        "VL15Dropped": 16,
+        "QP1Dropped": 16,
+        # PortXmitDiscardDetails, PortRcvErrorDetails
+        "PortInactiveDiscards": 16,
+        "PortNeighborMTUDiscards": 16,
+        "PortSwLifetimeLimitDiscards": 16,
+        "PortSwHOQLifetimeLimitDiscards": 16,
+        "PortLocalPhysicalErrors": 16,
+        "PortMalformedPktErrors": 16,
+        "PortBufferOverrunErrors": 16,
+        "PortDLIDMappingErrors": 16,
+        "PortVLMappingErrors": 16,
+        "PortLoopingErrors": 16,
+    }
+)
+_TRAFFIC_BITS = MappingProxyType(
+    {"PortXmitData": 32, "PortRcvData": 32, "PortXmitPkts": 32, "PortRcvPkts": 32, "PortXmitWait": 32}
+)
+# names of libibmad 1.2 and 1.3 (OFED 1.x) -> of 1.5.8 and later
+OLD_NAMES: MappingProxyType[str, str] = MappingProxyType(
+    {
+        "SymbolErrors": "SymbolErrorCounter",
+        "LinkRecovers": "LinkErrorRecoveryCounter",
+        "LinkDowned": "LinkDownedCounter",
+        "RcvErrors": "PortRcvErrors",
+        "RcvRemotePhysErrors": "PortRcvRemotePhysicalErrors",
+        "RcvSwRelayErrors": "PortRcvSwitchRelayErrors",
+        "XmtDiscards": "PortXmitDiscards",
+        "XmtConstraintErrors": "PortXmitConstraintErrors",
+        "RcvConstraintErrors": "PortRcvConstraintErrors",
+        "LinkIntegrityErrors": "LocalLinkIntegrityErrors",
+        "ExcBufOverrunErrors": "ExcessiveBufferOverrunErrors",
+        "XmtBytes": "PortXmitData",
+        "XmtData": "PortXmitData",
+        "RcvBytes": "PortRcvData",
+        "RcvData": "PortRcvData",
+        "XmtPkts": "PortXmitPkts",
+        "RcvPkts": "PortRcvPkts",
+        "XmtWait": "PortXmitWait",
+    }
+)
+_FULL = frozenset(2**bits - 1 for bits in (16, 32, 64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +318,6 @@ _ROWS = (
         source="drivers/infiniband/sw/rxe/rxe_hw_counters.c",
     ),
 )
-
 DRIVERS: Mapping[str, Driver] = MappingProxyType({row.name: row for row in _ROWS})
 """All drivers, by the name that a system's file has in a rail's ``counters``."""
 
@@ -285,3 +346,25 @@ def document() -> str:
         cells = (f"`{row.name}`", traffic, row.unit, bits, row.scope, row.sees, hard, signals, row.source)
         lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
+
+
+def standard_name(name: str) -> str:
+    """Return the standard name of a counter. A name that is not an old one is returned as it is."""
+    return OLD_NAMES.get(name, name)
+
+
+def is_full(name: str, value: int, bits: int | None = None) -> bool:
+    """Return whether a counter is at its largest value, with ``bits`` bits, or else as many as PortCounters gives it.
+
+    A counter that PortCounters does not have is full at 2^16 - 1, 2^32 - 1 or 2^64 - 1.
+    """
+    bits = bits or ERROR_BITS.get(name) or _TRAFFIC_BITS.get(name)
+    return value == 2**bits - 1 if bits else value in _FULL
+
+
+def full(counters: Mapping[str, int], bits: int | None = None) -> tuple[str, ...]:
+    """Return the names of the counters that are full, in the given order."""
+    if bits:
+        top = 2**bits - 1
+        return tuple([name for name, value in counters.items() if value == top]) if top in counters.values() else ()
+    return tuple([name for name, value in counters.items() if value and is_full(name, value)])

@@ -315,18 +315,22 @@ _OLDER_UP_TO_GBIT_S_PER_LANE = 4.0  # DDR
 _QDR_UP_TO_GBIT_S_PER_LANE = 8.0
 
 
-def class_of(link: Link, where: Where = "host", over_tcp: bool = False, flows: int = 1) -> LinkClass | str:
-    """Return the class that bounds a run over a link, or "not judged: …" and why there is none.
+#: Why no class bounds a run over a link: nobody named it, no source knows it (from the memory of GPUs), or its rate is
+#: not known.
+NoClass = Literal["unnamed", "no-source", "no-source-from-gpus", "no-limit"]
+
+
+def class_of(link: Link, where: Where = "host", over_tcp: bool = False, flows: int = 1) -> LinkClass | NoClass:
+    """Return the class that bounds a run over a link, or why there is none.
 
     ``where``: the memory of the buffers. ``over_tcp``: the benchmark itself uses TCP or UDP, whatever the link.
     ``flows``: so many flows of TCP share the bytes.
     """
     if link.family == UNNAMED:
-        return "not judged: nothing says what it ran on; name its link (--link ib-edr) or its system (--system)"
-    unknown = f"not judged: there is no source for a day-one band of {link.generation}"
+        return "unnamed"
     if over_tcp or link.family == "ethernet":
         if link.data_rate_gbit_s is None:
-            return unknown
+            return "no-source"
         if link.data_rate_gbit_s >= 10:
             return TCP if flows < _MANY_FLOWS else TCP_OF_MANY_FLOWS
         return TCP_OF_SDR if link.family == "infiniband" else TCP_1G
@@ -340,8 +344,8 @@ def class_of(link: Link, where: Where = "host", over_tcp: bool = False, flows: i
             return RDMA
         return RDMA_OF_2003 if lane <= _OLDER_UP_TO_GBIT_S_PER_LANE else RDMA_OF_QDR
     if link.family == "efa":
-        return EFA if where == "host" else f"{unknown} from the memory of GPUs"
-    return unknown
+        return EFA if where == "host" else "no-source-from-gpus"
+    return "no-source"
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,12 +443,12 @@ def rail_of(of: LinkClass, one: Limit | None, all_rails: Limit | None, both_ways
     return Rail(of, one.value_mb_s, all_rails.value_mb_s, both_ways.value_mb_s)
 
 
-def stream_floor_mb_s(link: Link, limit: Limit | None) -> float | str:
-    """Return the bandwidth one way, MB/s, that a window of messages of 1 MiB and more reaches on a healthy link, or
-    "not judged: …" and why it is not known.
+def stream_floor_mb_s(link: Link, limit: Limit | None) -> float | NoClass:
+    """Return the bandwidth one way, MB/s, that a window of messages of 1 MiB and more reaches on a healthy link, or why
+    it is not known.
     """
     found = class_of(link)
     rail = None if isinstance(found, str) else rail_of(found, limit, limit, limit)
     if isinstance(found, str) or rail is None:
-        return found if isinstance(found, str) else f"not judged: no limit is known for {link.name}"
+        return found if isinstance(found, str) else "no-limit"
     return lowest_of_stream_mb_s(rail, Window(), DAY_ONE_FROM_BYTES)

@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.clean_text import one_line
-from railyard.base.hostlist import label, list_nodes
+from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text
-from railyard.base.wording import either, few
 from railyard.job.launch import Launch
 from railyard.stacks.ask import variables_of_stack
 from railyard.stacks.file_view import HOST, FileView
@@ -125,8 +124,42 @@ def parse(text: str, tag: str) -> RankEnvironment | None:
     )
 
 
-def why_other(found: Iterable[RankEnvironment], launch: Launch) -> str | None:
-    """Return a sentence about the first variable that differs from the plan in a benchmark's process.
+@dataclass(frozen=True, slots=True)
+class SetVariable:
+    """A variable of a benchmark's process on a node; ``value`` None: it is not set. ``expected``: by the plan."""
+
+    name: str
+    value: str | None
+    program: str
+    node: str
+    expected: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLibrary:
+    """Libraries that a process loaded from elsewhere: of the family ``title``, expected in ``places``.
+
+    ``of_system``: the operating system's are right, too.
+    """
+
+    program: str
+    node: str
+    paths: tuple[str, ...]
+    title: str
+    places: tuple[str, ...]
+    of_system: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UnprovenLibraries:
+    """What is not proven of libraries: nodes whose process was not read, and paths that may be anything, by family."""
+
+    unread: tuple[str, ...]
+    paths: Mapping[str, tuple[str, ...]]
+
+
+def why_other(found: Iterable[RankEnvironment], launch: Launch) -> SetVariable | None:
+    """Return the first variable that differs from the plan in a benchmark's process.
 
     For the variable that gives one rail per rank, any name of the planned list is right.
     """
@@ -136,18 +169,19 @@ def why_other(found: Iterable[RankEnvironment], launch: Launch) -> str | None:
             of_its_own = name == launch.settings.rank_variable and has in value.split(",")
             if has == value[:_LONGEST] or of_its_own:
                 continue
-            shown = "is not set" if has is None else f'is "{has}"'
-            return f'{name} {shown} in the environment of {each.program} on {each.node}, expected "{value}"'
+            return SetVariable(name, has, each.program, each.node, value)
     return None
 
 
-def why_whole(found: Iterable[RankEnvironment]) -> str | None:
-    """Return the sentence about a variable by which a process does not split its messages over rails; None without."""
-    for each in found:
-        for name, what in KEEPS_WHOLE.items():
-            if name in each.variables:
-                return f'{name} is "{each.variables[name]}" in the environment of {each.program} on {each.node}: {what}'
-    return None
+def why_whole(found: Iterable[RankEnvironment]) -> SetVariable | None:
+    """Return the first variable by which a process does not split its messages over rails; None without."""
+    variables = (
+        SetVariable(name, each.variables[name], each.program, each.node)
+        for each in found
+        for name in KEEPS_WHOLE
+        if name in each.variables
+    )
+    return next(variables, None)
 
 
 def nodes_without_benchmark(found: Iterable[RankEnvironment], launch: Launch) -> tuple[str, ...]:
@@ -156,17 +190,15 @@ def nodes_without_benchmark(found: Iterable[RankEnvironment], launch: Launch) ->
     return tuple(node for node in launch.nodes if label(node) not in seen)
 
 
-def find_unplanned(found: Iterable[RankEnvironment], launch: Launch) -> tuple[str, ...]:
-    """Return a remark for each variable of the stack's table that is set and was not planned."""
+def find_unplanned(found: Iterable[RankEnvironment], launch: Launch) -> tuple[SetVariable, ...]:
+    """Return each variable of the stack's table that is set and was not planned, once, by its name."""
     told = planned_variables(launch)
-    said = [
-        f'{name} is "{value}" in the environment of {each.program} on {each.node}, and the run did not plan it'
-        for each in found
-        for name, value in each.variables.items()
-        if name not in told and name not in launch.env
-    ]
-    by_variable = {sentence.partition(" ")[0]: sentence for sentence in reversed(said)}
-    return tuple(by_variable[name] for name in sorted(by_variable))
+    first: dict[str, SetVariable] = {}
+    for each in found:
+        for name, value in each.variables.items():
+            if name not in told and name not in launch.env:
+                first.setdefault(name, SetVariable(name, value, each.program, each.node))
+    return tuple(first[name] for name in sorted(first))
 
 
 def pattern() -> str:
@@ -175,48 +207,33 @@ def pattern() -> str:
     return f"/.*/({files})[^/]*$"
 
 
-def why_other_libraries(found: Iterable[RankEnvironment], places: Places) -> str | None:
-    """Return a sentence about the first library of a process that is another one than intended; None if none is."""
+def why_other_libraries(found: Iterable[RankEnvironment], places: Places) -> OtherLibrary | None:
+    """Return the first libraries of a process that are others than intended; None if none are."""
     for each in found:
         for family, paths in _by_family(each.libraries or ()):
             expected = _expected_places(family, places)
             outside = expected.find_outside(paths)
             if outside and expected.is_stated:
                 locked = [f"{each.short} in {each.prefix}" for each in places.lock.packages_of(family)]
-                own = [*places.prefixes, *locked, *places.named]
-                where = [*own, *(["the operating system"] if expected.system else [])]
-                return (
-                    f"{each.program} on {each.node} loaded {few(outside, 2)}, expected {family.title} of "
-                    f"{either(where)}; if it is intended, name its folder under libraries of that stack in the "
-                    "system's file"
-                )
+                own = (*places.prefixes, *locked, *places.named)
+                return OtherLibrary(each.program, each.node, tuple(outside), family.title, own, expected.system)
     return None
 
 
-def doubts(found: Sequence[RankEnvironment], places: Places, nodes: Sequence[str]) -> tuple[str, ...]:
-    """Return remarks about what is not proven: nodes whose process was not read, libraries that may be from anywhere.
+def doubts(found: Sequence[RankEnvironment], places: Places, nodes: Sequence[str]) -> UnprovenLibraries:
+    """Return what is not proven: nodes whose process was not read, libraries that may be from anywhere.
 
     ``nodes`` are those of the run.
     """
     read = {label(each.node) for each in found if _is_read(each, places)}
-    unread = [node for node in nodes if label(node) not in read]
-    said = (
-        [f"not proven: which libraries the benchmark loaded on {list_nodes(unread)} (they were not read)"]
-        if unread
-        else []
-    )
-    anywhere: dict[str, list[str]] = {}
+    unread = tuple(node for node in nodes if label(node) not in read)
+    anywhere: dict[str, tuple[str, ...]] = {}
     for each in found:
         for family, paths in _by_family(each.libraries or ()):
             expected = _expected_places(family, places)
             if not expected.is_stated and (outside := expected.find_outside(paths)):
-                anywhere.setdefault(family.title, outside)
-    said += [
-        f"not proven: that {few(paths, 2)} is the intended {title}; name its folder under libraries of that stack in "
-        "the system's file"
-        for title, paths in anywhere.items()
-    ]
-    return tuple(said)
+                anywhere.setdefault(family.title, tuple(outside))
+    return UnprovenLibraries(unread, anywhere)
 
 
 def _is_read(found: RankEnvironment, places: Places) -> bool:

@@ -52,22 +52,15 @@ class SeenImage:
     files: ImageFiles | None
     nodes: tuple[NodeImage, ...] = ()
 
-    def why_unlike(self) -> str | None:
-        """Return a sentence about two nodes whose images differ, or None. A copy may have another time.
+    def find_unlike(self) -> tuple[NodeImage, NodeImage] | None:
+        """Return the images of two nodes that differ in size, or within their first 64 KiB; None if none do.
 
-        They differ in size, or within their first 64 KiB.
+        A copy may have another time.
         """
         first = next(iter(self.nodes), None)
-        for other in self.nodes:
-            assert first is not None
-            if other.size != first.size:
-                how = f"has {first.size} bytes on {first.node} and {other.size} on {other.node}"
-            elif other.begin != first.begin:
-                how = f"of {first.node} differs from that of {other.node}, of the same size, in its first 64 KiB"
-            else:
-                continue
-            return f"the image {self.inside.file} {how}, expected the same image on all nodes"
-        return None
+        unlike = (each for each in self.nodes if first and (each.size, each.begin) != (first.size, first.begin))
+        other = next(unlike, None)
+        return None if first is None or other is None else (first, other)
 
     def words(self) -> str:
         """Return what a record says about it."""

@@ -14,9 +14,11 @@ or ends with an error of its start-up protocol that names no cause.
 
 import re
 import shlex
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Literal
 
 from railyard.base.clean_text import one_line
 from railyard.parsers.lines import each_line
@@ -56,6 +58,35 @@ class _Name:
     stacks: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class OtherMpi:
+    """A line of an output that names another MPI than intended, with its number; ``by``: what differs.
+
+    ``ran``: the library that ran, or its version; ``expected``: the library, with the version if that differs, the
+    standard of its header, or the prefix whose wrappers were expected.
+    """
+
+    line: int
+    said: str
+    by: Literal["library", "version", "standard", "wrapper"]
+    ran: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLauncher:
+    """A launcher that is not the stack's, by its path and what it says; ``by``: what differs.
+
+    ``belongs_to``: its library, or its version; ``expected``: the stack's library, with the version if that differs.
+    """
+
+    path: str
+    said: str
+    by: Literal["library", "version"]
+    belongs_to: str
+    expected: str
+
+
 # Open MPI v|4.1.4, package: …     MPICH Version:|      5.0.2     Intel(R) MPI Library|, Version 2021.4  Build 20210831
 _VERSION = r"[ \t:,]{0,30}(?:Version )?(?P<version>[0-9]{1,4}(?:\.[0-9a-z]{1,12}){0,4})"
 
@@ -83,8 +114,8 @@ _STANDARD = re.compile(r"#\s{0,20}MPI Version\s{0,30}: {0,9}(?P<standard>[0-9]\.
 _WRAPPER = re.compile(r"MPI(?:F77|FC|CC)\s{1,20}= (?P<path>/\S{1,100})$")
 
 
-def why_other(text: str, meant: IntendedMpi) -> str | None:
-    """Return a sentence about the first line that names another MPI than intended; None if none does.
+def why_other(text: str, meant: IntendedMpi) -> OtherMpi | None:
+    """Return the first line that names another MPI than intended; None if none does.
 
     A text that names no MPI proves nothing and contradicts nothing.
     """
@@ -93,13 +124,15 @@ def why_other(text: str, meant: IntendedMpi) -> str | None:
     for line in each_line(text):
         if "PI" in line.text:
             said = line.text[:LONGEST].strip()
-            why = _another_library(said, meant) or _another_standard(said, meant) or _another_wrapper(said, meant)
-            if why is not None:
-                return f'line {line.number} of the output is "{said}": {why}'
+            for by, compare in _COMPARED.items():
+                differ = compare(said, meant)
+                if differ is not None:
+                    return OtherMpi(line.number, said, by, *differ)
     return None
 
 
-def _another_library(said: str, meant: IntendedMpi) -> str | None:
+def _another_library(said: str, meant: IntendedMpi) -> tuple[str, str] | None:
+    """Return the library that a line names and the intended one, if it is another one."""
     for name in _names():
         found = name.pattern.match(said)
         if found is None:
@@ -108,23 +141,32 @@ def _another_library(said: str, meant: IntendedMpi) -> str | None:
         if meant.stack not in name.stacks and derived:
             continue
         if meant.stack not in name.stacks:
-            return f"{_title(name.stacks[0])} ran, expected {_title(meant.stack)}"
+            return _title(name.stacks[0]), _title(meant.stack)
+    return None
+
+
+def _another_version(said: str, meant: IntendedMpi) -> tuple[str, str] | None:
+    """Return the version that a line names and the intended one, if it is another one of the same library."""
+    for name in _names():
+        found = name.pattern.match(said)
+        if found is None or meant.stack not in name.stacks:
+            continue
         version = found.groupdict().get("version")
         # HPC-X 2.25 says "Open MPI v4.1.9a1": if the words are another stack's, the numbers are different too.
         is_owner = meant.stack == name.stacks[0]
         if is_owner and version and meant.version and not same_version(version, meant.version):
-            return f"version {version} ran, expected {_title(meant.stack)} {meant.version}"
+            return version, f"{_title(meant.stack)} {meant.version}"
     return None
 
 
-def _another_standard(said: str, meant: IntendedMpi) -> str | None:
+def _another_standard(said: str, meant: IntendedMpi) -> tuple[str, str] | None:
     found = _STANDARD.match(said)
     if found is None or meant.standard is None or found["standard"] == meant.standard:
         return None
-    return f"the stack's own library did not run: its header states MPI {meant.standard}"
+    return found["standard"], meant.standard
 
 
-def _another_wrapper(said: str, meant: IntendedMpi) -> str | None:
+def _another_wrapper(said: str, meant: IntendedMpi) -> tuple[str, str] | None:
     found, prefix = _WRAPPER.match(said), meant.compiled_with
     if found is None or prefix is None:
         return None
@@ -134,7 +176,16 @@ def _another_wrapper(said: str, meant: IntendedMpi) -> str | None:
     else:
         path = Path(found["path"])
         same = path.is_relative_to(prefix) or path.resolve().is_relative_to(Path(prefix).resolve())
-    return None if same else f"it was compiled with another MPI than that of {prefix}"
+    return None if same else (found["path"], prefix)
+
+
+_Compare = Callable[[str, IntendedMpi], tuple[str, str] | None]
+_COMPARED: Mapping[Literal["library", "version", "standard", "wrapper"], _Compare] = {
+    "library": _another_library,
+    "version": _another_version,
+    "standard": _another_standard,
+    "wrapper": _another_wrapper,
+}
 
 
 def _title(stack: str) -> str:
@@ -147,7 +198,7 @@ def line(program: str, file: str) -> str:
     return f"{{ command -v {word} && LC_ALL=C timeout {LIMIT_S} {word} --version; }} > {file} 2>&1 < /dev/null || :"
 
 
-def why_other_launcher(said: str, stack: str, version: str | None) -> str | None:
+def why_other_launcher(said: str, stack: str, version: str | None) -> OtherLauncher | None:
     """Return why a launcher is not the stack's: another library's, or another version; None if it is.
 
     ``version`` is the library's, None if unknown. If a launcher prints no name from the stacks' table, it proves
@@ -159,12 +210,11 @@ def why_other_launcher(said: str, stack: str, version: str | None) -> str | None
         return None
     first = next(iter(found))
     quoted = one_line(found[first][0])[:_LONGEST]
-    where = f'the launcher {one_line(path)} says "{quoted}"'
     if stack not in found:
-        return f"{where}: it belongs to {STACKS[first].title}, expected the launcher of {STACKS[stack].title}"
+        return OtherLauncher(one_line(path), quoted, "library", STACKS[first].title, STACKS[stack].title)
     has = found[stack].groupdict().get("version")
     if stack == first and has and version and not same_version(has, version):
-        return f"{where}: version {has}, expected {STACKS[stack].title} {version}"
+        return OtherLauncher(one_line(path), quoted, "version", has, f"{STACKS[stack].title} {version}")
     return None
 
 

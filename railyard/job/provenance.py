@@ -13,7 +13,7 @@ from railyard.job import node_facts
 from railyard.provision.installed_stack import mpi_of
 from railyard.results.record.masking import allowed_variables
 from railyard.site.site import Site
-from railyard.stacks import linkage
+from railyard.stacks import libraries
 from railyard.stacks.table import STACKS
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def circumstances(
         "started": f"{started.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%SZ}",
         "scheduler": scheduler,
         "job_id": None if job_id is None else str(job_id),
-        "linked": tuple(f"{name} => {path or 'not found'}" for name, path in linkage.parse(linked or "").items()),
+        "linked": tuple(f"{name} => {path or 'not found'}" for name, path in libraries.parse(linked or "").items()),
         "variables": allowed_variables(variables),
         "hardware": node_facts.group_nodes(facts),
     }

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -89,6 +90,21 @@ def why_never(system: System) -> str | None:
         return None
     _, said = answer(["sbatch", "--test-only", *system.job_words, "--wrap=true"])
     return next((never for never in _NEVER if never in said), None)
+
+
+def why_silent(system: System) -> str | None:
+    """Return why a cluster's Slurm gives this host no answer, in the last words of its own client; None if it does.
+
+    The client's programs may be there although its controller is down, or no configuration leads to it. None too for
+    another scheduler, for a virtual cluster, which starts its own Slurm, and where the client is missing.
+    """
+    if not is_slurm(system.scheduler) or system.provider == "testbed" or shutil.which("scontrol") is None:
+        return None
+    done = client_end(["scontrol", "-o", "show", "partition"])
+    if isinstance(done, str):
+        return done
+    said = (done.stderr or done.stdout).strip().splitlines()
+    return None if done.returncode == 0 else (said or [f"scontrol ended with exit code {done.returncode}"])[-1]
 
 
 def why_shared(system: System) -> str | None:

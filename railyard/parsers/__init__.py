@@ -4,8 +4,7 @@ A parser is a module here that has ``TOOL`` (the tool's name, which is also the 
 ``tool_signs.SIGNS``. A check imports only its own parser's module, and a listing of checks none.
 """
 
-from railyard.parsers.registry import Parsers
-from railyard.parsers.tool_signs import SIGNS
+from railyard.parsers.tool_signs import SIGNS, Parsers
 
 TOOLS = tuple(SIGNS)
 PARSERS = Parsers(__name__, SIGNS)

@@ -14,9 +14,16 @@ from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.parsers import PARSERS, tool_signs
-from railyard.parsers.broken_lines import count_cells, refuse_broken_lines, rows_of, says_broken, without_broken_lines
+from railyard.parsers.broken_lines import (
+    count_cells,
+    refuse_broken_lines,
+    refuse_one_line,
+    rows_of,
+    says_broken,
+    without_broken_lines,
+    without_joined_lines,
+)
 from railyard.parsers.changed_signs import kept_in_json, with_own_signs
-from railyard.parsers.commented_rows import without_commented_rows
 from railyard.parsers.decorations import (
     begins_with_prefix,
     comment_mark,
@@ -30,11 +37,11 @@ from railyard.parsers.decorations import (
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import combine
 from railyard.parsers.fabric.text import without_marks
-from railyard.parsers.joined_lines import refuse_one_line, without_joined_lines
 from railyard.parsers.lines import Line, clean_text, first_line, is_failure, lines_of
-from railyard.parsers.mixed_rows import without_mixed_rows
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
-from railyard.parsers.registry import held_back
+from railyard.parsers.tool_signs import held_back
+from railyard.parsers.unread_rows import without_commented_rows
+from railyard.parsers.wrong_lines import without_mixed_rows
 
 # What only a launcher, a library or a scheduler prints when nothing runs. It is narrower than a parser's signs of a
 # failure, since here no line of a benchmark is beside it: any prose may have the words "aborted" and "unreachable".

@@ -26,8 +26,8 @@ from types import MappingProxyType
 
 from railyard.parsers.iperf_intervals import Interval, wrong_intervals
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
-from railyard.parsers.mixed_rows import MIXED
 from railyard.parsers.output import ContextValue, ParsedOutput, Remark, Table
+from railyard.parsers.wrong_lines import MIXED
 
 TOOL = "iperf2"
 

@@ -13,31 +13,35 @@ table names none, and its context has them as ``one_of``.
 A table is complete if its run ended ("Out of bounds values", "Avg bus bandwidth"), it has a row for each requested
 size, no row is cut or mixed with another line, and its figures agree with each other. Two jobs in one text are failures
 if lines are mixed, a rank occurs twice, or the same test was started twice, each with its own rank 0.
+
+Such two jobs look like one job over all nodes. A script may also repeat a job on the same GPUs, one run after the
+other. Then each run stands for itself.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from railyard.parsers import nccl_json, nccl_log
 from railyard.parsers import nccl_words as words
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
-from railyard.parsers.nccl_jobs import separate
 from railyard.parsers.nccl_rows import Cut, half_of, row_of
 from railyard.parsers.nccl_run import Run
-from railyard.parsers.nccl_said import NcclOutput, Rank
+from railyard.parsers.nccl_said import Job, NcclOutput, Rank
 from railyard.parsers.nccl_words import Heading
 from railyard.parsers.output import ParsedOutput, Remark
 from railyard.parsers.prefixes import Prefixes
 
 TOOL = "nccl"
-
 #: The stages of what a run prints, in order: a line of an earlier stage begins another run.
 STAGES = ("version", "starting", "settings", "devices", "heading", "rows", "out of bounds", "average", "concluded")
 _STAGE: Mapping[str, int] = MappingProxyType({name: place for place, name in enumerate(STAGES, 1)})
 _EXPECTED = 'output of nccl-tests or rccl-tests ("# nThread …", "# size count type …"), or a log of NCCL or RCCL'
 _LONGEST = 2000  # characters: longer lines are not looked at
+#: Processes that one command starts at once have numbers closer together than this. A run starts many threads, and
+#: each takes a number, so the next run's are farther away.
+_STARTED_AT_ONCE = 32
 
 
 def parse(text: str) -> ParsedOutput:
@@ -386,3 +390,62 @@ class _Stream:
             run.fail(line.number, text)
             run.spoiled |= not text.startswith("wrong results")
         return True
+
+
+def separate(jobs: Sequence[Job], sources: Sequence[str]) -> tuple[list[Job], list[Remark]]:
+    """Return the jobs, each with the separately started job of the same test, and a failure for each such pair.
+
+    ``sources``: the prefix of each job's lines. If one script starts programs one after another, they are other tests,
+    have other sizes, or repeat a run on the same GPUs.
+    """
+    first: dict[str | None, list[tuple[Job, str]]] = {}
+    found: list[Job] = []
+    failures: list[Remark] = []
+    for job, source in zip(jobs, sources, strict=True):
+        zero = next((rank for rank in job.ranks if rank.rank == 0), None)
+        if zero is None or not job.tables:
+            found.append(job)
+            continue
+        alike = first.setdefault(job.benchmark, [])
+        # a run's settings may be above what is left of its output
+        before = next(
+            (
+                each
+                for each, prefix in alike
+                if not (each.settings and job.settings and each.settings != job.settings)
+                and not (prefix == source and _repeats(job, each))
+            ),
+            None,
+        )
+        if before is None:
+            alike.append((job, source))
+            found.append(job)
+            continue
+        other = next(rank for rank in before.ranks if rank.rank == 0)
+        found.append(replace(job, separate_from=before.line))
+        failures.append(
+            Remark(
+                zero.line,
+                f"two separate jobs of {job.benchmark or 'one test'} in one file: rank 0 is on {other.host} (pid "
+                f"{other.pid}, line {other.line}) and on {zero.host} (pid {zero.pid}, line {zero.line}); each "
+                "measured only its own ranks: start one job over all nodes (nccl-tests built with MPI=1), or "
+                "give each a file of its own",
+            )
+        )
+    lines = {job.separate_from for job in found}
+    return [replace(job, separate_from=job.line) if job.line in lines else job for job in found], failures
+
+
+def _repeats(job: Job, before: Job) -> bool:
+    """Return whether a job ran on the same GPUs as an earlier one, and was not started at the same time."""
+    if not job.settings or not before.settings or len(job.ranks) != len(before.ranks):
+        return False
+    pairs = list(zip(job.ranks, before.ranks, strict=True))
+    if any(
+        (one.rank, one.host, one.bus_id, one.device) != (two.rank, two.host, two.bus_id, two.device)
+        for one, two in pairs
+    ):
+        return False
+    return all(
+        one.pid is not None and two.pid is not None and abs(one.pid - two.pid) >= _STARTED_AT_ONCE for one, two in pairs
+    )

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from railyard.base.errors import SetupError
 from railyard.provision import kept_files
 from railyard.site.site import Site
-from railyard.site.systems.container import Container
+from railyard.site.systems.stack_entry import Container
 from railyard.stacks.containers import Image
 from railyard.stacks.libraries import LockedLibraries
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.record.form import Record
-from railyard.results.run_files import CostRecord
+from railyard.results.run_folder import CostRecord
 from railyard.site.references.load import References
 from railyard.site.references.model import ANY, BAD_CASE
 from railyard.site.systems.model import System

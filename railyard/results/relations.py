@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from railyard.base.wording import listing
 from railyard.benchmarks.curve import Curve, median
 from railyard.results.record.form import Record
-from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RelationRecord
+from railyard.site.references.band import RelationState
 from railyard.site.references.load import References
 from railyard.site.references.model import Relation, Side
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import MeasuredSide, compare
-from railyard.site.references.relation_state import RelationState
 from railyard.stacks.model import number_alone
 
 #: Why no relation of a rehearsal is judged: each of its curves is made separately, from that test's references alone.

@@ -1,27 +1,99 @@
-"""Where a test's record and output go: the run's folder, given by `railyard run`, else one per ReFrame session."""
+"""Where a test's record and output go: the run's folder, given by `railyard run`, else one per ReFrame session.
 
+Beside its records a run leaves, in format 1, the results of relations between curves, and what fabrics cost.
+"""
+
+import json
 import os
 import re
 import secrets
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
 
-from railyard.base.errors import SetupError
+from railyard.base.errors import InputError, SetupError
 from railyard.base.files import read_bounded
+from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import runs_folder
 from railyard.base.variables import with_variables
 from railyard.results.record.kept_test import KeptTest, kept_path
 from railyard.results.record.masking import mask_text
 from railyard.results.record.pair_rows import PackedRows, write
 from railyard.results.record.run_promise import ENDED_FILE_NAME
+from railyard.site.references.band import RelationState
 
 #: `railyard run` sets these for its ReFrame: the id and the folder of the run that every test belongs to.
 RUN_VARIABLE = "RAILYARD_RUN"
 RUN_FOLDER_VARIABLE = "RAILYARD_RUN_FOLDER"
-
 _NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
+FORMAT = 1
+RELATIONS_FILE_NAME = "relations.json"
+COSTS_FILE_NAME = "costs.json"
+
+
+@dataclass(frozen=True, slots=True)
+class RelationRecord:
+    """One relation as a run shows it; ``stack`` if it was judged for that stack, ``source`` in one line."""
+
+    id: str
+    says: str
+    form: str
+    state: RelationState
+    sentence: str
+    source: str
+    stack: str | None = None
+    extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class CostRecord:
+    """What one node pays for a fabric in a cluster of ``nodes_from`` to ``nodes_to`` nodes, and what it gets for that.
+
+    ``bandwidth_mb_s`` is the largest one-way bandwidth of any benchmark, ``latency_us`` the smallest half round trip;
+    None if not measured. ``latency_high_us`` is the other end if the source prints a range. ``kept_by`` says whose
+    figures they are (a run's, or the references').
+    """
+
+    fabric: str
+    stack: str
+    rails: int
+    currency: str
+    date: str
+    price_low: float
+    price_high: float
+    bound: str
+    nodes_from: int | None
+    nodes_to: int | None
+    bandwidth_mb_s: float | None
+    latency_us: float | None
+    latency_high_us: float | None = None
+    extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def price(self) -> float:
+        """The middle of the price's range, by which figures are divided."""
+        return (self.price_low + self.price_high) / 2
+
+    @property
+    def bandwidth_per_price(self) -> float | None:
+        """MB/s for 1000 of the currency."""
+        return None if self.bandwidth_mb_s is None else 1000 * self.bandwidth_mb_s / self.price
+
+    @property
+    def latency_price(self) -> float | None:
+        """us times thousands of the currency: it halves if the latency or the price halves."""
+        middle = self.latency_middle_us
+        return None if middle is None else middle * self.price / 1000
+
+    @property
+    def latency_middle_us(self) -> float | None:
+        """The latency, or the middle of its range, in us."""
+        if self.latency_us is None or self.latency_high_us is None:
+            return self.latency_us
+        return (self.latency_us + self.latency_high_us) / 2
 
 
 def new_run_id(now: datetime) -> str:
@@ -101,3 +173,39 @@ def keep_beside(home: Path, output: str, kept: KeptTest) -> None:
     except OSError as error:
         found = (error.strerror or str(error)).lower()
         raise SetupError(f"{file}: found {found}, expected to write there what the test was given") from error
+
+
+def written_beside(items: Sequence[RelationRecord] | Sequence[CostRecord], name: str) -> str:
+    """Return the text of a file of relations or of costs; ``name`` is the key of the list in it."""
+    return json.dumps({"format": FORMAT, name: encode(list(items))}, ensure_ascii=False, indent=1) + "\n"
+
+
+def read_relations(path: Path) -> tuple[RelationRecord, ...]:
+    """Return the relations of a run, () if it left none. Raises InputError for a file of another form."""
+    items = _list_in(path, "relations")
+    try:
+        return tuple(decode(RelationRecord, item, f"relations[{index}]") for index, item in enumerate(items))
+    except FormError as error:
+        raise InputError(str(path), error.found, error.expected, field=error.field) from error
+
+
+def read_costs(path: Path) -> tuple[CostRecord, ...]:
+    """Return the costs of a run's fabrics, () if it left none. Raises InputError for a file of another form."""
+    items = _list_in(path, "costs")
+    try:
+        return tuple(decode(CostRecord, item, f"costs[{index}]") for index, item in enumerate(items))
+    except FormError as error:
+        raise InputError(str(path), error.found, error.expected, field=error.field) from error
+
+
+def _list_in(path: Path, name: str) -> list[object]:
+    if not path.is_file():
+        return []
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(str(path), f"no readable JSON ({error})", f"the {name} of a run") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get(name), list):
+        raise InputError(str(path), "something else", f'{{"format": {FORMAT}, "{name}": […]}}')
+    items: list[object] = data[name]
+    return items

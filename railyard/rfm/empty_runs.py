@@ -1,17 +1,21 @@
-"""Makes a run, a dry run or a listing of no test end with an error that says what dropped each check.
+"""Makes a run, a dry run or a listing that lacks tests an error: if it has none at all, or if two suites share a name.
 
 ReFrame 4.10.4 prints "Ran 0/0 test case(s)" or "Found 0 check(s)" and exits with 0, and no option of it changes that
 (reframe#3599). A settings file can only reach the functions that load, list and run (``reframe.frontend``).
+
+If Railyard and another suite have the same test name, ReFrame skips the second file with a warning. excalibur-tests has
+a test `Hpl`, and so have we. Without this, one command with both suites loses one of the two.
 """
 
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from reframe.core.exceptions import ReframeError
+from reframe.core.exceptions import NameConflictError, ReframeError
 from reframe.core.runtime import runtime
 from reframe.frontend import cli
 from reframe.frontend.executors import Runner
@@ -19,12 +23,14 @@ from reframe.frontend.loader import RegressionCheckLoader
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, part
-from railyard.rfm.foreign_host import is_dry, refuse_without_modules, say_unchecked
-from railyard.rfm.name_conflicts import note_name_conflicts, refuse_name_conflicts
+from railyard.rfm.system_choice import is_dry, refuse_without_modules, say_unchecked
 from railyard.site.systems.model import System
 
 #: The beginning of each line below the sentence: what dropped one check.
 INDENT = "  "
+#: "test 'Hpl' from '/their/hpl.py' is already defined in '/our/hpl.py'"
+_WORDS = re.compile(r"test '(?P<test>.*)' from '(?P<second>.*)' is already defined in '(?P<first>.*)'")
+_FOUND: list[re.Match[str]] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +143,43 @@ def _drop_lines(loaded: list[Any], home: Path, system: System) -> Iterator[str]:
         yield from (f"{INDENT}{line}" for line in drop_reasons(loaded, files, references, sys.argv[1:]))
     except RailyardError as error:
         yield f"{INDENT}{error}"
+
+
+def note_name_conflicts() -> None:
+    """Make ReFrame's loader keep each name that it finds a second time, for ``refuse_name_conflicts``."""
+    original = RegressionCheckLoader.load_from_module
+    if hasattr(original, "__wrapped__"):
+        return
+
+    @wraps(original)
+    def load_from_module(loader: RegressionCheckLoader, module: Any) -> list[Any]:
+        try:
+            tests: list[Any] = original(loader, module)
+        except NameConflictError as error:
+            found = _WORDS.search(str(error))
+            if found is not None:
+                _FOUND.append(found)
+            raise
+        return tests
+
+    RegressionCheckLoader.load_from_module = load_from_module
+
+
+def refuse_name_conflicts(ours: Sequence[Path]) -> None:
+    """Raise ReframeError for names that a file of Railyard's and another file have.
+
+    ``ours``: the folders of our checks. Names of two files of other suites stay what they are to ReFrame: a warning.
+    """
+    lost, _FOUND[:] = _FOUND[:], []
+    lines = [
+        f'the test "{each["test"]}": found it in {each["first"]} and in {each["second"]}, expected each name in one of '
+        "the files that a command loads; give -c so that one of the two is left out"
+        for each in lost
+        if any(_is_in(each[which], ours) for which in ("first", "second"))
+    ]
+    if lines:
+        raise ReframeError("\n".join(lines))
+
+
+def _is_in(file: str, folders: Sequence[Path]) -> bool:
+    return any(Path(file).resolve().is_relative_to(folder.resolve()) for folder in folders)

@@ -23,9 +23,8 @@ from railyard.base.paths import CHECKS, find_home, part, refuse_command, state_f
 from railyard.job.launch import escape_exports
 from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.rfm.empty_runs import refuse_empty_runs
-from railyard.rfm.foreign_host import module_settings
 from railyard.rfm.pbs import IN_CHUNKS
-from railyard.rfm.system_choice import note_systems
+from railyard.rfm.system_choice import module_settings, note_systems
 from railyard.rfm.unfit_paths import refuse_unfit_options
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features

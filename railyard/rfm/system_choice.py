@@ -1,19 +1,27 @@
 """Which system ReFrame takes: none with a broken file, none that two settings files have, ours for any host last.
 
-ReFrame 4.10.4 only warns of a system in two files and takes the one of the last file, and it has no word for a
-system that exists and must not run. A settings file can only reach the methods of its configuration.
+ReFrame 4.10.4 only warns of a system in two files and takes the one of the last file, and it has no word for a system
+that exists and must not run. A settings file can only reach the methods of its configuration.
+
+On a host that is not of the cluster, a dry run and a listing work, and a run is refused.
 """
 
-from collections.abc import Callable, Collection, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
+from pathlib import Path
 from typing import Any
 
 from reframe.core.config import _SiteConfig
-from reframe.core.exceptions import ConfigError
+from reframe.core.exceptions import ConfigError, ReframeError
+
+from railyard.base.wording import count_of
+from railyard.cluster.doctor.login import absences, no_modules_sentence, why_no_modules
+from railyard.site.site import site_at
+from railyard.site.systems.model import System
 
 #: What ReFrame calls its own configuration, which it always reads first.
 _BUILTIN = "<builtin>"
-
 #: The systems of Railyard in this process -> the sentence that says why it must not run, empty for one that may.
 _OURS: dict[str, str] = {}
 #: Those of them that take any host.
@@ -81,3 +89,38 @@ def _refuse_broken(original: Callable[..., None]) -> Callable[..., None]:
         original(site, name, *given, **named)
 
     return select_subconfig
+
+
+def module_settings(system: System) -> Mapping[str, bool]:
+    """Return the settings with which ReFrame can write job scripts that load modules which this host does not have.
+
+    By default it starts the modules system at once, and again to find conflicts between modules. Without that, a script
+    loads them in the order of the system's file.
+    """
+    return {} if why_no_modules(system) is None else {"resolve_module_conflicts": False}
+
+
+def is_dry(runner: Any) -> bool:
+    """Return whether ReFrame only writes job scripts."""
+    return bool(runner._policy.dry_run_mode)
+
+
+def refuse_without_modules(system: System) -> None:
+    """Raise ReframeError if jobs cannot be submitted from this host, since it lacks the modules system."""
+    why = no_modules_sentence(system)
+    if why is not None:
+        raise ReframeError(why)
+
+
+def say_unchecked(home: Path, name: str, testcases: Collection[Any]) -> None:
+    """Say on standard error that a dry run is no pass, and what of a system's file nobody looked at on this host."""
+    said = f"dry run of {count_of(len(testcases), 'test')}: nothing was submitted, measured or judged"
+    print(f"railyard: {said}", file=sys.stderr)
+    for sentence in absences(site_at(home, name), _stacks_and_tools(testcases)):
+        print(f"railyard: not checked: {sentence}", file=sys.stderr, flush=True)
+
+
+def _stacks_and_tools(testcases: Iterable[Any]) -> list[tuple[str, str]]:
+    """Return the stack and the tool of each test of ours."""
+    cases = ((case.environ.name, getattr(case.check, "tool", None)) for case in testcases)
+    return [(stack, str(tool)) for stack, tool in cases if tool is not None]

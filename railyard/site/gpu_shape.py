@@ -8,8 +8,7 @@ from railyard.base.wording import listing
 from railyard.benchmarks.model import Within
 from railyard.benchmarks.table.nccl import Part
 from railyard.hardware import limits
-from railyard.hardware.gpu_links import GPU_MAX_PAYLOAD
-from railyard.hardware.gpu_nodes import GpuNode, Shape, may_reduce
+from railyard.hardware.gpu_nodes import GPU_MAX_PAYLOAD, GpuNode, Shape, Unsaid, may_reduce
 from railyard.hardware.links import SLOTS
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric, Rail, System
@@ -141,10 +140,6 @@ def _bound_of_slot(bound: limits.Limit | None, budget: float, terms: str) -> lim
 #: Published: slots 82 % (12.36 GB/s of PCIe 3, nvbandwidth's README) to 92 % (H100, 55.3 of 60.2); NVLink 88 % (A100,
 #: 264 of 300 in that README; H100, 395 of 450; GB200, 798 of 900 in NVIDIA's DRA driver's documentation).
 _WITHIN_FLOORS: Mapping[Within, float] = {"slot": 0.75, "gpu-link": 0.80}
-_UNSAID: Mapping[Within, str] = {
-    "slot": "the slot of a GPU: say --link pcie5-x16, or name it in the system's file (gpus: slot)",
-    "gpu-link": "what connects two GPUs: say --link nvlink-4, or name it in the system's file (gpus: nvlink or xgmi)",
-}
 _WITHIN_SOURCE = "day-one floor within a node: nvbandwidth's README has 82 % of a slot and 88 % of NVLink"
 
 
@@ -192,16 +187,16 @@ def lanes_seen(gpus: Gpus, value_mb_s: float) -> str:
     return ""
 
 
-def floor_within(gpus: Gpus | None, within: Within) -> limits.LinkFloor | str:
-    """Return the least that one copy within a node reaches, one way, or the sentence "not judged: …"."""
+def floor_within(gpus: Gpus | None, within: Within) -> limits.LinkFloor | Unsaid:
+    """Return the least that one copy within a node reaches, one way, or what nobody says that it depends on."""
     bound = limit_within(gpus, within)
     if gpus is None or bound is None:
-        return f"not judged: nobody says {_UNSAID[within]}"
+        return within or "slot"
     rate = bound.value_mb_s
     if within == "gpu-link":
         pair = _pair_rate_mb_s(gpus)
         if pair is None:
-            return "not judged: nobody says how many links two GPUs have to each other"
+            return "links-between-two"
         rate = min(rate, pair)
     share = _WITHIN_FLOORS[within]
     return limits.LinkFloor(share * rate, 0, f"{_WITHIN_SOURCE}; {share:.0%} of {rate:.1f} MB/s")

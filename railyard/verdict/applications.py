@@ -1,15 +1,20 @@
-"""What is checked in an application's run: ranks and peak compared with what was given, and a path without sizes."""
+"""What is checked in an application's run: ranks and peak compared with what was given, and a path without sizes.
+
+The peak is what a run could compute at most: by clocks and cores, not by the network.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import BUSY_SHARE
 from railyard.base.hostlist import label
-from railyard.benchmarks.apps import every_node, least_traffic, peak
+from railyard.base.wording import count_of
+from railyard.benchmarks.apps import every_node, least_traffic
 from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.model import Metric, physics_of
 from railyard.benchmarks.table.micro import find
+from railyard.hardware.node import NodeHardware
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
@@ -23,6 +28,16 @@ from railyard.verdict.wording import applications as words
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """No run can be faster than ``value`` in ``unit``. ``terms`` is the product in words, ``source`` its sources."""
+
+    value: float
+    unit: str
+    terms: str
+    source: str
 
 
 def _other_ranks(case: "Case", tables: Sequence[Table]) -> tuple[OutputLine, ...]:
@@ -173,7 +188,7 @@ class Application(Sizes):
         if not metric.of_peak:
             return None
         source = f"nodes.hardware of systems/{case.site.system.system}.yaml"
-        return peak.most(case.site.system.nodes.hardware, _nodes_together(case), source)
+        return most(case.site.system.nodes.hardware, _nodes_together(case), source)
 
     def failures(self, case: "Case", tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
         """Return a line for each table with other processes than were given, idle threads, or silent nodes."""
@@ -219,7 +234,7 @@ class Application(Sizes):
         of_peak = [metric.name for metric in benchmark.metrics if metric.of_peak]
         if not of_peak or not case.launch.nodes:
             return own
-        whole = peak.peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case))
+        whole = peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case))
         if whole is None:
             return own
         shares = [100 * curve.values[0] / whole for curve in curves if curve.metric in of_peak]
@@ -258,3 +273,22 @@ class Application(Sizes):
 
 
 ASSESSOR = Application()
+
+
+def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
+    """Return the bound of so many nodes at the highest clock, in Gflop/s; None if the site does not state it."""
+    if hardware is None or hardware.turbo_ghz is None:
+        return None
+    alone = hardware.peak_gflop_s(hardware.turbo_ghz)
+    if alone is None:
+        return None
+    accelerators = f" + {hardware.accelerator_gflop_s:g} Gflop/s" if hardware.accelerator_gflop_s else ""
+    cores = f"{hardware.cores} cores x {hardware.flop_per_cycle} flop x {hardware.turbo_ghz:g} GHz (turbo)"
+    terms = f"{count_of(nodes, 'node')} of {cores}{accelerators}"
+    return Most(nodes * alone, "Gflop/s", terms, source)
+
+
+def peak_gflop_s(hardware: NodeHardware | None, nodes: int) -> float | None:
+    """Return the peak of so many nodes at the base clock, the one that defines a peak; None if it is unknown."""
+    alone = None if hardware is None else hardware.peak_gflop_s(hardware.base_ghz)
+    return None if alone is None else nodes * alone

@@ -11,7 +11,7 @@ from railyard.benchmarks.model import Benchmark, Within
 from railyard.benchmarks.table import micro
 from railyard.job import environment
 from railyard.job.case import Case, Evidence
-from railyard.job.counters import energy
+from railyard.job.counters import lines
 from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
@@ -22,25 +22,27 @@ from railyard.results.conditions import describe_differences
 from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.results.record.pairs import PairsSample
 from railyard.site.conditions import may_cost
-from railyard.verdict import identity, published_parts, rail_setup, verdict
+from railyard.stacks.ucx import KEEPS_WHOLE
+from railyard.verdict import published_parts, run_setup, verdict
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.conditions import conditions_of
 from railyard.verdict.day_one import Facts, facts_of
+from railyard.verdict.hints.causes import likenesses
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
-from railyard.verdict.hints.likeness import likenesses
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.pace import PrintedRow, printed_rows
+from railyard.verdict.path.proof import judged_path
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.result import not_judged as no_path
-from railyard.verdict.path.run import judged_path
 from railyard.verdict.published_parts import ComputedSizes
 from railyard.verdict.requested_output import unlike_asked
 from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, fail_rule
-from railyard.verdict.seen_deficit import Deficit, smallest_deficit
+from railyard.verdict.rules.reference import Deficit, smallest_deficit
+from railyard.verdict.run_setup import conditions_of
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import complete as say
+from railyard.verdict.wording import identity as identity_words
 
 #: What a run within a node uses in place of rails.
 _WITHIN: Mapping[Within, str] = {"": "shared memory", "slot": "slots of GPUs", "gpu-link": "links between GPUs"}
@@ -74,6 +76,7 @@ class Assessment:
     sample: PairsSample | None = None
     readings: Mapping[str, counters.NodeCounters] = field(default_factory=dict)
     printed: tuple[PrintedRow, ...] = ()
+    guesses: tuple[str, ...] = ()
 
 
 def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput], today: date) -> Assessment:
@@ -105,13 +108,13 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         *assessor.find_other_results(case.benchmark, tables),
     )
     strangers = _strangers(read, readings)
-    not_meant = identity.why_not_meant(case, evidence, parsed.tables)
+    not_meant = run_setup.why_not_meant(case, evidence, parsed.tables)
     other = None if not_meant is not None else assessor.not_meant(case, parsed.nccl)
     job = replace(
         _job(case, evidence, tables, readings, strangers, failures, unread),
         not_meant=not_meant or (other.sentence if other is not None else None),
         look_at_way="" if other is None else other.look_at,
-        rails_unlike=rail_setup.why_unlike(case, evidence.facts),
+        rails_unlike=run_setup.why_unlike(case, evidence.facts),
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )
     findings = assessor.findings(case, tables)
@@ -137,7 +140,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         replayed=None if evidence.played is None else evidence.played.words,
         contradictions=contradictions(judged, case.benchmark),
         suspects=(
-            *rail_setup.slower_than_meant(case, evidence.facts),
+            *run_setup.slower_than_meant(case, evidence.facts),
             *(() if findings is None else findings.suspects),
         ),
         own_fault=own_fault(run, of_metrics) if assessor.has_shape else None,
@@ -150,8 +153,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     )
     figures = computed.mark(figures, case.benchmark)
     if figures:  # in addition to what was measured, never in its place
-        figures = (*figures, *energy.figures(readings, case.launch.nodes))
-    reached = _verdict(case, run, inputs, tables if assessor.has_shape else [])
+        figures = (*figures, *lines.figures(readings, case.launch.nodes))
+    reached, guesses = _verdict(case, run, inputs, tables if assessor.has_shape else [])
     reached = replace(reached, rules=computed.say(reached.rules))
     if findings is not None and findings.sentence not in reached.sentence:
         reached = reached.with_remarks(findings.sentence)
@@ -170,8 +173,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         *_beside_hops(case),
         *case.remarks,
         *evidence.changed,
-        *identity.remarks(case, evidence, readings if strangers else case.launch.nodes),
-        *rail_setup.remarks(case, evidence.facts),
+        *run_setup.program_remarks(case, evidence, readings if strangers else case.launch.nodes),
+        *run_setup.rail_remarks(case, evidence.facts),
     )
     # HPC Challenge's output begins with HPL's
     version = next((table.version for table in (*tables, *parsed.tables) if table.version), None)
@@ -185,6 +188,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         computed=computed,
         conditions=conditions,
         readings=readings,
+        guesses=guesses,
         printed=printed_rows(case, tables) if curves and evidence.played is None and not evidence.rehearsed else (),
     )
 
@@ -193,19 +197,22 @@ def _fail_findings(findings: Findings) -> RuleResult:
     return fail_rule(5, findings.sentence, findings.fault or "fabric", findings.look_at or "the logs of its parts")
 
 
-def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> Verdict:
-    """Return the verdict. A single host has no network, so a sound run there is *not tested* and never a pass.
-    ``tables``: their curves may look like a known cause.
+def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> tuple[Verdict, tuple[str, ...]]:
+    """Return the verdict, and what a failed curve looks like (a curve of ``tables``), which its remarks have too.
+
+    A single host has no network, so a sound run there is *not tested* and never a pass.
     """
     judged = verdict.judge(inputs)
+    guesses: tuple[str, ...] = ()
     if judged.state == "fail" and (judged.rule in (3, 5) or inputs.job.rails_unlike is not None) and tables:
-        judged = judged.with_remarks(*_looks_like(case, run, inputs, tables[0]))
+        guesses = _looks_like(case, run, inputs, tables[0])
+        judged = judged.with_remarks(*guesses)
     if inputs.replayed is not None:
-        return judged.with_remarks(inputs.replayed)
+        return judged.with_remarks(inputs.replayed), guesses
     if case.site.system.provider != "host" or judged.rule in (1, 2):
-        return judged
+        return judged, guesses
     untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
-    return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves)
+    return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves), guesses
 
 
 def _looks_like(case: Case, run: Run, inputs: Inputs, table: Table) -> tuple[str, ...]:
@@ -296,8 +303,8 @@ def _with_cause(path: PathProof, evidence: Evidence) -> PathProof:
     why = environment.why_whole(evidence.environment or ()) if is_idle else None
     if why is None:
         return path
-    look_at = "that variable in env of the system's file, in modules, profiles and wrappers"
-    return replace(path, sentence=f"{path.sentence}; {why}", look_at=look_at)
+    sentence = identity_words.whole_messages(why, KEEPS_WHOLE[why.name])
+    return replace(path, sentence=f"{path.sentence}; {sentence}", look_at=identity_words.look_at_variable())
 
 
 def _find_stuck(nodes: Sequence[str], readings: Mapping[str, counters.NodeCounters]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ vendor or a cloud demands a value (a threshold), the result names it and whose i
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from railyard.base.bounds import CLASS_PEAK_FROM, CLASS_SHARE
@@ -39,7 +39,7 @@ class Standing:
     """How a curve compares: the worst of its sizes, in one sentence; ``sources`` of what it was compared with.
 
     ``unknown``: why each other published number was left out, and sizes without one. ``thresholds``: who demands what,
-    and whether the curve reaches it.
+    and whether the curve reaches it. ``why``: why it is not known.
     """
 
     state: State
@@ -48,6 +48,12 @@ class Standing:
     sources: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     thresholds: tuple[str, ...] = ()
+    why: str = ""
+
+
+def not_known(why: str) -> Standing:
+    """Return that a curve cannot be compared, and why."""
+    return Standing("not-known", words.not_known(why), why=why)
 
 
 def standing(
@@ -79,7 +85,7 @@ def standing(
     sizes = tuple(_sizes(usable, curve))
     if not sizes:
         why = _why_nothing(of, name, usable, unknown)
-        return Standing("not-known", words.not_known(why), unknown=tuple(unknown), thresholds=thresholds)
+        return replace(not_known(why), unknown=tuple(unknown), thresholds=thresholds)
     lacking = sorted(set(curve) - {at.size_bytes for at in sizes})
     if lacking:
         unknown.append(words.no_number_at(lacking))

@@ -7,17 +7,18 @@ and what an output says about its run: pairs of ranks, messages in flight, repet
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Literal
 
-from railyard.base.wording import count_of, listing, message_size, number
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware import day_one
 from railyard.hardware.collective_times import time_of
-from railyard.hardware.day_one import EFA, LONG_FROM_BYTES, LinkClass, Rail, Turn, Window
+from railyard.hardware.day_one import EFA, LONG_FROM_BYTES, Rail, Turn, Window
 from railyard.parsers.output import Table
 from railyard.site.references.band import Band, Bound, scalar_band
 from railyard.verdict.rules.model import BandLike, MetricInput, points
+from railyard.verdict.wording import floors as words
 
 ENTRY = "day-one"
 #: A tool that prints one figure without its size sends messages of about this size (qperf: 64 KiB, but 2 KiB over
@@ -62,10 +63,7 @@ class Facts:
         """
         if not self.waiting or self.ranks_per_node == 1 or self.nodes == 1:
             return None
-        return (
-            f"{self.ranks} of {(self.ranks or 0) + self.waiting} ranks took part, and they may share a node; if each "
-            "rank had a node of its own, say --ranks-per-node 1"
-        )
+        return words.ranks_may_be_neighbours(self.ranks, (self.ranks or 0) + self.waiting)
 
     @property
     def many_ranks(self) -> bool:
@@ -101,16 +99,12 @@ def facts_of(
     )
 
 
-#: sockperf: throughput, over UDP.
-_TAKEN = "counts what its own socket took, not what arrived"
-
-
 def why_not(benchmark: Benchmark) -> str | None:
     """Return why no link bounds a benchmark on its first day; None if one may."""
     if benchmark.loops:
         return None
     if benchmark.within_node and not benchmark.within:
-        return benchmark.reported or f"{benchmark.key} does not leave its node"
+        return benchmark.reported or words.within_node(benchmark.key)
     if benchmark.pattern is not None:  # a barrier: no bytes, but rounds of messages
         return None
     return benchmark.reported if not benchmark.payload and not benchmark.within else None
@@ -119,34 +113,29 @@ def why_not(benchmark: Benchmark) -> str | None:
 def bands(
     benchmark: Benchmark, metric: Metric, rail: Rail | str, facts: Facts, sizes: Sequence[int]
 ) -> tuple[Band, ...] | str:
-    """Return the day-one band of a metric at the measured sizes (bytes), or "not judged: …" and why it has none.
+    """Return the day-one band of a metric at the measured sizes (bytes), or why it has none.
 
     ``rail`` is the class of the link with what its rails carry, or why there is none.
     """
     if metric.shape == "figure" and metric.name not in (BANDWIDTH, LATENCY):
-        why = f"no link bounds {metric.name} of {benchmark.key}"
-        return f"not judged: {why}: only a system's references judge it (--system)"
+        return words.no_link_bounds(metric.name, benchmark.key)
     if isinstance(rail, str):
         return rail
     if facts.rate_was_set and metric.shape in ("figure", "stream"):
-        does = "sends at the rate that it is given (-b), whatever the link" if metric.shape == "figure" else _TAKEN
-        return f"not judged: over UDP {benchmark.tool} {does}"
+        return words.rate_was_set(benchmark.tool, is_sender=metric.shape == "figure")
     if metric.shape == "figure":
         return _of_figure(benchmark, metric, rail)
     if metric.shape in ("stream", "one-of-two"):
         if metric.name != BANDWIDTH:
-            return f"not judged: the day-one band of {benchmark.key} bounds its bandwidth, not {metric.name}"
+            return words.only_bandwidth(benchmark.key, metric.name)
         return _of_stream(benchmark, metric, rail, facts, sizes)
     if metric.shape == "collective":
         return _of_collective(benchmark, metric, rail, facts, sizes)
     turn = benchmark.one_turn
     if turn is None or metric.name not in (BANDWIDTH, LATENCY):
-        return f"not judged: no day-one band is known for {metric.name} of {benchmark.key}"
+        return words.no_band(metric.name, benchmark.key)
     if facts.many_ranks and facts.nodes != 1:
-        return (
-            f"not judged: {facts.ranks} ranks took part, and it is not known how many share a node: say it with "
-            "--ranks-per-node"
-        )
+        return words.ranks_unplaced(facts.ranks)
     return _of_turn(metric, turn, _with_start_of(benchmark, rail), facts, sizes)
 
 
@@ -193,39 +182,33 @@ def _with_start_of(benchmark: Benchmark, rail: Rail) -> Rail:
 def _of_turn(metric: Metric, turn: Turn, rail: Rail, facts: Facts, sizes: Sequence[int]) -> tuple[Band, ...]:
     pairs = max(facts.pairs, facts.ranks_per_node or 1)
     of, directions = rail.of, 2 if turn.both_ways else 1
-    what = "one message at a time" if turn.starts == 1 else f"{turn.starts} starts in the printed time"
-    words = f"{what}, start {number(of.start_us)} us, {_rate_words(rail, of.shares[directions], rail.one_mb_s)}"
+    rate = _rate_words(rail, of.shares[directions], rail.one_mb_s)
+    terms = words.single_messages(turn.starts, of.start_us, rate)
     if metric.name == LATENCY:
         points = {size: Bound(None, day_one.longest_us(rail, turn, size, pairs), None) for size in sizes}
-        return (_band(metric, rail, words, points),)
+        return (_band(metric, rail, terms, points),)
 
     def lowest(size: int) -> float:
         return day_one.lowest_of_turn_mb_s(rail, turn, size, pairs)
 
-    return (_band(metric, rail, words, _lower(lowest, sizes)),)
+    return (_band(metric, rail, terms, _lower(lowest, sizes)),)
 
 
 def _of_collective(
     benchmark: Benchmark, metric: Metric, rail: Rail, facts: Facts, sizes: Sequence[int]
 ) -> tuple[Band, ...] | str:
     if benchmark.pattern is None or facts.nodes == 1:
-        return f"not judged: no day-one band is known for {metric.name} of {benchmark.key}"
+        return words.no_band(metric.name, benchmark.key)
     nodes, ranks_per_node = facts.nodes, facts.ranks_per_node
     if nodes is None or ranks_per_node is None:
-        options = [
-            option for option, known in (("--nodes", nodes), ("--ranks-per-node", ranks_per_node)) if known is None
-        ]
-        return f"not judged: on how many nodes, with how many ranks on each? Say it with {listing(options)}"
+        options: list[Literal["--nodes", "--ranks-per-node"]] = [] if nodes is not None else ["--nodes"]
+        return words.nodes_unknown([*options, *(() if ranks_per_node is not None else ("--ranks-per-node",))])
     if rail.of is EFA and ranks_per_node > 1:
-        return (
-            "not judged: no source bounds a collective over EFA with several ranks on each node: an allreduce of 4 B "
-            "took 1.8 ms on 128 nodes with 96 ranks each; run it with one rank on each node"
-        )
+        return words.several_ranks_over_efa()
     times = {size: time_of(rail, benchmark.pattern, size, nodes, ranks_per_node) for size in sizes}
     points = {size: Bound(None, time.longest_us, None) for size, time in times.items()}
-    ranks = f"{count_of(nodes, 'node')} with {count_of(ranks_per_node, 'rank')} each"
-    words = f"{ranks}, start {number(rail.of.start_us)} us, {number(rail.all_mb_s)} MB/s on each node"
-    return (_band(metric, rail, words, points),)
+    terms = words.collective(nodes, ranks_per_node, rail.of.start_us, rail.all_mb_s)
+    return (_band(metric, rail, terms, points),)
 
 
 def _of_stream(
@@ -235,20 +218,13 @@ def _of_stream(
     verbs = micro.tool(benchmark.tool).between_nics
     window = Window(metric.directions, loaded, verbs, facts.depth, facts.repetitions)
     share = rail.of.stream_shares[loaded]
-    cost = _cost_words(rail.of, verbs)
-    words = f"a window of messages, {cost} for each below 1 MiB, {_rate_words(rail, share, rail.all_mb_s)}"
+    short, long = (rail.of.window_cost_us(size, verbs) for size in (1, LONG_FROM_BYTES))
+    terms = words.window(short, long, LONG_FROM_BYTES, _rate_words(rail, share, rail.all_mb_s))
 
     def lowest(size: int) -> float:
         return day_one.lowest_of_stream_mb_s(rail, window, size)
 
-    return (_band(metric, rail, words, _lower(lowest, sizes)),)
-
-
-def _cost_words(of: LinkClass, verbs: bool) -> str:
-    short = of.window_cost_us(1, verbs)
-    long = of.window_cost_us(LONG_FROM_BYTES, verbs)
-    later = "" if long == short else f" ({number(long)} us from {message_size(LONG_FROM_BYTES)} on)"
-    return f"{number(short)} us{later}"
+    return (_band(metric, rail, terms, _lower(lowest, sizes)),)
 
 
 def _of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> tuple[Band, ...] | str:
@@ -256,16 +232,16 @@ def _of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> tuple[Band, 
     name, unit = metric.name, metric.unit
     if name == LATENCY:
         high = _FIGURE_STARTS * rail.of.start_us
-        words = f"{_FIGURE_STARTS} starts of {number(rail.of.start_us)} us"
-        return (scalar_band(ENTRY, "class", name, unit, _source(rail, words), Bound(None, high, None)),)
+        terms = words.starts(_FIGURE_STARTS, rail.of.start_us)
+        return (scalar_band(ENTRY, "class", name, unit, _source(rail, terms), Bound(None, high, None)),)
     traffic = benchmark.traffic
     loaded = 2 if traffic is not None and traffic.forward and traffic.backward else metric.directions
     window = Window(metric.directions, loaded, verbs=True)
     share = 1.0 if rail.of.flow_mb_s is not None else _FIGURE_SHARE  # over TCP a flow is all that is asked
     size = _DATAGRAM_BYTES.get(benchmark.key, _FIGURE_BYTES)
     low = share * day_one.lowest_of_stream_mb_s(rail, window, size)
-    words = f"{100 * share:.0f} % of a window of messages of {message_size(size)}"
-    return (scalar_band(ENTRY, "class", name, unit, _source(rail, words), Bound(low, None, None)),)
+    terms = words.window_of(share, size)
+    return (scalar_band(ENTRY, "class", name, unit, _source(rail, terms), Bound(low, None, None)),)
 
 
 def _lower(lowest: Callable[[int], float], sizes: Sequence[int]) -> dict[int, Bound]:
@@ -273,18 +249,15 @@ def _lower(lowest: Callable[[int], float], sizes: Sequence[int]) -> dict[int, Bo
     return {size: Bound(low, None, None) for size, low in bounds.items() if low > 0}
 
 
-def _band(metric: Metric, rail: Rail, words: str, points: dict[int, Bound]) -> Band:
+def _band(metric: Metric, rail: Rail, terms: str, points: dict[int, Bound]) -> Band:
     return Band(
-        ENTRY, "class", metric.name, metric.unit, _source(rail, words), MappingProxyType(points), None, None, None, ()
+        ENTRY, "class", metric.name, metric.unit, _source(rail, terms), MappingProxyType(points), None, None, None, ()
     )
 
 
 def _rate_words(rail: Rail, share: float, limit_mb_s: float) -> str:
-    flow = rail.of.flow_mb_s
-    if flow is not None and flow < share * limit_mb_s:
-        return f"a flow of {number(flow)} MB/s"
-    return f"{100 * share:.0f} % of {number(limit_mb_s)} MB/s"
+    return words.share_of_rate(share, limit_mb_s, rail.of.flow_mb_s)
 
 
-def _source(rail: Rail, words: str) -> str:
-    return f"day-one band of {rail.of.name}: {words}"
+def _source(rail: Rail, terms: str) -> str:
+    return words.band_of(rail.of.name, terms)

@@ -16,7 +16,6 @@ from railyard.verdict.path import pace
 from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import blame as words
-from railyard.verdict.wording.causes import GUESS
 from railyard.verdict.wording.ports import look_at
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def _without_guesses(remarks: tuple[str, ...], assessment: Assessment, findings:
     """
     if not findings.suspects or len(assessment.case.launch.meant) < 2:
         return remarks
-    return tuple(one for one in remarks if not one.startswith(GUESS))
+    return tuple(one for one in remarks if one not in assessment.guesses)
 
 
 def _next(findings: Findings) -> str | None:
@@ -84,7 +83,9 @@ def probe_size(assessment: Assessment, small: int, large: int) -> int:
         if curve.percent_of_reference is not None and curve.percent_of_reference < 100
     ]
     worst = min(missed, default=(100.0, None), key=lambda one: one[0])[1]
-    if worst is None and judged.sentence.startswith(f"{LATENCY} "):  # a floor of the link's class has no ratio
+    if (
+        worst is None and judged.miss is not None and judged.miss.figure.name == LATENCY
+    ):  # a floor of the link's class has no ratio
         worst = min((size for curve in assessment.curves for size in curve.sizes if size), default=None)
     return large if worst is None or worst > small else max(worst, 1)
 

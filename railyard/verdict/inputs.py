@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import LEAST_LATENCY, LEAST_OF_MPI, LEAST_OF_RDMA, JudgingBound
-from railyard.base.wording import count_of, number, percent
+from railyard.base.wording import count_of
 from railyard.benchmarks import metrics
-from railyard.benchmarks.agreement import contradiction
 from railyard.benchmarks.curve import Curve, median
+from railyard.benchmarks.metrics import contradiction
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Within, deciding_sizes
 from railyard.benchmarks.moved_bytes import crossing
 from railyard.benchmarks.table import micro
@@ -44,7 +44,8 @@ from railyard.verdict.rules.model import (
     MostLike,
     Quantity,
 )
-from railyard.verdict.wording import Figure, in_doubt
+from railyard.verdict.wording import Figure
+from railyard.verdict.wording import floors as words
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -162,18 +163,17 @@ class Target:
     def floors(
         self, benchmark: Benchmark, metric: Metric, limit: limits.Limit | None, facts: Facts, sizes: Sequence[int]
     ) -> tuple[Band, ...] | str:
-        """Return what the link's class demands at the measured sizes (bytes), or "not judged: …" and why it demands
-        nothing.
+        """Return what the link's class demands at the measured sizes (bytes), or why it demands nothing.
 
         ``limit``: the link's for this metric, in MB/s; None if no link bounds it.
         """
         if (why := facts.why_unplaced) is not None or (why := day_one.why_not(benchmark)) is not None:
-            return f"not judged: {why}"
+            return why
         if benchmark.within:
             from railyard.site.gpu_shape import floor_within
 
             within = floor_within(self._carriers(benchmark.within), benchmark.within)
-            return within if isinstance(within, str) else (floor_band(ENTRY, within),)
+            return words.unsaid(within) if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
             if (metric.least_share is None and not metric.most_starts) or facts.from_device:
                 return self._floor_of_halves(benchmark, limit)
@@ -198,45 +198,44 @@ class Target:
         return (own or found) if isinstance(found, str) else (*own, *found)
 
     def rail(self, benchmark: Benchmark, facts: Facts) -> Rail | str:
-        """Return the class of the fabric's link with what its rails carry, or "not judged: …" and why it has none."""
+        """Return the class of the fabric's link with what its rails carry, or why it has none."""
         if facts.nodes == 1 and not benchmark.loops:
             node = NODE_OF_GPUS if facts.from_device else NODE
             return Rail(node, NODE_MB_S, NODE_MB_S, 2 * NODE_MB_S)
         where: Where = "device" if facts.from_device else "host"
         found = class_of(self.fabric.link, where, benchmark.over_tcp, benchmark.flows)
+        link = self.fabric.link
         if isinstance(found, str):
-            return found
+            return words.no_class(found, link.generation, link.name)
         alone = self if self.rails == 1 else replace(self, rails=1, policy="single")
         ways = ((alone, 1), (self, 1), (self, 2))
         rail = rail_of(found, *(target.limit(each, one_stream=True, of=benchmark) for target, each in ways))
         if rail is None:
-            return f"not judged: no limit is known for {self.fabric.link.name}"
+            return words.no_class("no-limit", link.generation, link.name)
         return rail.times(LOOP_SHARE) if benchmark.loops else rail
 
     def _why_no_floor_of_gpus(self, benchmark: Benchmark, from_device: bool) -> str | None:
         """Return why no floor holds for messages from the memory of GPUs; None for one, and for other messages."""
         if benchmark.every_gpu:
-            return "not judged: no source gives a floor for all GPUs of a node that send at once"
+            return words.all_gpus_at_once()
         if from_device and self.gpus is not None and self.gpus.slot is None:
-            return "not judged: the file does not give a GPU's slot (gpus: slot), which may be slower than the link"
+            return words.unknown_slot()
         return None
 
     def _floor_of_halves(self, benchmark: Benchmark, limit: limits.Limit | None) -> tuple[Band, ...] | str:
-        """Return the floor between two halves of a network, or "not judged: …" for what a link alone does not set.
+        """Return the floor between two halves of a network, or why a link alone does not set it.
 
         A healthy network with static routes reaches no more over random halves (Hoefler et al. 2008).
         """
         if not benchmark.of_halves:
-            of = "copies through a node's memory" if benchmark.within_node else "a run whose ranks share the links"
-            return f"not judged: no source gives a floor for {of}, so only a reference says whether it is fast enough"
+            return words.no_source(benchmark.within_node)
         if limit is None:
-            return "not judged: no limit known for the link"
+            return words.no_link_limit()
         blocked = self.blocking_factor(benchmark)
-        source = f"{STATIC_SHARE:.0%} of {limit.value_mb_s:.1f} MB/s, what static routes leave for random halves"
         floor = limits.LinkFloor(
             STATIC_SHARE * limit.value_mb_s / blocked,
             limits.DAY_ONE_FROM_BYTES,
-            source + (f"; blocking {blocked:g}" if blocked > 1 else ""),
+            words.static_routes(STATIC_SHARE, limit.value_mb_s, blocked),
         )
         return (floor_band(ENTRY, floor),)
 
@@ -244,14 +243,13 @@ class Target:
 def _floor_of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> Band:
     """Return the bound of a figure without a message size: a share of a healthy stream over one rail, or a latency."""
     if metric.most_starts:
-        what = f"{metric.most_starts:g} times {number(rail.of.start_us)} us, half a round trip of {rail.of.name}"
+        what = words.half_round_trips(metric.most_starts, rail.of.start_us, rail.of.name)
         bound = Bound(None, metric.most_starts * rail.of.start_us, None)
     else:
         share, stream = metric.least_share or 0.0, rail.of.within_flow(_stream_mb_s(rail))
-        what = f"{percent(share)} of {number(stream)} MB/s, a healthy stream over one rail, one way"
+        what = words.healthy_stream(share, stream)
         bound = Bound(share * stream, None, None)
-    source = f"day-one floor of {benchmark.key}: {what}"
-    return scalar_band(ENTRY, "class", metric.name, metric.unit, source, bound)
+    return scalar_band(ENTRY, "class", metric.name, metric.unit, words.floor_of(benchmark.key, what), bound)
 
 
 def _stream_mb_s(rail: Rail) -> float:
@@ -297,7 +295,7 @@ class Read:
 def read_of(tables: Sequence[Table], key: str, node_pairs: int) -> Read:
     """Return the curves of the passes and their median; of sums over several pairs of nodes, one pair's share."""
     if not tables:
-        return Read(problem=f"the output has no table of {key}")
+        return Read(problem=words.no_table_of(key))
     try:
         made = [metrics.curves(table, key) for table in tables]
         passes = [tuple(metrics.of_one_pair(curve, key, node_pairs) for curve in one) for one in made]
@@ -309,7 +307,7 @@ def read_of(tables: Sequence[Table], key: str, node_pairs: int) -> Read:
 def contradictions(tables: Sequence[Table], key: str) -> tuple[str, ...]:
     """Return a sentence for each table with a row that contradicts itself."""
     found = ((table, contradiction(table, key)) for table in tables)
-    return tuple(f"{why} (table of line {table.line})" for table, why in found if why is not None)
+    return tuple(words.in_table(why, table.line) for table, why in found if why is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,7 +368,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     of_references = () if isinstance(held, str) else held
     bands = tuple(band for band in of_references if not band.is_upper_limit)
     upper_limits = tuple(band for band in of_references if band.is_upper_limit)
-    unnamed = "only an upper limit names it" if upper_limits else "no reference names it"
+    unnamed = words.not_in_references(bool(upper_limits))
     # In a run of a system the first metric must be judged; in an output over a link, the one for which its class has a
     # floor.
     must_be = bool(target.system) and between and metric is benchmark.metrics[0]
@@ -413,15 +411,10 @@ def _doubt(run: Run, metric: Metric, curve: Curve | None) -> str | None:
     stream = _stream_mb_s(rail)
     if min(curve.values) >= metric.sure_share * stream:
         return None
+    figure = Figure(metric.name, min(curve.values), metric.unit)
     if rail.of.within_flow(stream) < stream:
-        why = (
-            f"{run.benchmark.tool} uses RDMA where it can, and over TCP one flow may be all that it shows; name the "
-            "link of its RDMA (such as roce-100), or judge by a reference"
-        )
-    else:
-        why = "a slow pair, or a network with few uplinks; only a reference says which"
-    least = in_doubt(Figure(metric.name, min(curve.values), metric.unit), "below", metric.sure_share * stream)
-    return f"{least}: {why}"
+        return words.doubt_of_flow(figure, metric.sure_share * stream, run.benchmark.tool)
+    return words.doubt_of_pair(figure, metric.sure_share * stream)
 
 
 def _doubt_of_latency(metric: Metric, curve: Curve, rail: Rail) -> str | None:
@@ -429,8 +422,7 @@ def _doubt_of_latency(metric: Metric, curve: Curve, rail: Rail) -> str | None:
     longest = max(curve.values)
     if longest <= rail.of.start_us:
         return None
-    most = in_doubt(Figure(metric.name, longest, "us"), "above", rail.of.start_us)
-    return f"{most}: a slow pair, more switches, or other work on its nodes; only a reference says which"
+    return words.doubt_of_latency(Figure(metric.name, longest, "us"), rail.of.start_us)
 
 
 _SHORT = 1  # byte: a size that each reference of small messages holds for

@@ -12,9 +12,8 @@ from railyard.benchmarks.table.micro import find, metric
 from railyard.job.counters.node import NodeCounters
 from railyard.parsers.output import ParsedOutput, ParseError, Table
 from railyard.parsers.pairs import SAMPLE
-from railyard.results.pair_summary import RecordedPairs, leaf_names, of_rows
 from railyard.results.record.form import Suspect
-from railyard.results.record.pair_rows import Row
+from railyard.results.record.pair_rows import RecordedPairs, Row, leaf_names, of_rows
 from railyard.results.record.pairs import MOST_DENSE, PairAgain, PairsRecord
 from railyard.site.site import Site
 from railyard.site.test_id import TestId

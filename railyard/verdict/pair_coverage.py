@@ -107,9 +107,8 @@ def cover_nights(
     """Return how much of a system's nodes (two or more) these nights covered."""
     import numpy as np
 
-    from railyard.verdict.blame.screening.coverage import coverage
-    from railyard.verdict.blame.screening.leaves import leaves_of
-    from railyard.verdict.blame.screening.values import Rows
+    from railyard.verdict.blame.screening.promise import coverage
+    from railyard.verdict.blame.screening.values import Rows, leaves_of
 
     network = network_of(nodes, Places(leaf_of), None, rails, up_links)
     places = {label(node): place for place, node in enumerate(nodes)}

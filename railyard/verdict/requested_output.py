@@ -9,14 +9,12 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, cast
 
-from railyard.base.wording import count_of, listing, message_size
 from railyard.benchmarks.table import micro
 from railyard.parsers.output import Table
+from railyard.verdict.wording import requested_output as words
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
-
-_SHOWN = 4  # sizes in a sentence
 
 
 def unlike_asked(case: Case, tables: Sequence[Table], judged: Sequence[Table], printed: Sequence[Table]) -> str | None:
@@ -25,14 +23,12 @@ def unlike_asked(case: Case, tables: Sequence[Table], judged: Sequence[Table], p
     ``tables`` are those of the benchmark, ``judged`` what is made from them, ``printed`` all.
     """
     if len(judged) > case.passes:
-        had = count_of(len(judged), "table")
-        return f"the output has {had}, expected {case.passes}: it is not known which of them are of this run"
+        return words.too_many_tables(len(judged), case.passes)
     if micro.find(case.benchmark).assessed not in ("sizes", "gpus"):
         return None
     foreign = [table for table in printed if table not in tables]
     if foreign:
-        what = f"{foreign[0].tool}/{foreign[0].benchmark or '?'} (line {foreign[0].line})"
-        return f"the output also has a table of {what}, which was not asked for"
+        return words.foreign_table(foreign[0].tool, foreign[0].benchmark, foreign[0].line)
     return next(
         (
             why
@@ -48,15 +44,16 @@ def _other_crowd(case: Case, table: Table) -> str | None:
     if micro.find(case.benchmark).every_node or "groups" in table.context:
         return None
     ranks = len(case.launch.nodes) * case.ranks_per_node
-    for name, said, asked in (
+    crowds: tuple[tuple[str, words.Crowd, int], ...] = (
         ("ranks", "processes", ranks),
         ("processes", "processes", ranks),
         ("pairs", "pairs of ranks", ranks // 2),
         ("window", "messages in flight", case.window),
-    ):
+    )
+    for name, what, asked in crowds:
         found = table.context.get(name)
         if isinstance(found, int) and not isinstance(found, bool) and found != asked:
-            return f"{case.benchmark} (line {table.line}) has {found} {said}: {asked} were asked for"
+            return words.other_crowd(case.benchmark, table.line, found, what, asked)
     return None
 
 
@@ -72,9 +69,7 @@ def other_sizes(table: Table, key: str, asked: Sequence[int]) -> str | None:
     besides = sorted({size for size in found if size not in asked})
     if not lacking and not besides:
         return None
-    parts = [f"lacks {_list_sizes(lacking)}"] if lacking else []
-    parts += [f"also has {_list_sizes(besides)}"] if besides else []
-    return f"{key} (line {table.line}) {' and '.join(parts)}: {count_of(len({*asked}), 'message size')} were asked for"
+    return words.other_sizes(key, table.line, lacking, besides, len({*asked}))
 
 
 def gap(table: Table, key: str) -> str | None:
@@ -94,10 +89,7 @@ def gap(table: Table, key: str) -> str | None:
     wide = next((place for place in others if _is_power(steps[place], usual)), None)
     if wide is None or 4 * len(others) > len(steps):
         return None
-    return (
-        f"{key} (line {table.line}) goes from {message_size(sizes[wide])} to {message_size(sizes[wide + 1])}, where "
-        f"each of its other sizes is {usual:g} times the one before: a row is missing"
-    )
+    return words.gap(key, table.line, sizes[wide], sizes[wide + 1], usual)
 
 
 def describe_skipped(table: Table, key: str) -> str | None:
@@ -111,18 +103,14 @@ def describe_skipped(table: Table, key: str) -> str | None:
     if len(steps) < 2 or min(steps) <= 1 or any(size & (size - 1) for size in sizes) or gap(table, key):
         return None
     skipped = [1 << at for at in range(sizes[0].bit_length(), sizes[-1].bit_length()) if 1 << at not in sizes]
-    return (
-        f"no row has {len(skipped)} of the powers of two between its first and its last size "
-        f"({_list_sizes(skipped)}): these sizes were not judged"
-    )
+    return words.say_skipped(skipped)
 
 
 def _not_doubled(table: Table, key: str) -> str | None:
     wide = _wider_than_double(sizes_of(table))
     if wide is None:
         return None
-    where = f"{message_size(wide[0])} to {message_size(wide[1])}"
-    return f"{key} (line {table.line}) goes from {where}, where {table.tool} doubles its sizes: a row is missing"
+    return words.not_doubled(key, table.line, *wide, table.tool)
 
 
 @lru_cache(maxsize=64)  # thousands of tables have the same sizes
@@ -151,11 +139,8 @@ def shorter_pass(tables: Sequence[Table], key: str) -> str | None:
         return None
     longest = tables[counts.index(max(counts))]
     short = next(table for table, count in zip(tables, counts, strict=True) if count < max(counts))
-    ends = message_size(sizes_of(short)[-1]) if sizes_of(short) else "its heading"
-    return (
-        f"{key} (line {short.line}) ends at {ends}, and the pass of line {longest.line} goes on to "
-        f"{message_size(sizes_of(longest)[-1])}: it may be cut; --each judges each as a run of its own"
-    )
+    end = sizes_of(short)[-1] if sizes_of(short) else None
+    return words.shorter_pass(key, short.line, end, longest.line, sizes_of(longest)[-1])
 
 
 def sizes_of(table: Table) -> tuple[int, ...]:
@@ -165,9 +150,3 @@ def sizes_of(table: Table) -> tuple[int, ...]:
     if {*map(type, cells)} == {int}:
         return cast("tuple[int, ...]", cells)
     return tuple(cell for cell in cells if type(cell) is int)
-
-
-def _list_sizes(sizes: Sequence[int]) -> str:
-    shown = [message_size(size) for size in sizes[:_SHOWN]]
-    more = len(sizes) - len(shown)
-    return listing([*shown, f"{more} more"] if more else shown)

@@ -16,11 +16,11 @@ from railyard.verdict.findings import with_remark, with_suspects
 from railyard.verdict.rules.model import fail_rule
 from railyard.verdict.wording import NOBODY_BLAMED
 from railyard.verdict.wording.ports import look_at
+from railyard.verdict.wording.screening import MOST_TOLD, more_named
 
 #: More steps than any screening has.
 _MOST_STEPS = 20
 #: A sentence names at most this many; all of them are suspects in the record.
-_TOLD = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +144,11 @@ def _coverage_counts(coverage: Coverage) -> list[ExercisedCount]:
 def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Assessment:
     """Return the failed assessment of a run that met its references, while its screening names a suspect."""
     judged, named = found.verdict, came.screened.named
-    next_look = look_at(listing(node_pair_sample.words_of(named[:_TOLD], came.network)))
-    more = f"; {len(named) - _TOLD} more are named" if len(named) > _TOLD else ""
-    sentence = "; ".join(one.reason for one in named[:_TOLD]) + more
+    next_look = look_at(listing(node_pair_sample.words_of(named[:MOST_TOLD], came.network)))
+    more = [more_named(len(named) - MOST_TOLD)] if len(named) > MOST_TOLD else []
+    sentence = "; ".join([*(one.reason for one in named[:MOST_TOLD]), *more])
     own = fail_rule(5, sentence, "fabric", next_look)
-    rest = "; ".join(
-        filter(None, [came.not_measured, came.screened.sentence.removeprefix(sentence).removeprefix("; ")])
-    )
+    rest = "; ".join(filter(None, [came.not_measured, came.screened.rest]))
     said = replace(
         judged,
         state="fail",

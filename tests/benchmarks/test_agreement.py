@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from railyard.benchmarks.agreement import contradiction
+from railyard.benchmarks.metrics import contradiction
 from railyard.parsers.output import Table
 from railyard.parsers.perftest import parse
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from railyard.benchmarks import own_shape
-from railyard.benchmarks.own_shape import (
+from railyard.benchmarks.table import micro
+from railyard.verdict import own_fault
+from railyard.verdict.own_fault import (
     BETWEEN_HOSTS,
     OVER_RDMA,
     UNLIKE_TCP,
@@ -12,7 +13,6 @@ from railyard.benchmarks.own_shape import (
     Shares,
     fault,
 )
-from railyard.benchmarks.table import micro
 
 KIB, MIB = 1 << 10, 1 << 20
 SIZES = tuple(1 << power for power in range(23))
@@ -36,7 +36,7 @@ def bandwidths(**shares: float) -> list[tuple[int, float]]:
 
 
 @pytest.mark.parametrize(
-    "shares", [BETWEEN_HOSTS, OVER_RDMA, UNLIKE_TCP, UNNAMED_LINK, WITHIN_A_NODE, own_shape.FROM_GPUS]
+    "shares", [BETWEEN_HOSTS, OVER_RDMA, UNLIKE_TCP, UNNAMED_LINK, WITHIN_A_NODE, own_fault.FROM_GPUS]
 )
 def test_a_healthy_curve_has_no_fault(shares: Shares) -> None:
     assert fault(WINDOW, bandwidths(), shares) is None

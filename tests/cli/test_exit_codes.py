@@ -122,8 +122,8 @@ MISTAKES: Mapping[str, str] = {
     "run --system dell-c6320 -t scalign": "-t scalign: found no check with this tag, expected one that a check has; "
     'did you mean "scaling"?',
     "run --system dell-c6320 -n OsuBandwith --dry-run": '-n OsuBandwith: found no check "OsuBandwith"',
-    "run --system dell-c6320 -n OsuBandwidth -p verbs": "nothing was selected: no check fits these options; type: "
-    "railyard matrix --system dell-c6320 --why",
+    "run --system dell-c6320 -n OsuBandwidth -p verbs": "-n OsuBandwidth: found no such test on dell-c6320 that the "
+    "other options leave, expected one that it has: ",
     "matrix -c nosuch": "-c nosuch: found no such file or folder, expected checks",
     "lint -c nosuch": "-c nosuch: found no such file or folder, expected checks",
     "record -c own": "-c: found it without --published, expected both; a run has its own checks",

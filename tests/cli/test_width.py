@@ -7,8 +7,7 @@ import pytest
 
 from railyard.base.paths import CHECKS, part
 from railyard.cli.main import main
-from railyard.cluster.soak.judge import Reading
-from railyard.cluster.soak.log import Log
+from railyard.cluster.soak.judge import Log, Reading
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines

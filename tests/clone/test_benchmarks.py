@@ -14,7 +14,7 @@ BRIEF = {
     "bounds": ("", "| netpipe/"),
     "fuzz": ("--inputs 20 --processes 1", ""),
     "gpu_pairs": ("--draws 1", ""),
-    "judge": ("--repeats 1 --megabytes 0.01", "railyard judge, 0.01 MB"),
+    "judge": ("--repeats 1 --megabytes 0.01", "railyard gate, this host"),
     "pairs": ("--draws 1 --nodes 128", ""),
     "parsers": ("--tools hpl --repeats 1", "hpl "),
     "reader": ("--repeats 1 --cards 1", ""),

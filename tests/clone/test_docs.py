@@ -9,7 +9,7 @@ import pytest
 
 from railyard.base.bounds import document
 from railyard.benchmarks.table.micro import PACKAGES as TOOLS
-from railyard.hardware import gpu_links, links
+from railyard.hardware import gpu_nodes, links
 from tests.made.pages import CLONE as ROOT
 from tests.made.pages import PAGES, name_of, shown
 
@@ -45,7 +45,7 @@ def test_the_links_and_slots_in_the_documentation_are_those_of_the_code() -> Non
 
 
 def test_the_links_of_gpus_in_the_documentation_are_those_of_the_code() -> None:
-    assert "\n\n" + gpu_links.document() + "\n" in (DOCS / "reference" / "rates.md").read_text(encoding="utf-8")
+    assert "\n\n" + gpu_nodes.document() + "\n" in (DOCS / "reference" / "rates.md").read_text(encoding="utf-8")
 
 
 def test_the_tools_that_a_stack_may_take_from_spack_are_in_the_documentation() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.results.schemas import schema_text
+from railyard.cli.commands.schema import schema_text
 
 ROOT = Path(__file__).parents[2]
 

@@ -71,18 +71,16 @@ IMPURE = {
     "railyard.rfm.checks.record": "what is kept of a run, by measure_again",
     "railyard.rfm.spack_build": "a fixture of ReFrame",
     "railyard.rfm.current": "asks ReFrame for its current system",
-    "railyard.rfm.empty_runs": "replaces functions of ReFrame that let an empty run pass",
+    "railyard.rfm.empty_runs": "replaces functions of ReFrame that let an empty run or a taken name pass",
     "railyard.rfm.drop_reasons": "asks ReFrame for its current system",
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
     "railyard.rfm.flux": "a scheduler that ReFrame lacks",
     "railyard.rfm.pbs": "ReFrame's PBS with our questions",
     "railyard.rfm.versions": "knows ReFrame's own names",
-    "railyard.rfm.foreign_host": "asks ReFrame's runner whether it only writes scripts",
     "railyard.rfm.unfit_paths": "replaces a method of ReFrame's configuration that takes options",
     "railyard.rfm.extend": "adds to ReFrame's configuration",
-    "railyard.rfm.name_conflicts": "replaces a method of ReFrame's loader",
-    "railyard.rfm.system_choice": "replaces methods of ReFrame's configuration that choose a system",
+    "railyard.rfm.system_choice": "replaces methods of ReFrame's configuration that choose a system; asks its runner",
     "railyard.rfm.settings": "raises ReFrame's ConfigError",
     "railyard.rfm.run.reframe": "starts reframe",
     "railyard.rfm.run.preflight": "has Spack build, by prepare",
@@ -97,12 +95,10 @@ IMPURE = {
     "railyard.provision.spack.prepare": "starts spack and git, by build and bootstrap",
     "railyard.provision.spack.upkeep": "starts spack, by calls",
     "railyard.job.testbed_words": "knows what a testbed needs, by needs",
-    "railyard.provision.own_programs": "starts a compiler",
     "railyard.provision.rehearsal.pair": "asks ip for the interface of an address",
     "railyard.provision.wheels": "starts pip",
-    "railyard.provision.mpi_prefixes": "starts pip, and asks each libmpi for its version in a process of its own",
-    "railyard.cluster.detect.machine": "asks programs of this machine",
-    "railyard.cluster.doctor.ask_login": "asks Slurm how it shares nodes, by slurm",
+    "railyard.provision.mpi_prefixes": "starts pip and a compiler, and asks each libmpi for its version",
+    "railyard.cluster.doctor.ask_login": "asks Slurm whether it answers, and how it shares nodes, by slurm",
     "railyard.cluster.doctor.ask_nodes": "starts a job step",
     "railyard.cluster.doctor.job": "sends a job",
     "railyard.cluster.doctor.transfers": "sends over the virtual cluster's rails",
@@ -192,9 +188,9 @@ def test_no_pure_module_drags_anything_in() -> None:
 
 
 def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
-    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.own_programs", "railyard.cli.main"]) == (
+    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.mpi_prefixes", "railyard.cli.main"]) == (
         "",
-        "railyard.provision.own_programs drags in subprocess",
+        "railyard.provision.mpi_prefixes drags in subprocess",
     )
 
 
@@ -281,7 +277,7 @@ def test_the_pure_modules_are_found() -> None:
         "railyard.site.matrix",
     } <= set(PURE)
     assert {
-        "railyard.stacks.linkage",
+        "railyard.stacks.libraries",
         "railyard.provision.installed_stack",
         "railyard.provision.spack.request",
     } <= set(PURE)

@@ -11,22 +11,30 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.markers import Marker
 from packaging.requirements import Requirement
 
 import railyard
 from railyard.site.reframe_versions import PATCHES, minor_of, why_outside
+from tests.reframe_releases import PYTHONS
 
 CLONE = Path(__file__).parents[2]
 LOCKS = sorted(path.relative_to(CLONE).as_posix() for path in (CLONE / "requirements").rglob("*.txt"))
 
 
+PIN = r"([a-z0-9][a-z0-9-]*)==([0-9][0-9a-z.]*)( ; [a-z_]+ [<>=!]+ '[A-Za-z0-9.]+')? \\"
+
+
 def pins(lock: str) -> dict[str, tuple[str, int]]:
-    """Return name -> (version, number of hashes) of a lock; every line must have a form that is known here."""
+    """Return name -> (version, number of hashes) of a lock; every line must have a form that is known here.
+
+    A version that only some Pythons get has them behind its name: ``numpy ; python_full_version < '3.14'``.
+    """
     found: dict[str, tuple[str, int]] = {}
     name = ""
     for line in (CLONE / lock).read_text(encoding="utf-8").splitlines():
-        if pin := re.fullmatch(r"([a-z0-9][a-z0-9-]*)==([0-9][0-9a-z.]*) \\", line):
-            name = pin[1]
+        if pin := re.fullmatch(PIN, line):
+            name = f"{pin[1]}{pin[3] or ''}"
             assert name not in found, f"{lock}: {name} twice"
             found[name] = (pin[2], 0)
         elif re.fullmatch(r" {4}--hash=sha256:[0-9a-f]{64}( \\)?", line):
@@ -74,7 +82,28 @@ def test_the_runtime_lock_is_that_of_the_present_pyproject() -> None:
     wanted = {name.lower() for name in re.findall(r'^ +"([A-Za-z0-9-]+)', listed[1], re.MULTILINE)}
     lock = (CLONE / "requirements/runtime.txt").read_text(encoding="utf-8")
     asked_for = re.findall(r"^([a-z0-9-]+)==[^#]*?# via(?:[^=]*?)railyard-hpc \(pyproject", lock, re.MULTILINE)
-    assert sorted(asked_for) == sorted(wanted)
+    assert set(asked_for) == wanted
+
+
+def test_every_supported_python_gets_one_version_of_each_package() -> None:
+    """Two versions of a package have markers of which each Python fulfils exactly one."""
+    for lock in LOCKS:
+        versions: dict[str, list[Marker]] = {}
+        for name in pins(lock):
+            package, _, marker = name.partition(" ; ")
+            versions.setdefault(package, []).append(Marker(marker or "python_full_version >= '3'"))
+        for package, markers in versions.items():
+            for number in PYTHONS if len(markers) > 1 else ():
+                here = [marker for marker in markers if marker.evaluate({"python_full_version": f"{number}.1"})]
+                assert len(here) == 1, f"{lock}: {package} with Python {number}"
+
+
+def test_the_package_names_each_python_that_is_tried() -> None:
+    """`make test-reframe` tries them; the newest one is behind the lowest bound of `requires-python`."""
+    named = [text.rpartition(" ")[2] for text in metadata("railyard-hpc").get_all("Classifier") or []]
+    assert [number for number in named if re.fullmatch(r"3\.\d+", number)] == list(PYTHONS)
+    assert metadata("railyard-hpc")["Requires-Python"] == f">={PYTHONS[0]}"
+    assert f'python_version = "{PYTHONS[0]}"' in (CLONE / "pyproject.toml").read_text(encoding="utf-8")
 
 
 def test_two_locks_never_pin_one_package_differently() -> None:

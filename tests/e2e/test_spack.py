@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from railyard.provision.spack import program, target
+from railyard.provision.spack import program
+from railyard.provision.spack import sources as target
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from tests.made import spack_site, spack_sources

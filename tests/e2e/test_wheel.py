@@ -50,7 +50,9 @@ def pins(folder: Path) -> Path:
     """Return a file with the locked versions, for PIP_CONSTRAINT: pip then installs these."""
     lock = (CLONE / "requirements/runtime.txt").read_text(encoding="utf-8")
     pinned = folder / "constraints.txt"
-    pinned.write_text("\n".join(re.findall(r"^([\w.-]+==[\w.]+)", lock, re.MULTILINE)) + "\n", encoding="utf-8")
+    pinned.write_text(
+        "\n".join(re.findall(r"^([\w.-]+==[\w.]+(?: ; [^\\\n]+)?)", lock, re.MULTILINE)) + "\n", encoding="utf-8"
+    )
     return pinned
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.hardware.gpu_links import GPU_LINKS, over_slot
-from railyard.hardware.gpu_nodes import WORDS, GpuNode, Shape, node_of_words
+from railyard.hardware.gpu_nodes import GPU_LINKS, WORDS, GpuNode, Shape, node_of_words, over_slot
 from railyard.hardware.links import SLOTS
 
 

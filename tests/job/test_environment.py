@@ -13,6 +13,7 @@ from railyard.job.environment import (
     NAMES_FILE,
     PROGRAMS_FILE,
     RankEnvironment,
+    SetVariable,
     find_unplanned,
     nodes_without_benchmark,
     parse,
@@ -204,18 +205,18 @@ def test_what_was_planned_is_no_contradiction(launch: Launch) -> None:
 
 
 def test_a_variable_that_differs_and_one_that_is_missing_are_named(launch: Launch) -> None:
-    assert why_other([found_of(launch), found_of(launch, "vn2", UCX_TLS="posix")], launch) == (
-        'UCX_TLS is "posix" in the environment of IMB-MPI1 on vn2, expected "tcp,self"'
+    assert why_other([found_of(launch), found_of(launch, "vn2", UCX_TLS="posix")], launch) == SetVariable(
+        "UCX_TLS", "posix", "IMB-MPI1", "vn2", "tcp,self"
     )
-    assert why_other([found_of(launch, UCX_NET_DEVICES=None)], launch) == (
-        'UCX_NET_DEVICES is not set in the environment of IMB-MPI1 on vn1, expected "hsn0"'
+    assert why_other([found_of(launch, UCX_NET_DEVICES=None)], launch) == SetVariable(
+        "UCX_NET_DEVICES", None, "IMB-MPI1", "vn1", "hsn0"
     )
 
 
 def test_a_variable_that_nobody_planned_is_remarked(launch: Launch) -> None:
     assert find_unplanned(
         [found_of(launch, UCX_IB_GID_INDEX="3"), found_of(launch, "vn2", UCX_IB_GID_INDEX="3")], launch
-    ) == ('UCX_IB_GID_INDEX is "3" in the environment of IMB-MPI1 on vn1, and the run did not plan it',)
+    ) == (SetVariable("UCX_IB_GID_INDEX", "3", "IMB-MPI1", "vn1"),)
 
 
 def test_what_a_check_tells_its_ranks_is_planned_in_place_of_the_stacks_own(virtual: Site) -> None:

@@ -2,10 +2,11 @@
 
 import subprocess
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
-from railyard.job.mpi_identity import line, why_other_launcher
+from railyard.job.mpi_identity import OtherLauncher, line, why_other_launcher
 
 OPENMPI = "/usr/bin/mpirun\nmpirun.openmpi (OpenRTE) 4.1.4\n\nReport bugs to http://www.open-mpi.org/community/help/\n"
 UPSTREAM = "/opt/openmpi/bin/mpirun\nmpirun (Open MPI) 5.0.3\n"
@@ -37,27 +38,17 @@ def test_the_stacks_own_launcher_and_one_that_names_nobody_are_no_contradiction(
 
 
 @pytest.mark.parametrize(
-    ("said", "stack", "version", "sentence"),
+    ("said", "stack", "version", "found"),
     [
-        (
-            OPENMPI, "mpich", None,
-            'the launcher /usr/bin/mpirun says "mpirun.openmpi (OpenRTE) 4.1.4": it belongs to Open MPI, expected the '
-            "launcher of MPICH (CH4)",
-        ),
-        (
-            MPICH, "openmpi", None,
-            'the launcher /opt/mpich/bin/mpirun says "HYDRA build details: Version: 5.0.2": it belongs to MPICH (CH4), '
-            "expected the launcher of Open MPI",
-        ),
-        (
-            UPSTREAM, "openmpi", "4.1.4",
-            'the launcher /opt/openmpi/bin/mpirun says "mpirun (Open MPI) 5.0.3": version 5.0.3, expected Open MPI '
-            "4.1.4",
-        ),
+        (OPENMPI, "mpich", None, ("mpirun.openmpi (OpenRTE) 4.1.4", "library", "Open MPI", "MPICH (CH4)")),
+        (MPICH, "openmpi", None, ("HYDRA build details: Version: 5.0.2", "library", "MPICH (CH4)", "Open MPI")),
+        (UPSTREAM, "openmpi", "4.1.4", ("mpirun (Open MPI) 5.0.3", "version", "5.0.3", "Open MPI 4.1.4")),
     ],
-)  # fmt: skip
-def test_another_librarys_launcher_is_named(said: str, stack: str, version: str | None, sentence: str) -> None:
-    assert why_other_launcher(said, stack, version) == sentence
+)
+def test_another_librarys_launcher_is_named(
+    said: str, stack: str, version: str | None, found: tuple[str, Literal["library", "version"], str, str]
+) -> None:
+    assert why_other_launcher(said, stack, version) == OtherLauncher(said.partition("\n")[0], *found)
 
 
 def test_the_line_of_the_job_writes_path_and_answer_and_never_ends_it(tmp_path: Path) -> None:

@@ -5,9 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.environment import Places, RankEnvironment, doubts, pattern, why_other_libraries
+from railyard.job.environment import (
+    OtherLibrary,
+    Places,
+    RankEnvironment,
+    UnprovenLibraries,
+    doubts,
+    pattern,
+    why_other_libraries,
+)
 from railyard.stacks.libraries import LockedLibraries, LockedPackage
 
+NOTHING = UnprovenLibraries((), {})
 SYSTEM = "/usr/lib/x86_64-linux-gnu"
 
 
@@ -25,6 +34,11 @@ def loaded(*libraries: str | Path, node: str = "vn1") -> RankEnvironment:
     return RankEnvironment(node, "IMB-MPI1", {}, tuple(map(str, libraries)))
 
 
+def title_of(found: OtherLibrary | None) -> str:
+    """Return of which family a library from elsewhere is; empty if none is from elsewhere."""
+    return "" if found is None else found.title
+
+
 def test_the_prefix_and_what_belongs_to_the_kernels_drivers_are_intended(prefix: Path) -> None:
     lib, places = prefix / "lib", Places((str(prefix),))
     found = [
@@ -34,29 +48,28 @@ def test_the_prefix_and_what_belongs_to_the_kernels_drivers_are_intended(prefix:
         )
     ]
     assert why_other_libraries(found, places) is None
-    assert doubts(found, places, ("vn1",)) == ()
+    assert doubts(found, places, ("vn1",)) == NOTHING
 
 
 @pytest.mark.parametrize(
-    ("library", "expected"),
+    ("library", "title", "of_system"),
     [
-        ("/home/me/ucx/lib/libucp.so.0", "UCX of PREFIX"),
-        (f"{SYSTEM}/libucp.so.0.0.0", "UCX of PREFIX"),
-        ("/home/me/ucx/lib/libucs_signal.so.0 (deleted)", "UCX of PREFIX"),
-        ("/home/me/lib/libmpi.so.12", "MPI of PREFIX"),
-        ("/home/me/lib/libibverbs.so.1", "verbs of PREFIX or the operating system"),
-        ("/home/me/lib/libmlx5-rdmav34.so", "verbs of PREFIX or the operating system"),
-        ("/home/me/lib/libpsm2.so.2", "PSM of PREFIX or the operating system"),
+        ("/home/me/ucx/lib/libucp.so.0", "UCX", False),
+        (f"{SYSTEM}/libucp.so.0.0.0", "UCX", False),
+        ("/home/me/ucx/lib/libucs_signal.so.0 (deleted)", "UCX", False),
+        ("/home/me/lib/libmpi.so.12", "MPI", False),
+        ("/home/me/lib/libibverbs.so.1", "verbs", True),
+        ("/home/me/lib/libmlx5-rdmav34.so", "verbs", True),
+        ("/home/me/lib/libpsm2.so.2", "PSM", True),
     ],
 )
 def test_a_library_of_elsewhere_is_named_with_the_place_that_was_expected(
-    prefix: Path, library: str, expected: str
+    prefix: Path, library: str, title: str, of_system: bool
 ) -> None:
     found = [loaded(prefix / "lib/libmpi.so.12", node="vn1"), loaded(prefix / "lib/libmpi.so.12", library, node="vn2")]
-    assert why_other_libraries(found, Places((str(prefix),))) == (
-        f"IMB-MPI1 on vn2 loaded {library.removesuffix(' (deleted)')}, expected {expected}; if it is intended, name "
-        "its folder under libraries of that stack in the system's file"
-    ).replace("PREFIX", str(prefix))
+    path = library.removesuffix(" (deleted)")
+    expected = OtherLibrary("IMB-MPI1", "vn2", (path,), title, (str(prefix),), of_system)
+    assert why_other_libraries(found, Places((str(prefix),))) == expected
 
 
 def test_a_folder_that_the_file_names_is_a_place_and_then_no_other_is(prefix: Path) -> None:
@@ -64,26 +77,24 @@ def test_a_folder_that_the_file_names_is_a_place_and_then_no_other_is(prefix: Pa
     places = Places((str(prefix),), ("/opt/ofi",))
     assert why_other_libraries([loaded("/opt/ofi/lib/libpsm3-fi.so", ours)], places) is None
     for other in (theirs, f"{SYSTEM}/libfabric.so.1"):
-        assert f"loaded {other}, expected libfabric of {prefix} or /opt/ofi;" in str(
-            why_other_libraries([loaded(other)], places)
+        assert why_other_libraries([loaded(other)], places) == OtherLibrary(
+            "IMB-MPI1", "vn1", (other,), "libfabric", (str(prefix), "/opt/ofi"), of_system=False
         )
 
 
 def test_what_nothing_states_is_not_proven_and_no_fault(prefix: Path) -> None:
     mpi, libraries = prefix / "lib/libmpi.so.12", ("/opt/a/libfabric.so.1", "/opt/b/libnccl-net.so")
     assert why_other_libraries([loaded(mpi, *libraries)], Places((str(prefix),))) is None
-    assert doubts([loaded(mpi, *libraries)], Places((str(prefix),)), ("vn1",)) == tuple(
-        f"not proven: that {path} is the intended {title}; name its folder under libraries of that stack in the "
-        "system's file"
-        for path, title in zip(libraries, ("libfabric", "NCCL"), strict=True)
+    assert doubts([loaded(mpi, *libraries)], Places((str(prefix),)), ("vn1",)) == UnprovenLibraries(
+        (), {"libfabric": libraries[:1], "NCCL": libraries[1:]}
     )
 
 
 def test_a_node_that_shows_no_libraries_is_not_proven(prefix: Path) -> None:
     unread, early = RankEnvironment("vn2", "IMB-MPI1", {}), loaded(f"{SYSTEM}/libibverbs.so.1", node="vn3")
     found = [loaded(prefix / "lib/libmpi.so.12"), unread, early]
-    assert doubts(found, Places((str(prefix),)), ("vn1", "vn2", "vn3", "vn4")) == (
-        "not proven: which libraries the benchmark loaded on vn2, vn3 and vn4 (they were not read)",
+    assert doubts(found, Places((str(prefix),)), ("vn1", "vn2", "vn3", "vn4")) == UnprovenLibraries(
+        ("vn2", "vn3", "vn4"), {}
     )
 
 
@@ -96,13 +107,13 @@ def test_a_prefix_of_links_stands_for_what_they_lead_to(tmp_path: Path) -> None:
     (prefix / "lib/libmpi.so.40").symlink_to(real / "libmpi.so.40.30.4")
     places = Places((str(prefix),))
     assert why_other_libraries([loaded(real / "libmpi.so.40.30.4", real / "libucp.so.0")], places) is None
-    assert "expected UCX of" in str(why_other_libraries([loaded("/home/me/libucp.so.0")], places))
+    assert title_of(why_other_libraries([loaded("/home/me/libucp.so.0")], places)) == "UCX"
 
 
 def test_the_packages_of_spack_lie_beside_each_other(tmp_path: Path) -> None:
     prefix = tmp_path / f"openmpi-4.1.6-{'a' * 32}"
     ucx = tmp_path / f"ucx-1.15.0-{'b' * 32}/lib/libucp.so.0"
-    assert doubts([loaded(prefix / "lib/libmpi.so.40", ucx)], Places((str(prefix),)), ("vn1",)) == ()
+    assert doubts([loaded(prefix / "lib/libmpi.so.40", ucx)], Places((str(prefix),)), ("vn1",)) == NOTHING
 
 
 def locked(*packages: tuple[str, str], whole: bool = True) -> LockedLibraries:
@@ -115,39 +126,36 @@ def test_a_lock_names_the_prefix_of_each_library_in_whichever_tree_it_is() -> No
     places = Places((mpi,), lock=locked(("openmpi", mpi), ("ucx", ucx), ("rdma-core", "/usr")))
     right = loaded(f"{mpi}/lib/libmpi.so.40", f"{ucx}/lib/libucp.so.0", f"{SYSTEM}/libibverbs.so.1")
     assert why_other_libraries([right], places) is None
-    assert doubts([right], places, ("vn1",)) == ()
+    assert doubts([right], places, ("vn1",)) == NOTHING
     # beside the MPI is not enough: only what the lock names counts
     for other in (f"{SYSTEM}/libucp.so.0", f"/up/ucx-1.15.0-{'b' * 32}/lib/libucp.so.0"):
-        assert why_other_libraries([loaded(f"{mpi}/lib/libmpi.so.40", other)], places) == (
-            f"IMB-MPI1 on vn1 loaded {other}, expected UCX of {mpi} or ucx@1 /abc1234 in {ucx}; if it is intended, "
-            "name its folder under libraries of that stack in the system's file"
+        assert why_other_libraries([loaded(f"{mpi}/lib/libmpi.so.40", other)], places) == OtherLibrary(
+            "IMB-MPI1", "vn1", (other,), "UCX", (mpi, f"ucx@1 /abc1234 in {ucx}"), of_system=False
         )
-    assert f"expected libfabric of {mpi};" in str(why_other_libraries([loaded("/opt/ofi/lib/libfabric.so.1")], places))
+    found = why_other_libraries([loaded("/opt/ofi/lib/libfabric.so.1")], places)
+    assert found is not None and (found.title, found.places) == ("libfabric", (mpi,))
     # A prefix of the operating system has everything below it, too.
     odd = loaded("/usr/mpi/lib/libibverbs.so.1")
-    assert "expected verbs of" in str(why_other_libraries([odd], places))
+    assert title_of(why_other_libraries([odd], places)) == "verbs"
 
 
 def test_what_a_lock_has_at_the_operating_systems_prefix_is_where_the_loader_looks() -> None:
     places = Places(("/up/openmpi",), lock=locked(("openmpi", "/up/openmpi"), ("ucx", "/usr")))
     assert why_other_libraries([loaded(f"{SYSTEM}/libucp.so.0")], places) is None
-    assert "expected UCX of" in str(why_other_libraries([loaded("/usr/local/lib/libucp.so.0")], places))
+    assert title_of(why_other_libraries([loaded("/usr/local/lib/libucp.so.0")], places)) == "UCX"
 
 
 def test_a_library_that_the_lock_names_beside_an_external_mpi_is_stated() -> None:
     places = Places(("/opt/mpi",), lock=locked(("openmpi", "/opt/mpi"), ("ucx", "/opt/ucx"), whole=False))
     assert why_other_libraries([loaded("/opt/ucx/lib/libucp.so.0")], places) is None
-    assert "expected UCX of" in str(why_other_libraries([loaded(f"{SYSTEM}/libucp.so.0")], places))
+    assert title_of(why_other_libraries([loaded(f"{SYSTEM}/libucp.so.0")], places)) == "UCX"
 
 
 def test_a_lock_with_an_external_mpi_says_nothing_about_what_that_was_built_with() -> None:
     places = Places(("/opt/mpi",), lock=locked(("openmpi", "/opt/mpi"), ("rdma-core", "/usr"), whole=False))
     found = loaded("/opt/mpi/lib/libmpi.so.40", "/opt/ucx/lib/libucp.so.0")
     assert why_other_libraries([found], places) is None
-    assert doubts([found], places, ("vn1",)) == (
-        "not proven: that /opt/ucx/lib/libucp.so.0 is the intended UCX; name its folder under libraries of that stack "
-        "in the system's file",
-    )
+    assert doubts([found], places, ("vn1",)) == UnprovenLibraries((), {"UCX": ("/opt/ucx/lib/libucp.so.0",)})
 
 
 def test_the_pattern_finds_each_library_that_carries_messages_and_no_other() -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-from railyard.parsers.as_json import to_json
+from railyard.cli.commands.parse import to_json
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import ParsedOutput, Remark, Table
 

@@ -1,6 +1,6 @@
 """The JSON form has all that was read, and no control code of an output."""
 
-from railyard.parsers.as_json import FORMAT, to_json
+from railyard.cli.commands.parse import FORMAT, to_json
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.output import ParsedOutput, Remark, Table
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from railyard.benchmarks.metrics import curves, key_of
+from railyard.cli.commands.parse import to_json
 from railyard.parsers import detect, nccl
-from railyard.parsers.as_json import to_json
 from railyard.parsers.nccl_said import Job, Link, Log, LogSentence, Nic, Speaker
 from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 from railyard.parsers.wrong_lines import with_wrong_lines

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import railyard.parsers
+from railyard.cli.commands.parse import to_json
 from railyard.parsers import PARSERS, detect
-from railyard.parsers.as_json import to_json
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.output import ParseError
 from railyard.parsers.tool_signs import Form
@@ -238,7 +238,7 @@ def test_asking_every_parser_takes_hardly_more_calls_than_the_one_whose_text_it_
 ) -> None:
     # its own parser reads a short text again, to see whether its lines were broken
     monkeypatch.setattr("railyard.parsers.broken_lines._LONGEST_PASTED", 0)
-    monkeypatch.setattr("railyard.parsers.commented_rows._LONGEST_READ", 0)  # and whether a row is commented out
+    monkeypatch.setattr("railyard.parsers.unread_rows._LONGEST_READ", 0)  # and whether a row is commented out
     assert calls("any", text * 40) < 1.5 * calls(tool, text * 40) + 3000
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from railyard.parsers.output import ParsedOutput, ParseError
-from railyard.parsers.registry import held_back
+from railyard.parsers.tool_signs import held_back
 
 
 @pytest.fixture(autouse=True)

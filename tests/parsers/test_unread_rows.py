@@ -59,7 +59,7 @@ def test_judge_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     file.write_text(UNFIT, encoding="utf-8")
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
     assert (
-        '  FAIL  The output says "a heading without any row: osu_bw"\n'
+        "  FAIL  Line 1 of the output: a heading without any row: osu_bw\n"
         "  found: the output has no table (2 lines with figures are among the remarks, first line 3, "
         '"1 fast 1.60", but they do not have the columns that the heading in line 1 announces) and reports 1 failure, '
         'line 1: "a heading without any row: osu_bw"\n'
@@ -269,7 +269,7 @@ def test_where_no_row_is_read_for_its_form_the_headline_names_the_form(
     file = tmp_path / "output.txt"
     file.write_text(text, encoding="utf-8")
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
-    assert f'  FAIL  The output says "{headline}"\n' in capsys.readouterr().out
+    assert f"  FAIL  Line {line} of the output: {headline}\n" in capsys.readouterr().out
 
 
 def test_a_row_whose_heading_is_lost_beside_a_table_is_a_failure() -> None:

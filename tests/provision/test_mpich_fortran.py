@@ -9,7 +9,7 @@ import pytest
 
 from railyard.provision import mpi_prefixes
 from railyard.provision.mpi_prefixes import prefix_of, why_missing
-from railyard.stacks import linkage
+from railyard.stacks import libraries
 from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
@@ -73,7 +73,7 @@ def test_a_program_of_this_clone_computes_over_the_wheels_libmpi_alone(tmp_path:
     (tmp_path / "sums.f90").write_text(PROGRAM.replace("{named}", named), encoding="ascii")
     subprocess.run([prefix / "bin/mpifort", "sums.f90", "-o", "sums"], cwd=tmp_path, check=True, timeout=PATIENCE_S)
     said = subprocess.run(["ldd", "sums"], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-    found = linkage.interesting(linkage.parse(said))
+    found = libraries.interesting(libraries.parse(said))
     assert {name: path for name, path in found.items() if name.startswith("libmpi")} == {
         "libmpi.so.12": f"{prefix}/lib/libmpi.so.12",
         "libmpichfort.so.12": f"{prefix}/lib/libmpichfort.so.12",

@@ -10,8 +10,7 @@ from railyard.base.errors import SetupError
 from railyard.benchmarks.node_pairs import pairs_of
 from railyard.parsers.pairs import parse
 from railyard.parsers.sharing import parse as parse_sharing
-from railyard.provision.mpi_prefixes import prefix_of, why_missing
-from railyard.provision.own_programs import PROGRAMS, build
+from railyard.provision.mpi_prefixes import PROGRAMS, build, prefix_of, why_missing
 from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]

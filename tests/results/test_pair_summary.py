@@ -6,18 +6,19 @@ from statistics import median
 
 import pytest
 
-from railyard.results.pair_summary import (
+from railyard.results.record.pair_rows import (
     BLOCKS,
     MOST_GROUPS,
     NO_LEAF,
     WORST_PAIRS,
+    Row,
     groups_of,
     leaf_names,
     of_rows,
+    parse,
     rows_of_matrix,
     summary,
 )
-from railyard.results.record.pair_rows import Row, parse
 from railyard.results.record.pairs import PairAgain, PairsSample
 
 NODES = ("a1", "a2", "b1", "b2")

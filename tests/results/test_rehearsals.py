@@ -13,7 +13,7 @@ from railyard.base.errors import RailyardError
 from railyard.cli.main import main
 from railyard.provision.replay.recorder import recorded_outputs
 from railyard.results import prometheus
-from railyard.results.capture.suitable_records import why_not
+from railyard.results.capture.repeats import why_not
 from railyard.results.csv import csv_text
 from railyard.results.history.series import series_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records

@@ -8,7 +8,7 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.results import relations
 from railyard.results.record.form import CurveRecord, Record, State, VerdictRecord
-from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RelationRecord
 from railyard.site.references.load import References, load_references
 from railyard.site.systems.load import load_system
 from tests.made.records import made_record

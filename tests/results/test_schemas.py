@@ -11,9 +11,8 @@ import yaml
 from click.testing import CliRunner
 
 from railyard.base.paths import HOME_VARIABLE
-from railyard.cli.commands.schema import command
+from railyard.cli.commands.schema import NAMES, command, schema, schema_file, schema_text
 from railyard.results.record.form import PART_OF
-from railyard.results.schemas import NAMES, schema, schema_file, schema_text
 from tests.made.records import made_record
 
 ROOT = Path(__file__).parents[2]

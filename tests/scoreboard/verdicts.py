@@ -124,7 +124,7 @@ def _entries_of_row(file: str, row: Row, parsed: ParsedOutput, text: str) -> Ite
     for one in judged:
         state: State = "unknown-link" if unknown and one.state == "not-judged" else one.state
         why = "no link is known that it ran on; by itself its curve shows no fault"
-        yield Entry(row, file, one.benchmark, state, why if state == "unknown-link" else ours(one.sentence))
+        yield Entry(row, file, one.benchmark, state, why if state == "unknown-link" else ours(one.reason))
 
 
 def _judged(row: Row, parsed: ParsedOutput, text: str) -> Sequence[Judgement]:

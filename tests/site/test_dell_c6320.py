@@ -15,6 +15,7 @@ from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.wording.reference import own_condition
 from tests.made.words import below
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -123,7 +124,7 @@ def test_the_floor_of_the_links_class_holds_beside_the_published_figure(site: Si
     rows = [(1 << 20, floor - 1.0), (2 << 20, peak), (4 << 20, peak)]
     found = judged(site, fabric, "osu/osu_bw", {"size": "B", "bandwidth": "MB/s"}, *rows)
     assert found.sentence.startswith(
-        "rule 5 (reference): Railyard's own condition is missed by 1.00 MB/s (0.0 %): "
+        f"rule 5 (reference): {own_condition(1.0, 'MB/s', 1 / floor)}: "
         f"{below(floor - 1, floor, 1 << 20)}, the bound of "
         f"class:ib-{fabric} (class: Railyard's own condition, not physics: InfiniBand "
         f"{fabric.upper()} 4X streams at least "

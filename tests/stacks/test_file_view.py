@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from railyard.stacks.file_view import HOST, ImageFiles
-from railyard.stacks.linkage import why_wrong
+from railyard.stacks.libraries import why_wrong
 
 SEEN = ImageFiles.of(
     [("/opt/mpi", "/opt/mpi-5.0")],

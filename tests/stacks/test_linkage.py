@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.stacks import linkage
+from railyard.stacks import libraries
 
 #: From an IMB-MPI1 that our Spack built for Open MPI (paths shortened).
 OPENMPI = """\
@@ -18,7 +18,7 @@ OPENMPI = """\
 
 
 def test_what_is_read() -> None:
-    found = linkage.parse(OPENMPI.format(prefix="/opt/openmpi") + "\tlibfabric.so.1 => not found\n")
+    found = libraries.parse(OPENMPI.format(prefix="/opt/openmpi") + "\tlibfabric.so.1 => not found\n")
     assert found == {
         "libmpi_cxx.so.40": "/usr/lib/libmpi_cxx.so.40",
         "libmpi.so.40": "/opt/openmpi/lib/libmpi.so.40",
@@ -26,7 +26,7 @@ def test_what_is_read() -> None:
         "libc.so.6": "/lib/x86_64-linux-gnu/libc.so.6",
         "libfabric.so.1": None,
     }
-    assert linkage.interesting(found) == {
+    assert libraries.interesting(found) == {
         "libmpi_cxx.so.40": "/usr/lib/libmpi_cxx.so.40",
         "libmpi.so.40": "/opt/openmpi/lib/libmpi.so.40",
         "libucp.so.0": "/usr/lib/libucp.so.0",
@@ -35,7 +35,7 @@ def test_what_is_read() -> None:
 
 @pytest.mark.parametrize("text", ["\tnot a dynamic executable\n", "", "\tstatically linked\n"])
 def test_what_has_no_libraries(text: str) -> None:
-    assert linkage.parse(text) == {}
+    assert libraries.parse(text) == {}
 
 
 WRONG = [
@@ -54,26 +54,26 @@ WRONG = [
 
 @pytest.mark.parametrize(("sonames", "prefix", "sentence"), WRONG)
 def test_the_wrong_mpi(sonames: tuple[str, ...], prefix: str | None, sentence: str | None) -> None:
-    found = linkage.parse(OPENMPI.format(prefix="/opt/openmpi"))
-    assert linkage.why_wrong("osu_bw", found, sonames, prefix) == sentence
+    found = libraries.parse(OPENMPI.format(prefix="/opt/openmpi"))
+    assert libraries.why_wrong("osu_bw", found, sonames, prefix) == sentence
 
 
 def test_a_library_that_is_not_found() -> None:
     found = {"libmpi.so.40": None, "libucp.so.0": None, "libc.so.6": "/lib/libc.so.6"}
-    assert linkage.why_wrong("osu_bw", found, ("libmpi.so.40",), None) == (
+    assert libraries.why_wrong("osu_bw", found, ("libmpi.so.40",), None) == (
         "osu_bw needs libmpi.so.40, libucp.so.0, which the loader does not find"
     )
 
 
 def test_no_mpi_at_all() -> None:
-    assert linkage.why_wrong("osu_bw", {"libc.so.6": "/lib/libc.so.6"}, ("libmpi.so.40",), None) == (
+    assert libraries.why_wrong("osu_bw", {"libc.so.6": "/lib/libc.so.6"}, ("libmpi.so.40",), None) == (
         "osu_bw is linked to no MPI library at all, expected libmpi.so.40"
     )
 
 
 def test_a_compilers_own_library_is_matched_by_its_pattern() -> None:
     found = {"libmpi_gnu_123.so.12": "/opt/cray/lib/libmpi_gnu_123.so.12"}
-    assert linkage.why_wrong("osu_bw", found, ("libmpi_*.so.12",), "/opt/cray") is None
+    assert libraries.why_wrong("osu_bw", found, ("libmpi_*.so.12",), "/opt/cray") is None
 
 
 def test_a_prefix_may_be_made_of_links(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_a_prefix_may_be_made_of_links(tmp_path: Path) -> None:
     (real / "libmpi.so.40").write_text("", encoding="utf-8")
     (prefix / "lib").mkdir(parents=True)
     found: dict[str, str | None] = {"libmpi.so.40": str(real / "libmpi.so.40")}
-    assert linkage.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is not None
+    assert libraries.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is not None
     (prefix / "lib/libmpi.so.40").symlink_to(real / "libmpi.so.40")
-    assert linkage.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is None
+    assert libraries.why_wrong("osu_bw", found, ("libmpi.so.40",), str(prefix)) is None
 
 
 VERBS = {"libibverbs.so.1": "/usr/lib/libibverbs.so.1", "libc.so.6": "/lib/libc.so.6"}
@@ -108,10 +108,10 @@ WITHOUT_MPI = [
 
 @pytest.mark.parametrize(("found", "sonames", "sentence"), WITHOUT_MPI)
 def test_a_stack_without_mpi(found: dict[str, str | None], sonames: tuple[str, ...], sentence: str | None) -> None:
-    assert linkage.why_wrong("ib_write_bw", found, sonames, None) == sentence
+    assert libraries.why_wrong("ib_write_bw", found, sonames, None) == sentence
 
 
 def test_spectrum_mpis_library_is_an_mpi() -> None:
     found = {"libmpi_ibm.so.3": "/opt/ibm/spectrum_mpi/lib/libmpi_ibm.so.3"}
-    assert linkage.why_wrong("osu_bw", found, ("libmpi_ibm.so.*",), "/opt/ibm/spectrum_mpi") is None
-    assert linkage.is_mpi_library("libmpi.so.99") and not linkage.is_mpi_library("libsite.so")
+    assert libraries.why_wrong("osu_bw", found, ("libmpi_ibm.so.*",), "/opt/ibm/spectrum_mpi") is None
+    assert libraries.is_mpi_library("libmpi.so.99") and not libraries.is_mpi_library("libsite.so")

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.stacks import ask, programs
-from railyard.stacks.linkage import parse, why_without
+from railyard.stacks.libraries import parse, why_without
 from railyard.stacks.table import STACKS
 
 PORTS = ("mlx5_0:1", "mlx5_1:1")

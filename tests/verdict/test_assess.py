@@ -19,20 +19,21 @@ from railyard.parsers import imb
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.provision.rehearsal.form import REHEARSED
 from railyard.results.record.form import Suspect
+from railyard.site.references.amount import Range
 from railyard.site.references.load import References
 from railyard.site.references.model import ExpectedFailure
-from railyard.site.references.ranges import Range
 from railyard.site.site import Site, site_at
 from railyard.site.systems.model import DeclaredLink, ProofRules
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_placement, with_remark, with_suspects
 from railyard.verdict.wording import IDLE_SECOND, NOBODY_BLAMED, NOT_PROVEN, WITH_EVERY
-from railyard.verdict.wording.complete import say_exited, say_reported
+from railyard.verdict.wording import complete as complete_words
+from railyard.verdict.wording.complete import no_exit_code, say_exited, say_reported, too_few_tables
 from railyard.verdict.wording.metrics import say_unread
 from railyard.verdict.wording.path import carried_part, counters_not_found, counters_unusable, unseen_rest, went_over
 from railyard.verdict.wording.ports import miscount, no_bond
-from railyard.verdict.wording.reference import look_at_rails, say_crossed
+from railyard.verdict.wording.reference import look_at_rails, own_condition, say_crossed
 from railyard.verdict.wording.split import idle_part
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
@@ -223,7 +224,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "the job exited 1, expected 0, \"cp: cannot stat '/data/inputs/.': No such file or directory\"",
     ),
     ("signal", {"exit_code": 137}, "node", say_exited(137, '')),
-    ("no exit code", {"exit_code": None}, "scheduler", "the job ended without an exit code, expected 0"),
+    ("no exit code", {"exit_code": None}, "scheduler", no_exit_code("")),
     ("scheduler", {"scheduler_error": "no partition"}, "scheduler", 'the job did not run: "no partition"'),
     (
         "time-out",
@@ -243,7 +244,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         {"output": "#    Intel(R) MPI Benchmarks 2021.11, MPI-1 part\n# Benchmarking PingPong\n# #processes = 2\n"
                    "#bytes #repetitions t[usec] Mbytes/sec\n 4194304 6 88000.00 47.60\n"},
         "set-up",
-        "the output has 0 tables, expected 1",
+        too_few_tables(0, 1),
     ),
 ]  # fmt: skip
 
@@ -298,7 +299,7 @@ def test_an_output_that_is_cut_fails_at_every_line(assessed: Assess, imb_text: C
         'the output is cut: "# All processes entering MPI_Finalize" is missing after imb/Uniband (line 4)'
     )
     assert without_end.verdict.headline == (
-        'Paste up to "# All processes entering MPI_Finalize", its last line; or the run was cut'
+        'The output is cut: its last line, "# All processes entering MPI_Finalize", is missing'
     )
 
 
@@ -519,7 +520,7 @@ def test_a_report_only_system_is_held_to_the_day_one_floor_of_its_links(assessed
         "fail",
         5,
         "fabric",
-        f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
+        f"{own_condition(10.0, 'MB/s', 10 / 12_000)}: {below(11990, 12000, M)}, "
         "the bound of class:ib-edr (class: Railyard's own condition, not physics: InfiniBand "
         "EDR 4X streams at least 12 GB/s one way, 96.6 % of the limit of one rail; a class "
         f"entry in a system's references sets another){say_crossed(['hsn0'], ['vn1', 'vn2'])}",
@@ -745,7 +746,7 @@ def test_a_run_whose_nodes_nobody_names_fails(virtual: Site) -> None:
     output = imb_output("imb/Uniband", healthy_rates("hsn", 1), 1)
     found = judged(case_of(virtual, "imb/Uniband", launch={"nodes": ()}), output, imb.parse)
     assert said(found)[:3] == ("fail", 1, "scheduler")
-    assert said(found)[3].startswith("neither the scheduler nor the job says which nodes it had")
+    assert said(found)[3].startswith(complete_words.no_nodes())
 
 
 def test_a_host_with_a_domain_is_the_node(assessed: Assess, counters_text: Callable[..., str]) -> None:
@@ -902,7 +903,7 @@ def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
     others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")
     assert [name for name in sorted(modules) if name.startswith(others)] == []
     deciding = [name for name in sorted(modules) if not name.startswith("verdict/wording/")]  # words decide nothing
-    assert len(deciding) <= 60, deciding
+    assert len(deciding) <= 48, deciding
 
 
 def test_a_stand_in_is_exempt_from_linkage_alone(assessed: Assess) -> None:

@@ -21,7 +21,7 @@ from railyard.verdict.findings import (
 )
 from railyard.verdict.recording import attempt_of
 from railyard.verdict.verdict import judge
-from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY, Figure, Miss
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -160,11 +160,12 @@ def test_what_several_found_out_is_said_once_and_in_order(assessed: Assess) -> N
 def test_what_a_curve_of_several_rails_looks_like_is_not_said_once_the_slow_rail_is_known(
     assessed: Assess, rails: tuple[str, ...], is_kept: bool
 ) -> None:
-    slow = with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), "looks like 1 rail of 2")
+    guess = "looks like 1 rail of 2"
+    slow = replace(with_remark(assessed(rates={M: 4.7, 4 * M: 4.8}), guess), guesses=(guess,))
     slow = replace(slow, case=replace(slow.case, launch=replace(slow.case.launch, meant=rails)))
     nobody = with_suspects(slow, Findings((), NOBODY_BLAMED))
     known = with_suspects(slow, Findings((Suspect("rail", REASON, "vn2", "hsn0"),), REASON))
-    assert ["looks like" in found.verdict.text for found in (nobody, known)] == [True, is_kept]
+    assert [guess in found.verdict.remarks for found in (nobody, known)] == [True, is_kept]
 
 
 @pytest.mark.parametrize(("resent", "is_named"), [(11, True), (10, False)])
@@ -276,7 +277,9 @@ def test_probes_look_at_the_size_at_which_the_curve_was_worst(assessed: Assess) 
 def test_a_late_floor_of_the_links_class_is_looked_at_with_the_smallest_message(assessed: Assess) -> None:
     low = assessed(rates={1 << 20: 40.0, 4 << 20: 30.0})
     unknown = tuple(replace(curve, percent_of_reference=None) for curve in low.verdict.curves)
-    late = replace(low.verdict, curves=unknown, sentence="latency 2060 us at 1 B is above 20 us")
+    miss = Miss(Figure("latency", 2060.0, "us", 1), "above", 20.0)
+    rules = tuple(replace(rule, miss=miss) if rule.rule == 5 else rule for rule in low.verdict.rules)
+    late = replace(low.verdict, curves=unknown, rules=rules)
     small = replace(low.curves[0], sizes=(1, 1024), values=(1.0, 2.0))
     assert probe_size(replace(low, verdict=late, curves=(small,)), 4096, M) == 1
 

@@ -12,7 +12,7 @@ from railyard.parsers import netpipe
 from railyard.site.site import Site
 from railyard.stacks.libraries import LockedLibraries, LockedPackage
 from railyard.verdict.assess import Assessment
-from railyard.verdict.identity import why_not_meant
+from railyard.verdict.run_setup import why_not_meant
 from tests.made.judged import TAG, case_of, counters_file, launch_of
 
 RECORDED = Path(__file__).resolve().parents[1] / "recordings" / "failed"

@@ -9,7 +9,7 @@ from railyard.job.environment import RankEnvironment, planned_variables
 from railyard.job.image import NodeImage, SeenImage
 from railyard.job.launch import Launch
 from railyard.site.site import Site
-from railyard.site.systems.container import Container
+from railyard.site.systems.stack_entry import Container
 from railyard.stacks.containers import Image
 from railyard.stacks.file_view import ImageFiles
 from railyard.verdict.assess import Assessment

@@ -138,7 +138,7 @@ def test_two_rails_share_the_bytes(run: Run) -> None:
     assert said(run(rate=95.0, rails=2))[0] == "pass"
     state, rule, _, sentence = said(run(rate=95.0, rails=2, moved={"hsn0": 90.0, "hsn1": 15.7}))
     assert (state, rule) == ("fail", 4)
-    assert sentence.startswith("uneven split: rail hsn0 of vn1 sent 85.1 % of 105.7 MB, due 50.0 %")
+    assert "rail hsn0 of vn1 sent 85.1 % of 105.7 MB" in sentence
 
 
 def test_the_matrix_is_stored_with_what_was_measured_again(run: Run) -> None:

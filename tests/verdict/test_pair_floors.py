@@ -39,7 +39,8 @@ def test_a_slow_pair_or_a_slow_whole_fails(link: str, shares: tuple[float, float
     assert one.failure is not None
     assert "day-one floor of clusterkit/pairwise" in one.failure.sentence
     slowest = "bandwidth_min" if shares[0] < 0.1 else "bandwidth_max"
-    assert one.headline.startswith(slowest)
+    assert one.failure is not None and one.failure.miss is not None
+    assert one.failure.miss.figure.name.startswith(slowest)
 
 
 def test_a_pair_that_a_blocking_network_would_explain_is_not_judged() -> None:
@@ -81,7 +82,8 @@ def test_latencies_have_the_bound_of_the_link(times: tuple[float, float, float],
     assert one.state == state
     assert judged(latencies(*times)).state == state
     if state == "fail":
-        assert one.headline.startswith("latency_")
+        assert one.failure is not None and one.failure.miss is not None
+        assert one.failure.miss.figure.name.startswith("latency_")
 
 
 def test_latencies_by_a_link_of_tcp_have_the_bound_of_tcp() -> None:

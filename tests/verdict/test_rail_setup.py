@@ -10,7 +10,7 @@ import pytest
 from railyard.job.node_facts import NodeFacts
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.rail_setup import why_unlike
+from railyard.verdict.run_setup import why_unlike
 
 Assess = Callable[..., Assessment]
 NETWORKS = {"hsn0": "10.98.1.0/24", "hsn1": "10.98.2.0/24"}

@@ -13,7 +13,7 @@ from railyard.site.references.band import Bound, scalar_band
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of
 from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput
-from railyard.verdict.seen_deficit import Deficit, smallest_deficit
+from railyard.verdict.rules.reference import Deficit, smallest_deficit
 
 M = 1 << 20
 

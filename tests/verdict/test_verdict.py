@@ -38,7 +38,7 @@ from railyard.verdict.wording.metrics import read, read_at
 from railyard.verdict.wording.path import counters_not_found
 from railyard.verdict.wording.ports import lost_carrier
 from railyard.verdict.wording.possible import no_limit_for
-from railyard.verdict.wording.reference import look_at_rails, no_size_for, other_unit, say_crossed
+from railyard.verdict.wording.reference import look_at_rails, no_size_for, other_unit, own_condition, say_crossed
 from railyard.verdict.wording.split import idle_part
 from tests.made.words import above, below
 
@@ -562,10 +562,11 @@ def test_a_bandwidth_that_is_bounded_from_above_alone_does_not_pass() -> None:
     band = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, 60.0, None))
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "reference")
-    assert verdict.line == (
+    assert verdict.why == (
         "rule 5 (reference): not judged: nothing bounds bandwidth at 4 MiB, its largest size; bandwidth holds x "
         "(bounded: 4 of 4 sizes, 1 B to 4 MiB); look at references/virtual.yaml (an entry for these sizes)"
     )
+    assert "a reference is missing" in verdict.headline
 
 
 @pytest.mark.parametrize(("bounded", "state"), [((None, 64), "pass"), ((None, None), "pass"), ((M, None), "fail")])
@@ -778,7 +779,7 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
     low = replace(both, measured=MeasuredMetric("MB/s", (M, 4 * M), (11990.0, 12080.0)))
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
-        f"Railyard's own condition is missed by 10.0 MB/s (0.1 %): {below(11990, 12000, M)}, "
+        f"{own_condition(10.0, 'MB/s', 10 / 12_000)}: {below(11990, 12000, M)}, "
         f"the bound of class:ib-edr (class: EDR unidirectional){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
     )
 
@@ -810,7 +811,7 @@ def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
 
 
 def test_a_report_only_system_whose_links_have_no_floor_says_so() -> None:
-    bare = bandwidth(bands=(), floor_remark="not judged: TCP has no day-one floor")
+    bare = bandwidth(bands=(), floor_remark="TCP has no day-one floor")
     verdict = judge(with_metric(bare, report_only="laptop"))
     assert (verdict.state, verdict.rules[4].state) == ("report-only", "not-judged")
     assert verdict.line == "report-only (laptop): not judged: TCP has no day-one floor"

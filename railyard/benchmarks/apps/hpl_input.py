@@ -1,4 +1,8 @@
-"""HPL.dat for a number of nodes: the problem's order, from memory and a time limit, block and process grid."""
+"""HPL.dat for a number of nodes: the problem's order, from memory and a time limit, block and process grid.
+
+Also hpccinf.txt, which begins with the same lines, for HPC Challenge's communication parts. All other parts are as
+small as its own checks allow.
+"""
 
 import math
 import re
@@ -22,6 +26,12 @@ GFLOP_S_A_CORE = 1.0
 #: The share of the peak at the base clock that a small problem reaches; it is far from HPL's best.
 EXPECTED_SHARE = 0.5
 Bound = Literal["memory", "time", "asked"]
+#: HPL's numbers per rank. They set the memory of all parts that only compute (128 KiB per rank), so that HPL,
+#: RandomAccess, STREAM, DGEMM and FFT together take a second.
+NUMBERS_A_RANK = 1 << 14
+HPCC_BLOCK = 32
+#: A transposition's numbers per rank: 8 MB, and nearly all of it leaves the rank.
+TRANSPOSED_A_RANK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +230,31 @@ def plan(hardware: NodeHardware, nodes: int, ranks_per_node: int, *, budget_s: f
         order=wish.order or None,
         shape=None if shape is None else (int(shape[1]), int(shape[2])),
     )
+
+
+def orders(ranks: int) -> tuple[int, int]:
+    """Return the order of HPL's matrix, and of the transposed matrix, for so many ranks.
+
+    HPC Challenge takes no transposition smaller than 0.47 of HPL's order, and also makes one of half that order. Its
+    summary has the better rate of the two.
+    """
+    return _of_whole_blocks(NUMBERS_A_RANK * ranks), _of_whole_blocks(TRANSPOSED_A_RANK * ranks)
+
+
+def hpcc_text(ranks: int) -> str:
+    """Return hpccinf.txt: HPL.dat, whose lines 3 and 4 are ignored, followed by the sizes of PTRANS."""
+    computed, transposed = orders(ranks)
+    rows, columns = grid(ranks)
+    of_hpl = text(Problem(computed, HPCC_BLOCK, rows, columns, "asked", ""))
+    more = (
+        ("-", "separator"),
+        ("1", "# of additional problem sizes of PTRANS"),
+        (str(transposed), "Ns"),
+        ("0", "# of additional block sizes of PTRANS"),
+        (str(HPCC_BLOCK), "NBs"),
+    )
+    return of_hpl + "".join(f"{value:<12} {what}\n" for value, what in more)
+
+
+def _of_whole_blocks(numbers: int) -> int:
+    return math.isqrt(numbers) // HPCC_BLOCK * HPCC_BLOCK

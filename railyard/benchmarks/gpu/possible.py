@@ -122,14 +122,23 @@ def most(collective: str, shape: Shape, iterations: int) -> Most | None:
     return Most(of, shape, iterations, highest.busbw_mb_s, terms, highest.source)
 
 
+#: How the sentence of each state begins.
+_BEGINS = {"possible": "", "impossible": IMPOSSIBLE, "not-judged": "not judged: "}
+
+
 @dataclass(frozen=True, slots=True)
 class PossibleResult:
-    """Whether a bus bandwidth is possible, and with which algorithms. ``sentence`` says all of it."""
+    """Whether a bus bandwidth is possible, and with which algorithms; ``reason``: the value and its bound in words."""
 
     state: Literal["possible", "impossible", "not-judged"]
-    sentence: str
+    reason: str
     with_: tuple[Bound, ...] = ()
     without: tuple[Bound, ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        """The state with its reason."""
+        return f"{_BEGINS[self.state]}{self.reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +162,7 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
     known = bounds(of.name, shape) if algorithm is None else (bound(of.name, algorithm, shape),)
     shown = f"busbw {_gb_s(row.busbw_mb_s)} of {of.name} on {_place_words(shape)}"
     if not known:
-        return PossibleResult("not-judged", f"not judged: {shown}: no algorithm of {of.name} is possible there")
+        return PossibleResult("not-judged", f"{shown}: no algorithm of {of.name} is possible there")
     ahead = _lead_factor(of, shape, row)
     without = tuple(each for each in known if each.is_broken_by(row.busbw_mb_s, ahead))
     with_ = tuple(each for each in known if each not in without)
@@ -163,18 +172,16 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
         share = percent(row.busbw_mb_s / most.busbw_mb_s)
         said = f"{shown} is {share} of what {which} can show: {most.terms}; {_sources(most)}"
         if not with_:
-            sentence = f"{IMPOSSIBLE}{said}at most {percent(IMPOSSIBLE_FACTOR.value * ahead)} is believed"
+            sentence = f"{said}at most {percent(IMPOSSIBLE_FACTOR.value * ahead)} is believed"
             return PossibleResult("impossible", sentence, with_, without)
-        return PossibleResult(
-            "not-judged", f"not judged: {said}but the time is a mean over ranks that may run ahead", known
-        )
+        return PossibleResult("not-judged", f"{said}but the time is a mean over ranks that may run ahead", known)
     finite = [each for each in with_ if math.isfinite(each.busbw_mb_s)]
     if not finite:
-        return PossibleResult("not-judged", f"not judged: {shown}: {with_[0].terms}", with_, without)
+        return PossibleResult("not-judged", f"{shown}: {with_[0].terms}", with_, without)
     least = finite[0]
     if shape.domains > 1 and shape.network_mb_s is None:
         why = f"it is unknown what the NICs carry, and what is known allows {least.text}"
-        return PossibleResult("not-judged", f"not judged: {shown}: {why}", with_, without)
+        return PossibleResult("not-judged", f"{shown}: {why}", with_, without)
     if without:
         sentence = (
             f"{shown} is possible with {listing([each.text for each in with_])}; it rules out "
@@ -192,7 +199,7 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
             f"it is {share} of what the NICs nearest to each GPU allow ({own.terms}), and NCCL does not spread a "
             "message over more of them: a node has more NICs, or faster ones, or the messages did not cross the network"
         )
-        return PossibleResult("not-judged", f"not judged: {shown}: {why}", with_)
+        return PossibleResult("not-judged", f"{shown}: {why}", with_)
     if own is not None and own.busbw_mb_s < least.busbw_mb_s:
         share = percent(row.busbw_mb_s / own.busbw_mb_s)
         sentence = f"{sentence}; it is {share} of what the NICs nearest to each GPU allow, as NCCL sends: {own.terms}"

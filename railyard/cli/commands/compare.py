@@ -100,7 +100,7 @@ def _records(side: "Selector") -> "tuple[Record, ...]":
     """
     from railyard.base.errors import RailyardError
     from railyard.base.paths import find_home, runs_folder
-    from railyard.results.store.finals import finals_of_runs
+    from railyard.results.store.names import finals_of_runs
 
     found = finals_of_runs(
         side.runs, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)

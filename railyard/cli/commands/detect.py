@@ -1,22 +1,66 @@
-"""`railyard detect`: makes a new cluster's two files from what one of its nodes shows."""
+"""`railyard detect`: makes a new cluster's two files from what one of its nodes shows.
+
+Without --root it reads this machine: its own /sys and /proc, its search path, and commands with a short time limit.
+"""
 
 import json
 import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from railyard.base.clean_text import clean
 from railyard.base.errors import InputError, SetupError
 from railyard.cli.options import say
+from railyard.cluster.detect.source import Folder
+from railyard.provision.testbed.needs import SEARCH_PATH
 
 if TYPE_CHECKING:
     from railyard.cluster.detect.source import Source
     from railyard.cluster.detect.system_text import Texts
 
+
 #: A variable in a job's environment -> the scheduler that sets it.
 _JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_JOB_ID": "Flux"}
+_LIMIT_S = 20
+
+
+class Machine(Folder):
+    """The host, or the node of a job, that this process runs on."""
+
+    def __init__(self) -> None:
+        super().__init__(Path("/"))
+
+    def which(self, program: str) -> str | None:
+        """Return the path of a program on the search path, or in /usr/sbin (``ip``, ``ibstat`` in some packages)."""
+        return shutil.which(program, path=SEARCH_PATH)
+
+    def run(self, *words: str) -> str | None:
+        """Return what a command printed; for ``module`` also what it printed on stderr, where Lmod answers."""
+        # `module` is a function of the login shell, not a program.
+        command = ["bash", "-lc", " ".join(words)] if words[0] == "module" else list(words)
+        if shutil.which(command[0], path=SEARCH_PATH) is None:
+            return None
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=_LIMIT_S,
+                check=False,
+                stdin=subprocess.DEVNULL,
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return None
+        if done.returncode:
+            return None
+        text = done.stdout + done.stderr if words[0] == "module" else done.stdout
+        return clean(text).strip()
 
 
 @click.command(name="detect")
@@ -110,8 +154,7 @@ def _put(home: Path, texts: "Texts", *, writes: bool, replace: bool, as_json: bo
 
 def _source(root: Path | None) -> "Source":
     """Return what to look at. Raises InputError if the path is neither a recording nor such a folder."""
-    from railyard.cluster.detect.machine import Machine
-    from railyard.cluster.detect.source import Folder, parse_listing
+    from railyard.cluster.detect.source import parse_listing
 
     if root is None:
         return Machine()

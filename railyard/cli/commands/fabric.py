@@ -106,7 +106,7 @@ def _keep_hops(home: Path, system: str, expected: "ExpectedFabric", readings: "R
     """Store the distances between a fabric's nodes. Raises SetupError if no whole subnet was seen."""
     from railyard.cluster.doctor.login import SWITCHES_FIX
     from railyard.cluster.fabric.judge import of_fabric
-    from railyard.cluster.fabric.topology import distances
+    from railyard.cluster.fabric.members import distances
     from railyard.site import topology
     from railyard.site.systems.load import find_system
 

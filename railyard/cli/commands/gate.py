@@ -109,9 +109,8 @@ def _of_this(given: _Options, home: Path, system: "System") -> int:
     """Run the gate of this node, print its line, and return its exit code."""
     from railyard.base.paths import state_folder
     from railyard.cluster.gate.ending import GateStop, limit_time
-    from railyard.cluster.gate.gate_state import Busy
     from railyard.cluster.gate.look import GateRequest
-    from railyard.cluster.gate.model import EXIT_CODES, Answer
+    from railyard.cluster.gate.model import EXIT_CODES, Answer, Busy
 
     state = given.state or state_folder(home) / "gate"
     node = _node(given)
@@ -130,11 +129,11 @@ def _of_this(given: _Options, home: Path, system: "System") -> int:
 
 def _decide_with_drain(asked: "GateRequest", deadline: "Deadline", drain: bool) -> "Answer":
     """Return what the gate says, after the site's command has run, if there is one for this answer."""
-    from railyard.cluster.gate import gate_state, site_commands
+    from railyard.cluster.gate import model, site_commands
     from railyard.cluster.gate.look import look
 
     gate = asked.system.gate
-    with gate_state.lock_node(asked.state, asked.node):
+    with model.lock_node(asked.state, asked.node):
         looked = look(asked, deadline)
         answer, drained = looked.answer, looked.kept.drained
         words: tuple[str, ...] = ()
@@ -148,7 +147,7 @@ def _decide_with_drain(asked: "GateRequest", deadline: "Deadline", drain: bool) 
             drained = drained if wrong else then
             if wrong:
                 say(f"railyard: gate of {answer.node}: {wrong}", err=True)
-        gate_state.save(asked.state, asked.node, gate_state.GateState(looked.kept.boot, looked.kept.counts, drained))
+        model.save(asked.state, asked.node, model.GateState(looked.kept.boot, looked.kept.counts, drained))
     return answer
 
 

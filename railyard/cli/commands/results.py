@@ -152,8 +152,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
     from railyard.results.csv import csv_text
     from railyard.results.record.form import Record
     from railyard.results.store import query
-    from railyard.results.store.export import as_json, files_of
-    from railyard.results.store.query import why_nothing
+    from railyard.results.store.query import as_json, files_of, why_nothing
 
     form = form or form_of(output, _FORMS, "json")
     home = find_home()

@@ -61,8 +61,7 @@ def command(
     Exit code: 0 no problem, 1 a problem, 2 it could not run.
     """
     from railyard.cluster.doctor.judge import order_findings
-    from railyard.cluster.soak.judge import findings, soaked_rails
-    from railyard.cluster.soak.log import read
+    from railyard.cluster.soak.judge import findings, read, soaked_rails
 
     if (hours, minutes, file).count(None) != 2:
         raise click.UsageError("give one of --hours, --minutes and --from")
@@ -98,9 +97,8 @@ class _Request:
 def _soak(wanted: _Request) -> Path:
     """Run a soak, and return the file of its readings."""
     from railyard.base.paths import find_home, state_folder
-    from railyard.cluster.soak.judge import Reading
+    from railyard.cluster.soak.judge import Log, Reading
     from railyard.cluster.soak.load import soak, streams
-    from railyard.cluster.soak.log import Log
     from railyard.cluster.soak.under_scheduler import soak as soak_under_scheduler
     from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted

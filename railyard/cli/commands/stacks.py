@@ -8,8 +8,7 @@ import click
 from railyard.base.paths import find_home
 from railyard.cli.options import say
 from railyard.provision import kept_files
-from railyard.provision.mpi_prefixes import SOURCES, Status, install, prefix_of, status
-from railyard.provision.own_programs import build
+from railyard.provision.mpi_prefixes import SOURCES, Status, build, install, prefix_of, status
 
 
 @click.group(name="stacks")

@@ -18,10 +18,17 @@ from railyard.base.fields import NAME_PATTERN
 from railyard.base.wording import count_of
 from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, left_out, traps
 from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, parse_whole, rdma_ports
-from railyard.cluster.detect.software import Scheduler, Software, scheduler_of, software_of
+from railyard.cluster.detect.software import (
+    Scheduler,
+    Software,
+    StatedSwitches,
+    scheduler_of,
+    slurm_switches,
+    software_of,
+)
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source
-from railyard.cluster.detect.switches import StatedSwitches, slurm_switches
 from railyard.hardware.links import pcie_slot
+from railyard.hardware.processors import name_of_cpuinfo
 from railyard.parsers.fabric import ibstatus, lspci, nvidia_smi
 from railyard.parsers.fabric.hardware import PciSlot
 from railyard.parsers.output import ParsedOutput, ParseError
@@ -77,10 +84,11 @@ class Gpu:
 
 @dataclass(frozen=True, slots=True)
 class NodeFound:
-    """The node that was looked at."""
+    """The node that was looked at. ``processor`` is its name in words, ``microarchitecture`` that of Spack."""
 
     hostname: str
     processor: str | None
+    microarchitecture: str | None
     numa_nodes: int
     processors: Processors | None
     gpus: tuple[Gpu, ...]
@@ -114,6 +122,7 @@ class DetectedCluster:
             "name": self.name,
             "host": self.node.hostname,
             "processor": self.node.processor,
+            "microarchitecture": self.node.microarchitecture,
             "numa_nodes": self.node.numa_nodes,
             "hardware": None if self.node.processors is None else asdict(self.node.processors),
             "gpus": [{"model": gpu.model, "address": gpu.address, "numa": gpu.numa} for gpu in self.node.gpus],
@@ -210,11 +219,13 @@ def _port_json(port: Port) -> dict[str, Any]:
 
 def node_of(source: Source, sits: Mapping[str, int]) -> NodeFound:
     """Return what the node says about itself. ``sits``: PCI address -> memory domain; it overrides the kernel's own."""
-    processor = _PROCESSOR.search(source.read("/proc/cpuinfo") or "")
+    described = source.read("/proc/cpuinfo") or ""
+    processor = _PROCESSOR.search(described)
     nodes = [name for name in source.names("/sys/devices/system/node") if re.fullmatch(r"node[0-9]+", name)]
     return NodeFound(
         hostname=source.read("/proc/sys/kernel/hostname") or "",
         processor=" ".join(processor[1].split()) if processor else None,
+        microarchitecture=name_of_cpuinfo(described),
         numa_nodes=len(nodes),
         processors=processors_of(source),
         gpus=tuple(replace(gpu, numa=sits.get(gpu.address, gpu.numa)) for gpu in (*_nvidia(source), *_amd(source))),

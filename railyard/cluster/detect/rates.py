@@ -3,8 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from railyard.hardware.ib_speeds import lanes, speed_name, speed_of_lane, width_of
-from railyard.hardware.links import LINKS, SLOTS, pcie_generation
+from railyard.hardware.links import LINKS, SLOTS, lanes, pcie_generation, speed_name, speed_of_lane, width_of
 
 # "100 Gb/sec (4X EDR)"; before Linux 5.x, SDR has no name: "10 Gb/sec (4X)"
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?) Gb/sec(?: \(([0-9]+[xX])(?: ([A-Za-z0-9]+))?\))?")

@@ -1,25 +1,30 @@
-"""Finds a node's stacks (MPI libraries, benchmarks that need no MPI), and the scheduler of its cluster.
+"""Finds a node's stacks (MPI libraries, benchmarks that need no MPI), the cluster's scheduler, and its leaf switches.
 
 Stacks are on the search path or among the modules. Each MPI library's entry (``railyard/stacks/entries/``) says how to
 ask it for its version, and what its module is called.
 
 The scheduler, its partitions and the number of nodes come from its own listing commands.
+
+The leaf switches are those that the scheduler states: the text that a system's file can name, or why it is of no use.
 """
 
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from railyard.base.errors import InputError
+from railyard.base.hostlist import label
+from railyard.base.wording import count_of
 from railyard.cluster.detect.source import Source, natural
 from railyard.job.launch import FLUX_RUN
+from railyard.parsers import slurm_topology
+from railyard.parsers.slurm_topology import Place
 from railyard.site.systems.jobs import FLUX_BATCH, SLURM_WITHOUT_DATABASE
 from railyard.stacks.model import VersionProgram
 from railyard.stacks.table import STACKS
 
 MODULES_ASKED = ("module", "-t", "avail")
 MODULES_VERSION = ("module", "--version")
-
-
 #: For MPI: a program, its tool, and how many folders above the program the tool's path ends.
 MPI_TOOLS: tuple[tuple[str, str, int], ...] = (
     ("IMB-MPI1", "imb", 0),
@@ -43,6 +48,18 @@ PBS_NODES = ("pbsnodes", "-a")
 BQUEUES, BHOSTS = ("bqueues", "-w"), ("bhosts", "-w")
 FLUX = ("flux", "resource", "list", "--states=up", "--no-header", "--format={nnodes}")
 _CLUSTER = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
+SLURM_TOPOLOGY = ("scontrol", "show", "topology")
+#: What a line with switches begins with; others are an answer without switches.
+HEADS = ("SwitchName=", "BlockName=", "AggregatedBlock=")
+
+
+@dataclass(frozen=True, slots=True)
+class StatedSwitches:
+    """What Slurm prints of its topology: ``words`` say how much; ``doubt`` is why no system's file can name it."""
+
+    text: str
+    words: str
+    doubt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,3 +290,32 @@ def _with_choice(found: Scheduler, option: str) -> Scheduler:
     if not chosen.default:
         remarks.append(f"no partition is the default: {chosen.name} has the most nodes")
     return Scheduler(found.name, found.launcher, found.partitions, chosen.nodes, access, found.cluster, tuple(remarks))
+
+
+def slurm_switches(source: Source, nodes: int | None) -> StatedSwitches | None:
+    """Return the leaf switches by ``scontrol show topology``; None if it has none, or only one.
+
+    ``nodes`` is how many nodes jobs use; None if that is not known.
+    """
+    said = source.run(*SLURM_TOPOLOGY) or ""
+    text = "".join(f"{line.strip()}\n" for line in said.split("\n") if line.startswith(HEADS))
+    try:
+        leaves = slurm_topology.parse(text, " ".join(SLURM_TOPOLOGY), _includes_nothing).leaves if text else ()
+    except InputError as error:
+        return StatedSwitches(text, "", str(error))
+    if len(leaves) < 2:
+        return None
+    at: dict[str, str] = {}
+    doubt = None
+    for leaf in leaves:
+        twice = next((node for node in leaf.nodes if at.setdefault(label(node), leaf.name) != leaf.name), None)
+        if twice is not None:
+            doubt = f"{twice} is at {at[label(twice)]} and at {leaf.name}: if each rail has its own, say whose they are"
+            break
+    if doubt is None and nodes is not None and len(at) < nodes:
+        doubt = f"{count_of(len(at), 'node')} at leaf switches, and jobs have {nodes}"
+    return StatedSwitches(text, f"{count_of(len(at), 'node')} at {len(leaves)} leaf switches or blocks", doubt)
+
+
+def _includes_nothing(name: str, place: Place) -> tuple[str, str]:
+    raise place.error(f"an Include of {name}", "the lines themselves")

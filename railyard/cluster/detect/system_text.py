@@ -15,8 +15,7 @@ from railyard.base.wording import listing
 from railyard.cluster.detect.detected_cluster import DetectedCluster
 from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
 from railyard.cluster.detect.ports import Port
-from railyard.cluster.detect.software import FoundStack
-from railyard.cluster.detect.switches import SLURM_TOPOLOGY
+from railyard.cluster.detect.software import SLURM_TOPOLOGY, FoundStack
 from railyard.hardware.limits import DEFAULT_MAX_PAYLOAD
 from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import FAMILIES
@@ -193,12 +192,19 @@ def _nodes(found: DetectedCluster, where: str) -> Iterator[str]:
         yield from comment(unread, "  ")
         yield "  # hardware: {cores: 64, memory: 256G}"
         return
-    if scheduler.name != "local" and not where.startswith(IN_JOB):
+    name, is_of_nodes = found.node.microarchitecture, scheduler.name == "local" or where.startswith(IN_JOB)
+    if not is_of_nodes:
         yield from comment(f"{GUESSED}: cores and memory are those of this host; a job may have fewer.", "  ")
-    threads = f"threads_per_core: {processors.threads_a_core}"
+        if name is not None:
+            # What is built for another processor may not run at all.
+            said = f"add microarchitecture: {name}, and Spack builds for it."
+            yield from comment(f"This host is a {name}: if the nodes are too, {said}", "  ")
+    more = f"threads_per_core: {processors.threads_a_core}"
     if processors.sockets is not None:
-        threads += f", sockets: {processors.sockets}"
-    yield f"  hardware: {{cores: {processors.cores}, memory: {processors.memory}, {threads}}}  # {processors.words}"
+        more += f", sockets: {processors.sockets}"
+    if name is not None and is_of_nodes:
+        more += f", microarchitecture: {name}"
+    yield f"  hardware: {{cores: {processors.cores}, memory: {processors.memory}, {more}}}  # {processors.words}"
 
 
 def _switches(found: DetectedCluster, name: str, fabric: FoundFabric) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, needed_programs
 from railyard.job.queues import closed_queues, unfit_nodes
-from railyard.job.slurm import why_shared
+from railyard.job.slurm import why_shared, why_silent
 from railyard.provision.spack import program
 from railyard.provision.spack.request import source_errors
 from railyard.site.references.load import references_of
@@ -29,6 +29,7 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
     system = find_system(home / "systems", name)
     site = Site(home, system, references_of(home / "references", system))
     state, clock = _state(state_folder(home))
+    silent = why_silent(system) if system.provider == "nodes" else None
     return Login(
         python=sys.version_info[:2],
         reframe=_version("reframe-hpc"),
@@ -36,7 +37,8 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
         paths={path: os.path.exists(path) for path in _paths(system, home)},
         state=state,
         file_clock_s=clock,
-        shared=why_shared(system) if system.provider == "nodes" else None,
+        silent=silent,
+        shared=why_shared(system) if system.provider == "nodes" and silent is None else None,
         spack=tuple(map(str, source_errors(site))),
         switches=tuple(contradictions(home, system)),
         closed=closed_queues(system, home),

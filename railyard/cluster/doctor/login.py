@@ -1,13 +1,24 @@
-"""What is wrong on the host that runs are started from. The caller reads the facts; the rules here judge them."""
+"""What is wrong on the host that runs are started from. The caller reads the facts; the rules here judge them.
 
-from collections.abc import Iterator, Mapping
+A dry run may be on a host that is not of the cluster: then one sentence says each thing that is not checked.
+"""
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from railyard.base.finding import Finding, problem, remark
+from railyard.base.paths import why_absent
+from railyard.base.wording import count_of, listing
+from railyard.job import node_programs
+from railyard.job.image import LOOK_SCRIPT
 from railyard.site.reframe_versions import why_outside
+from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.model import System
-from railyard.site.systems.module_system import FIX, find_unloaded
+from railyard.site.systems.module_system import FIX, NO_MODULES, find_unloaded
+from railyard.stacks.containers import Image
 
 WHERE = "login"
 #: A scheduler in ReFrame's words -> the commands that its backend calls.
@@ -28,10 +39,17 @@ SWITCHES_FIX = (
     "correct leaf_switches, or the file that topology names, or measure again (railyard fabric --keep-hops): with "
     "wrong ones a good leaf switch may be named"
 )
+SILENT_FIX = (
+    "no job can be sent from here: find out whether its controller runs (scontrol ping) and whether this host has its "
+    "configuration (slurm.conf, or sackd), or use a login host of the cluster"
+)
 _LEAST_PYTHON = (3, 10)
 _INSTALL = "install Railyard again (in a clone: make venv)"
 #: If a file server's clock differs by more, make, locks and records go wrong, s.
 _FILE_CLOCK_SLACK_S = 2.0
+#: A modules system -> the program that ReFrame calls for it; Lmod's is in a variable that its set-up sets.
+_PROGRAMS: Mapping[str, str] = {"envmod": "modulecmd", "tmod4": "modulecmd", "spack": "spack"}
+_LMOD = "LMOD_CMD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +59,9 @@ class Login:
     ``reframe`` is its version, None if it cannot be imported. ``programs`` maps each needed program to its path, None
     if it is missing. ``paths`` maps absolute paths to whether they exist. ``state`` is None, or why the state folder
     cannot be written. ``file_clock_s`` is how much later than this host's clock a file written now is dated; None if no
-    file was written. ``shared`` is how Slurm lets other jobs share the nodes of a run, against the file; else None.
-    ``spack`` is what is wrong with the files from which Spack builds benchmarks.
+    file was written. ``silent`` is why Slurm gives no answer, in its own words, else None. ``shared`` is how Slurm lets
+    other jobs share the nodes of a run, against the file; else None. ``spack`` is what is wrong with the files from
+    which Spack builds benchmarks.
     ``switches`` has each fabric whose stated leaf switches contradict the measured ones, and how.
     ``closed`` has each queue of the system's jobs that takes or starts none, and the scheduler's words; ``unfit`` each
     node that can run none, and why.
@@ -54,6 +73,7 @@ class Login:
     paths: Mapping[str, bool] = field(default_factory=dict)
     state: str | None = None
     file_clock_s: float | None = None
+    silent: str | None = None
     shared: str | None = None
     spack: tuple[str, ...] = ()
     switches: tuple[tuple[str, str], ...] = ()
@@ -126,6 +146,8 @@ def _programs(login: Login, system: System) -> Iterator[Finding]:
     lacking = why_no_scheduler(login.programs, system)
     if lacking is not None:
         yield lacking
+    elif login.silent is not None:
+        yield problem(WHERE, f'Slurm does not answer: "{login.silent}"', SILENT_FIX)
     if "spack" in needed_programs(system) and not login.programs.get("spack"):
         yield problem(
             WHERE,
@@ -149,3 +171,85 @@ def _stacks(login: Login, system: System) -> Iterator[Finding]:
         )
     else:
         yield remark(WHERE, what, "correct the system's file, unless only the nodes mount it")
+
+
+def why_no_modules(system: System) -> str | None:
+    """Return what of the system's modules system is not on this host; None if it is there, or none is needed."""
+    kind = system.modules_system
+    if kind in (None, NO_MODULES):
+        return None
+    if kind == "lmod":
+        program = os.environ.get(_LMOD)
+        return None if program and os.path.exists(program) else f"no Lmod (the variable {_LMOD} names none)"
+    program = _PROGRAMS[kind]
+    return None if shutil.which(program) else f"no {program} on PATH"
+
+
+def no_modules_sentence(system: System) -> str | None:
+    """Return why no job of a system can be submitted from this host for lack of its modules system; None if it can."""
+    why = why_no_modules(system)
+    if why is None:
+        return None
+    return (
+        f"modules_system: found {why} on this host, expected {system.modules_system} as systems/{system.system}.yaml "
+        "says; run it on a login host of the cluster, with the modules set up, or here: railyard run --dry-run, "
+        "railyard rehearse"
+    )
+
+
+def absences(site: Site, used: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a sentence for each thing of a system's file that this host lacks, so that nobody looked at it.
+
+    ``used``: the stack and the tool of each test. A system of this host alone has nothing to yield.
+    """
+    system, used = site.system, tuple(dict.fromkeys(used))
+    if system.provider != "nodes":
+        return
+    lacking = [name for name in needed_programs(system) if name != "spack" and not shutil.which(name)]
+    if lacking:
+        yield (
+            f"scheduler: {listing(lacking)} {'is' if len(lacking) == 1 else 'are'} not on this host, so that nobody "
+            "asked whether it takes these jobs"
+        )
+    stacks = tuple(dict.fromkeys(stack for stack, _ in used))
+    why, named = why_no_modules(system), set[str]()
+    if why is not None:
+        named = {module for stack in stacks for module in system.modules_of(stack)}
+        named |= {module for fabric in system.fabrics.values() for module in fabric.modules}
+    if named:
+        yield (
+            f"modules_system: {why} on this host, so that nobody looked for {count_of(len(named), 'module')}; the "
+            "scripts load them in the file's order, and unload none that conflict"
+        )
+    yield from (f"{said}; {FIX}" for stack, said in find_unloaded(system) if stack in stacks)
+    yield from _paths(site, used, stacks)
+
+
+def _paths(site: Site, used: Iterable[tuple[str, str]], stacks: Iterable[str]) -> Iterator[str]:
+    """Yield a sentence for each prefix, program and image that is not here. Paths in an image are of no host."""
+    for stack in stacks:
+        entry = site.system.stacks[stack]
+        if entry.container is not None:
+            yield _image(stack, entry.container.image_at(site.home))
+            continue
+        path = entry.path(entry.prefix, site.home) if entry.prefix and entry.spack is None else None
+        why = why_absent(path) if path is not None else None
+        if why is not None:
+            yield f"stacks.{stack}.prefix: {path} {why}, so that nobody looked for the library there"
+    for stack, tool in used:
+        entry = site.system.stacks[stack]
+        if entry.spack is not None or entry.container is not None or tool not in entry.benchmarks:
+            continue
+        path = entry.executable(tool, site.home)
+        why = why_absent(path)
+        if why is not None:
+            yield (
+                f"stacks.{stack}.benchmarks.{tool}: {path} {why}, so that nobody looked for programs "
+                f"there; if it is a folder, the job does so itself ({node_programs.SCRIPT})"
+            )
+
+
+def _image(stack: str, inside: Image) -> str:
+    why = why_absent(inside.file) if inside.file is not None else None
+    begin = f"stacks.{stack}.container: {inside.file} {why}, and" if why else f"stacks.{stack}.container:"
+    return f"{begin} nobody looked into {inside}; the job does so itself before the benchmark ({LOOK_SCRIPT})"

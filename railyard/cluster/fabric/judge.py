@@ -7,12 +7,10 @@ from railyard.base.hostlist import label
 from railyard.base.wording import count_of
 from railyard.cluster.fabric.error_counts import counter_findings, signals
 from railyard.cluster.fabric.link_state import is_software, link_findings, rails_without_speed
-from railyard.cluster.fabric.members import adapters, manager_findings, member_findings
+from railyard.cluster.fabric.members import adapters, hop_counts, hop_findings, manager_findings, member_findings
 from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings, Report, by_guid
-from railyard.cluster.fabric.node_listings import listed_findings
 from railyard.cluster.fabric.roce import roce_findings
-from railyard.cluster.fabric.slots import slot_findings
-from railyard.cluster.fabric.topology import hop_counts, hop_findings
+from railyard.cluster.fabric.slots import listed_findings, slot_findings
 from railyard.cluster.fabric.uniform import driver_findings, uniform_findings
 from railyard.cluster.fabric.words import asked_as, is_adapter, some, unique
 from railyard.parsers.fabric.port import WAIT, WAIT_MEANS, Peer, PortState

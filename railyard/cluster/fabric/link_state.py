@@ -9,7 +9,7 @@ from railyard.base.hostlist import label
 from railyard.base.wording import count_of
 from railyard.cluster.fabric.model import ExpectedFabric, Finding, Readings, finding_at
 from railyard.cluster.fabric.words import cable, is_adapter, is_other, link_words
-from railyard.hardware.ib_speeds import lanes, slower
+from railyard.hardware.links import lanes, slower
 from railyard.parsers.fabric.port import Peer, PortState
 
 #: Physical state of a port that is down -> what fixes it.

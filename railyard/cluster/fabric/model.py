@@ -9,8 +9,7 @@ from typing import Any
 
 from railyard.base.finding import Weight
 from railyard.base.hostlist import label
-from railyard.hardware.ib_speeds import rate_gbit_s
-from railyard.hardware.links import Link
+from railyard.hardware.links import Link, rate_gbit_s
 from railyard.parsers.fabric.hardware import Hardware
 from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.fabric_state import lanes_and_speed

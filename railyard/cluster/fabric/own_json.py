@@ -18,7 +18,7 @@ from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.wording import listing
 from railyard.cluster.fabric.model import Card, Finding
-from railyard.hardware.ib_counters import full
+from railyard.hardware.counters import full
 from railyard.job.node_files import GatheredAnswers, NodeFile
 from railyard.parsers.fabric.port import PortState
 

@@ -24,9 +24,9 @@ from railyard.base.hostlist import label
 from railyard.base.output_file import read_output
 from railyard.cluster.fabric.members import parse_sminfo
 from railyard.cluster.fabric.model import Card, Manager, Readings, by_device, by_guid, merge_ports, with_subnet
-from railyard.cluster.fabric.node_listings import gids_of
 from railyard.cluster.fabric.own_json import notes_of, own_of, read_lines, readings_of
 from railyard.cluster.fabric.roce import parse_pfc
+from railyard.cluster.fabric.slots import gids_of
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.cluster.fabric.words import some
 from railyard.job import node_files

@@ -16,7 +16,7 @@ from pathlib import Path
 from railyard.base.clean_text import one_line
 from railyard.cluster.detect.rates import port_rate
 from railyard.cluster.fabric.model import Card, Gid, SlotState
-from railyard.hardware.ib_counters import full
+from railyard.hardware.counters import full
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, physical_of, state_of
 

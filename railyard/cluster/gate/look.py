@@ -13,13 +13,17 @@ from railyard.base.paths import packaged_text, state_folder
 from railyard.cluster.doctor.ask_nodes import rails_of
 from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse
 from railyard.cluster.fabric.sysfs import text
-from railyard.cluster.gate import ending, gate_state, links_and_slots, traffic
+from railyard.cluster.gate import ending, links_and_slots, model
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer
 from railyard.hardware.counters import DRIVERS, error_maximum
 from railyard.job.launch import device_name
 from railyard.parsers.fabric.words import integer
 from railyard.site.systems.model import Rail, System
+
+#: What a gate measures with --traffic, and what it says without.
+_PARTS: tuple[Part, ...] = ("loopback", "memory", "pair")
+NO_TRAFFIC = "no --traffic"
 
 #: Rail -> counter -> value.
 Counts = Mapping[str, Mapping[str, int]]
@@ -55,12 +59,12 @@ class GateResult:
     """What a gate says, and what the node's next gate should know."""
 
     answer: Answer
-    kept: gate_state.GateState
+    kept: model.GateState
 
 
 def look(asked: GateRequest, deadline: Deadline) -> GateResult:
     """Return what a gate says about this node. Raises GateStop if it was cancelled or its time was over."""
-    system, before = asked.system, gate_state.load(asked.state, asked.node)
+    system, before = asked.system, model.load(asked.state, asked.node)
     with tempfile.TemporaryDirectory(prefix="railyard-gate-") as name:
         folder = Path(name)
         facts = _facts(system, folder, deadline)
@@ -74,7 +78,7 @@ def look(asked: GateRequest, deadline: Deadline) -> GateResult:
         looks = [*links_and_slots.look(facts, system), counters]
         # If a counter grew too much, keep the old base: else the next gate would find the node fit.
         counts = before.counts if counters.faults else now.counts
-        after = gate_state.GateState(boot, counts, before.drained)
+        after = model.GateState(boot, counts, before.drained)
         looks += _measure(asked, facts, tuple(looks), folder, deadline)
         return GateResult(decide_answer(asked.node, looks), after)
 
@@ -98,19 +102,21 @@ def _measure(
 ) -> Iterator[Look]:
     """Yield what was measured. Send nothing without --traffic, over faulty parts, or while another benchmark runs."""
     if not asked.traffic:
-        yield from traffic.not_asked()
+        yield from (Look(part, gaps=(Gap(part, NO_TRAFFIC),)) for part in _PARTS)
         return
     others = ", ".join(sorted({name for _, name in facts.processes}))
     why = f"{others} runs there already" if others else None
     if any(one.faults or one.doubt for one in looks):
         why = "not measured because of the faults above"
     if why is not None:
-        yield from (Look(one.part, gaps=(Gap(one.part, why),)) for one in traffic.not_asked())
+        yield from (Look(part, gaps=(Gap(part, why),)) for part in _PARTS)
         return
+    from railyard.cluster.gate import traffic  # with the parsers of its tools; most gates only look
+
     with _hold_nodes(asked) as other, _shared_folder(asked) as shared:
         if other is not None:
             doubt = f"disturbed: another gate measures with {other}"
-            yield from (Look(one.part, doubt=doubt) for one in traffic.not_asked())
+            yield from (Look(part, doubt=doubt) for part in _PARTS)
             return
         ground = traffic.Ground(asked.home, asked.system, asked.node, facts, folder, shared, deadline, asked.neighbour)
         yield _limit_look("loopback", lambda: traffic.loopback(ground))
@@ -137,8 +143,8 @@ def _hold_nodes(asked: GateRequest) -> Iterator[str | None]:
     with contextlib.ExitStack() as held:
         for node in sorted({asked.node, asked.neighbour or asked.node}):
             try:
-                held.enter_context(gate_state.lock_node(folder, f"measures-{node}"))
-            except gate_state.Busy:
+                held.enter_context(model.lock_node(folder, f"measures-{node}"))
+            except model.Busy:
                 taken = node
             except SetupError:
                 break

@@ -7,6 +7,7 @@ may be good, and a line says so.
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import InputError
@@ -15,8 +16,10 @@ from railyard.base.wording import count_of
 from railyard.cluster.gate import ending
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, short
-from railyard.results.sick import SickPart
 from railyard.site.systems.model import System
+
+if TYPE_CHECKING:
+    from railyard.results.sick import SickPart
 
 #: If more than this share of a system's nodes is sick, a person should look again before draining them.
 _MANY = 0.05
@@ -50,7 +53,7 @@ def may_resume(answer: Answer, drained: Sequence[str]) -> bool:
     return answer.state == "fit" and bool(drained) and set(drained) <= clean
 
 
-def drain_lines(system: System, parts: Iterable[SickPart]) -> list[str]:
+def drain_lines(system: System, parts: "Iterable[SickPart]") -> list[str]:
     """Return a comment and a command for each sick node, and a comment for each part that drains no node.
 
     Raises InputError if the system's file has no drain command.
@@ -74,7 +77,7 @@ def drain_lines(system: System, parts: Iterable[SickPart]) -> list[str]:
     return [*lines, *spared]
 
 
-def why_not(part: SickPart) -> str | None:
+def why_not(part: "SickPart") -> str | None:
     """Return why a part drains no node; None if it drains its node."""
     if part.passed is not None:
         return f"it passed since ({part.passed.time})"
@@ -95,7 +98,7 @@ def _head(system: System, nodes: int) -> list[str]:
     return lines
 
 
-def _command(system: System, parts: Sequence[SickPart]) -> str:
+def _command(system: System, parts: "Sequence[SickPart]") -> str:
     newest = parts[0]
     more = f" (+{len(parts) - 1} more)" if len(parts) > 1 else ""
     reason = short(f"railyard: {newest.name}: {newest.evidence}{more}")

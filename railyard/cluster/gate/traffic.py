@@ -29,6 +29,8 @@ from railyard.parsers import iperf3, perftest, rail_parts
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.site.systems.model import Fabric, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
+from railyard.verdict.wording import not_judged
+from railyard.verdict.wording.floors import no_class
 
 #: The size of a message: from this size on, a link must reach its floor.
 MESSAGE_BYTES = 1 << 20
@@ -58,7 +60,6 @@ class WantedFigure:
     busy: str | None = None
 
 
-NO_TRAFFIC = "no --traffic"
 _IPERF3_BYTES = 128 << 10
 #: For a tool that is a folder of programs: the program that sends.
 _INSIDE = {"perftest": "ib_write_bw"}
@@ -128,12 +129,6 @@ def _busy(where: str, load: str, processors: float) -> str | None:
     if running > max(1, GATE_BUSY_SHARE.value * processors):
         return f"{running} processes were running {where} with {processors:g} processors"
     return None
-
-
-def not_asked() -> tuple[Look, ...]:
-    """Return the parts that a gate without traffic leaves out."""
-    parts: tuple[Part, ...] = ("loopback", "memory", "pair")
-    return tuple(Look(part, gaps=(Gap(part, NO_TRAFFIC),)) for part in parts)
 
 
 def loopback(ground: Ground) -> Look:
@@ -312,7 +307,9 @@ def _floor(ground: Ground, fabric: Fabric, rail: Rail) -> tuple[float, str] | st
         return stated, "gate.pair_mb_s"
     alone = fabric.model_copy(update={"rails": (rail,)})
     floor = stream_floor_mb_s(fabric.link, alone.limit(1, 1, one_stream=True))
-    return floor if isinstance(floor, str) else (floor, "day-one floor of the link")
+    if isinstance(floor, str):
+        return not_judged(no_class(floor, fabric.link.generation, fabric.link.name))
+    return floor, "day-one floor of the link"
 
 
 def look(wanted: WantedFigure, measure: Callable[[], float | str]) -> Look:

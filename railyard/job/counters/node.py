@@ -13,8 +13,7 @@ from railyard.base.bounds import IDLE_INTERVAL
 from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text
 from railyard.hardware.counters import DRIVERS, Driver, Overlap, error_maximum, of_device
-from railyard.job.counters.energy import Energy, energy_of
-from railyard.job.counters.lines import Addresses, Facts, addresses_of, facts_of, is_count
+from railyard.job.counters.lines import Addresses, Energy, Facts, addresses_of, energy_of, facts_of, is_count
 
 FORMAT = 1
 #: File beside the reader: for how many milliseconds the idle devices are read before the run and after it.

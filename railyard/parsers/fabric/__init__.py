@@ -3,8 +3,7 @@
 A parser is a module here with the tool's name, and a line in ``tool_signs.FABRIC_SIGNS``.
 """
 
-from railyard.parsers.registry import Parsers
-from railyard.parsers.tool_signs import FABRIC_SIGNS
+from railyard.parsers.tool_signs import FABRIC_SIGNS, Parsers
 
 FABRIC_TOOLS = tuple(FABRIC_SIGNS)
 FABRIC_PARSERS = Parsers(__name__, FABRIC_SIGNS)

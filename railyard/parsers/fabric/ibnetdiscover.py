@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from railyard.hardware.ib_speeds import rate_gbit_s, speed_name, width_of
+from railyard.hardware.links import rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.port import Peer, PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import guid_of, split_description

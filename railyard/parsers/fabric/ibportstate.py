@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from railyard.hardware.ib_speeds import fastest, lanes, rate_gbit_s, speed_of_lane, width_of
-from railyard.parsers.fabric.broken_ports import without_broken_ports
+from railyard.hardware.links import fastest, lanes, rate_gbit_s, speed_of_lane, width_of
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text, without_broken_ports
 from railyard.parsers.fabric.words import integer, physical_of, state_of
 from railyard.parsers.output import ParsedOutput
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from railyard.hardware.ib_speeds import speed_name
+from railyard.hardware.links import speed_name
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import KINDS, LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of

@@ -10,10 +10,9 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from railyard.hardware.ib_speeds import speed_name, width_of
-from railyard.parsers.fabric.broken_ports import without_broken_ports
+from railyard.hardware.links import speed_name, width_of
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text, without_broken_ports
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of
 from railyard.parsers.output import ParsedOutput
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from railyard.hardware.ib_speeds import rate_gbit_s, speed_of_lane, width_of
+from railyard.hardware.links import rate_gbit_s, speed_of_lane, width_of
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import LINK_LAYERS, guid_of, integer, known_value, physical_of, state_of

@@ -10,7 +10,7 @@
 import re
 from functools import lru_cache
 
-from railyard.hardware.ib_speeds import rate_gbit_s, speed_of_lane, width_of
+from railyard.hardware.links import rate_gbit_s, speed_of_lane, width_of
 from railyard.parsers.fabric.port import Link, Peer
 from railyard.parsers.fabric.words import guid_of, physical_of, split_description, state_of
 

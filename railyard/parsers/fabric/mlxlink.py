@@ -14,11 +14,10 @@ from collections.abc import Iterable
 from types import MappingProxyType
 from typing import Any
 
-from railyard.hardware.ib_counters import full
-from railyard.hardware.ib_speeds import ethernet_gbit_s, fastest, rate_gbit_s, speed_name, width_of
-from railyard.parsers.fabric.broken_ports import without_broken_ports
+from railyard.hardware.counters import full
+from railyard.hardware.links import ethernet_gbit_s, fastest, rate_gbit_s, speed_name, width_of
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text
+from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text, without_broken_ports
 from railyard.parsers.fabric.words import integer, known_value, physical_of, state_of
 from railyard.parsers.output import ParsedOutput, ParseError
 

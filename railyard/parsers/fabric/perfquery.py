@@ -10,10 +10,9 @@ LocalLinkIntegrityErrors, 32 of PortXmitData (a busy link fills them within a se
 import re
 from types import MappingProxyType
 
-from railyard.hardware.ib_counters import full, standard_name
-from railyard.parsers.fabric.broken_ports import without_broken_ports
+from railyard.hardware.counters import full, standard_name
 from railyard.parsers.fabric.port import PortState
-from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
+from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text, without_broken_ports
 from railyard.parsers.output import ParsedOutput
 
 # # Port counters: Lid 1 port 1 (CapMask: 0x1200)   |   # Port extended counters: DR path slid 0; dlid 0; 0,1 port 1

@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from railyard.base.wording import count_of, some
-from railyard.hardware.ib_counters import ERROR_BITS
-from railyard.hardware.ib_speeds import lanes, slower
+from railyard.hardware.counters import ERROR_BITS
+from railyard.hardware.links import lanes, slower
 
 WAIT, DISCARDS = "PortXmitWait", "PortXmitDiscards"
 #: What the two counters of congestion mean, for sentences that name them.

@@ -10,7 +10,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from railyard.hardware.ib_counters import full
+from railyard.hardware.counters import full
 from railyard.parsers.fabric.port import PortState
 from railyard.parsers.fabric.text import LONGEST, Notes, documents, finish, lines_of, tools_text
 from railyard.parsers.fabric.words import integer

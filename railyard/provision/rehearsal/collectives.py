@@ -15,7 +15,7 @@ from railyard.benchmarks.gpu.domain_shares import shares_of
 from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, PARTS, RAILS, TWO_NODES, WHOLE, collective_of
 from railyard.hardware.gpu_nodes import Shape
-from railyard.provision.rehearsal import model, traffic
+from railyard.provision.rehearsal import model, rank_ports, traffic
 from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest
 from railyard.provision.rehearsal.crew import Crew
 from railyard.provision.rehearsal.form import EVERY_NODE
@@ -202,6 +202,15 @@ def _move(network: Network, name: str, part: str, shape: Shape, groups: int, vol
         for port in ports:
             moves.loop(node, port, sum(share.sent for share in shares) * volume / len(ports))
         return
+    if shape.gpus_a_domain > shape.gpus:
+        # Rings of several channels leave a domain of several nodes over the NICs of all of them.
+        wide = shape.gpus_a_domain // shape.gpus
+        for place, flow in enumerate(flows):
+            end = flows[(place + wide - 1) % len(flows)]
+            lanes = tuple((mine, other) for (mine, _), (_, other) in zip(flow.lanes, end.lanes, strict=True))
+            sent = shares[place // wide].sent / wide * groups * volume
+            traffic.add(moves, replace(flow, second=end.second, lanes=lanes), 1 << 30, sent, 0)
+        return
     for place, flow in enumerate(flows[:-1] if collective(name).rooted else flows):
         sent = sum(share.sent for share in shares[place * per_node : (place + 1) * per_node])
         traffic.add(moves, flow, 1 << 30, max(sent, float(collective(name).rooted)) * groups * volume, 0)
@@ -215,13 +224,18 @@ def _log(crew: Crew, part: str, gpus: Gpus, fabric: Fabric, first_gpu: int, firs
         pid = first_pid + member.rank
         head = f"{member.node}:{pid}:{pid} [{gpu}] NCCL INFO"
         is_net = taken.ports[0].kind == "net"
-        kind, network = ("", "Socket") if is_net else ("/RoCE" if fabric.kind == "roce" else "/IB", "IB")
-        listed = " ".join(
-            f"[{number}]{port.name}{':10.0.0.1<0>' if is_net else kind}" for number, port in enumerate(taken.ports)
-        )
+        plugin = rank_ports.plugin_of_nccl(crew.variables)
+        network = "Socket" if is_net else plugin or "IB"
+        kind = ":10.0.0.1<0>" if is_net else "/RoCE" if fabric.kind == "roce" else "/IB"
+        listed = " ".join(f"[{number}]{port.name}{kind}" for number, port in enumerate(taken.ports))
         if taken.tcp:
             yield f"{head} NET/IB : No device found."
-        yield f"{head} NET/{network} : Using {listed}"
+        if network == plugin:  # over libfabric; it names the provider and no NIC
+            provider = crew.variables.get("FI_PROVIDER", "")
+            found = f"(found {len(taken.ports)} nics)"
+            yield f"{head} NET/OFI Selected provider is {provider}, fabric is {provider} {found}"
+        else:
+            yield f"{head} NET/{network} : Using {listed}"
         yield f"{head} Using network {network}"
         if part == ONE_NODE:
             way, to = "P2P/CUMEM", member.rank - member.local + (member.local + 1) % ranks

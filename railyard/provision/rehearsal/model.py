@@ -9,13 +9,13 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from railyard.benchmarks.agreement import messages_a_time
+from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.replay import reference_outputs
-from railyard.provision.replay.curve_model import MessageTime
+from railyard.provision.replay.reference_outputs import MessageTime
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.site import Site
 from railyard.site.systems.model import Fabric, System

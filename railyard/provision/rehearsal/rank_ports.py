@@ -329,7 +329,7 @@ def _nccl(variables: Variables, ports: Sequence[Port], rank: Rank) -> RankPorts:
     Source: NCCL's user guide, Environment Variables: NCCL_NET, NCCL_IB_HCA, NCCL_SOCKET_IFNAME.
     """
     network = variables.get("NCCL_NET", "").lower()
-    if network not in ("", "ib", "socket"):  # a plugin, over libfabric
+    if plugin_of_nccl(variables):
         provider = "cxi" if _has(ports, "cxi") else "efa"
         found = list(_ofi(variables, ports, rank, provider, _LISTS[provider]))
         return RankPorts(tuple(found), "striping" if len(found) > 1 else "none")
@@ -342,6 +342,12 @@ def _nccl(variables: Variables, ports: Sequence[Port], rank: Rank) -> RankPorts:
         raise LibraryError("NCCL WARN Bootstrap : no socket interface found")
     is_tcp = there[0].kind == "net"
     return RankPorts(tuple(there), "striping" if len(there) > 1 else "none", tcp=is_tcp and network != "socket")
+
+
+def plugin_of_nccl(variables: Variables) -> str:
+    """Return the name of the plugin that NCCL is to use, which goes over libfabric; empty for NCCL's own networks."""
+    network = variables.get("NCCL_NET", "")
+    return "" if network.lower() in ("", "ib", "socket") else network
 
 
 def _nccl_list(said: str, ports: Sequence[Port]) -> list[Port]:

@@ -16,8 +16,7 @@ from types import MappingProxyType
 
 from railyard.base.errors import SetupError
 from railyard.hardware.counters import DRIVERS, Driver
-from railyard.hardware.ib_speeds import LANES, rate_gbit_s, speed_of_lane
-from railyard.hardware.links import ROCE_HEADERS, SLOTS, Link
+from railyard.hardware.links import LANES, ROCE_HEADERS, SLOTS, Link, rate_gbit_s, speed_of_lane
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE

@@ -1,5 +1,9 @@
-"""Outputs made from a system's published numbers: its references, as a benchmark would print them."""
+"""Outputs made from a system's published numbers: its references, as a benchmark would print them.
 
+Between published points, a message's time is a function of its size that goes through them: a model, not a measurement.
+"""
+
+from bisect import bisect_left
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -9,7 +13,7 @@ from pydantic import Field
 from railyard.base.errors import RailyardError
 from railyard.base.fields import Model, Name, Positive, Prose, Size, show
 from railyard.base.strict_yaml import Document, load, validate
-from railyard.benchmarks.agreement import messages_a_time
+from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name, nodes_of_key
@@ -17,7 +21,6 @@ from railyard.benchmarks.table.micro import find, metric
 from railyard.benchmarks.table.nccl import part_of
 from railyard.hardware.limits import Limit
 from railyard.provision.replay import application_texts
-from railyard.provision.replay.curve_model import MessageTime
 from railyard.provision.replay.form import WORDS, Origin, Recording
 from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.texts import WRITERS, OutputPlan, text_of
@@ -29,6 +32,57 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId, with_policy
 
 FILE_NAME = "model.yaml"
+#: Where stacks usually change from eager to rendezvous (UCX, Open MPI and MPICH: 8 to 64 KiB); no source prints it.
+RENDEZVOUS_FROM_BYTES = 16 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTime:
+    """Hockney's t(n) = t0 + n/B, with another t0 from the rendezvous switch on, corrected to meet every point.
+
+    ``points`` are (size in bytes, time in us), sizes rising. At each point, the missing time is added. Between two
+    points the addition is linear in n, below the first it falls to 0 at 0 B, above the last it stays the same. A rate
+    is never above ``most_mb_s`` (bytes per us one way; None: no bound).
+
+    Source: R. W. Hockney, "The communication challenge for MPP", Parallel Computing 20 (1994) 389-398: N½ = t0 B.
+    """
+
+    start_us: float
+    bandwidth_mb_s: float
+    points: tuple[tuple[int, float], ...]
+    most_mb_s: float | None = None
+
+    def __post_init__(self) -> None:
+        sizes = [size for size, _ in self.points]
+        if sizes != sorted(set(sizes)):
+            raise ValueError(f"sizes do not rise: {sizes}")
+        if not (self.start_us > 0 and self.bandwidth_mb_s > 0 and all(time > 0 for _, time in self.points)):
+            raise ValueError("a start, a bandwidth and times above 0 are needed")
+
+    def time_at(self, size_bytes: int) -> float:
+        """Return the time of one message in us."""
+        for size, time in self.points:
+            if size == size_bytes:
+                return time
+        time = self._plain(size_bytes) + self._correction(size_bytes)
+        least = size_bytes / self.most_mb_s if self.most_mb_s else 0.0
+        return max(time, least, self.start_us / 2)
+
+    def _plain(self, size: int) -> float:
+        switched = self.start_us if size >= RENDEZVOUS_FROM_BYTES else 0.0
+        return self.start_us + switched + size / self.bandwidth_mb_s
+
+    def _correction(self, size: int) -> float:
+        if not self.points:
+            return 0.0
+        known = [(0, 0.0), *((at, time - self._plain(at)) for at, time in self.points if at > 0)]
+        if self.points[0][0] == 0:
+            known[0] = (0, self.points[0][1] - self._plain(0))
+        place = bisect_left([at for at, _ in known], size)
+        if place == len(known):
+            return known[-1][1]
+        (left, low), (right, high) = known[place - 1], known[place]
+        return low + (high - low) * (size - left) / (right - left)
 
 
 class ModelCurve(Model):

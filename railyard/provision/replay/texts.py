@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import model
-from railyard.benchmarks.agreement import messages_a_time
 from railyard.benchmarks.gpu.collectives import busbw
+from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.nccl import collective_of
 from railyard.benchmarks.table.osu import BUFFERS

@@ -22,12 +22,12 @@ from railyard.provision.kept_files import read_kept
 from railyard.provision.spack import calls, locks, marker
 from railyard.provision.spack.calls import Spack
 from railyard.provision.spack.locks import Lock, Spec
-from railyard.provision.spack.marker import Executable, Library, Marker, Package, locked_libraries
-from railyard.provision.spack.origins import find_origin
+from railyard.provision.spack.marker import Executable, Library, Marker, Package, find_origin, locked_libraries
 from railyard.provision.spack.request import Request, ready
 from railyard.provision.spack.sources import Sources, variables, write
-from railyard.stacks import linkage, table
-from railyard.stacks.libraries import LockedLibraries, why_not_locked
+from railyard.stacks import table
+from railyard.stacks.libraries import LockedLibraries, interesting, why_not_locked, why_wrong
+from railyard.stacks.libraries import parse as parse_ldd
 
 FILE = ".lock"
 #: Seconds that Spack 1.2 needs on two cores to solve one environment of spack_envs/, and to build each package. Source:
@@ -260,15 +260,15 @@ def _prove_executables(
     for file in _executables(Path(package.prefix) / tool.path, tool.executables, package, request):
         found = libraries(file)
         if found and (tool.uses_mpi or mpi_prefix is None):
-            why = linkage.why_wrong(str(file), found, sonames, mpi_prefix)
+            why = why_wrong(str(file), found, sonames, mpi_prefix)
             if why is not None:
                 what = "MPI" if mpi_prefix else "library"
                 raise SetupError(f"wrong {what} linked: {why}; {_ADVICE[what]}")
             is_shown = True
-        why = why_not_locked(str(file), linkage.interesting(found), locked, mpi_prefix)
+        why = why_not_locked(str(file), interesting(found), locked, mpi_prefix)
         if why is not None:
             raise SetupError(f"wrong library linked: {why}; {_ADVICE['library']}")
-        proven.append(Executable(read_kept(str(file), file), linkage.interesting(found)))
+        proven.append(Executable(read_kept(str(file), file), interesting(found)))
     if not is_shown:
         raise SetupError(
             f"{package.prefix}: found no dynamic program among the executables of {package.name}, expected some that "
@@ -310,7 +310,7 @@ def libraries(executable: Path, environment: Mapping[str, str] | None = None) ->
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SetupError(f"{executable}: ldd cannot be run on it ({error}), so its libraries are not known") from None
-    return linkage.parse(done.stdout)
+    return parse_ldd(done.stdout)
 
 
 def to_build(lock: Lock, listed: str) -> tuple[Spec, ...]:

@@ -1,4 +1,7 @@
-"""Finds Spack, asks for its version, runs its commands with their output passed through, and counts the calls."""
+"""Finds Spack, asks for its version, runs its commands with their output passed through, and counts the calls.
+
+If Spack failed, one sentence says why: by a table of what it prints, tried in order, from narrow to wide.
+"""
 
 import os
 import re
@@ -9,8 +12,224 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.provision.spack import failures, program, site_configuration
+from railyard.provision.spack import program, site_configuration
 from railyard.provision.spack.site_configuration import ALONE
+
+#: How many lines of a build's log follow the sentence of a failed build.
+LOG_LINES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One kind of failure: how its output is recognised, and the sentence made from the match and the whole text.
+
+    ``everywhere``: it comes from the host, its network or Spack itself, and meets every environment.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    sentence: Callable[[re.Match[str], str], str]
+    everywhere: bool = False
+
+
+def _conflict(match: re.Match[str], text: str) -> str:
+    reasons = [
+        _one_line(one).rstrip(".") for one in re.findall(r"^\s*[0-9]+\. (.+)$", text[match.end() :], re.MULTILINE)
+    ]
+    # If a package cannot be had at all, every virtual lacks a provider: 34 reasons follow the one that matters.
+    own = [reason for reason in reasons if not reason.startswith("Cannot find a valid provider")] or reasons
+    pairs = [reason for reason in own if "' and '" in reason] or own
+    said = "; and ".join(pairs[:2]) or _line_of(match, text)
+    return (
+        f"nothing satisfies all that is asked for: {said}; change one of them in spack_envs/ or in the system's overlay"
+    )
+
+
+def _fetch(match: re.Match[str], text: str) -> str:
+    return (
+        f"the source of {match['what']} cannot be fetched: no mirror has it and its own place cannot be reached; "
+        f"on a machine with network, type: railyard spack mirror create FOLDER; bring the folder here and name it in "
+        f"the overlay under mirrors"
+    )
+
+
+def _checksum(match: re.Match[str], text: str) -> str:
+    found = re.search(r"Expected (?P<wanted>[0-9a-f]{16,}).{0,40}?got (?P<got>[0-9a-f]{16,})", text, re.DOTALL)
+    numbers = f": found {found['got'][:16]}…, expected {found['wanted'][:16]}…" if found else ""
+    return (
+        f"the checksum of {Path(match['what']).name} is wrong{numbers}; the file is incomplete or not the release: "
+        "remove it from the mirror or the cache and fetch it again"
+    )
+
+
+def _build(match: re.Match[str], text: str) -> str:
+    package, log = match["what"], Path(match["log"])
+    lines = _lines(log)
+    name = re.escape(package.split("@")[0])
+    phases = re.findall(rf"^\[ \] \S+ {re.escape(package)} (\w+) ", text, re.MULTILINE)
+    phases += [] if phases else re.findall(rf"^==> {name}: Executing phase: '(\w+)'", "\n".join(lines), re.MULTILINE)
+    others = len(re.findall(r"^\S+/[a-z0-9]{32}: \S+$", text[match.end() :], re.MULTILINE))
+    more = f" (and of {others} more)" if others else ""
+    where = f" in its phase {phases[-1]}" if phases else ""
+    said = "".join(f"\n    {line}" for line in lines[-LOG_LINES:])
+    return f"the build of {package}{more} failed{where}; its log is {log}{', which ends with:' if said else ''}{said}"
+
+
+CAUSES: tuple[Cause, ...] = (
+    Cause(
+        "disk full",
+        re.compile(r"No space left on device|Disk quota exceeded"),
+        lambda match, text: (
+            f"{match[0].lower()}: {_line_of(match, text)}; make room in the install tree, "
+            "Spack's stage (config:build_stage) and cache, and build again: finished packages are kept"
+        ),
+        everywhere=True,
+    ),
+    Cause(
+        "lock timeout",
+        re.compile(
+            r"Timed out waiting for a (?P<kind>\w+) lock after (?P<time>[^\n]+?)\.\s*\n[^\n]*on file: (?P<what>\S+)"
+        ),
+        lambda match, text: (
+            f"another Spack has held {match['what']} for longer than this one waits ({match['time']}); let it end, "
+            "or end the process that hangs, and build again"
+        ),
+        everywhere=True,
+    ),
+    Cause(
+        "solver",
+        re.compile(r"cannot bootstrap the \"(?P<what>[\w-]+)\" Python module"),
+        lambda match, text: (
+            f"Spack's own {match['what']} is not there and cannot be fetched: type railyard spack bootstrap, which "
+            "gets it with pip (--from FOLDER: from wheels that you carried here), or set SPACK_PYTHON to a Python that "
+            "has it; docs/howto/spack.md, An air-gapped site"
+        ),
+        everywhere=True,
+    ),
+    Cause("checksum", re.compile(r"checksum failed for (?P<what>/\S+)"), _checksum),
+    Cause(
+        "mirror",
+        # spack mirror create: the list is the end of the output
+        re.compile(r"Failed downloads:\s*\n(?P<what>(?:[ \t]*\S+@\S+\s*)+)"),
+        lambda match, text: (
+            f"{', '.join(match['what'].split())} cannot be fetched: the places where they come from cannot be reached; "
+            "what could be fetched is in the folder and is kept: type it again on a machine with network"
+        ),
+    ),
+    Cause(
+        "fetch",
+        re.compile(
+            r"All fetchers failed for (?:spack-stage-)?(?P<what>[a-z0-9][\w.+-]*?)(?:-[a-z0-9]{32})?(?=[\s'\"]|$)"
+        ),
+        _fetch,
+        everywhere=True,
+    ),
+    Cause(
+        "permission",
+        # Only Spack's own error lines: a build's log may contain such words for any reason.
+        re.compile(
+            r"^(?:==> Error:|\s*(?:PermissionError|OSError):)[^\n]*"
+            r"(?:Permission denied|[Rr]ead-only file|not writable)[^\n]*",
+            re.MULTILINE,
+        ),
+        lambda match, text: (
+            f"{_without_prefix(match[0])}; the install tree and its parents must be writable where "
+            "you build: choose another in the overlay (config:install_tree:root)"
+        ),
+        everywhere=True,
+    ),
+    Cause(
+        "locks",
+        re.compile(r"^[^\n]*(?:No locks available|\[Errno 38\] Function not implemented)[^\n]*", re.MULTILINE),
+        lambda match, text: (
+            f"{_without_prefix(match[0])}; the install tree's file system has no file locks: "
+            "choose another, or set config:locks in the overlay and never build twice at once"
+        ),
+        everywhere=True,
+    ),
+    Cause(
+        "build",
+        # hpl@2.3/ixekixkersjvxdzg2vpzbm7iicze6aqr: /tmp/…/spack-stage-hpl-2.3-ixekixk….log   (Spack 1.2; 1.1 the same)
+        re.compile(r"packages failed to install:\s*\n(?P<what>\S+?)/[a-z0-9]{32}: (?P<log>\S+)"),
+        _build,
+    ),
+    Cause(
+        "conflict",
+        re.compile(
+            r"failed to concretize|cannot match any known version|No version exists that satisfies [^\n]*\n[^\n]*"
+        ),
+        _conflict,
+    ),
+    Cause(
+        "api",
+        re.compile(r"repository '(?P<what>[^']+)': (?P<why>Package API v[0-9.]+ is not supported[^\n]*)"),
+        lambda match, text: (
+            f"the package repository {match['what']} does not fit this Spack: {_one_line(match['why'])}; "
+            "type: railyard spack bootstrap, which takes Spack and its packages at commits that fit"
+        ),
+        everywhere=True,
+    ),
+    Cause(
+        "repository",
+        re.compile(r"No repo\.yaml found in '(?P<what>[^']+)'"),
+        lambda match, text: (
+            f"the package repository {match['what']} is missing; bring it there, or type: railyard spack bootstrap"
+        ),
+        everywhere=True,
+    ),
+    Cause(
+        "no package",
+        re.compile(r"Package '(?P<what>[^']+)' not found|since '(?P<other>[^']+)' does not exist"),
+        lambda match, text: (
+            f"no package repository has {match['what'] or match['other']}; "
+            "is spack-packages there (railyard spack bootstrap), and spack_envs/repo whole?"
+        ),
+    ),
+)
+
+
+def explain(text: str, command: str) -> str:
+    """Return the cause of a failed call in one sentence, with what to do; Spack's first error if no cause fits."""
+    for cause in CAUSES:
+        match = cause.pattern.search(text)
+        if match:
+            return f"spack {command}: {cause.sentence(match, text)}"
+    return f"spack {command}: {_first_error(text)}"
+
+
+def holds_everywhere(text: str) -> bool:
+    """Return whether the cause of a failed call would meet every other environment of this host too."""
+    return next((cause.everywhere for cause in CAUSES if cause.pattern.search(text)), False)
+
+
+def _first_error(text: str) -> str:
+    errors = [line for line in text.splitlines() if "Error" in line]
+    lines = [line for line in text.splitlines() if line.strip()]
+    return _without_prefix(errors[0] if errors else lines[-1] if lines else "it failed and printed nothing")
+
+
+def _without_prefix(line: str) -> str:
+    """Return a line without Spack's prefix."""
+    return _one_line(line.replace("==> Error:", ""))
+
+
+def _one_line(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= 300 else f"{words[:297]}..."
+
+
+def _line_of(match: re.Match[str], text: str) -> str:
+    start = text.rfind("\n", 0, match.start()) + 1
+    end = text.find("\n", match.end())
+    return _without_prefix(text[start : end if end >= 0 else len(text)])
+
+
+def _lines(log: Path) -> list[str]:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return []
+
 
 #: The first release with package API v2.4 and the `toolchains` section; tried: 1.2.0.dev0.
 OLDEST = (1, 1)
@@ -73,7 +292,7 @@ class Spack:
             raise self._not_started(error) from None
         if done.returncode != 0:
             text = done.stdout + done.stderr
-            raise SpackError(failures.explain(text, _format_words(words)), everywhere=failures.holds_everywhere(text))
+            raise SpackError(explain(text, _format_words(words)), everywhere=holds_everywhere(text))
         return done.stdout
 
     def run(self, words: Sequence[str], log: Path, say: Callable[[str], None] | None = None) -> str:
@@ -91,8 +310,8 @@ class Spack:
                 f"Spack prints; make room"
             ) from None
         if code != 0:
-            sentence = f"{failures.explain(text, _format_words(words))} (all of it: {log})"
-            raise SpackError(sentence, log, everywhere=failures.holds_everywhere(text))
+            sentence = f"{explain(text, _format_words(words))} (all of it: {log})"
+            raise SpackError(sentence, log, everywhere=holds_everywhere(text))
         return text
 
     def _stream_call(self, words: Sequence[str], log: Path, say: Callable[[str], None]) -> tuple[int, str]:

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from railyard.base.errors import InputError
-from railyard.base.fields import show
-from railyard.base.model_errors import Path_
+from railyard.base.fields import Path_, show
 from railyard.base.strict_yaml import Document
 from railyard.hardware.processors import family_of
 from railyard.provision.spack import overlay

@@ -1,10 +1,7 @@
-"""The install marker of a built environment. It is written last, so a killed build never counts as finished."""
+"""The install marker of a built environment. It is written last, so a killed build never counts as finished.
 
-# History of the format:
-#   1  the first: key, specs, MPI, tools with the executables' size and change time, linked libraries, lock's hash.
-#   2  the libraries' real files and sizes: shows an external that was updated.
-#   3  hash and times of executables and libraries: shows one that was replaced by another of the same size.
-#   4  where each package comes from, and the site's own configuration of Spack that was used.
+It says where each package comes from: built here, from a build cache, an upstream, or the site's own.
+"""
 
 import json
 import os
@@ -17,10 +14,19 @@ from railyard.base.json_codec import FormError, decode, encode
 from railyard.provision.kept_files import KeptFile, read_kept
 from railyard.stacks.libraries import LockedLibraries, LockedPackage, carries_messages
 
+# History of the format:
+#   1  the first: key, specs, MPI, tools with the executables' size and change time, linked libraries, lock's hash.
+#   2  the libraries' real files and sizes: shows an external that was updated.
+#   3  hash and times of executables and libraries: shows one that was replaced by another of the same size.
+#   4  where each package comes from, and the site's own configuration of Spack that was used.
 FORMAT = 4
 #: Where a package comes from; an upstream's has its name after it.
 BUILT, CACHED, EXTERNAL, UPSTREAM = "built here", "from a build cache", "external", "of the upstream"
 FILE = "railyard.json"
+#: What Spack has in each install tree, and in the prefix of each package that it took from a build cache
+#: (spack.database and spack.binary_distribution of 1.2).
+DATABASE = Path(".spack-db", "index.json")
+OF_A_CACHE = Path(".spack", "binary_distribution")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,3 +221,22 @@ def _why_another(each: Executable) -> str | None:
         return f"{path}: is no longer executable"
     why = each.file.why_changed(path)
     return None if why is None else f"{path}: is not the file that was built ({why})"
+
+
+def find_origin(prefix: str, external: bool, upstreams: Mapping[str, str], own: str | None) -> str:
+    """Return where an installed package comes from, by its prefix.
+
+    ``upstreams`` are the install trees of the site's upstreams by name, ``own`` is this environment's. A tree that no
+    file names, such as one that Spack's own configuration has, is an upstream with the name of its folder. If ``own``
+    is None, only named upstreams can be told apart.
+    """
+    if external:
+        return EXTERNAL
+    there = Path(os.path.realpath(prefix))
+    for name, tree in upstreams.items():
+        if there.is_relative_to(os.path.realpath(tree)):
+            return f"{UPSTREAM} {name}"
+    if own is not None and not there.is_relative_to(os.path.realpath(own)):
+        tree = next((str(folder) for folder in there.parents if os.path.isfile(folder / DATABASE)), str(there.parent))
+        return f"{UPSTREAM} {tree}"
+    return CACHED if os.path.isfile(there / OF_A_CACHE) else BUILT

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, SetupError
-from railyard.base.model_errors import Path_
+from railyard.base.fields import Path_
 from railyard.base.paths import why_absent
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import listing

@@ -9,8 +9,7 @@ from itertools import groupby
 
 from railyard.base.wording import count_of, message_size, number
 from railyard.hardware.limits import Limit
-from railyard.results.capture.spread import Spread
-from railyard.results.capture.suitable_records import Group, is_quick
+from railyard.results.capture.repeats import Group, Spread, is_quick
 from railyard.results.conditions import seen_nodes
 from railyard.results.record.form import Record
 from railyard.site.conditions import shown_values

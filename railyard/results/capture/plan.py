@@ -12,8 +12,7 @@ from railyard.base.fields import show
 from railyard.base.strict_yaml import Document, parse
 from railyard.base.wording import count_of
 from railyard.results.capture.entry import CapturedEntry, capture_entry, entry_id, with_below_link
-from railyard.results.capture.spread import spread
-from railyard.results.capture.suitable_records import Group, choose_records, too_few
+from railyard.results.capture.repeats import Group, choose_records, spread, too_few
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.store.units import in_unit
 from railyard.site.references.band import LATENCY_UP_TO_BYTES

@@ -1,6 +1,6 @@
 """Compares two sides test by test: each key figure's shift and what it means, and at which sizes curves differ.
 
-Between two measurements, the facts of their nodes are compared (``surroundings``). A replay has no nodes: the
+Between two measurements, the facts of their nodes are compared (``pairing``). A replay has no nodes: the
 conditions that its sources state take their place. What is unknown on one side is not compared.
 """
 
@@ -13,10 +13,8 @@ from railyard.benchmarks.curve import Figure
 from railyard.benchmarks.model import Better
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results import idle_rails
-from railyard.results.compare.pairing import MatchedTest, Pairing, pair
-from railyard.results.compare.shift import Finding, Shift, finding, interval_rank, shift
-from railyard.results.compare.size_stretches import Stretch, stretches
-from railyard.results.compare.surroundings import Difference, differences, not_the_fabric_alone
+from railyard.results.compare.pairing import Difference, MatchedTest, Pairing, differences, not_the_fabric_alone, pair
+from railyard.results.compare.shift import Finding, Shift, Stretch, finding, interval_rank, shift, stretches
 from railyard.results.conditions import format_condition, seen_nodes, sentences
 from railyard.results.record.form import CurveRecord, Record
 from railyard.site import conditions

@@ -10,8 +10,8 @@ from typing import Literal
 from railyard.base.wording import count_of, listing, number
 from railyard.benchmarks.model import Better
 from railyard.results.compare.comparison import better_of
+from railyard.results.compare.pairing import differences
 from railyard.results.compare.shift import CONFIDENCE, Shift, kind_of, shift
-from railyard.results.compare.surroundings import differences
 from railyard.results.history.detect import FEWEST, LEAST_RUNS, MOST_RUNS, Step, steps
 from railyard.results.history.series import Point, Series, node_words, nodes_of
 from railyard.results.record.form import Record

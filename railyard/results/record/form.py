@@ -146,7 +146,7 @@ class BandRecord:
 
 @dataclass(frozen=True, slots=True)
 class DeficitRecord:
-    """The smallest deficit that a run would have found (``verdict.seen_deficit``): ``share`` of its values, 0 to 1.
+    """The smallest deficit that a run would have found (``verdict.rules.reference``): ``share`` of its values, 0 to 1.
 
     The references bound ``size`` (bytes) the tightest. ``repeats``: the number of passes from which the spread is
     known; 1: it is unknown.

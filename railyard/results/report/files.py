@@ -21,7 +21,7 @@ from railyard.results.report.spread import OverTime, are_repeats, histories
 from railyard.results.report.summary import counts, judge_overall
 from railyard.results.report.svg import EarlierMedian
 from railyard.results.report.terminal import text_report
-from railyard.results.run_files import (
+from railyard.results.run_folder import (
     COSTS_FILE_NAME,
     RELATIONS_FILE_NAME,
     CostRecord,
@@ -30,7 +30,7 @@ from railyard.results.run_files import (
     read_relations,
     written_beside,
 )
-from railyard.results.store.finals import final
+from railyard.results.store.names import final
 from railyard.results.store.query import load
 from railyard.site.matrix import Cell
 

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from railyard.base.clean_text import one_line
 from railyard.results.record.pairs import PairsRecord
-from railyard.results.report.axes import round_px
+from railyard.results.report.svg import round_px
 from railyard.results.report.text import number
 
 #: Above this number of nodes, neighbours share a field, which shows the worst of them.

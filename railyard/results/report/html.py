@@ -23,8 +23,17 @@ from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, NodeTraffic, PathProofRecord, Record
 from railyard.results.record.headline import describe_finding, headline
 from railyard.results.report.causes import causes
-from railyard.results.report.evidence import Basis, bases, count_untested, facts, holes, hosts, node_names, not_run
-from railyard.results.report.fabrics import fabric_numbers
+from railyard.results.report.evidence import (
+    Basis,
+    bases,
+    count_untested,
+    fabric_numbers,
+    facts,
+    holes,
+    hosts,
+    node_names,
+    not_run,
+)
 from railyard.results.report.heatmap import Heatmap, heatmap
 from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
 from railyard.results.report.lines import scalings, signatures, sweep_charts
@@ -56,7 +65,7 @@ from railyard.results.report.text import (
     percent,
     rule_words,
 )
-from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.results.run_folder import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import named_policy
 

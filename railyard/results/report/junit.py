@@ -10,7 +10,7 @@ from railyard.results.record.headline import headline
 from railyard.results.report.matrix import cell_words
 from railyard.results.report.summary import counts, key_figure, row, suspect_words
 from railyard.results.report.text import STATE_WORDS
-from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RelationRecord
 from railyard.site.matrix import Cell
 
 # If a test failed before the benchmark could show anything (rule 1, or no rule at all), and the cause is the set-up or

@@ -16,11 +16,11 @@ from railyard.base.clean_text import one_line
 from railyard.base.hostlist import label, list_nodes
 from railyard.base.paths import packaged_text
 from railyard.base.wording import count_of
-from railyard.results.pair_summary import rows_of_matrix, summary
 from railyard.results.record.form import Record
+from railyard.results.record.pair_rows import rows_of_matrix, summary
 from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSample, PairsSummary
-from railyard.results.report.axes import round_px
 from railyard.results.report.heatmap import CLASSES, class_of, scale_of
+from railyard.results.report.svg import round_px
 from railyard.results.report.text import number, percent
 
 #: Up to this number of nodes, each node of all pairs has a field of its own.

@@ -8,9 +8,8 @@ from markupsafe import Markup
 from railyard.base.clean_text import one_line
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.record.form import Record
-from railyard.results.report.axes import HEIGHT, axes_of, grid, path, round_px
 from railyard.results.report.summary import key_figure
-from railyard.results.report.svg import drawing
+from railyard.results.report.svg import HEIGHT, axes_of, drawing, grid, path, round_px
 from railyard.results.report.text import COMPUTED_MARK, COMPUTED_WORDS, number
 from railyard.results.sweeps import Group, Sweep, sweeps
 

@@ -19,7 +19,7 @@ from railyard.results.report.summary import (
     row,
     suspect_words,
 )
-from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.results.run_folder import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 
 _HEADS = (

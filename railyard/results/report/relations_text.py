@@ -7,8 +7,8 @@ from railyard.base.clean_text import one_line
 from railyard.base.text_table import table
 from railyard.base.wording import count_of
 from railyard.results.report.text import number
-from railyard.results.run_files import CostRecord, RelationRecord
-from railyard.site.references.relation_state import RelationState
+from railyard.results.run_folder import CostRecord, RelationRecord
+from railyard.site.references.band import RelationState
 
 RELATION_WORDS: dict[RelationState, str] = {"pass": "pass", "fail": "fail", "not-judged": "not judged"}
 _SGR: dict[RelationState, str] = {"pass": "32", "fail": "1;31", "not-judged": "2"}

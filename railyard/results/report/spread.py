@@ -14,9 +14,8 @@ from railyard.base.numbers import quantile
 from railyard.base.wording import message_size
 from railyard.benchmarks.curve import Figure
 from railyard.results.record.form import CurveRecord, Record
-from railyard.results.report.axes import LEFT, RIGHT, TOP, WIDTH, Axes, axes_of, grid, path, round_px
 from railyard.results.report.summary import key_figure
-from railyard.results.report.svg import Grids, drawing
+from railyard.results.report.svg import LEFT, RIGHT, TOP, WIDTH, Axes, Grids, axes_of, drawing, grid, path, round_px
 from railyard.results.report.text import number
 
 

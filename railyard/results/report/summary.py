@@ -17,7 +17,7 @@ from railyard.results.report.text import (
     percent,
     state_words,
 )
-from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RelationRecord
 from railyard.site.test_id import named_policy
 from railyard.stacks.model import SINGLE
 

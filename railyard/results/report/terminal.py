@@ -24,7 +24,7 @@ from railyard.results.report.summary import (
     row,
     suspect_part,
 )
-from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.results.run_folder import CostRecord, RelationRecord
 from railyard.site.matrix import Cell
 
 _HEADS = (

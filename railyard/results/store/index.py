@@ -18,7 +18,7 @@ from railyard.base.errors import InputError
 from railyard.base.terminal import track
 from railyard.results.record.file import LineError, content_of, lines_of, why_rows_lost
 from railyard.results.record.form import STATES, Record
-from railyard.results.store.finals import final_of
+from railyard.results.store.names import final_of
 
 INDEX_FILE = "index.sqlite"
 #: Raise this with any change of the tables below.

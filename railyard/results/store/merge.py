@@ -17,7 +17,7 @@ from railyard.results.record.form import stored_value
 from railyard.results.record.pair_rows import is_file_name, put, stored_bytes
 from railyard.results.record.pairs import PairRows
 from railyard.results.record.run_promise import ENDED_FILE_NAME
-from railyard.results.store.export import exported_files
+from railyard.results.store.query import exported_files
 
 _RUN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
 #: What is copied from a run's folder besides its records: no stage folders, no logs.

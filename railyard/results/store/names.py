@@ -1,4 +1,7 @@
-"""Runs by name: a folder, the id of a stored run or its beginning, a pattern over ids, ``last`` or ``last5``."""
+"""Runs by name: a folder, the id of a stored run or its beginning, a pattern over ids, ``last`` or ``last5``.
+
+Also which records of a run count: the last of each case, and failures before a later pass.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -6,7 +9,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.results.record.file import FILE_NAME
+from railyard.results.record.file import FILE_NAME, read_records
+from railyard.results.record.form import FAILING, Record
 
 _LAST = re.compile(r"last(\d*)")
 
@@ -54,3 +58,37 @@ def _newest(count: int, runs: Sequence[Path], stored: Path) -> tuple[Path, ...]:
     if not 0 < count <= len(runs):
         raise RailyardError(f"last{count}: found {len(runs)} stored runs in {stored}, expected {max(1, count)} or more")
     return tuple(runs[-count:])
+
+
+def final(records: Sequence[Record]) -> tuple[Record, ...]:
+    """Return the last record of each case of a run, in the order in which the cases first came.
+
+    Records that failed or were disturbed stay beside a later pass of the same case: a pass on a retry hides nothing.
+    """
+    return tuple(
+        records[index] for index in final_of([(one.made.run, one.test.case, one.found.state) for one in records])
+    )
+
+
+def final_of(records: Sequence[tuple[str, str, str]]) -> tuple[int, ...]:
+    """Return the indices of the records that count, given (run, case, state) of each."""
+    kept: dict[tuple[str, str], list[int]] = {}
+    for place, (run, case, state) in enumerate(records):
+        earlier = kept.setdefault((run, case), [])
+        failing = [one for one in earlier if records[one][2] in FAILING]
+        earlier[:] = [*(failing if state in ("pass", "report-only") else []), place]
+    return tuple(place for last in kept.values() for place in last)
+
+
+def finals_of_runs(names: Sequence[str], stored: Callable[[], Path], say: Callable[[str], None]) -> tuple[Record, ...]:
+    """Return the records that count of every named run, each run once; ``stored`` returns the folder of all runs.
+
+    ``say`` gets a sentence for each line without a record. Raises RailyardError if a name stands for no run.
+    """
+    records: list[Record] = []
+    for folder in folders_named(names, stored):
+        read = read_records(folder)
+        for problem in read.problems:
+            say(problem)
+        records += final(read.records)
+    return tuple(records)

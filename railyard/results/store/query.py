@@ -1,30 +1,37 @@
-"""Questions to the store: which runs there are, the requested records, one run by its name."""
+"""Questions to the store: which runs there are, the requested records, one run by its name.
 
+The answer is also given as one JSON object, for other programs and other sites.
+"""
+
+import base64
+import binascii
 import json
 import os
 import sqlite3
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.paths import runs_folder, state_folder
 from railyard.base.wording import count_of
+from railyard.results.record import pair_rows
 from railyard.results.record.file import FILE_NAME, LineError, json_of, read_records, record_of
-from railyard.results.record.form import STATES, Record, in_todays_format
+from railyard.results.record.form import FORMAT, STATES, Record, in_todays_format
 from railyard.results.record.pair_rows import why_unlike
 from railyard.results.record.run_promise import PROMISED_FILE_NAME, RunPromise, read_promised
-from railyard.results.store.export import exported_files
-from railyard.results.store.finals import final
 from railyard.results.store.index import COLUMNS, INDEX_FILE, open_index
-from railyard.results.store.names import folders
+from railyard.results.store.names import final, folders
 
 #: Options that name something, and what it must be; each is a column of the store.
 _NAMES = {"system": "a system that ran", "fabric": "a fabric of a stored test", "stack": "a stack of a stored test",
           "benchmark": "a benchmark of a stored test"}  # fmt: skip
 EMPTY = "found no stored run, expected some; railyard run stores one"
 Words = str | tuple[str, ...] | None
+#: The key of the files beside records: each by its name, its bytes in base64.
+FILES = "files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,3 +368,36 @@ def why_nothing(home: Path) -> str:
     if not runs(home):
         return f"{runs_folder(home)}: {EMPTY}"
     return "found no stored test of this kind, expected some; leave an option out"
+
+
+def as_json(records: Sequence[Mapping[str, Any]], files: Mapping[str, bytes] | None = None) -> str:
+    """Return the records, and the files that they name, as one object, for `railyard results merge`."""
+    values: dict[str, Any] = {"format": FORMAT, "records": list(records)}
+    if files:
+        values[FILES] = {name: base64.b64encode(content).decode() for name, content in files.items()}
+    return json.dumps(values, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def files_of(runs: Path, records: Iterable[Record]) -> dict[str, bytes]:
+    """Return the rows of pairs that records name, by file, from the folders of all runs. They contain no names.
+
+    Raises InputError for a file that is missing, cut or different: an export without it could not be judged again.
+    """
+    found: dict[str, bytes] = {}
+    for record in records:
+        rows = None if record.found.pairs is None else record.found.pairs.rows
+        if rows is not None:
+            found[rows.file] = pair_rows.content_of(runs / record.made.run, rows)
+    return found
+
+
+def exported_files(data: object) -> dict[str, bytes]:
+    """Return the files in an exported object; a file whose text is not base64 is left out."""
+    listed = data.get(FILES) if isinstance(data, dict) else None
+    found: dict[str, bytes] = {}
+    for name, text in listed.items() if isinstance(listed, dict) else ():
+        try:
+            found[str(name)] = base64.b64decode(text, validate=True)
+        except (binascii.Error, TypeError, ValueError):
+            continue
+    return found

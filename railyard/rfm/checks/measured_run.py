@@ -228,7 +228,7 @@ class MeasuredRun:
         """Return the lines of the job that write what the benchmark is linked to here, which MPI's launcher starts it,
         whether this node can run it, and on which hosts it runs.
         """
-        from railyard.provision.spack import target
+        from railyard.provision.spack import sources
 
         # For a script ldd exits with 1, which would end the job; its output is judged afterwards.
         # A link is followed first: a loader would search the libraries beside the link, not beside the program.
@@ -243,7 +243,7 @@ class MeasuredRun:
         built = find_stack(self.site, self.test.stack).built
         if (hosts := _HOST_FILES.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
             lines.append(f'cat "${hosts}" > {HOSTS} || :')
-        return lines if built is None else [*target.job_checks(built, program), *lines]
+        return lines if built is None else [*sources.job_checks(built, program), *lines]
 
     @staticmethod
     def _names(asked: CheckRequest, program: str) -> tuple[str, ...]:

@@ -19,8 +19,8 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_bad_path, with_remark, with_suspects
 from railyard.verdict.hints.first_cause import never_began
-from railyard.verdict.path.addresses import look_at
-from railyard.verdict.path.both_ends import is_crossed
+from railyard.verdict.path.other_traffic import is_crossed
+from railyard.verdict.path.result import look_at_owners
 
 #: What a process prints to show that it started.
 STARTED = "railyard-started"
@@ -83,7 +83,7 @@ class Addresses:
         takers = [Suspect("rail", one.sentence, one.node, one.node_device) for one in told if one.node is not None]
         owners = {one.owner for one in told}
         cleared = replace(path, suspects=tuple(one for one in path.suspects if one.node not in owners))
-        named = Findings(tuple(takers), sentence, fault="set-up", look_at=look_at(told))
+        named = Findings(tuple(takers), sentence, fault="set-up", look_at=look_at_owners(told))
         return with_remark(with_suspects(replace(found, path=cleared), named), why)
 
     def _hardware(self, found: Assessment) -> tuple[dict[str, tuple[str, str]], str | None]:

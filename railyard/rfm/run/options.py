@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import CHECKS, part
-from railyard.base.wording import count_of, listing
+from railyard.base.wording import count_of, few, listing
 from railyard.rfm.checks.numbers import SET_BY_CHECKS
 from railyard.site.matrix import Need
 from railyard.site.policies import DEFAULT, policies
@@ -22,6 +22,8 @@ from railyard.stacks.model import number_alone
 _MOST_LISTED = 30
 #: After the class of a check in a name of `-n`: its parameters, its place, or its hash.
 _BEHIND_CLASS = re.compile(r"[%@/ ].*")
+#: A variant ("OsuBandwidth@3") or a hash ("/69235c30"), which ReFrame does not compare with names.
+_OTHER_NAME = re.compile(r"@|^/")
 #: The tag of a check that an everyday run leaves out: another check answers its question, less closely.
 EXTENDED = "extended"
 #: What a report says about a check that was left out.
@@ -310,6 +312,32 @@ def unknown_names(words: Words, selected: Sequence[TestId], checks: Path) -> lis
         for name in idle
         if _class_pattern(name) and not _fits(_class_pattern(name), known)
     ]
+
+
+def idle_names(words: Words, selected: Sequence[TestId]) -> list[str]:
+    """Return each `-n` that selected nothing, as it is given; no variant (@3) and no hash.
+
+    A run that repeats failures has fewer tests than its names: then none is returned.
+    """
+    if words.failed or words.restore_session is not None:
+        return []
+    ran = {case.name.replace(" ", "") for case in selected}
+    return [name for name in words.name if not (_OTHER_NAME.search(name) or _fits(name, ran))]
+
+
+def name_others(name: str, system: str, on_system: Sequence[TestId]) -> str:
+    """Return that a `-n` selected nothing, and which tests of its check the system has (``on_system``: all of its)."""
+    found = f"-n {name}: found no such test on {system}"
+    plain = name.replace(" ", "")
+    if plain != name and _fits(plain, {case.name.replace(" ", "") for case in on_system}):
+        return f"-n {name}: found a blank, which no name has when ReFrame compares it, expected -n '{plain}'"
+    more = f"type: railyard matrix --system {system.partition(':')[0]} --why"
+    own = [case for case in on_system if _fits(_class_pattern(name), {case.name.split()[0]})]
+    if not own:
+        return f"{found}, and none of this check at all, expected a check that runs there; {more}"
+    left = " that the other options leave" if _fits(name, {case.name.replace(" ", "") for case in own}) else ""
+    each = list(dict.fromkeys(f"{case.name} ({case.stack} over {case.fabric})" for case in own))
+    return f"{found}{left}, expected one that it has: {few(each)}; {more}"
 
 
 def nothing_selected(words: Words, system: str, checks: Path) -> list[str]:

@@ -9,8 +9,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.remarks import note_remark
 from railyard.base.wording import count_of
-from railyard.cluster.doctor.absences import no_modules_sentence
-from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
+from railyard.cluster.doctor.login import needed_programs, no_modules_sentence, why_no_scheduler
 from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
 from railyard.job.slurm import why_never, why_shared
 from railyard.provision.installed_stack import find_stack, mpi_of

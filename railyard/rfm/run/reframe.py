@@ -21,10 +21,9 @@ from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.masking import masked_record
-from railyard.results.run_files import RelationRecord
-from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
+from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, RelationRecord
 from railyard.rfm.run import output
-from railyard.rfm.run.options import nothing_selected, read, unknown_names
+from railyard.rfm.run.options import idle_names, name_others, nothing_selected, read, unknown_names
 from railyard.rfm.run.reconcile import none_began, settle
 from railyard.site.test_id import TestId
 
@@ -145,10 +144,28 @@ def promised_cases(command: Sequence[str], env: dict[str, str]) -> tuple[tuple[T
     unknown = unknown_names(words, cases, checks)
     if unknown:
         raise RailyardError("\n".join((*unknown, *problems)))
-    if not cases:
-        why = output.drop_lines(text) or nothing_selected(words, _system_of(command), checks)
+    if not cases and (dropped := output.drop_lines(text)):
+        raise RailyardError("\n".join((*dropped, *problems)))
+    idle = _say_idle(command, env, idle_names(words, cases))
+    if idle or not cases:
+        why = idle or nothing_selected(words, _system_of(command), checks)
         raise RailyardError("\n".join((*why, *problems)))
     return cases, problems
+
+
+def _say_idle(command: Sequence[str], env: dict[str, str], idle: Sequence[str]) -> list[str]:
+    """Return a sentence for each `-n` that selected nothing: the tests of its check that the system has."""
+    system = _system_of(command)
+    if not idle or not system:
+        return []
+    given = read(command)
+    places = [word for flag, values in (("-C", given.config_file), ("-c", given.checkpath)) for value in values
+              for word in (flag, value)]  # fmt: skip
+    recursive = [word for word in command if word in ("-R", "--recursive")]
+    words = [command[0], *places, *recursive, "--system", system, "-lC"]
+    done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+    known = output.listed_cases(done.stdout + done.stderr)
+    return [name_others(name, system, known) for name in idle]
 
 
 def _system_of(command: Sequence[str]) -> str:

@@ -1,8 +1,12 @@
-"""What references demand of one run: bounds at message sizes, gathered in bands. It knows no file and no system."""
+"""What references demand of one run: bounds at message sizes, gathered in bands. It knows no file and no system.
+
+The outcome of a relation between curves is here too, so a report does not have to load the model of files.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
+from typing import Literal
 
 from railyard.hardware.limits import LinkFloor
 
@@ -15,6 +19,7 @@ BANDWIDTH_FROM_BYTES = 1 << 20
 """From this size on, start-up is lost in the noise (a published EDR curve has 12318 of 12371 MB/s): limits and floors
 hold.
 """
+RelationState = Literal["pass", "fail", "not-judged"]
 
 
 def regime(size_bytes: int) -> str:

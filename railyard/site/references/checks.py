@@ -4,8 +4,7 @@ from collections.abc import Collection
 
 from railyard.base.bounds import REFERENCE_SHARE
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import show
-from railyard.base.model_errors import Path_
+from railyard.base.fields import Path_, show
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.table import micro

@@ -24,8 +24,7 @@ from railyard.base.fields import (
 )
 from railyard.benchmarks.table import all_pairs, network
 from railyard.benchmarks.table.applications import A_NODE
-from railyard.site.references.amount import Amount, AnyTolerance, BelowLink, Fraction
-from railyard.site.references.ranges import Ends, Range, Sizes, Stated
+from railyard.site.references.amount import Amount, AnyTolerance, BelowLink, Ends, Fraction, Range, Sizes, Stated
 from railyard.site.test_id import TestId
 from railyard.stacks import model
 

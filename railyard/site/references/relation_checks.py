@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import show
-from railyard.base.model_errors import Path_
+from railyard.base.fields import Path_, show
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import listing, message_size
 from railyard.benchmarks.table.micro import BENCHMARKS

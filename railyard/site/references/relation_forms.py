@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from railyard.base.wording import count_of, message_size, number
 from railyard.benchmarks.curve import Curve
+from railyard.site.references.band import RelationState as State
 from railyard.site.references.model import HIGHER_IS_BETTER, Relation
-from railyard.site.references.relation_state import RelationState as State
 
 #: The error of a share computed from two values: a value that is 10 % lower comes out as 9.999999999999998 % lower.
 _ROUNDING = 1e-9

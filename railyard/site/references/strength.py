@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR, REFERENCE_SHARE
 from railyard.base.errors import InputError
-from railyard.base.model_errors import Path_
+from railyard.base.fields import Path_
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import message_size, number, percent
 from railyard.benchmarks.table.micro import BENCHMARKS

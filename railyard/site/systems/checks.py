@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import show
+from railyard.base.fields import Path_, show
 from railyard.base.hostlist import label
-from railyard.base.model_errors import Path_
 from railyard.base.strict_yaml import Document
 from railyard.base.wording import either, listing
 from railyard.benchmarks.table.applications import NPB_MZ, WRF_CASES
@@ -15,15 +14,14 @@ from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
-from railyard.hardware.gpu_links import GPU_LINKS
+from railyard.hardware.gpu_nodes import GPU_LINKS
 from railyard.site.references.model import ANY
 from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import DisabledCombination, Fabric, Rail, System
-from railyard.site.systems.preparation import Preparation
 from railyard.site.systems.prices import NodeCounts, Price
-from railyard.site.systems.stack_entry import StackEntry
+from railyard.site.systems.stack_entry import Preparation, StackEntry
 from railyard.stacks import ask, model, table
 
 _ETHERNET_MTUS = range(576, 65536)

@@ -17,7 +17,7 @@ from railyard.base.strict_yaml import Document
 from railyard.base.wording import listing
 from railyard.site.systems.fields import HostPattern, Kind
 from railyard.stacks import table
-from railyard.stacks.linkage import is_mpi_library
+from railyard.stacks.libraries import is_mpi_library
 from railyard.stacks.model import (
     KNOBS,
     MEMORIES,

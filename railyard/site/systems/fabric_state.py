@@ -9,9 +9,8 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import Count, Model, Value, refuse, show
-from railyard.hardware.ib_counters import ERROR_BITS
-from railyard.hardware.ib_speeds import LANES, speed_of_lane
-from railyard.hardware.links import Link
+from railyard.hardware.counters import ERROR_BITS
+from railyard.hardware.links import LANES, Link, speed_of_lane
 from railyard.site.systems.fields import HostPattern
 
 

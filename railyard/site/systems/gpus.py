@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from railyard.base.fields import Count, Model, Name, Prose
-from railyard.hardware.gpu_links import GPU_LINKS, GpuLink, over_slot
+from railyard.hardware.gpu_nodes import GPU_LINKS, GpuLink, over_slot
 from railyard.hardware.links import SLOTS
 from railyard.site.systems.fields import SlotName
 

@@ -49,9 +49,8 @@ from railyard.site.systems.jobs import (
     without_export,
 )
 from railyard.site.systems.measure import Measure
-from railyard.site.systems.preparation import Preparation
 from railyard.site.systems.prices import Price
-from railyard.site.systems.stack_entry import SpackSite, StackEntry
+from railyard.site.systems.stack_entry import Preparation, SpackSite, StackEntry
 from railyard.site.systems.stated_topology import TopologySource
 from railyard.stacks.ask import LARGEST, Knobs
 from railyard.stacks.model import holds_for, number_alone

@@ -1,15 +1,129 @@
-"""One stack in a system's file: installed by the site, or built by Spack."""
+"""One stack in a system's file: installed by the site, or built by Spack, perhaps in a container or user environment.
 
+Also what a job does before a benchmark: a site's own commands, modules and variables, for a fabric or for a stack.
+"""
+
+import re
+import shlex
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal, TypeVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from railyard.base.fields import Model, Name, Prose, Size, Template
-from railyard.site.systems.container import Container
+from railyard.base.fields import (
+    EnvValue,
+    Model,
+    Module,
+    Name,
+    PathText,
+    Prose,
+    ScriptLine,
+    Size,
+    Template,
+    Variable,
+    refuse,
+    shell_reason,
+    show,
+)
 from railyard.site.systems.declared_mpi import DeclaredMpi
-from railyard.site.systems.fields import ToolName
-from railyard.site.systems.preparation import Preparation
+from railyard.site.systems.fields import ContainerName, LauncherName, ToolName
+from railyard.stacks.containers import CONTAINERS, ContainerKind, Image
+
+_IMAGE_PATTERN = re.compile(r"[A-Za-z0-9_./{][A-Za-z0-9_./+@%=:,{}#-]*")
+_MOUNT_PATTERN = re.compile(r"/[A-Za-z0-9_./+@%=-]*(?::/[A-Za-z0-9_./+@%=-]*)?")
+_VIEW_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:,-]*")
+_Prepared = TypeVar("_Prepared", bound="Preparation")
+
+
+class Preparation(Model):
+    """What the jobs of a fabric or of a stack do first."""
+
+    launcher: LauncherName | None = Field(
+        None, description="Its launcher, if it is not the system's; a stack's own wins over its fabric's"
+    )
+    prepare_cmds: tuple[ScriptLine, ...] = Field(
+        (), description="Lines of a job's script before modules are loaded, as the shell takes them"
+    )
+    unuse: tuple[PathText, ...] = Field((), description="Folders of modules that are left out (module unuse)")
+    use: tuple[PathText, ...] = Field((), description="Folders of modules that are added (module use)")
+    modules: tuple[Module, ...] = ()
+    env: dict[Variable, EnvValue] = Field({}, description="Variables for every run; {home} and {prefix} are filled")
+
+    @property
+    def prepare_lines(self) -> tuple[str, ...]:
+        """The lines of a script before its modules are loaded: folders of modules, then the site's own commands."""
+        folders = (*(("unuse", path) for path in self.unuse), *(("use", path) for path in self.use))
+        return (*(f"module {word} {shlex.quote(path)}" for word, path in folders), *self.prepare_cmds)
+
+    def without_preparation(self: _Prepared) -> _Prepared:
+        """Return it without commands and modules: nothing of the site's is loaded in a replay or a rehearsal."""
+        return self.model_copy(update={"prepare_cmds": (), "unuse": (), "use": (), "modules": ()})
+
+
+def _image(text: str) -> str:
+    for blank in re.findall(r"\{[^{}]*\}", text):
+        if blank != "{home}":
+            raise refuse(show(text), "no blanks but {home}")
+    if _IMAGE_PATTERN.fullmatch(text):
+        return text
+    raise refuse(show(text), "a path or a name of an image, such as /images/mpi.sif", shell_reason(text) or "")
+
+
+def _mount(text: str) -> str:
+    if _MOUNT_PATTERN.fullmatch(text):
+        return text
+    expected = "an absolute path, or two with a colon between them (on the node:inside), such as /scratch:/data"
+    raise refuse(show(text), expected, shell_reason(text) or "")
+
+
+def _option(text: str) -> str:
+    if " " not in text or not text.startswith("-"):
+        return text
+    first, _, rest = text.partition(" ")
+    raise refuse(show(text), "one word per item", f'write {show(first)}, {show(rest)}, or "{first}={rest}"')
+
+
+def _view(text: str) -> str:
+    if _VIEW_PATTERN.fullmatch(text):
+        return text
+    raise refuse(show(text), 'a view, such as "default", or several with commas', shell_reason(text) or "")
+
+
+ImageText = Annotated[str, AfterValidator(_image)]
+MountText = Annotated[str, AfterValidator(_mount)]
+OptionWord = Annotated[ScriptLine, AfterValidator(_option)]
+ViewText = Annotated[str, AfterValidator(_view)]
+
+
+class Container(Model):
+    """In which image a stack's programs run, and how that is started. Paths of the entry are then paths inside."""
+
+    kind: ContainerName
+    image: ImageText = Field(
+        description="Its file or folder on the nodes (a relative path is under the site's folder), or its name"
+    )
+    view: ViewText | None = Field(None, description="Only for uenv: the view that sets its variables")
+    mounts: tuple[MountText, ...] = Field(
+        (), description="Folders of the node that are there inside too: /scratch, or /scratch:/data. The job's is added"
+    )
+    options: tuple[OptionWord, ...] = Field((), description="More words of its command, one per item: --nv")
+    host_prefix: Template | None = Field(
+        None,
+        description="With launcher mpirun: where the node itself has this MPI, whose mpirun starts the processes; if "
+        "left out, it is on PATH",
+    )
+
+    @property
+    def table(self) -> ContainerKind:
+        """The entry of its kind."""
+        return CONTAINERS[self.kind]
+
+    def image_at(self, home: Path) -> Image:
+        """Return how a program is started inside it, with paths under ``home``."""
+        named = Image(self.kind, self.image.replace("{home}", str(home)), view=self.view)
+        image = named.image if named.file is None or named.image.startswith("/") else str(home / named.image)
+        pairs = tuple((here, there or here) for here, _, there in (text.partition(":") for text in self.mounts))
+        return Image(self.kind, image, pairs, self.options, self.view)
 
 
 class SpackStack(Model):

@@ -6,6 +6,7 @@ from dataclasses import replace
 from railyard.base.hostlist import label
 from railyard.parsers.nccl_said import Rank
 from railyard.verdict.blame.search.paths import Test
+from railyard.verdict.wording import gpu_pairs as words
 
 
 def one_name_a_node(tests: Sequence[tuple[Test, tuple[Rank, ...]]]) -> list[tuple[Test, tuple[Rank, ...]]]:
@@ -53,7 +54,7 @@ def name_gpus(
         for node, own in zip(test.nodes, test.gpus, strict=True):
             places = tuple(str(full[node].index(bus)) if by_place else bus for bus in own)
             for place, bus in zip(places, own, strict=True):
-                names[node, place] = f"GPU {place} ({bus})" if by_place else f"the GPU at {bus}"
+                names[node, place] = words.gpu_name(place, bus if by_place else None)
             gpus.append(places)
         made.append(replace(test, gpus=(gpus[0], gpus[1])))
     return tuple(made), names, most

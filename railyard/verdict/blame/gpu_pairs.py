@@ -24,6 +24,7 @@ from railyard.verdict.blame.search.fewest import fewest
 from railyard.verdict.blame.search.model import Settings
 from railyard.verdict.blame.search.paths import Layer, State, Test
 from railyard.verdict.blame.search.robust import healthy
+from railyard.verdict.wording import gpu_pairs as words
 
 #: The pairs of a layer are compared with one another if there are at least this many.
 LEAST_PAIRS = 3
@@ -143,7 +144,7 @@ def read_tests(
             left_out.append(NotUsed(log, str(error), pair))
             continue
         except InputError as error:
-            left_out.append(NotUsed(log, f"found {error.found}, expected {error.expected}", pair))
+            left_out.append(NotUsed(log, words.unlike_expected(error.found, error.expected), pair))
             continue
         found, not_used = _tests(log, parsed, pair, seen)
         tests += found
@@ -251,18 +252,17 @@ def _tests(
     tests: list[tuple[Test, tuple[Rank, ...]]] = []
     left_out: list[NotUsed] = []
     if not jobs:
-        return [], [NotUsed(log, "it has no job of nccl-tests or rccl-tests", by_name)]
+        return [], [NotUsed(log, words.no_job(), by_name)]
     for at, job in enumerate(jobs):
         own = job.hosts
         pair = order_pair(*own) if len(own) == 2 else by_name
-        name = job.benchmark or "a test that does not name itself"
         why = _why_not(job, own)
         if why is not None:
-            left_out.append(NotUsed(log, f"{name}: {why}", pair))
+            left_out.append(NotUsed(log, words.of_test(job.benchmark, why), pair))
             continue
         key = (job.benchmark, tuple((rank.host, rank.pid, rank.bus_id) for rank in job.ranks))
         if all(rank.pid is not None for rank in job.ranks) and key in seen:
-            left_out.append(NotUsed(log, f"{name}: the same run is also in {seen[key]}, where it counts", pair))
+            left_out.append(NotUsed(log, words.of_test(job.benchmark, words.same_run(seen[key])), pair))
             continue
         seen[key] = log
         ended = jobs[at + 1].line if at + 1 < len(jobs) else None
@@ -273,16 +273,16 @@ def _tests(
 def _why_not(job: Job, nodes: Sequence[str]) -> str | None:
     """Return why a job is not of two nodes with the same number of GPUs; None if it is."""
     if job.separate_from is not None:
-        return f"two jobs in one log (lines {job.separate_from} and {job.line}), not one of two nodes"
+        return words.two_jobs(job.separate_from, job.line)
     if not nodes:
-        return "it does not list its ranks, so its nodes are not known"
+        return words.no_ranks()
     if len(nodes) != 2:
-        return f"{len(nodes)} node{'s' if len(nodes) > 1 else ''} ({', '.join(nodes[:4])}), expected a pair"
+        return words.no_pair(nodes)
     counts = [sum(rank.host == node for rank in job.ranks) for node in nodes]
     if counts[0] != counts[1]:
-        return f"{counts[0]} GPUs of {nodes[0]} and {counts[1]} of {nodes[1]}, expected the same number of both"
+        return words.unlike_counts(nodes[0], counts[0], nodes[1], counts[1])
     if job.benchmark is None:
-        return "the log does not say which collective it is"
+        return words.no_collective()
     return None
 
 
@@ -298,18 +298,18 @@ def _of_job(log: str, job: Job, nodes: Sequence[str], parsed: ParsedOutput, ende
         curve = _curve(table)
         wrong = "validation" in table.columns and False in table.column("validation")
         if not table.complete or not curve:
-            first = next((f" ({each.text})" for each in said if each.line > table.line), "")
-            made.append(Test(log, layer, both, pair_gpus, None, f"cut: its table is not complete{first}"))
+            first = next((each.text for each in said if each.line > table.line), "")
+            made.append(Test(log, layer, both, pair_gpus, None, words.cut_table(first)))
             continue
         large = [value for at, value in curve if at * at >= curve[0][0] * curve[-1][0]]
-        why = "failed: it moved wrong data" if wrong else ""
+        why = words.wrong_data() if wrong else ""
         value = statistics.median(large)
         made.append(Test(log, layer, both, pair_gpus, value, why, wrong, curve[0][1], curve[-1][1], min(large)))
     if made:
         return made
     message = next((each.text for each in said if "failure" in each.text.lower() or "error" in each.text.lower()), None)
-    why = f"failed: {message}" if message else "cut: it ends without a row and without an error"
-    return [Test(log, Layer(str(job.benchmark), len(gpus[0]), size), both, pair_gpus, None, why)]
+    layer, failed = Layer(str(job.benchmark), len(gpus[0]), size), message is not None
+    return [Test(log, layer, both, pair_gpus, None, words.no_row(message), failed=failed)]
 
 
 def _with_dips(tests: Sequence[tuple[Test, tuple[Rank, ...]]]) -> list[tuple[Test, tuple[Rank, ...]]]:
@@ -368,11 +368,7 @@ def _lower_across(levels: Sequence[LayerLevel]) -> Iterator[str]:
     for level in levels:
         near = within.get(level.layer)
         if level.across and level.value and near and level.value < (1 - Settings().side_slow) * near:
-            yield (
-                f"all pairs across leaves: {level.value / 1000:.2f} GB/s in {level.layer.benchmark} with "
-                f"{level.layer.gpus} GPUs, {100 * level.value / near:.1f} % of those within a leaf: the network is "
-                "narrower there, pairs that ran at once share it, or it is slow for all"
-            )
+            yield words.lower_across(level.value, level.layer.benchmark, level.layer.gpus, level.value / near)
 
 
 def _unseen_gpus(
@@ -397,8 +393,5 @@ def _lower(found: RecordedTests, states: Mapping[Test, State], shares: Mapping[T
             if len(values) < LEAST_PAIRS or len(others) < LEAST_PAIRS:
                 continue
             if max(values) < (1 - Settings().look_again) * max(others):
-                said.append(
-                    f"{node} gives at most {100 * max(values):.1f} % of healthy in {layer.benchmark} with {layer.gpus} "
-                    f"GPUs, with each of {len(values)} partners: it is at another leaf switch, or its path is slower"
-                )
+                said.append(words.lower_node(node, max(values), layer.benchmark, layer.gpus, len(values)))
     return tuple(said)

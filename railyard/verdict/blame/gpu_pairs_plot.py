@@ -1,9 +1,9 @@
 """How a picture of all pairs of nodes shows a judgement of logs between GPUs."""
 
-from railyard.base.wording import count_of
 from railyard.results.report.plots import Panel
 from railyard.verdict.blame.gpu_pairs import PairsVerdict
 from railyard.verdict.blame.search.paths import Layer
+from railyard.verdict.wording import gpu_pairs as words
 
 
 def panels(found: PairsVerdict) -> list[Panel]:
@@ -25,9 +25,7 @@ def named_nodes(found: PairsVerdict) -> set[str]:
 
 def title(found: PairsVerdict) -> str:
     """Return the picture's title: how many nodes and logs it shows, and what red names mean."""
-    named = named_nodes(found)
-    red = f"; red names: {count_of(len(named), 'node')} with a part that is named" if named else ""
-    return f"{count_of(len(found.recorded.nodes), 'node')}, {count_of(len(found.recorded.logs), 'log')}{red}"
+    return words.picture_title(len(found.recorded.nodes), len(found.recorded.logs), len(named_nodes(found)))
 
 
 def _panel(found: PairsVerdict, layer: Layer) -> Panel:
@@ -41,8 +39,7 @@ def _panel(found: PairsVerdict, layer: Layer) -> Panel:
         elif test in found.shares:
             shares[test.pair] = min(found.shares[test], shares.get(test.pair, 1.0))
     worst = min(shares, key=lambda pair: shares[pair], default=None)
-    below = [] if worst is None else [f"lowest: {worst[0]} and {worst[1]}, {100 * shares[worst]:.0f} %"]
-    below += [f"{count_of(len(gone), 'pair')} without a result"] if gone else []
+    below = [] if worst is None else [words.lowest_pair(*worst, shares[worst])]
+    below += [words.pairs_without_result(len(gone))] if gone else []
     level = max((one.value or 0.0 for one in found.levels if one.layer == layer), default=0.0)
-    words = f"{layer.benchmark}, {count_of(layer.gpus, 'GPU')} per node; 100 % is {level / 1000:.2f} GB/s"
-    return Panel(words, shares, gone, below)
+    return Panel(words.panel_title(layer.benchmark, layer.gpus, level), shares, gone, below)

@@ -6,6 +6,7 @@ groups of nodes).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of, listing
@@ -20,6 +21,7 @@ from railyard.verdict.blame.screening.model import Budget, Network, Results, Scr
 from railyard.verdict.blame.screening.model import Suspect as Found
 from railyard.verdict.blame.search.model import Layout, PairsError, Round, Step
 from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.wording import pair_search as search_words
 
 _NOBODY: Mapping[int, str] = {}
 _USUAL = Settings()
@@ -64,7 +66,7 @@ def as_measured(table: Table, network: Network) -> Step:
         first, second = sorted((places[pair.first], places[pair.second]))
         rounds.setdefault(pair.round, []).append((first, second))
     made: tuple[Round, ...] = tuple(map(tuple, rounds.values()))
-    return Step("sample", made, 1, "the pairs that were measured")
+    return Step("sample", made, 1, search_words.measured_pairs())
 
 
 def first_step(network: Network, budget: Budget, settings: Settings = _USUAL) -> Step | ScreeningVerdict:
@@ -117,7 +119,10 @@ def findings(reached: ScreeningVerdict, network: Network, rail: str | None) -> F
     ``rail`` is the rail of a run over one rail: a node's fault is then that rail's fault. Undecided suspects come last,
     with the confidence "open".
     """
-    named = [_suspect(one, network, rail, "shown") for one in reached.named]
+    named = [
+        replace(_suspect(one, network, rail, "shown"), brief=search_words.brief_slow(one.share))
+        for one in reached.named
+    ]
     open_ = [_suspect(one, network, rail, "open") for one in reached.unclear]
     return Findings((*named, *open_), reached.sentence)
 

@@ -2,29 +2,28 @@
 
 The first output is from all rounds, each later one from the step that ``next_step`` asked for. Nodes are identified by
 their host names, because a later launch may place other ranks on them.
+
+If a side is slow, all its nodes are measured at once over each rail alone: which rail's leaf switch is it? If each rail
+has leaf switches of its own (a rail-optimized network, or separate planes), a side of the switch is one leaf switch per
+rail, and one of them may have lost up-links. Over all rails together only the side shows.
 """
 
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from railyard.benchmarks.node_pairs import Pair, hosts_of, is_of_all, pairs_of
 from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
 from railyard.site.topology import Places, sides
 from railyard.verdict.blame import slow_rails
-from railyard.verdict.blame.rail_leaves import leaves_at_fault, rounds_of_sides, single_pairs
-from railyard.verdict.blame.search.model import (
-    Layout,
-    PairsError,
-    Round,
-    Settings,
-    Step,
-    Value,
-    Verdict,
-    name_of_side,
-)
+from railyard.verdict.blame.search.model import Layout, PairsError, Round, Settings, Step, Value, Verdict, name_of_side
+from railyard.verdict.blame.search.model import Suspect as Side
 from railyard.verdict.blame.search.search import advance
+from railyard.verdict.blame.search.sides import bouts
 from railyard.verdict.blame.suspects import Findings, RailProbe, plan_probes
 from railyard.verdict.wording import NOBODY_BLAMED
+from railyard.verdict.wording import pair_search as search_words
 
 #: The rails of at most this many named suspects are measured alone: a switch that is down would name all nodes.
 MOST_NAMED = 4
@@ -32,6 +31,19 @@ MOST_NAMED = 4
 RAIL_REPEATS = 4
 _UNKNOWN = Places()
 _NO_SIDES: Mapping[tuple[int, ...], Sequence[Suspect]] = {}
+#: A side is measured with so many good sides; these with one another are the control.
+_GOOD_SIDES = 2
+#: A rail is slow at a side if it gives this much less than the control: routes collide in healthy networks, too.
+_SLOW = 0.10
+
+
+@dataclass(frozen=True, slots=True)
+class _SlowSide:
+    """A named side, and the good ones that it is measured with."""
+
+    found: Side
+    name: str
+    good: tuple[str, ...]
 
 
 def layout_of(table: Table, expected_mb_s: float | None, places: Places = _UNKNOWN) -> Layout:
@@ -120,7 +132,7 @@ def findings(
     try:
         reached = next_step(tables, settings, least_mb_s, places)
         if isinstance(reached, Step):
-            return Findings((), f"{reached.why}: that was not measured, so {NOBODY_BLAMED}")
+            return Findings((), search_words.step_unmeasured(reached.why, NOBODY_BLAMED))
         layout = layout_of(tables[0], least_mb_s, places)
         alone = {rail: single_pairs(table) for rail, table in rails.items()}
         by_rail = _rails_at_fault(alone, alone_mb_s) if any(alone.values()) else None
@@ -153,17 +165,19 @@ def blamed_suspects(
     members = layout.members()
     for one in verdict.named:
         name = name_of_side(layout, one)
-        nodes = tuple(layout.nodes[member] for member in one.members)
+        nodes, brief = tuple(layout.nodes[member] for member in one.members), search_words.brief_slow(one.share)
         if one.kind == "node":
-            found.append(Suspect("node" if rail is None else "rail", one.reason, layout.nodes[one.members[0]], rail))
+            found.append(
+                Suspect("node" if rail is None else "rail", one.reason, layout.nodes[one.members[0]], rail, brief=brief)
+            )
         elif one.kind == "pair":
-            found.append(Suspect("pair", one.reason, layout.pair(*one.members[:2]), rail))
+            found.append(Suspect("pair", one.reason, layout.pair(*one.members[:2]), rail, brief=brief))
         elif one.kind == "side" and one.members in of_sides:
             found += of_sides[one.members]
         elif name is not None and members.get(name) == one.members:
-            found.append(Suspect("leaf", one.reason, None, rail, name, nodes, "shown"))
+            found.append(Suspect("leaf", one.reason, None, rail, name, nodes, "shown", brief))
         elif name is not None and name in layout.groups:
-            found.append(Suspect("switch", one.reason, None, rail, f"group {name}", nodes, "shown"))
+            found.append(Suspect("switch", one.reason, None, rail, f"group {name}", nodes, "shown", brief))
         else:
             found.append(Suspect("switch", one.reason, None, rail))
     return tuple(found)
@@ -182,3 +196,81 @@ def _rails_at_fault(each: Mapping[str, Sequence[Pair]], expected_mb_s: float) ->
     ]
     nodes = dict.fromkeys(name for probe in probes for name in (probe.node_a, probe.node_b))
     return slow_rails.findings(probes, tuple(nodes))
+
+
+def rounds_of_sides(verdict: Verdict, layout: Layout) -> tuple[Round, ...]:
+    """Return rounds in which all nodes of each named leaf switch send at once; () if there is nothing to compare."""
+    made = [
+        bout for side in _slow_sides(verdict, layout) for bout in bouts(layout, (side.name,), side.good, frozenset())
+    ]
+    return tuple(each for bout in made for each in bout.rounds)
+
+
+def single_pairs(table: Table) -> list[Pair]:
+    """Return the pairs of a table that were measured one at a time."""
+    return [pair for pair in pairs_of(table) if len(_of_rounds(table)[pair.round]) == 1]
+
+
+def leaves_at_fault(
+    tables: Mapping[str, Table], verdict: Verdict, layout: Layout, places: Places
+) -> dict[tuple[int, ...], tuple[Suspect, ...]]:
+    """Return the leaf switches of single rails that are slow, by the nodes of the side whose place they take.
+
+    A side keeps its own name if all its rails are slow alike, if none is, or if it was not measured over each rail.
+    """
+    found: dict[tuple[int, ...], tuple[Suspect, ...]] = {}
+    for side in _slow_sides(verdict, layout):
+        shares = {rail: _share(table, side, layout) for rail, table in tables.items()}
+        known = {rail: share for rail, share in shares.items() if share is not None}
+        slow = {rail: share for rail, share in known.items() if share[0] < (1 - _SLOW) * share[1]}
+        if len(known) == len(tables) and 0 < len(slow) < len(known):
+            found[side.found.members] = tuple(
+                _suspect(side, layout, places, rail, share, [other for other in known if other not in slow])
+                for rail, share in slow.items()
+            )
+    return found
+
+
+def _slow_sides(verdict: Verdict, layout: Layout) -> list[_SlowSide]:
+    members = layout.members()
+    slow = {one.members: name_of_side(layout, one) for one in verdict.named if one.kind == "side"}
+    blamed = {member for one in verdict.named for member in one.members}
+    good = tuple(side for side, nodes in members.items() if len(nodes) > 1 and blamed.isdisjoint(nodes))[:_GOOD_SIDES]
+    return [
+        _SlowSide(one, name, good)
+        for one in verdict.named
+        if (name := slow.get(one.members)) is not None and members.get(name) == one.members and len(good) > 1
+    ]
+
+
+def _of_rounds(table: Table) -> dict[int, list[Pair]]:
+    found: dict[int, list[Pair]] = {}
+    for pair in pairs_of(table):
+        found.setdefault(pair.round, []).append(pair)
+    return found
+
+
+def _share(table: Table, side: _SlowSide, layout: Layout) -> tuple[float, float] | None:
+    """Return what a pair of the side gives on average, and a pair of two good sides, MB/s; None if not measured."""
+    sides_of = dict(zip(layout.nodes, layout.sides, strict=True))
+    at_once = [pair for pairs in _of_rounds(table).values() if len(pairs) > 1 for pair in pairs]
+    own, control = [], []
+    for pair in at_once:
+        both = {sides_of.get(pair.first), sides_of.get(pair.second)}
+        if both == set(side.good):
+            control.append(pair.slower_mb_s)
+        elif side.name in both and both & set(side.good):
+            own.append(pair.slower_mb_s)
+    return (statistics.fmean(own), statistics.fmean(control)) if own and control else None
+
+
+def _suspect(
+    side: _SlowSide, layout: Layout, places: Places, rail: str, share: tuple[float, float], others: Sequence[str]
+) -> Suspect:
+    nodes = tuple(layout.nodes[member] for member in side.found.members)
+    own, control = share
+    leaf = places.leaf_on(rail, nodes[0]) or side.name
+    reason = search_words.slow_leaf_of_rail(
+        leaf, rail, search_words.AllAtOnce(len(nodes), own, side.good, control, layout.unit), others
+    )
+    return Suspect("leaf", reason, None, rail, leaf, nodes, "shown")

@@ -1,9 +1,14 @@
 """What is checked of a run of nccl-tests besides its rules: which GPUs, NICs and groups took part, what each carried.
 
 Bounds and bytes come from ``railyard.benchmarks.gpu``, for the GPUs in the system's file. The library's own log shows
-the way that the bytes took, and ``meant_way`` compares it with the intended one. The NICs' counters prove it.
+the way that the bytes took, and ``log_reading`` compares it with the intended one. The NICs' counters prove it.
+
+If each rail of a run in groups was measured with its GPU first, the slow rail is named, but not its node. The GPUs with
+the same number on all nodes are a group with its own rail. The slowest node decides the group's figure. So the rail is
+known, but not the node: pairs of nodes show that.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -14,11 +19,15 @@ from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.hardware.gpu_nodes import Shape
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters
+from railyard.parsers import nccl
 from railyard.parsers.nccl_said import NcclOutput
-from railyard.parsers.output import Table
+from railyard.parsers.nccl_words import GB
+from railyard.parsers.output import ParseError, Table
+from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import shape_of_part
+from railyard.verdict.blame.search.robust import healthy
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.gpu import meant_way, rails
+from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.rules import like_healthy, shows_dips, unlike_healthy
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve
 from railyard.verdict.path import counters_only, proof, traffic, within_node
@@ -29,6 +38,11 @@ from railyard.verdict.wording import gpu_runs as words
 
 #: nccl-tests measures each size out of place and in place, even if it does not print both.
 HALVES_MEASURED = 2
+#: A rail is slow if it is this far below: as for pairs of nodes without known leaf switches (``blame.search.model``).
+SLOW = 0.10
+#: Rails are compared with one another if there are at least this many.
+LEAST_RAILS = 3
+_GPU = re.compile(r"^# railyard: rail of GPU ([0-9]{1,4})$", re.MULTILINE)
 
 
 def shape_of_run(case: Case, tables: Sequence[Table] = ()) -> Shape | None:
@@ -66,7 +80,7 @@ class GpuCollectives(Sizes):
 
     def findings(self, case: Case, tables: Sequence[Table]) -> Findings | None:
         """Return which rail is slow in a run in groups whose rails were measured one after the other."""
-        return rails.findings(case, rails.of_each(self.again)) if part_of(case.benchmark).split else None
+        return findings(case, of_each(self.again)) if part_of(case.benchmark).split else None
 
     def floor(self, case: Case, tables: Sequence[Table]) -> RuleResult | None:
         """Return whether the curve is one of healthy nodes, for a system without references and all GPUs in one group.
@@ -117,8 +131,8 @@ class GpuCollectives(Sizes):
         """Return what the library's own log contradicts: the network, the way within a node, and each GPU's NIC."""
         if spoken is None:
             return None
-        other = meant_way.why_other_groups(spoken.jobs) if part_of(case.benchmark).split else None
-        return other or (None if spoken.log is None else meant_way.why_other(spoken.log, intended_way(case)))
+        other = log_reading.why_other_groups(spoken.jobs) if part_of(case.benchmark).split else None
+        return other or (None if spoken.log is None else log_reading.why_other(spoken.log, intended_way(case)))
 
     def log_remarks(self, case: Case, spoken: NcclOutput | None) -> tuple[str, ...]:
         """Return that there is no log, or what it says that a reader should know."""
@@ -127,7 +141,7 @@ class GpuCollectives(Sizes):
             return ()  # published figures have no log
         if log is None:
             return (words.no_log_of_library(),)
-        return meant_way.remarks(log, intended_way(case))
+        return log_reading.remarks(log, intended_way(case))
 
     def path(
         self, case: Case, tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: traffic.Plan
@@ -168,11 +182,11 @@ def _has_own_nics(case: Case) -> bool:
     return alone and even and set(each) == set(range(case.ranks_per_node))
 
 
-def intended_way(case: Case) -> meant_way.MeantWay:
+def intended_way(case: Case) -> log_reading.MeantWay:
     """Return the intended way of the bytes of a run."""
     gpus, part = case.site.system.gpus, part_of(case.benchmark)
     link = None if gpus is None else gpus.link
-    return meant_way.MeantWay(
+    return log_reading.MeantWay(
         network=case.launch.settings.env.get("NCCL_NET", ""),
         within=part.within_node,
         over_nics=part.over_nics,
@@ -258,3 +272,55 @@ def moved_by(tables: Sequence[Table]) -> int | None:
 
 
 ASSESSOR = GpuCollectives()
+
+
+def of_each(texts: Sequence[str]) -> Mapping[int, float]:
+    """Return the busbw at the largest size in GB/s for each GPU that was first; without those that gave none."""
+    found: dict[int, float] = {}
+    for text in texts:
+        said = _GPU.search(text)
+        try:
+            tables = nccl.parse(text).tables
+        except ParseError:
+            continue
+        whole = [table for table in tables if table.complete]
+        halves = [own for table in whole for half in HALVES if (own := curve(table, half))]
+        if said is not None and len(whole) == 1 and halves:
+            found[int(said[1])] = min(own[max(own)] for own in halves)
+    return found
+
+
+def groups_to_measure(tables: Sequence[Table], expected_mb_s: float) -> tuple[int, ...]:
+    """Return the groups of a run that is slower than expected at its largest size, or has no value there."""
+    found: list[int] = []
+    for table in tables:
+        groups = table.context.get("groups")
+        halves = [own for half in HALVES if (own := curve(table, half))]
+        rate = min((own[max(own)] for own in halves), default=0.0)
+        if isinstance(groups, int) and rate * GB < expected_mb_s:
+            found += range(groups)
+    return tuple(dict.fromkeys(found))
+
+
+def findings(case: Case, rates: Mapping[int, float]) -> Findings | None:
+    """Return the rails that are slower than the others: None if too few were measured, nobody if all are alike."""
+    if len(rates) < LEAST_RAILS:
+        return None
+    level, _ = healthy(list(rates.values()))
+    slow = {gpu: rate for gpu, rate in rates.items() if rate < (1 - SLOW) * level}
+    measured = sorted(rates.items())
+    if not slow:
+        return Findings((), words.alike_rails(measured), is_clear=True)
+    suspects = tuple(
+        Suspect("rail", words.slow_rail(rate, level, case.launch.nodes), None, _rail_of(gpu, case))
+        for gpu, rate in sorted(slow.items())
+    )
+    rails = [(_rail_of(gpu, case), gpu) for gpu in sorted(slow)]
+    return Findings(suspects, words.slow_rails(rails, measured), is_clear=True, look_at=words.look_at_pairs())
+
+
+def _rail_of(gpu: int, case: Case) -> str:
+    gpus = case.site.system.gpus
+    near = {} if gpus is None else gpus.nearest
+    own = [rail for rail in case.launch.meant if gpu in near.get(rail.partition(":")[0], ())]
+    return words.one_of_rails(own, gpu)

@@ -11,7 +11,7 @@ from dataclasses import replace
 from railyard.base.errors import RailyardError
 from railyard.parsers.nccl_said import Job, NcclOutput
 from railyard.parsers.output import ParsedOutput, Table, validation_of
-from railyard.verdict.blame.contradictions import SOCKETS, Contradiction
+from railyard.verdict.blame.contradictions import Contradiction
 from railyard.verdict.blame.gpu_pairs import NotUsed, RecordedTests
 from railyard.verdict.blame.search.paths import Layer, Test
 from railyard.verdict.gpu import log_reading, rules
@@ -20,6 +20,7 @@ from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.rules.model import RuleResult
+from railyard.verdict.wording import gpu_pairs as gpu_pairs_words
 from railyard.verdict.wording import gpu_runs
 
 
@@ -72,7 +73,7 @@ def _paths(log: str, pair: tuple[str, str], parsed: ParsedOutput, target: GpuTar
         link = None if target is None else target.node.link
         instead, reason = "" if link is None else link.name, log_reading.log_reason(spoken.log)
         for host, line in sockets.items():
-            yield Contradiction(log, host, gpu_runs.sockets_instead(SOCKETS, instead, line, reason))
+            yield Contradiction(log, host, gpu_runs.sockets_instead(instead, line, reason), sockets=True)
     if sockets or target is None:
         return
     for job in spoken.jobs:
@@ -152,7 +153,7 @@ def _slow_layers(
             continue
         curves = {half: own for half in HALVES if (own := curve(table, half))}
         result = rules.unlike_healthy(run, curves) or rules.like_healthy(run, curves)
-        gpus = gpu_runs.gpus_of_layer(layer.benchmark, layer.gpus)
+        gpus = gpu_pairs_words.layer(layer.benchmark, layer.gpus)
         if result.state == "fail":
             wrong.append(Contradiction(test.log, gpu_runs.all_pairs(), gpu_runs.slow_fastest(gpus, result.sentence)))
         elif result.state == "not-judged":

@@ -28,7 +28,7 @@ from railyard.verdict.blame.gpu_pairs_next import RepeatJudgement, judged_again,
 from railyard.verdict.blame.search.explanations import BlamedPart
 from railyard.verdict.blame.search.paths import Test
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.gpu import meant_way
+from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.collectives import GpuCollectives, intended_way, moved_at_most, moved_by, of_nodes
 from railyard.verdict.hints.first_cause import never_began
 from railyard.verdict.path import counters_only as by_counters
@@ -94,7 +94,7 @@ class GpuPairs(GpuCollectives):
     def not_meant(self, case: Case, spoken: NcclOutput | None) -> OtherWay | None:
         """Return what the library's own log of a pair contradicts: the network, and the way within a node."""
         for ended, log in self._logs:
-            other = meant_way.why_other(log, intended_way(case))
+            other = log_reading.why_other(log, intended_way(case))
             if other is not None:
                 return replace(other, sentence=words.of_step(_pair(ended), ended.step.log, other.sentence))
         return None
@@ -105,7 +105,7 @@ class GpuPairs(GpuCollectives):
         restarts = (words.started_again(again),) if again else ()
         if self.all_steps and not any(self._logs):
             return (words.no_log_of_any_pair(), *restarts)
-        said = ((ended, remark) for ended, log in self._logs for remark in meant_way.remarks(log, intended_way(case)))
+        said = ((ended, remark) for ended, log in self._logs for remark in log_reading.remarks(log, intended_way(case)))
         first = next(said, None)
         return restarts if first is None else (words.of_pair(_pair(first[0]), first[1]), *restarts)
 

@@ -25,13 +25,12 @@ from railyard.hardware.gpu_nodes import GpuNode, Shape
 from railyard.parsers.nccl_said import Log
 from railyard.parsers.nccl_words import GB
 from railyard.site.references.transport_class import TransportClass
-from railyard.verdict.class_standing import Standing, standing
+from railyard.verdict.class_standing import Standing, not_known, standing
 from railyard.verdict.gpu.log_reading import without_nvls, without_reduction
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged, pass_rule
 from railyard.verdict.wording import gpu_rules as words
-from railyard.verdict.wording.class_standing import not_known
 
 #: The busbw of a table, for each half: size in bytes -> GB/s.
 Curves = Mapping[str, Mapping[int, float]]
@@ -72,9 +71,7 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
         return fail_rule(3, sentence, "set-up", words.look_at_nodes())
     unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
     if unknown is not None:
-        return not_judged(
-            3, f"{_format_row(unknown)}{unknown.judged.sentence.removeprefix('not judged: ')}{unknown.said}"
-        )
+        return not_judged(3, f"{_format_row(unknown)}{unknown.judged.reason}{unknown.said}")
     best = max(rows, key=lambda row: row.value)
     which = _which(best.judged) if not best.said else ""
     return pass_rule(3, f"{_format_row(best)}{best.judged.sentence}{best.said}{which}")
@@ -182,10 +179,10 @@ def _which(judged: PossibleResult) -> str:
 def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> Standing:
     curve = next((curves[half] for half in HALVES if curves.get(half)), None)
     if of is None or curve is None or run.collective not in COLLECTIVES:
-        return Standing("not-known", not_known(words.nothing_to_compare()))
+        return not_known(words.nothing_to_compare())
     wrong = _why_not_of_class(run, of)
     if wrong is not None:
-        return Standing("not-known", not_known(wrong))
+        return not_known(wrong)
     shape = run.shape
     named = {None if shape is None else _name(algorithm(log, run.collective, size, shape)) for size in curve}
     known = named.pop() if len(named) == 1 else None
@@ -221,7 +218,7 @@ def _compare_among(run: GpuRun, of: TransportClass, standing: Standing) -> RuleR
         return fail_rule(5, standing.sentence, "reference", look)
     if standing.state == "impossible":
         return fail_rule(5, standing.sentence, "set-up", look)
-    return not_judged(5, standing.sentence.removeprefix("not known: "))
+    return not_judged(5, standing.why)
 
 
 def _nodes(of: TransportClass, number_id: str) -> int:
@@ -397,4 +394,5 @@ def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
     share = value * GB / least.busbw_mb_s
     if share >= GPU_FLOOR_SHARE.value:
         return None
-    return fail_rule(5, words.below_floor(value, size, share, least.text), "fabric", words.look_at_log())
+    sentence, brief = words.below_floor(value, size, share, least.text), words.brief_below_floor(value, share)
+    return fail_rule(5, sentence, "fabric", words.look_at_log(), brief=brief)

@@ -9,8 +9,7 @@ from itertools import chain, groupby
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, collective, ranks_of
-from railyard.hardware.gpu_links import link_of_gpu
-from railyard.hardware.gpu_nodes import Shape
+from railyard.hardware.gpu_nodes import Shape, link_of_gpu
 from railyard.parsers.nccl_said import Job, NcclOutput, Rank
 from railyard.parsers.nccl_words import GB, IN_PLACE
 from railyard.parsers.output import Table

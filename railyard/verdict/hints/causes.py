@@ -2,13 +2,25 @@
 
 A cause is offered as "looks like". It never decides: the verdict's rules do. If nothing matches, nothing is said. To
 add a cause, add an entry to ``CAUSES`` and a function that returns its sentence or None.
+
+Causes may also be beside a benchmark's table in the same text: people paste lspci or ibstat with ib_write_bw. A slot
+below its card's best and a port below the named link are offered as causes. They decide nothing: which card the run
+used is not known from the text.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
+from railyard.benchmarks import moved_bytes
+from railyard.benchmarks.model import Benchmark
+from railyard.benchmarks.table import micro
+from railyard.hardware import limits
+from railyard.hardware.links import SLOTS, Link, pcie_slot
+from railyard.parsers.fabric.hardware import PciSlot
+from railyard.parsers.fabric.port import PortState, has_small_mtu, place
+from railyard.parsers.output import ParsedOutput, Table
 from railyard.verdict.hints.shapes import (
     SeenCurve,
     ethernet_links,
@@ -25,16 +37,21 @@ from railyard.verdict.hints.shapes import (
     peak_of,
     ratios,
 )
+from railyard.verdict.inputs import Target
+from railyard.verdict.rules.model import MetricInput, points
 from railyard.verdict.wording.causes import (
+    Looks,
     drop_above_cache,
-    drop_guess,
     latency_of_tcp,
     latency_within_node,
     looks_like,
     moved_threshold,
+    mtu_in_text,
+    port_in_text,
     rate_of_no_link,
     rate_of_tcp,
     rate_within_node,
+    slot_in_text,
     small_mtu_of_roce,
 )
 
@@ -53,17 +70,17 @@ TCP_SHARE = 0.5
 TCP_SHARE_FROM_DEVICE = 0.2
 ONE_NODE, ONE_NODE_RATE = "one-node", "one-node-rate"
 RDMA_FAMILIES = frozenset({"infiniband", "omnipath", "slingshot", "roce"})
-
 ROCE_SMALL_MTU = 1024
 ROCE_SHARES = (0.97, 1.005)
-
 SWITCH_HOLDS, SWITCH_BREAKS = 0.95, 0.85
 SWITCH_MOST_SIZES = 4
 SWITCH_LEAST_TARGETS = 5
-
 CACHE_FROM_BYTES = 64 << 10
 CACHE_FALL = 0.85
 CACHE_PEAK_SHARE = 0.4
+#: Some tools sum signalled rates (4 x 25.78125 is printed as 104), and ibstat prints 40 for QDR's 32.
+_NEARLY = 0.98
+_LAYERS = {"infiniband": "InfiniBand", "roce": "Ethernet", "ethernet": "Ethernet", "slingshot": "Ethernet"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +90,25 @@ class Cause:
     name: str
     looked_for: str
     source: str
-    match: Callable[[SeenCurve], str | None]
+    match: Callable[[SeenCurve], Looks | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """A cause that a curve looks like; ``sentence`` begins with "looks like"."""
+    """A cause that a curve looks like, by its name in the table."""
 
     cause: str
-    sentence: str
+    looks: Looks
+
+    @property
+    def sentence(self) -> str:
+        """The cause as a guess: it begins with "looks like"."""
+        return looks_like(self.looks)
 
     @property
     def description(self) -> str:
         """What the curve looks like, as in "2 of the 4 lanes of InfiniBand EDR 4X (98.0 % of 12421 MB/s)"."""
-        return drop_guess(self.sentence)
+        return self.looks.words
 
 
 def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
@@ -103,7 +125,7 @@ def likely_causes(seen: SeenCurve) -> tuple[Likeness, ...]:
             continue
         said = cause.match(seen)
         if said is not None:
-            found.append(Likeness(cause.name, looks_like(said)))
+            found.append(Likeness(cause.name, said))
     return tuple(found)
 
 
@@ -114,7 +136,7 @@ def document() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _one_node(seen: SeenCurve) -> str | None:
+def _one_node(seen: SeenCurve) -> Looks | None:
     if seen.metric.name == "latency" and seen.metric.shape == "latency":
         most = max(seen.least_us, SHARED_LATENCY_US) if seen.through_library else seen.least_us
         below = [value for _, value in seen.points if value < most]
@@ -129,7 +151,7 @@ def _one_node(seen: SeenCurve) -> str | None:
     return rate_within_node(peak[1] / seen.limit_mb_s, seen.pairs)
 
 
-def _one_node_rate(seen: SeenCurve) -> str | None:
+def _one_node_rate(seen: SeenCurve) -> Looks | None:
     """Return a rate of no link and no slot, with short messages as fast as in shared memory."""
     cost, top = message_cost_us(seen, TCP_LATENCY_UP_TO_BYTES), like_no_other(seen)
     if not seen.through_library or seen.from_device or seen.pairs > 1 or cost is None or top is None:
@@ -139,7 +161,7 @@ def _one_node_rate(seen: SeenCurve) -> str | None:
     return rate_of_no_link(top, cost)
 
 
-def _tcp(seen: SeenCurve) -> str | None:
+def _tcp(seen: SeenCurve) -> Looks | None:
     if seen.link.family not in RDMA_FAMILIES:
         return None
     if seen.metric.name == "latency":
@@ -156,7 +178,7 @@ def _tcp(seen: SeenCurve) -> str | None:
     return rate_of_tcp(cost, share, like_one_of(seen, ethernet_links(seen)))
 
 
-def _roce_mtu(seen: SeenCurve) -> str | None:
+def _roce_mtu(seen: SeenCurve) -> Looks | None:
     small, peak = limit_at_mtu(seen, ROCE_SMALL_MTU), flat_top(seen)
     if seen.link.headers != "rocev2" or small is None or peak is None or seen.mtu == ROCE_SMALL_MTU:
         return None
@@ -167,7 +189,7 @@ def _roce_mtu(seen: SeenCurve) -> str | None:
     return small_mtu_of_roce(share, small.value_mb_s)
 
 
-def _moved_switch(seen: SeenCurve) -> str | None:
+def _moved_switch(seen: SeenCurve) -> Looks | None:
     """Return a run of sizes that miss the reference, while smaller and larger ones reach it."""
     held = ratios(seen)
     if len(held) < SWITCH_LEAST_TARGETS:
@@ -183,7 +205,7 @@ def _moved_switch(seen: SeenCurve) -> str | None:
     return moved_threshold(held[first][0], held[last][0], min(held[index][1] for index in bad))
 
 
-def _cache(seen: SeenCurve) -> str | None:
+def _cache(seen: SeenCurve) -> Looks | None:
     peak = peak_of(seen)
     if seen.metric.name != "bandwidth" or peak is None or peak[0] < CACHE_FROM_BYTES:
         return None
@@ -280,3 +302,83 @@ _BELOW = frozenset(
     }
 )
 _FIRST = frozenset({"tcp", ONE_NODE})
+
+
+def likenesses(
+    table: Table, benchmark: Benchmark, judged: Sequence[MetricInput], target: Target
+) -> tuple[Likeness, ...]:
+    """Return each cause that a metric of this table looks like, each once; () if nothing matches.
+
+    Traffic of GPUs within a node never looks like a cause of a link.
+    """
+    if benchmark.within:
+        return ()
+    seen = [_observe(table, benchmark, metric, target) for metric in judged if metric.measured is not None]
+    return tuple(dict.fromkeys(cause for one in seen for cause in likely_causes(one)))
+
+
+def _observe(table: Table, benchmark: Benchmark, metric: MetricInput, target: Target) -> SeenCurve:
+    fabric = target.fabric
+    rail = fabric.used_rails(target.rails, target.policy)[0]
+    slot = rail.slot or fabric.slot
+    targets = {
+        size: bound.target
+        for band in metric.bands
+        for size, _ in points(metric)
+        if (bound := band.bound_at(size)) is not None and bound.target is not None
+    }
+    return SeenCurve(
+        metric=micro.metric(benchmark.key, metric.declared.name),
+        points=points(metric),
+        link=fabric.link,
+        slot=SLOTS[slot] if slot else None,
+        rails=target.rails,
+        rails_per_card=rail.rails_per_card,
+        mtu=fabric.mtu,
+        max_payload=fabric.max_payload,
+        limit_mb_s=None if metric.limit is None else metric.limit.value_mb_s,
+        targets=targets,
+        pairs=moved_bytes.pairs_of(table, benchmark.key),
+        from_device=micro.tool(table.tool).from_device(table),
+        least_us=metric.least.value,
+        through_library=not micro.tool(table.tool).between_nics and not benchmark.over_tcp,
+    )
+
+
+def causes_beside(parsed: ParsedOutput, link: Link) -> tuple[Likeness, ...]:
+    """Return a cause for each degraded slot, slow port and small path MTU in the text of a benchmark's output."""
+    cards = [slot for slot in parsed.hardware.slots if slot.is_network]
+    # beside a card of InfiniBand, those of Ethernet are not meant
+    of_ib = [slot for slot in cards if slot.kind == "Infiniband controller"] if link.family == "infiniband" else []
+    slots = (_slot(slot, link) for slot in of_ib or cards if slot.is_degraded)
+    return (*slots, *_ports(parsed.fabric, link))
+
+
+def _slot(slot: PciSlot, link: Link) -> Likeness:
+    from railyard.results.report.hardware_text import below_words  # few texts have a slot beside their table
+
+    looks = slot_in_text(slot.address, slot.name, slot.line, below_words(slot), _most_mb_s(slot, link))
+    return Likeness("slot-beside", looks)
+
+
+def _most_mb_s(slot: PciSlot, link: Link) -> float | None:
+    """Return what the slot lets the link carry; None if the table does not have the slot."""
+    name = pcie_slot(slot.speed, slot.width)
+    if name is None:
+        return None
+    bound = limits.limit(link, SLOTS[name], max_payload=slot.max_payload or limits.DEFAULT_MAX_PAYLOAD)
+    return None if bound is None else bound.value_mb_s
+
+
+def _ports(ports: tuple[PortState, ...], link: Link) -> Iterator[Likeness]:
+    for port in ports:
+        if port.is_active is False or port.link_layer not in (None, _LAYERS.get(link.family)):
+            continue
+        rate = link.data_rate_gbit_s
+        if rate is not None and port.rate is not None and port.rate < _NEARLY * rate:
+            lanes = " ".join(word for word in (port.width, port.speed) if word)
+            looks = port_in_text(place(port), port.line, port.rate, lanes, rate, link.name)
+            yield Likeness("port-beside", looks)
+        elif has_small_mtu(port):
+            looks = mtu_in_text(place(port), port.line, port.mtu_bytes, port.max_mtu_bytes)
+            yield Likeness("mtu-beside", looks)

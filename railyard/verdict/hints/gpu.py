@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.gpu.possible import Bound, bounds, own_nics
-from railyard.hardware.gpu_links import over_slot
-from railyard.hardware.gpu_nodes import GpuNode, Shape, network_of
+from railyard.hardware.gpu_nodes import GpuNode, Shape, network_of, over_slot
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.parsers.nccl_words import GB
 from railyard.verdict.hints.causes import Likeness
-from railyard.verdict.wording.causes import looks_like
+from railyard.verdict.wording.causes import Looks
 from railyard.verdict.wording.gpu_causes import (
     across_sockets,
     fewer_nics,
@@ -87,7 +86,7 @@ class GpuCause:
     name: str
     looked_for: str
     source: str
-    match: Callable[[GpuSeen], str | None]
+    match: Callable[[GpuSeen], Looks | None]
 
 
 def likely_causes(seen: GpuSeen) -> tuple[Likeness, ...]:
@@ -95,7 +94,7 @@ def likely_causes(seen: GpuSeen) -> tuple[Likeness, ...]:
     if seen.collective not in COLLECTIVES or seen.shape.ranks < 2:
         return ()
     found = ((cause.name, cause.match(seen)) for cause in CAUSES)
-    return tuple(Likeness(name, looks_like(said)) for name, said in found if said is not None)
+    return tuple(Likeness(name, said) for name, said in found if said is not None)
 
 
 def document() -> str:
@@ -105,7 +104,7 @@ def document() -> str:
     return "\n".join(rows) + "\n"
 
 
-def _one_domain(seen: GpuSeen) -> str | None:
+def _one_domain(seen: GpuSeen) -> Looks | None:
     """Return that all GPUs reach each other over NVLink: several nodes in one domain."""
     if not seen.is_impossible or seen.shape.domains == 1 or seen.node.gpu_link is None:
         return None
@@ -118,7 +117,7 @@ def _one_domain(seen: GpuSeen) -> str | None:
     return one_domain(seen.compare_peak(inside[0]))
 
 
-def _more_nics(seen: GpuSeen) -> str | None:
+def _more_nics(seen: GpuSeen) -> Looks | None:
     if not seen.is_impossible or not seen.set_by_nics:
         return None
     for times in (2, 4):
@@ -129,7 +128,7 @@ def _more_nics(seen: GpuSeen) -> str | None:
     return None
 
 
-def _fewer_nics(seen: GpuSeen) -> str | None:
+def _fewer_nics(seen: GpuSeen) -> Looks | None:
     if not (seen.is_low and seen.set_by_nics) or seen.node.nics < 2 or own_nics(seen.collective, seen.shape):
         return None
     for nics in range(seen.node.nics // 2, 0, -1):
@@ -141,7 +140,7 @@ def _fewer_nics(seen: GpuSeen) -> str | None:
     return None
 
 
-def _across_sockets(seen: GpuSeen) -> str | None:
+def _across_sockets(seen: GpuSeen) -> Looks | None:
     if not (seen.is_low and seen.set_by_nics):
         return None
     half = 0.5 * seen.of(seen.node).busbw_mb_s
@@ -151,7 +150,7 @@ def _across_sockets(seen: GpuSeen) -> str | None:
     return across_sockets(seen.peak_gb_s, share / 2)
 
 
-def _narrow_slot(seen: GpuSeen) -> str | None:
+def _narrow_slot(seen: GpuSeen) -> Looks | None:
     link = seen.node.link
     if not (seen.is_low and seen.set_by_nics) or link is None:
         return None
@@ -170,7 +169,7 @@ _NARROW = tuple(
 )
 
 
-def _sockets(seen: GpuSeen) -> str | None:
+def _sockets(seen: GpuSeen) -> Looks | None:
     link = seen.node.link
     if not (seen.is_low and seen.set_by_nics) or link is None or link.family not in _RDMA:
         return None
@@ -185,7 +184,7 @@ def _sockets(seen: GpuSeen) -> str | None:
     return None
 
 
-def _over_pcie(seen: GpuSeen) -> str | None:
+def _over_pcie(seen: GpuSeen) -> Looks | None:
     link = seen.node.gpu_link
     if not seen.is_low or link is None or link.is_slot or seen.of(seen.node).limited_by != link.word:
         return None
@@ -199,7 +198,7 @@ def _over_pcie(seen: GpuSeen) -> str | None:
     return None
 
 
-def _through_hosts(seen: GpuSeen) -> str | None:
+def _through_hosts(seen: GpuSeen) -> Looks | None:
     link = seen.node.link
     if not (seen.is_low and seen.set_by_nics) or link is None or link.family not in _RDMA:
         return None

@@ -10,6 +10,7 @@ from railyard.hardware import limits
 from railyard.hardware.limits import Limit
 from railyard.hardware.links import LINKS, SLOTS, Link, Slot
 from railyard.verdict.wording.causes import (
+    Looks,
     another_network,
     fitting_part,
     fitting_share,
@@ -96,12 +97,13 @@ def ratios(seen: SeenCurve) -> list[tuple[int, float]]:
     ]
 
 
-def like_one_of(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> str | None:
+def like_one_of(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> Looks | None:
     """Return the lesser hardware whose limit a flat top fits, with the shares; None if it fits none."""
-    return one_of(_fits(seen, lesser)) or None
+    found = _fits(seen, lesser)
+    return one_of(found[0], found[1:]) if found else None
 
 
-def like_another(seen: SeenCurve) -> str | None:
+def like_another(seen: SeenCurve) -> Looks | None:
     """Return the networks and slots of any kind whose limit a flat top far below the link's fits; None if it fits none.
 
     A rate alone does not say which of them it is.
@@ -120,7 +122,7 @@ def like_no_other(seen: SeenCurve) -> float | None:
     return top if far and like_another(seen) is None else None
 
 
-def _fits(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> list[str]:
+def _fits(seen: SeenCurve, lesser: Iterable[tuple[str, Limit | None]]) -> list[Looks]:
     """Return what has a limit that a flat top fits, with the shares; [] for a curve without a flat top far below."""
     top = flat_top(seen)
     if top is None or seen.limit_mb_s is None or top >= LESSER_BELOW * seen.limit_mb_s:

@@ -13,6 +13,7 @@ from railyard.base.bounds import LEAST_LATENCY, PRINTED_ZERO_BELOW, JudgingBound
 from railyard.base.wording import message_size
 from railyard.verdict.wording import Figure, Miss
 from railyard.verdict.wording import metrics as words
+from railyard.verdict.wording import not_judged as say_not_judged
 
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Crossing
@@ -262,7 +263,7 @@ class MetricInput:
 
     ``measured`` is None if nothing was read; then ``problem`` may hold the reader's sentence. ``bands`` are the
     references, or the floors of the link's class if there are no references; ``floor_remark`` says why there is no such
-    floor ("not judged: …"). ``one_way``: the link's limit in one direction, which bounds the time of a long message;
+    floor. ``one_way``: the link's limit in one direction, which bounds the time of a long message;
     None if it does not. ``crossing``: for a collective, how much of its size must cross, and who waits for it.
     ``limit`` bounds what is moved, ``most`` what is computed, ``upper_limits`` (only upper bounds) how often a card
     does something, and ``messages`` how many messages the link carries. ``passes``: what each pass of a run with
@@ -337,6 +338,7 @@ class RuleResult:
 
     ``brief`` is the sentence in one short line, empty if its first words do; ``measured`` is the sentence without names
     of references and bounds, empty if it has none. ``miss``: the bound that is broken, if that is why it fails.
+    ``why_unjudged``: what the sentence says after "not judged: ", empty if it has more than that.
     """
 
     rule: int
@@ -348,6 +350,12 @@ class RuleResult:
     brief: str = ""
     measured: str = ""
     miss: Miss | None = None
+    why_unjudged: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The sentence, without the words that it was not judged."""
+        return self.why_unjudged or self.sentence
 
 
 def pass_rule(rule: int, sentence: str) -> RuleResult:
@@ -371,7 +379,7 @@ def fail_rule(
 
 def not_judged(rule: int, reason: str) -> RuleResult:
     """Return a rule that says nothing, with why: this is not a pass."""
-    return RuleResult(rule, RULE_NAMES[rule], "not-judged", f"not judged: {reason}")
+    return RuleResult(rule, RULE_NAMES[rule], "not-judged", say_not_judged(reason), why_unjudged=reason)
 
 
 def why_unusable(declared: DeclaredMetric, measured: MeasuredMetric | None, problem: str | None = None) -> str | None:

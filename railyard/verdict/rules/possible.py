@@ -1,7 +1,7 @@
 """Rule 3: no value of what was measured is better than physics allows."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_OF_TCP
 from railyard.benchmarks.moved_bytes import Crossing
@@ -19,7 +19,15 @@ from railyard.verdict.rules.model import (
     points,
 )
 from railyard.verdict.wording import Figure
+from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import possible as words
+
+
+@dataclass(frozen=True, slots=True)
+class _NoBound:
+    """Why one metric could not be compared with its bound."""
+
+    reason: str
 
 
 def possible(inputs: Inputs) -> RuleResult:
@@ -37,12 +45,12 @@ def possible(inputs: Inputs) -> RuleResult:
         verdict = _bound_of(metric)
         if isinstance(verdict, RuleResult):
             return verdict
-        if verdict.startswith("?"):
-            unknown.append(verdict[1:])
+        if isinstance(verdict, _NoBound):
+            unknown.append(verdict.reason)
         elif verdict:
             held.append(verdict)
     if held:
-        return pass_rule(3, "; ".join([*held, *map(words.say_besides, unknown)]))
+        return pass_rule(3, "; ".join([*held, *map(say_not_judged, unknown)]))
     if unknown:
         return not_judged(3, "; ".join(unknown))
     return not_judged(3, words.no_limit_for([metric.declared.name for metric in inputs.metrics]))
@@ -67,8 +75,8 @@ def _impossible_pass(metric: MetricInput) -> RuleResult | None:
     return None
 
 
-def _bound_of(metric: MetricInput) -> RuleResult | str:
-    """Return a failure, the sentence of what holds, ``?`` and why it could not be judged, or an empty string."""
+def _bound_of(metric: MetricInput) -> RuleResult | _NoBound | str:
+    """Return a failure, the sentence of what holds, why it could not be judged, or an empty string."""
     if metric.declared.limited:
         return _limit(metric)
     if metric.upper_limits or metric.messages is not None:
@@ -76,12 +84,12 @@ def _bound_of(metric: MetricInput) -> RuleResult | str:
     return _latency(metric) if metric.most is None else _work(metric, metric.most)
 
 
-def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
+def _work(metric: MetricInput, most: MostLike) -> RuleResult | _NoBound | str:
     name, unit, judged = metric.declared.name, metric.declared.unit, points(metric)
     if not judged:
-        return f"?{words.not_read(name)}"
+        return _NoBound(words.not_read(name))
     if unit != most.unit:
-        return f"?{words.unit_of_work(name, unit, most.unit)}"
+        return _NoBound(words.unit_of_work(name, unit, most.unit))
     value = max(value for _, value in judged)
     share = words.share_of_most(Figure(name, value, unit), words.Most(most.value, unit, most.terms, most.source))
     if value <= most.value * IMPOSSIBLE_FACTOR.value:
@@ -89,12 +97,12 @@ def _work(metric: MetricInput, most: MostLike) -> RuleResult | str:
     return fail_rule(3, words.say_disbelieved(share), "set-up", words.look_at_peak())
 
 
-def _rate(metric: MetricInput) -> RuleResult | str:
+def _rate(metric: MetricInput) -> RuleResult | _NoBound | str:
     declared, share = metric.declared, 0.0
     other = next((band for band in metric.upper_limits if band.unit != declared.unit), None)
     if other is not None:
-        return f"?{words.unit_of_upper_limit(declared.name, declared.unit, cite_band(other), other.unit)}"
-    nearest = f"?{words.no_size_of_upper_limit(declared.name)}"
+        return _NoBound(words.unit_of_upper_limit(declared.name, declared.unit, cite_band(other), other.unit))
+    nearest: _NoBound | str = _NoBound(words.no_size_of_upper_limit(declared.name))
     for size, value in points(metric):
         for bound, what, look in _most_often(metric, size):
             described = words.share_of_rate(declared.figure(size, value), bound, what)
@@ -122,19 +130,19 @@ def _judged_points(limit: LimitLike | None, measured: Sequence[tuple[int, float]
     return [point for point in measured if point[0] >= start]
 
 
-def _limit(metric: MetricInput) -> RuleResult | str:
-    """Return a failure, the sentence of what holds, or ``?`` and why it could not be judged."""
+def _limit(metric: MetricInput) -> RuleResult | _NoBound | str:
+    """Return a failure, the sentence of what holds, or why it could not be judged."""
     name, unit, limit = metric.declared.name, metric.declared.unit, metric.limit
     measured = points(metric)
     if not measured:
-        return f"?{words.not_read(name)}"
+        return _NoBound(words.not_read(name))
     if limit is None:
-        return f"?{words.no_limit()}"
+        return _NoBound(words.no_limit())
     if unit != "MB/s":
-        return f"?{words.unit_of_limit(name, unit)}"
+        return _NoBound(words.unit_of_limit(name, unit))
     judged = _judged_points(limit, measured)
     if not judged:
-        return f"?{words.no_size_from(name, limit.from_bytes)}"
+        return _NoBound(words.no_size_from(name, limit.from_bytes))
     believed = IMPOSSIBLE_FACTOR.value
     size, value = max(judged, key=lambda point: point[1])
     # The bound of a long stream is the least of all.
@@ -154,7 +162,7 @@ def _at_size(limit: LimitLike, size: int) -> words.Limit:
     return words.Limit(limit.value_mb_s, limit.bound_at(size), limit.terms, limit.source)
 
 
-def _latency(metric: MetricInput) -> RuleResult | str:
+def _latency(metric: MetricInput) -> RuleResult | _NoBound | str:
     declared = metric.declared
     if declared.quantity not in ("latency", "time") or declared.unit != "us" or not declared.between_nodes:
         return ""

@@ -3,13 +3,22 @@
 The largest sizes decide about a bandwidth, the smallest about a latency. The times of a collective are decided at the
 largest, where its bytes cross the network. A run whose deciding sizes nothing bounds does not pass, however good its
 other sizes are.
+
+It also says the smallest deficit that a run would have found, from the margin of its references and the spread of its
+repeats. Source: L. A. Currie, "Limits for qualitative detection and quantitative determination", Analytical Chemistry
+40 (1968) 586-593: a deficit that is detected in 95 of 100 cases is 1.645 standard deviations beyond the critical level,
+or Student's t times the deviation if it is estimated from few values. Here the critical level is the reference's bound,
+and the deviation is that of the median of the passes: 1.2533 s / sqrt(n) (M. G. Kendall and A. Stuart, The Advanced
+Theory of Statistics 1, 1977, section 10.10).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from railyard.base.wording import size_ranges
+from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, deciding_sizes, rate_sizes
 from railyard.site.references.band import Band
 from railyard.verdict.rules.model import (
@@ -26,6 +35,7 @@ from railyard.verdict.rules.model import (
     points,
 )
 from railyard.verdict.wording import Miss, Side
+from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import reference as words
 
 #: Below it, the time of a message is mostly its start: libraries copy shorter ones (``hardware.day_one``).
@@ -33,6 +43,22 @@ _RATE_DECIDES_FROM_BYTES = 16 << 10
 #: A run that misses the project's own condition for EDR or FDR (``limits.class_floors``) by no more still holds what
 #: any healthy link must: 85 % of its limit (``hardware.day_one``), which is 88 and 96 % of the condition.
 _OWN_ALONE = 0.04
+#: Student's t at 95 %, one side, by degrees of freedom; the last one is for all higher ones. Source: NIST/SEMATECH
+#: e-Handbook of Statistical Methods, 1.3.6.7.2.
+_STUDENT = (6.314, 2.920, 2.353, 2.132, 2.015, 1.943, 1.895, 1.860, 1.833)
+_OF_A_MEDIAN = 1.2533
+
+
+@dataclass(frozen=True, slots=True)
+class Deficit:
+    """``share`` of what was measured, 0 to 1, at ``size_bytes``; with one pass (``repeats`` 1) the spread is not known.
+
+    If less than that is missing, the run may pass.
+    """
+
+    share: float
+    size_bytes: int
+    repeats: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +303,7 @@ def _against_band(metric: MetricInput, band: BandLike) -> Violation | None:
                     own_alone=own,
                     metric=declared.name,
                     size_bytes=size,
-                    brief=first or words.brief(miss),
+                    brief=words.brief(miss),
                     measured=words.say_measured(miss, band.kind, band.source),
                     miss=miss,
                 )
@@ -314,8 +340,8 @@ def _violation_result(inputs: Inputs, violation: Violation) -> RuleResult:
     if violation.unjudged:  # nothing was low, so neither a rail nor a busy host is the cause
         return fails(where, "reference", words.look_at_reference())
     if inputs.path.disturbance is not None:
-        brief = words.say_disturbed(inputs.path.disturbance)
-        return fails(f"{where}; {brief}", "disturbed", words.look_at_others(), brief=brief)
+        disturbed = f"{where}; {words.say_disturbed(inputs.path.disturbance)}"
+        return fails(disturbed, "disturbed", words.look_at_others(), brief=words.brief_disturbed(violation.miss))
     if violation.better:
         return fails(where, "reference", words.look_at_better())
     if inputs.within_node:
@@ -342,7 +368,7 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
     ends = [why for metric in asserted if metric.bands and (why := open_end(metric)) is not None]
     if ends:
         return not_judged(5, words.report_only(str(inputs.report_only), [*ends, *held]))
-    remarks = [metric.floor_remark for metric in asserted if not metric.bands and metric.floor_remark]
+    remarks = [say_not_judged(metric.floor_remark) for metric in asserted if not metric.bands and metric.floor_remark]
     said = [*held, *dict.fromkeys(remarks)] or [words.no_floor()]
     sentence = words.report_only(str(inputs.report_only), said)
     return RuleResult(5, RULE_NAMES[5], "pass" if held else "not-judged", sentence)
@@ -354,7 +380,8 @@ def _nothing_decides(inputs: Inputs, open_ends: list[str]) -> RuleResult:
     if not inputs.has_references:
         return not_judged(5, "; ".join([*open_ends, *held]))
     sentence = words.nothing_decides([*open_ends, *held])
-    return fail_rule(5, sentence, "reference", words.look_at_entry(inputs.system))
+    brief = words.brief_open_end(open_ends[0])
+    return fail_rule(5, sentence, "reference", words.look_at_entry(inputs.system), brief=brief)
 
 
 def _no_reference(inputs: Inputs, missing: list[str]) -> RuleResult:
@@ -370,3 +397,38 @@ def _describe_held(metric: MetricInput) -> str:
         return words.say_held(name, entries, covered)
     at = metric.declared.size_words(worst.size_bytes)
     return words.held_at_worst(name, entries, at, worst.ratio, worst.entry_id, covered)
+
+
+def smallest_deficit(metric: MetricInput, passes: Sequence[Curve]) -> Deficit | None:
+    """Return the smallest deficit, the same at all sizes, that would have failed such a run in 95 of 100 cases.
+
+    ``passes`` are the metric's curves, one per pass. None if no reference bounds it, or if it fails already.
+    """
+    higher = metric.declared.higher_is_better
+    found: list[Deficit] = []
+    compared = [
+        (band.bound_at(size), size, value) for band in metric.bands for size, value in compared_points(metric, band)
+    ]
+    for bound, size, value in compared:
+        edge = None if bound is None else bound.low if higher else bound.high
+        if edge is None:
+            continue
+        if value < edge if higher else value > edge:
+            return None
+        if not value:  # nothing is less than no time
+            continue
+        left = abs(1 - edge / value)
+        found.append(Deficit(left + _uncertainty(size, passes), size, len(passes)))
+    return min(found, key=lambda each: each.share, default=None)
+
+
+def _uncertainty(size: int, passes: Sequence[Curve]) -> float:
+    """Return t times the standard deviation of the median at a size, as a share of it; 0 for one pass."""
+    import statistics  # 0.01 s to import, and a stored output needs none
+
+    values = [curve.value_at(size) for curve in passes if size in curve.sizes]
+    middle = statistics.median(values) if values else 0.0
+    if len(values) < 2 or middle <= 0:
+        return 0.0
+    deviation = _OF_A_MEDIAN * statistics.stdev(values) / math.sqrt(len(values))
+    return _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1] * deviation / middle

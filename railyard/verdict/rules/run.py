@@ -204,7 +204,8 @@ def _failures(inputs: Inputs) -> RuleResult | None:
 def _readable(inputs: Inputs) -> RuleResult | None:
     job = inputs.job
     if job.unread is not None:
-        return fail_rule(1, say.say_unread(job.unread), "set-up", say.look_at_both_outputs())
+        text = say.say_unread(job.unread)
+        return fail_rule(1, text, "set-up", say.look_at_both_outputs(), brief=say.brief_unread())
     if job.tables < job.tables_expected:
         return fail_rule(1, say.too_few_tables(job.tables, job.tables_expected), "set-up", say.look_at_end())
     if job.incomplete:
@@ -290,4 +291,4 @@ def _first_failure(job: Job) -> str:
 def _brief_failure(job: Job) -> str:
     """Return what the first line about a failure means, else the line itself; empty without such a line."""
     first = next(iter(job.failures), None)
-    return "" if first is None else first.means or say.brief_failure(first.text)
+    return "" if first is None else first.means or say.brief_failure(first.line, first.of, first.text)

@@ -50,11 +50,14 @@ from railyard.verdict.stored_outputs.judge import (
     complete,
     failures_of,
     key_of,
-    unknown,
+    not_judged_tables,
     unlike_asked,
+    why_unknown,
     without_table,
 )
 from railyard.verdict.stored_outputs.target import ANY_STACK
+from railyard.verdict.wording import stored_outputs as words
+from railyard.verdict.wording.reference import report_only
 
 
 def judge_collectives(
@@ -113,7 +116,8 @@ def _of_log(log: Log | None, target: GpuTarget, failures: tuple[OutputLine, ...]
     if log is None:
         raise RailyardError("the output has no table of a benchmark, so there is nothing to judge")
     state: State = "fail" if said.rule.state == "fail" else "not-judged"
-    return Judgement(None, (), state, _sentence([said.rule], state), (said.rule,), remarks=said.remarks)
+    sentence, why = _say_verdict([said.rule])
+    return Judgement(None, (), state, sentence, (said.rule,), remarks=said.remarks, why_unjudged=why)
 
 
 def _judge_table(
@@ -126,16 +130,12 @@ def _judge_table(
 ) -> Judgement:
     lines = (table.line,)
     if not micro.tool(table.tool).between_gpus:
-        why = f"the nodes' GPUs say nothing about {table.tool}: judge it with --link or --system, in a file of its own"
-        return Judgement(key, lines, "not-judged", f"not judged: {why}")
+        return not_judged_tables(key, [table], words.of_other_tool(table.tool))
     if key is None:
-        one_of = table.context.get("one_of")
-        said = (
-            unknown(table) if one_of is None else f"not judged: it may be any of {one_of}; say which with --benchmark"
-        )
         if failures:
-            return replace(without_table(failures, "no table that names its benchmark"), lines=lines)
-        return Judgement(None, lines, "not-judged", said)
+            return replace(without_table(failures, words.no_named_table()), lines=lines)
+        one_of = table.context.get("one_of")
+        return not_judged_tables(None, [table], why_unknown(table) if one_of is None else words.may_be_any(str(one_of)))
     of_run = run_of(table, key, parsed.nccl, target)
     busbw = {half: values for half in HALVES if (values := curve(table, half))}
     printed = {half: rows(table, half) for half in busbw}
@@ -154,13 +154,15 @@ def _judge_table(
     elif found[2].state != "pass" or last.state != "pass":
         state = "not-judged"
     elif target.report_only is not None and target.of is None:
-        state, last = "report-only", replace(last, sentence=f"report-only ({target.report_only}): {last.sentence}")
-        found = (*found[:-1], last)
+        last = replace(last, sentence=report_only(target.report_only, [last.sentence]))
+        state, found = "report-only", (*found[:-1], last)
+    sentence, why = _say_verdict(found)
     return Judgement(
         benchmark=key,
         lines=lines,
         state=state,
-        sentence=_sentence(found, state),
+        sentence=sentence,
+        why_unjudged=why,
         rules=found,
         curves=tuple(_printed_curves(key, table, of_run)),
         causes=_causes(of_run, busbw) if _is_low_or_high(found) else (),
@@ -179,20 +181,23 @@ def _is_low_or_high(found: Sequence[RuleResult]) -> bool:
     return first is not None and first.rule >= 3 and first.fault != "disturbed"
 
 
-def _sentence(found: Sequence[RuleResult], state: State) -> str:
-    """Return the first failure; if there is none, what rule 5 says and each earlier rule that could not be judged."""
+def _say_verdict(found: Sequence[RuleResult]) -> tuple[str, str]:
+    """Return the first failure; if there is none, what rule 5 says and each earlier rule that could not be judged.
+
+    Then why nothing was judged, as in ``Judgement``.
+    """
     broken = next((rule for rule in found if rule.state == "fail"), None)
     if broken is not None:
-        look = f"; look at {broken.look_at}" if broken.look_at else ""
-        return f"rule {broken.rule} ({broken.name}): {broken.sentence}{look}"
+        return words.of_rule(broken.rule, broken.name, words.with_look_at(broken.sentence, broken.look_at)), ""
     *before, last = found
-    said = [last.sentence]
+    others = []
     for rule in before:
         if rule.rule == 3 and rule.state == "pass":
-            said.append(rule.sentence)
-        elif rule.state == "not-judged" and rule.sentence.removeprefix("not judged: ") not in last.sentence:
-            said.append(f"rule {rule.rule} ({rule.name}) {rule.sentence}")
-    return "; ".join(said)
+            others.append(rule.sentence)
+        elif rule.state == "not-judged" and rule.why_unjudged != last.why_unjudged:
+            others.append(words.rule_unjudged(rule.rule, rule.name, rule.sentence))
+    why = "; ".join([last.why_unjudged, *others]) if last.why_unjudged else ""
+    return "; ".join([last.sentence, *others]), why
 
 
 def _inputs(
@@ -224,7 +229,7 @@ def _inputs(
         nodes=NODES,
         job=job,
         metrics=tuple(_metrics(table)),
-        path=no_path("there was no live run"),
+        path=no_path(words.no_live_run()),
         today=date.min,
         contradictions=contradictions([table], key),
     )
@@ -288,9 +293,9 @@ def _causes(of_run: GpuRun, busbw: Mapping[str, Mapping[int, float]]) -> tuple[L
 
 def _unchecked_remarks(of_run: GpuRun, table: Table) -> Iterator[str]:
     if of_run.job is not None and of_run.job.settings.get("validation") == 0:
-        yield "the run did not check what arrived (-c 0): wrong data would not show"
+        yield words.check_was_off()
     elif validation_of([table]) is None:
-        yield "no row says that what arrived was checked (N/A, or no #wrong): wrong data would not show"
+        yield words.nothing_checked()
 
 
 def _strangers(of_run: GpuRun, target: GpuTarget) -> Iterator[str]:
@@ -298,15 +303,14 @@ def _strangers(of_run: GpuRun, target: GpuTarget) -> Iterator[str]:
     known = {label(host) for host in target.hosts}
     strange = [host for host in (() if of_run.job is None else of_run.job.hosts) if label(host) not in known]
     if known and strange:
-        more = f" and {len(strange) - 4} more" if len(strange) > 4 else ""
-        yield f"not among the nodes of systems/{target.system}.yaml: {', '.join(strange[:4])}{more}"
+        yield words.strange_hosts(target.system, strange)
 
 
 def _remarks(standing: Standing, last: RuleResult) -> Iterator[str]:
     """Yield the sources of the published numbers, what was left out and why, and what vendors demand."""
     if standing.sentence != last.sentence and standing.state not in ("not-known",) and standing.sentence:
         yield standing.sentence
-    yield from (f"source {source}" for source in standing.sources)
+    yield from map(words.source, standing.sources)
     if standing.sizes:
-        yield from (f"not compared: {why}" for why in standing.unknown)
+        yield from map(words.not_compared, standing.unknown)
     yield from standing.thresholds

@@ -15,13 +15,13 @@ from typing import Any, Literal
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import InputError, RailyardError
-from railyard.base.wording import count_of
 from railyard.parsers.output import ParseError
 from railyard.verdict.gpu.target import GpuTarget
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored_outputs import text
 from railyard.verdict.stored_outputs.judge import Judgement
 from railyard.verdict.stored_outputs.text import WORDS, state_of
+from railyard.verdict.wording import stored_outputs as words
 
 State = Literal["pass", "report-only", "fail", "not-judged", "unreadable"]
 #: The order in which the last line counts them.
@@ -31,12 +31,12 @@ MOST_CHARACTERS = 240
 #: The end of a longer one lists all tools whose output is read.
 _MOST_CHARACTERS_OF_UNREAD = 160
 
-_KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
-    (stat.S_ISDIR, "a link to a folder"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
+_KINDS: tuple[tuple[Callable[[int], bool], words.NoFile], ...] = (
+    (stat.S_ISDIR, "folder"),
+    (stat.S_ISFIFO, "pipe"),
+    (stat.S_ISSOCK, "socket"),
+    (stat.S_ISCHR, "device"),
+    (stat.S_ISBLK, "device"),
 )
 
 #: What is judged of a file, and by what.
@@ -97,8 +97,8 @@ def judge_each_file(folder: Path, judge: Callable[[str], Judged]) -> Iterator[Fi
 def summary(states: Iterable[State]) -> str:
     """Return the last line: how many files there were, and how many of each state."""
     counts = Counter(states)
-    parts = ", ".join(f"{counts[state]} {WORDS.get(state, state)}" for state in STATES if counts[state])
-    return f"{count_of(sum(counts.values()), 'file')}: {parts}"
+    by_state = {WORDS.get(state, state): counts[state] for state in STATES if counts[state]}
+    return words.counts(sum(counts.values()), "file", by_state)
 
 
 def as_json(folder: str, verdicts: Iterable[FileVerdict]) -> dict[str, Any]:
@@ -123,9 +123,9 @@ def _file_json(verdict: FileVerdict) -> dict[str, Any]:
     return {**first, "sentence": verdict.sentence, **judged}
 
 
-def first_sentence(words: str, most: int = MOST_CHARACTERS) -> str:
+def first_sentence(text: str, most: int = MOST_CHARACTERS) -> str:
     """Return what stands before the first semicolon outside of brackets, on one line, cut at ``most`` characters."""
-    line, depth = one_line(words).removeprefix("not judged: "), 0
+    line, depth = one_line(text), 0
     for at, character in enumerate(line):
         depth += (character == "(") - (character == ")")
         if character == ";" and depth <= 0:
@@ -143,7 +143,7 @@ def _find_files(folder: Path) -> Iterator[tuple[Path, str | None]]:
         for name in sorted((*files, *links)):
             yield Path(place, name), None
     for error in errors:
-        yield Path(error.filename), f"a folder that cannot be read ({error.strerror})"
+        yield Path(error.filename), words.unreadable_folder(error.strerror)
 
 
 def _why_not_opened(path: Path, within: Path) -> str | None:
@@ -153,14 +153,13 @@ def _why_not_opened(path: Path, within: Path) -> str | None:
         if stat.S_ISLNK(mode):
             to = path.resolve(strict=True)
             if not to.is_relative_to(within):
-                return "a link out of the folder: it is not followed"
+                return words.link_out()
             mode = to.stat().st_mode
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
-        reason = error.strerror if isinstance(error, OSError) else "a circle of links"
-        return f"a link that leads nowhere, or a file that is gone ({reason})"
+        return words.broken_link(error.strerror if isinstance(error, OSError) else None)
     if stat.S_ISREG(mode):
         return None
-    return next((f"{kind}: it is not opened" for is_kind, kind in _KINDS if is_kind(mode)), "no regular file")
+    return words.no_file(next((kind for is_kind, kind in _KINDS if is_kind(mode)), "other"))
 
 
 def _verdict(path: str, name: str, judge: Callable[[str], Judged]) -> FileVerdict:
@@ -168,8 +167,8 @@ def _verdict(path: str, name: str, judge: Callable[[str], Judged]) -> FileVerdic
     try:
         judgements, against = judge(path)
     except InputError as error:
-        where = "" if error.line is None else f"line {error.line}: "
-        return FileVerdict(name, "unreadable", first_sentence(f"{where}found {error.found}, expected {error.expected}"))
+        why = words.unlike_expected(error.line, error.found, error.expected)
+        return FileVerdict(name, "unreadable", first_sentence(why))
     except RailyardError as error:
         cause = error.__cause__
         if isinstance(cause, ParseError):
@@ -177,4 +176,4 @@ def _verdict(path: str, name: str, judge: Callable[[str], Judged]) -> FileVerdic
         return FileVerdict(name, "not-judged", first_sentence(str(error)))
     state = state_of(judgements)
     worst = next(one for one in judgements if one.state == state)
-    return FileVerdict(name, state, worst.headline or first_sentence(worst.sentence), judgements, against)
+    return FileVerdict(name, state, worst.headline or first_sentence(worst.reason), judgements, against)

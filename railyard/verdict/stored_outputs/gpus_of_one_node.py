@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from railyard.base.wording import message_size, number
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import HALF_ROUND_TRIP, NODE_OF_GPUS
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES
 from railyard.verdict.inputs import Run
 from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.wording import weak_figures as words
 
 #: What GPUs of one node exchange at least in slots of PCIe Gen3 x16 (15.75 GB/s before headers), and what no slot of
 #: today carries (Gen5 x16: 63 GB/s).
@@ -22,26 +22,22 @@ _GPU_LINK_SHARE, _GPU_MESSAGE_US = 0.6, 10.0
 _GPU_MESSAGE_BYTES = 4 << 20
 #: So many GPUs on a board have switches, from NVLink 3 on.
 _GPUS_BEHIND_SWITCHES = 8
-_SAY_GPUS = "Say how many GPUs the node has in a system's file (gpus: per_node), and judge with --system"
 
 
 def below_gpu_slots(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that GPUs of one node are "not judged: …", since they exchange less than their slots carry; or None."""
+    """Return that GPUs of one node are not judged, since they exchange less than their slots carry; or None."""
     top = _top_of_gpus(judged, of)
     asked_mb_s, over = _asked_of_gpus(of)
     if of.target.gpus_alone and not of.facts.from_device:
-        return f"not judged: its buffers are not in the memory of GPUs, so nothing crossed {over} between them"
+        return words.buffers_in_host(over)
     if top is not None and top < asked_mb_s:
-        less = f"its {number(top)} MB/s one way is less than"
+        less = words.slow_rate_of_gpus(top)
     elif (late := _late_between_gpus(judged, of, asked_mb_s)) is not None:
-        less = f"its {late} is longer than"
+        less = words.late_between_gpus(*late)
     else:
         return None
-    topology = "rocm-smi --showtopo" if over.startswith("xGMI") else "nvidia-smi topo -m"
-    return (
-        f"not judged: {less} GPUs of one node exchange over {over} ({number(asked_mb_s)} MB/s): look at {topology}, "
-        "at the slots' width, and at ACS"
-    )
+    is_xgmi = of.target.gpus is not None and of.target.gpus.xgmi is not None
+    return words.below_gpu_slots(less, over, asked_mb_s, is_xgmi)
 
 
 def _asked_of_gpus(of: Run) -> tuple[float, str]:
@@ -53,8 +49,8 @@ def _asked_of_gpus(of: Run) -> tuple[float, str]:
     return _GPU_MESSAGE_BYTES / time_us, known.terms
 
 
-def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float) -> str | None:
-    """Return words for half a round trip of a long message between GPUs of one node that takes longer than a start and
+def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float) -> tuple[float, int] | None:
+    """Return half a round trip, us, of a long message, B, between GPUs of one node that takes longer than a start and
     the rate that is asked; None for any other.
     """
     if not _is_between_gpus(of) or of.benchmark.one_turn != HALF_ROUND_TRIP:
@@ -65,7 +61,7 @@ def _late_between_gpus(judged: Sequence[MetricInput], of: Run, asked_mb_s: float
             continue
         size, us = rates[-1]
         if us > NODE_OF_GPUS.start_us + size / asked_mb_s:
-            return f"{number(us)} us at {message_size(size)}"
+            return us, size
     return None
 
 
@@ -93,41 +89,32 @@ def _few_gpus(judged: Sequence[MetricInput], of: Run) -> _FewGpus | None:
     if of_four is None or isinstance(floor, str) or not values or of_four.value_mb_s >= link.pair_rate_mb_s():
         return None
     few = round(of_four.value_mb_s / link.link_mb_s)
-    said = (
-        f"a board of four GPUs has {few} of {link.links} links between two ({number(of_four.value_mb_s)} MB/s), and "
-        f"behind a switch a healthy copy has all of them (at least {number(floor.value_mb_s)} MB/s)"
-    )
+    said = words.board_or_switch(few, link.links, of_four.value_mb_s, floor.value_mb_s)
     return _FewGpus(min(values), of_four.value_mb_s, floor.value_mb_s, said)
 
 
 def between_few_gpus(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that a copy between GPUs is "not judged: …": more than a board of four carries, and less than a healthy
-    switch does; None for any other.
+    """Return that a copy between GPUs is not judged: more than a board of four carries, and less than a healthy switch
+    does; None for any other.
     """
     found = _few_gpus(judged, of)
     if found is None or not found.of_four < found.rate < found.least_of_all:
         return None
-    return (
-        f"not judged: {number(found.rate)} MB/s is too little or too much: {found.said}. {_SAY_GPUS}; look at "
-        "nvidia-smi nvlink -s too"
-    )
+    return words.between_few_gpus(found.rate, found.said)
 
 
 def as_board_of_four(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
     """Yield that a copy between GPUs holds only as one on a board of four."""
     found = _few_gpus(judged, of)
     if found is not None and found.rate <= found.of_four:
-        yield f"it is judged as a board of four: {found.said}. If the node has a switch, links are missing. {_SAY_GPUS}"
+        yield words.as_board_of_four(found.said)
 
 
 def without_nvlink(judged: Sequence[MetricInput], of: Run) -> Iterable[str]:
     """Yield that a bandwidth between GPUs of one node does not show NVLink, since slots of PCIe carry it too."""
     top = _top_of_gpus(judged, of)
     if of.target.gpus is None and top is not None and _GPU_SLOT_MB_S <= top <= _MOST_OF_SLOTS_MB_S:
-        yield (
-            f"NVLink was not seen: PCIe carries {number(top)} MB/s too; only above {number(_MOST_OF_SLOTS_MB_S)} MB/s "
-            "(PCIe Gen5 x16) one way the GPUs surely used a faster link"
-        )
+        yield words.nvlink_unseen(top, _MOST_OF_SLOTS_MB_S)
 
 
 def _top_of_gpus(judged: Sequence[MetricInput], of: Run) -> float | None:

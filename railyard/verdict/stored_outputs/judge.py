@@ -11,7 +11,7 @@ from typing import Literal
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import RailyardError
-from railyard.base.wording import count_of, few, listing
+from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.model import Benchmark
@@ -25,23 +25,21 @@ from railyard.parsers.unread_rows import unread_rows
 from railyard.provision.replay.form import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict.day_one import facts_of
-from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness
+from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness, causes_beside, likenesses
 from railyard.verdict.hints.fallback import faster_than_asked, judged_fallbacks, words_of_fallback
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
-from railyard.verdict.hints.likeness import likenesses
-from railyard.verdict.hints.pasted_causes import causes_beside
 from railyard.verdict.inputs import Read, Run, Target, contradictions, metric_inputs, read_of
 from railyard.verdict.own_fault import own_fault
 from railyard.verdict.path.result import not_judged as no_path
 from railyard.verdict.requested_output import gap, other_sizes, shorter_pass, sizes_of
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import (
-    RULE_NAMES,
     Inputs,
     Job,
     MetricInput,
     OutputLine,
     RuleResult,
+    fail_rule,
     not_judged,
 )
 from railyard.verdict.rules.possible import percent_of_limit, possible
@@ -72,7 +70,12 @@ from railyard.verdict.stored_outputs.remarks import (
 )
 from railyard.verdict.stored_outputs.target import ANY_NODES, ANY_STACK, Nodes, with_printed_gpus, with_printed_mtu
 from railyard.verdict.stored_outputs.unfit import why_unfit
+from railyard.verdict.wording import Miss
+from railyard.verdict.wording import not_judged as say_not_judged
+from railyard.verdict.wording import stored_outputs as words
 from railyard.verdict.wording.causes import with_first_cause
+from railyard.verdict.wording.complete import brief_failure
+from railyard.verdict.wording.reference import brief_share
 
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
@@ -80,11 +83,8 @@ State = Literal["pass", "fail", "report-only", "not-judged"]
 NODES = ("the run's nodes",)
 #: More than any node has cores: so many pairs of ranks share a rail at most.
 _MOST_PAIRS = 512
-_NO_DASHES = "perftest's closing line of dashes is missing: its one row is whole, and what followed it is not known"
 #: The first size of perftest's ``-a``, B.
 _FIRST_OF_ALL = 2
-_MOST_NAMES = 12  # benchmarks that a sentence lists
-NOT_JUDGED_HERE = "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Judgement:
 
     ``shown_line``: the heading of the one pass that is shown, since it does not pass; None: of several, their median.
     ``counted_as``: what several passes of it are called. ``cause``: what the output itself says of a fallback, if it
-    fails.
+    fails. ``why_unjudged``: what the sentence says after "not judged: ", empty if it does not begin so.
     """
 
     benchmark: str | None
@@ -120,6 +120,12 @@ class Judgement:
     shown_line: int | None = None
     counted_as: str = "passes"
     cause: str = ""
+    why_unjudged: str = ""
+
+    @property
+    def reason(self) -> str:
+        """The sentence, without the words that it was not judged."""
+        return self.why_unjudged or self.sentence
 
     @property
     def failure(self) -> RuleResult | None:
@@ -132,7 +138,7 @@ class Judgement:
         failure = self.failure
         if failure is None:
             return ""
-        likely = "" if self.cause or not failure.brief else _with_likeness(failure.brief, self.causes)
+        likely = "" if self.cause or failure.miss is None else _with_likeness(failure.miss, self.causes)
         return make_headline((), self.cause or likely or failure.brief or failure.sentence, failure.fault)
 
     @property
@@ -141,11 +147,17 @@ class Judgement:
         return self.state in ("pass", "report-only")
 
 
-def _with_likeness(brief: str, causes: Sequence[Likeness]) -> str:
+def not_judged_tables(benchmark: str | None, tables: Sequence[Table], why: str) -> Judgement:
+    """Return that equal tables are not judged, and why."""
+    lines = tuple(table.line for table in tables)
+    return Judgement(benchmark, lines, "not-judged", say_not_judged(why), why_unjudged=why)
+
+
+def _with_likeness(miss: Miss, causes: Sequence[Likeness]) -> str:
     """Return a low value with the first cause that it looks like, without figures; empty if that is no headline."""
     if not causes:
         return ""
-    text = with_first_cause(brief, causes[0].description)
+    text = with_first_cause(brief_share(miss), causes[0].looks)
     return text if len(text) <= MOST else ""
 
 
@@ -190,9 +202,7 @@ def judge(
         raise RailyardError(f"--benchmark: found no table of {benchmark}, the output has {has}")
     longest = longest_messages(found)
     made = said_of_itself(text)
-    remarks = (
-        () if made is None else (f"{made[1]} (line {made[0]}): values between the published ones were never measured",)
-    )
+    remarks = () if made is None else (words.between_published(made[1], made[0]),)
     judged = (
         _without_title(tables, key)
         if titled and key == benchmark and tables[0].benchmark is None
@@ -222,7 +232,7 @@ def _by_heading(parsed: ParsedOutput) -> dict[int, list[str]]:
     for remark in parsed.remarks:
         if isinstance(remark, Caution):
             heading = max((line for line in headings if line <= remark.line), default=headings[0])
-            found.setdefault(heading, []).append(f"line {remark.line}: {one_line(remark.text)}")
+            found.setdefault(heading, []).append(words.of_line(remark.line, one_line(remark.text)))
     return found
 
 
@@ -239,7 +249,7 @@ def _with_beside(judgement: Judgement, beside: tuple[Likeness, ...]) -> Judgemen
         judgement,
         remarks=(
             *judgement.remarks,
-            *(f"in the same text: {each.description}" for each in beside),
+            *(words.in_same_text(each.description) for each in beside),
         ),
     )
 
@@ -256,22 +266,22 @@ def failures_of(parsed: ParsedOutput, stack: str, text: str) -> tuple[OutputLine
     return (OutputLine(cause.line, cause.quoted, means=cause.means), *others)
 
 
-def without_table(failures: tuple[OutputLine, ...], has: str = "no table", unread: str | None = None) -> Judgement:
+def without_table(failures: tuple[OutputLine, ...], has: str = "", unread: str | None = None) -> Judgement:
     """Return the failure of an output that itself says why it has no table; ``unread``: rows that were not read.
+
+    ``has``: what it has in place of one, in words; empty: nothing.
 
     Raises RailyardError if it does not say why.
     """
     if not failures:
         why = f": {unread}" if unread else ""
         raise RailyardError(f"the output has no table of a benchmark, so there is nothing to judge{why}")
-    has += f" ({unread})" if unread else ""
     first = failures[0]
-    count = count_of(len(failures), "failure")
-    means = f" ({first.means})" if first.means else ""
-    sentence = f'the output has {has} and reports {count}, line {first.line}: "{first.text[:200]}"{means}'
-    brief = first.means or f'the output says "{first.text[:200]}"'
-    rule = RuleResult(1, "complete", "fail", sentence, "set-up", "the quoted line in the job's output", brief)
-    return Judgement(None, (), "fail", f"rule 1 (complete): {sentence}", (rule,))
+    shown = (len(failures), first.line, first.text, first.means)
+    sentence = words.failures_only(has or words.no_table(), unread or "", *shown)
+    brief = first.means or brief_failure(first.line, first.of, first.text)
+    rule = fail_rule(1, sentence, "set-up", words.look_at_quoted(), brief=brief)
+    return Judgement(None, (), "fail", words.of_rule(rule.rule, rule.name, sentence), (rule,))
 
 
 def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:
@@ -279,18 +289,13 @@ def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:
     if not parsed.fabric and not parsed.hardware:
         return None
     lines = [port.line for port in parsed.fabric] + [slot.line for slot in parsed.hardware.slots]
-    shown = "ports, slots or the nearness of GPUs" if not lines else f"line {min(lines)} is of a port or a slot"
-    beside = "".join(f"; {each.description}" for each in causes_beside(parsed, target.fabric.link))
-    return f"{shown}{beside}; `railyard parse` shows it, and `railyard fabric --from FOLDER` compares it with a system"
+    beside = [each.description for each in causes_beside(parsed, target.fabric.link)]
+    return words.of_the_fabric(min(lines, default=None), beside)
 
 
 def _without_title(tables: Sequence[Table], key: str | None) -> Judgement:
     """Return that tables which name no benchmark are not judged beside one that does: their run may be another."""
-    sentence = (
-        f"not judged: this table names no benchmark, but another table of the output is of {key}. Either the lines "
-        "above its heading are lost, or it is from another run; put it into a file of its own"
-    )
-    return Judgement(None, tuple(table.line for table in tables), "not-judged", sentence)
+    return not_judged_tables(None, tables, words.without_title(key))
 
 
 def _unfit(
@@ -305,7 +310,7 @@ def _unfit(
     why = why_unfit(key, tables[0], target, nodes, parsed, text)
     if why is None:
         return None
-    return Judgement(key, tuple(each.line for each in tables), "not-judged", why, counted_as=counted_as(tables))
+    return replace(not_judged_tables(key, tables, why), counted_as=counted_as(tables))
 
 
 def _at_printed_mtu(
@@ -333,10 +338,10 @@ def _judged_passes(
     passes: Passes,
 ) -> Judgement:
     if key is None:
-        lines = tuple(table.line for table in tables)
         if failures:  # a crash or a fallback is said, whatever the table is of
-            return replace(without_table(failures, has="no table of a known benchmark"), lines=lines)
-        return Judgement(None, lines, "not-judged", unknown(tables[0]))
+            lines = tuple(table.line for table in tables)
+            return replace(without_table(failures, has=words.no_known_table()), lines=lines)
+        return not_judged_tables(None, tables, why_unknown(tables[0]))
     measured, median = _judge_median(failures, key, tables, target, nodes, sizes)
     if len(tables) < 2:
         return median
@@ -369,21 +374,19 @@ def _judge_median(
     inputs = _inputs(failures, key, tables, target, judged, sizes)
     inputs = replace(inputs, own_fault=own_fault(run_, judged), within_node=run_.on_one_host)
     has_end = sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
-    no_end = f"; {benchmark.tool} does not mark its end: missing rows there are seen only with --sizes"
-    unseen = "" if has_end else no_end
     holds_nothing = _nothing_holds(judged, benchmark, target)
     lost = next((why for table in tables if (why := describe_loss(table)) is not None), None)
     if holds_nothing is not None:
-        why = holds_nothing if lost is None else f"{lost}; {holds_nothing.removeprefix('not judged: ')}"
+        why = holds_nothing if lost is None else words.both_reasons(lost, holds_nothing)
         holds_nothing = _with_cause(why, plateau(judged, benchmark, target), target)
-    *others, last = _rules(inputs, holds_nothing, unseen, _too_weak(judged, tables, run_))
+    *others, last = _rules(inputs, holds_nothing, "" if has_end else benchmark.tool, _too_weak(judged, tables, run_))
     if last.state == "fail" and inputs.own_fault is None and (limited := flow_limit(judged, run_)) is not None:
-        last = _no_floor(limited)
+        last = not_judged(5, limited)
     rules = (*others, _unless_pairs_share(last, inputs, run_, read))
     failure = next((rule for rule in rules if rule.state == "fail"), None)
     causes = likenesses(tables[0], benchmark, judged, target) if failure else ()
     failure = None if failure is None else _first_of_one_node(failure, causes)
-    state, sentence = _state_and_sentence(rules, failure, target)
+    state, sentence, why_unjudged = _say_verdict(rules, failure, target)
     return judged, Judgement(
         benchmark=key,
         lines=tuple(table.line for table in tables),
@@ -394,11 +397,12 @@ def _judge_median(
         causes=causes,
         remarks=(
             *([target.fallback] if failure and target.fallback else ()),
-            *([lost.removeprefix("not judged: ")] if failure and lost else ()),
-            *([_NO_DASHES] if not failure and any(map(_is_unclosed_row, tables)) else ()),
+            *([lost] if failure and lost else ()),
+            *([words.no_dashes()] if not failure and any(map(_is_unclosed_row, tables)) else ()),
             *remarks_on(judged, tables[0], run_, nodes.pairs),
         ),
         cause=target.fallback or "" if failure is not None and failure.rule in (3, 5) else "",
+        why_unjudged=why_unjudged,
     )
 
 
@@ -406,11 +410,11 @@ def _first_of_one_node(failure: RuleResult, causes: tuple[Likeness, ...]) -> Rul
     """Return a failure; if a curve below its reference looks like shared memory, one looks at that before the rails."""
     if failure.rule != 5 or not any(each.cause in (ONE_NODE, ONE_NODE_RATE) for each in causes):
         return failure
-    return replace(failure, look_at=f"whether both ranks ran on one node (shared memory); if not, {failure.look_at}")
+    return replace(failure, look_at=words.look_at_one_node(failure.look_at))
 
 
 def _too_weak(judged: Sequence[MetricInput], tables: Sequence[Table], of: Run) -> str | None:
-    """Return why a curve that holds is "not judged: …", or None: one rail or a slower network can carry it, too little
+    """Return why a curve that holds is not judged, or None: one rail or a slower network can carry it, too little
     is asked of it, many of its messages were late or lost, or a setting speaks against it.
     """
     return (
@@ -468,7 +472,7 @@ def _inputs(
         nodes=NODES,
         job=job,
         metrics=judged,
-        path=no_path("there was no live run"),
+        path=no_path(words.no_live_run()),
         today=date.min,
         link_limit_known=target.fabric.limit(target.rails, 1) is not None,
         report_only=target.report_only,
@@ -501,23 +505,22 @@ def _nothing_holds(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
     if target.system or any(metric.bands for metric in judged):
         return None
     if micro.tool(benchmark.tool).between_gpus and not benchmark.of_link:
-        return "not judged: no link alone bounds a collective between GPUs; say what each node has with --nodes-have"
-    return "; ".join(dict.fromkeys(metric.floor_remark for metric in judged if metric.floor_remark))
+        return words.no_bound_of_collective()
+    return words.several_reasons([*dict.fromkeys(metric.floor_remark for metric in judged if metric.floor_remark)])
 
 
 def _with_cause(nothing_holds: str, like: str | None, target: Target) -> str:
     """Return the sentence with what the output says about a fallback before it, else with what its rate is like."""
     if target.fallback:
-        return f"not judged: {target.fallback}; {nothing_holds.removeprefix('not judged: ')}"
-    return nothing_holds if like is None else f"{nothing_holds}; {like}"
+        return words.both_reasons(target.fallback, nothing_holds)
+    return nothing_holds if like is None else words.both_reasons(nothing_holds, like)
 
 
-def unknown(table: Table) -> str:
+def why_unknown(table: Table) -> str:
+    """Return why a table is of no benchmark that is judged: it names none, or none of its metrics is compared."""
     if table.benchmark is None:
-        names = few(_possible_names(table), _MOST_NAMES)
-        which = f"say which with --benchmark{': ' if names else ''}{names}"
-        return f"not judged: the table of {table.tool} names no benchmark; {which}"
-    return f"not judged: {table.tool}/{table.benchmark} measures nothing that is compared with a reference or a limit"
+        return words.benchmark_unknown(table.tool, _possible_names(table))
+    return words.nothing_compared(table.tool, table.benchmark)
 
 
 def _possible_names(table: Table) -> list[str]:
@@ -528,29 +531,27 @@ def _possible_names(table: Table) -> list[str]:
     return [key for key, columns in needed.items() if all(not has.isdisjoint(each) for each in columns)]
 
 
-def _rules(inputs: Inputs, nothing_holds: str | None, unseen: str, weak: str | None = None) -> tuple[RuleResult, ...]:
-    """Return all five rules; ``unseen`` says what is unknown about the output's completeness, and begins with "; ".
+def _rules(inputs: Inputs, nothing_holds: str | None, no_end: str, weak: str | None = None) -> tuple[RuleResult, ...]:
+    """Return all five rules; ``no_end``: the tool, if its output may lack rows at its end and nobody said its sizes.
 
     ``weak``: why a curve that holds is not judged: one of its rails can carry it, it equals a slower network, or
     its bound asks too little.
     """
-    first = complete(inputs, unseen)
+    first = complete(inputs, no_end)
     decides = nothing_holds is None or inputs.own_fault is not None
-    last = reference_where_measured(inputs) if decides else _no_floor(nothing_holds or "")
+    last = reference_where_measured(inputs) if decides else not_judged(5, nothing_holds or "")
     if weak is not None and last.state == "pass":
-        last = _no_floor(weak)
-    path = not_judged(4, "there was no live run, whose counters would show the path")
+        last = not_judged(5, weak)
+    path = not_judged(4, words.no_live_path())
     return (first, run.metrics(inputs), possible(inputs), path, last)
 
 
-def complete(inputs: Inputs, unseen: str = "") -> RuleResult:
-    """Return rule 1 of a stored output; ``unseen`` says what is unknown about it, and begins with "; "."""
+def complete(inputs: Inputs, no_end: str = "") -> RuleResult:
+    """Return rule 1 of a stored output; ``no_end`` as above."""
     first = run.complete(inputs)
     if first.state != "pass":
         return first
-    count, checked = inputs.job.tables, ", validated by the benchmark itself" if inputs.job.validates else ""
-    whole = f"{count_of(count, 'complete table')}{checked}{unseen}"
-    return replace(first, sentence=f"{whole}; not judged here: exit code, time limit and nodes of the job")
+    return replace(first, sentence=words.whole_output(inputs.job.tables, inputs.job.validates, no_end))
 
 
 def _unless_pairs_share(last: RuleResult, inputs: Inputs, run_: Run, read: Read) -> RuleResult:
@@ -561,27 +562,20 @@ def _unless_pairs_share(last: RuleResult, inputs: Inputs, run_: Run, read: Read)
     shared = metric_inputs(replace(run_, ranks_per_node=_MOST_PAIRS, facts=facts), read)
     if reference(replace(inputs, metrics=shared)).state == "fail":
         return last
-    return _no_floor(
-        "not judged: slower than one pair of ranks may be, but the pairs of a node share its rails, and "
-        f"{run_.benchmark.key} does not print how many: say it with --ranks-per-node"
-    )
+    return not_judged(5, words.pairs_may_share(run_.benchmark.key))
 
 
-def _no_floor(sentence: str) -> RuleResult:
-    """Return rule 5 if there is nothing to judge by: ``sentence`` already begins with "not judged: "."""
-    return RuleResult(5, RULE_NAMES[5], "not-judged", sentence)
-
-
-def _state_and_sentence(rules: tuple[RuleResult, ...], failure: RuleResult | None, target: Target) -> tuple[State, str]:
+def _say_verdict(rules: tuple[RuleResult, ...], failure: RuleResult | None, target: Target) -> tuple[State, str, str]:
+    """Return the state, its sentence, and why nothing was judged, as in ``Judgement``."""
     if failure is not None:
-        look = f"; look at {failure.look_at}" if failure.look_at else ""
-        return "fail", f"rule {failure.rule} ({failure.name}): {failure.sentence}{look}"
+        sentence = words.with_look_at(failure.sentence, failure.look_at)
+        return "fail", words.of_rule(failure.rule, failure.name, sentence), ""
     last = rules[-1]
-    unjudged = [f"; rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in rules[:3] if rule.state == "not-judged"]
-    sentence = last.sentence + "".join(unjudged)
+    others = [words.rule_unjudged(one.rule, one.name, one.sentence) for one in rules[:3] if one.state == "not-judged"]
+    sentence, why = ("; ".join([said, *others]) if said else "" for said in (last.sentence, last.why_unjudged))
     if last.state != "pass":
-        return "not-judged", sentence
-    return "pass" if target.report_only is None else "report-only", sentence
+        return "not-judged", sentence, why
+    return "pass" if target.report_only is None else "report-only", sentence, ""
 
 
 def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark) -> CurveJudgement:

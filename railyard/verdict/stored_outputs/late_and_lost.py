@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 
 from railyard.base.bounds import LATE_MEAN, RESENT_SHARE
-from railyard.base.wording import message_size, number, percent
 from railyard.benchmarks.model import LATENCY, Benchmark
 from railyard.benchmarks.table import micro
 from railyard.parsers.output import Table
 from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.wording import weak_figures as words
 
 #: perftest's "99% percentile", OSU's "P99 Tail Lat(us)", sockperf's "percentile 99.000".
 _PERCENTILE = re.compile(r"(?:time_p|latency_|p)(?P<rank>99(?:\.?9)?)(?:_tail_lat)?")
@@ -24,7 +24,7 @@ _LOST_MOST = 0.15
 
 
 def late_or_lost(judged: Sequence[MetricInput], table: Table) -> str | None:
-    """Return that a figure which holds is "not judged: …", since many of its messages were late or lost; or None."""
+    """Return that a figure which holds is not judged, since many of its messages were late or lost; or None."""
     return describe_loss(table) or next((why for metric in judged if (why := _late_mean(metric, table))), None)
 
 
@@ -44,11 +44,8 @@ def _late_hundredth(metric: MetricInput, table: Table) -> Iterator[str]:
         late = tuple(_find_late(metric, table, column))
         if late:
             size, value, bound = max(late, key=lambda each: each[1] / each[2])
-            yield (
-                f"{'99.9' if '999' in column or '99.9' in column else '99'} % of the messages took up to "
-                f"{number(value)} us{_at_size(size)}: the bound of {number(bound)} us holds for the judged figure "
-                "alone. What delays the others (packets sent again, pauses, other work on the nodes) is not judged"
-            )
+            share = "99.9" if "999" in column or "99.9" in column else "99"
+            yield words.late_part(share, value, size, bound)
             return
 
 
@@ -60,16 +57,13 @@ def _late_rank(table: Table) -> Iterator[str]:
             late = [(size, float(b) / float(a)) for size, a, b in rows if a and b and b > _LATE_RANK * a]
             if late:
                 size, times = max(late, key=lambda each: each[1])
-                yield (
-                    f"the slowest rank took {times:.1f} times the mean of all{_at_size(size)}: the bound is of the "
-                    "mean. Look for a slow node or rail (`railyard pairs`), or measure pairs of nodes"
-                )
+                yield words.late_rank(times, size)
             return
 
 
 def describe_loss(table: Table) -> str | None:
-    """Return that datagrams of iperf or qperf, or messages of sockperf, were lost, so that its figure is "not judged:
-    …"; or None. Sockperf's latency is that of the messages that came back.
+    """Return that datagrams of iperf or qperf, or messages of sockperf, were lost, so that its figure is not judged;
+    or None. Sockperf's latency is that of the messages that came back.
 
     A receiver that takes datagrams too slowly loses them, too, so no link is blamed.
 
@@ -77,10 +71,7 @@ def describe_loss(table: Table) -> str | None:
     """
     lost, sent = table.context.get("lost"), table.context.get("datagrams")
     if isinstance(lost, int) and isinstance(sent, int) and lost > RESENT_SHARE.value * sent:
-        return (
-            f"not judged: {percent(lost / sent)} of the datagrams were lost ({lost} of {sent}); look at errors and "
-            "drops of both interfaces (ethtool -S) and at the receiver's buffer (-w), and send less (-b)"
-        )
+        return words.lost_datagrams(lost, sent)
     if {"send_bw", "recv_bw"} <= set(table.columns):
         return _not_received(table)
     if "dropped" not in table.columns or "observations" not in table.columns:
@@ -88,10 +79,7 @@ def describe_loss(table: Table) -> str | None:
     for dropped, seen in zip(table.column("dropped"), table.column("observations"), strict=True):
         lost, came = int(dropped or 0), int(seen or 0)
         if lost > RESENT_SHARE.value * (lost + came):
-            return (
-                f"not judged: {lost} of {lost + came} messages were dropped, and the latency is that of the others; "
-                "look at errors and drops of both interfaces (ethtool -S), and at the receive buffer of the server"
-            )
+            return words.lost_messages(lost, lost + came)
     return None
 
 
@@ -99,11 +87,7 @@ def _not_received(table: Table) -> str | None:
     for sent, came in zip(table.column("send_bw"), table.column("recv_bw"), strict=True):
         rate, received = float(sent or 0), float(came or 0)
         if received < (1 - _LOST_MOST) * rate:
-            return (
-                f"not judged: {percent(1 - received / rate)} of what was sent did not arrive (send_bw {number(rate)} "
-                f"MB/s, recv_bw {number(received)} MB/s, which counts); look at errors and drops of both interfaces "
-                "(ethtool -S, or perfquery over InfiniBand), and at the server's receive buffers"
-            )
+            return words.not_received(rate, received)
     return None
 
 
@@ -120,11 +104,7 @@ def _late_mean(metric: MetricInput, table: Table) -> str | None:
     if not late:
         return None
     size, mean, bound = max(late, key=lambda each: each[1] / each[2])
-    return (
-        f"not judged: the typical latency holds its bound of {number(bound)} us{_at_size(size)}, but the mean of all "
-        f"messages (t_avg) is {number(mean)} us: some were very late; look at packets sent again, pauses and other "
-        "work on the nodes"
-    )
+    return words.late_mean(bound, size, mean)
 
 
 def _find_late(metric: MetricInput, table: Table, column: str) -> Iterator[tuple[int, float, float]]:
@@ -149,11 +129,4 @@ def _sent_again(table: Table) -> Iterator[str]:
     rate = max((float(each) for each in table.column("bandwidth") if each is not None), default=0.0)
     segments = rate * 1e6 * seconds / _SEGMENT
     if segments and again > RESENT_SHARE.value * segments:
-        yield (
-            f"{again} segments were sent again, {percent(again / segments)} of all at {_SEGMENT} bytes each: packets "
-            "were lost; look at drops and errors of the ports on the way (ethtool -S, the switch)"
-        )
-
-
-def _at_size(size: int) -> str:
-    return f" at {message_size(size)}" if size else ""
+        yield words.sent_again(again, again / segments, _SEGMENT)

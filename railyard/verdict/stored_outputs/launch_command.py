@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from railyard.benchmarks.model import Tool
 from railyard.verdict.stored_outputs.host_lists import default_host_file, is_one_host
+from railyard.verdict.wording import unfit as sentences
 
 _SLURM = ("srun", "salloc", "sbatch", "yhrun", "lrun", "flux")
 _MPIRUN = (
@@ -102,7 +103,7 @@ def server(line: str, tool: Tool) -> Command | None:
     if place is None:
         return None
     if tool.shared and re.search(rf"\s{tool.shared}", line):
-        return Command(True, "it was given shared memory as transport")
+        return Command(True, sentences.shared_memory_transport())
     is_elsewhere = any(_name(word) in _ELSEWHERE for word in words[:place])
     prompt = None if is_elsewhere else _PROMPT.match(line)
     host = "" if prompt is None else prompt["host"]
@@ -111,7 +112,7 @@ def server(line: str, tool: Tool) -> Command | None:
         if word.startswith("-") or before in _NO_SERVER:
             continue
         if _LOOPBACK.match(word) or (_OWN_NAME.match(word) and not is_elsewhere) or _same(word, host):
-            return Command(True, "the server that it names is its own host")
+            return Command(True, sentences.own_server())
         others = others or not before.startswith("-")
     return Command(False if others else None)
 
@@ -152,7 +153,7 @@ def _of_nodes(options: Sequence[str]) -> Command:
     counts = _values(options, ("-N", "--nodes"))
     named = _values(options, ("-w", "--nodelist"))
     if not counts and len(named) == 1 and _HOST.match(named[0]) and "1" not in _values(options, ("-n", "--ntasks")):
-        return Command(True, f"{named[0]} is the only host that it names")
+        return Command(True, sentences.only_host(named[0], in_file=False))
     if (
         "1" in _values(options, ("-n", "--ntasks"))
         or not counts
@@ -160,7 +161,7 @@ def _of_nodes(options: Sequence[str]) -> Command:
     ):
         return Command(None)
     one = all(each in ("1", "1-1") for each in counts)
-    return Command(one, "it was given one node")
+    return Command(one, sentences.given_one_node())
 
 
 def _of_sets(options: Sequence[str]) -> Command:
@@ -170,7 +171,7 @@ def _of_sets(options: Sequence[str]) -> Command:
         for names in (("-n", "--nrs"), ("-a", "--tasks_per_rs"), ("-r", "--rs_per_host"))
     )
     if (sets == 1 and ranks > 1) or 1 < sets <= on_node:
-        return Command(True, "all ranks fit on one node, and fill it first")
+        return Command(True, sentences.fill_one_node())
     return Command(False if 0 < on_node < sets else None)
 
 
@@ -180,23 +181,23 @@ def _of_mpirun(launcher: str, options: Sequence[str], listed: Sequence[str]) -> 
     if ranks == 1:
         return Command(None)
     if listed and is_one_host(host.partition(":")[0] for host in listed):
-        return Command(True, f"{listed[0].partition(':')[0]} is the only host of its host file")
+        return Command(True, sentences.only_host(listed[0].partition(":")[0], in_file=True))
     per_node = [int(value) for value in _values(options, _PER_NODE) if value.isdigit()]
     objects = [(int(found["ranks"]), found["object"]) for found in map(_PER_OBJECT.search, options) if found]
     per_node += [count for count, name in objects if name == "node"]
     if per_node and min(per_node) < (ranks or 2):  # what is judged has two ranks at least
         return Command(False)
     if ranks and any(ranks <= each for each in (*per_node, *(count for count, _ in objects))):
-        return Command(True, f"its {ranks} ranks are as many as it puts on a node")
+        return Command(True, sentences.all_on_a_node(ranks))
     hosts = [_HOST.match(host) for host in listed] or _hosts(launcher, options, ranks)
     if not hosts or None in hosts:
         return Command(None, spreads=_ON_NEXT_NODE.search(" ".join(options)) is not None)
     names = {each["name"] for each in hosts if each is not None}
     if len(names) == 1:
-        return Command(True, f"{next(iter(names))} is the only host that it names")
+        return Command(True, sentences.only_host(next(iter(names)), in_file=False))
     slots = hosts[0]["slots"] if hosts[0] is not None else None
     if slots and slots.isdigit() and 1 < ranks <= int(slots) and not any(_SPREADS.match(word) for word in options):
-        return Command(True, f"the first host has room for its {ranks} ranks")
+        return Command(True, sentences.room_on_first(ranks))
     return Command(None if listed else False)  # a host file says nothing about how a launcher fills its hosts
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError
-from railyard.base.wording import listing, message_size, number
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits
@@ -17,6 +16,7 @@ from railyard.site.references.transport_class import NicThreshold, TransportClas
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored_outputs.judge import Judgement
 from railyard.verdict.stored_outputs.target import of_link
+from railyard.verdict.wording import weak_figures as words
 
 _DEVICE = "/device"
 
@@ -51,14 +51,11 @@ def _demands(judgement: Judgement, of: TransportClass) -> Iterator[str]:
     curve = next((each.curve for each in judgement.curves if each.curve.metric == BANDWIDTH), None)
     measured = {} if curve is None else dict(zip(curve.sizes, curve.values, strict=True))
     if not same:
-        yield f"nobody's demand of one NIC of {of.name} with {key or 'this benchmark'} is stored here"
+        yield words.no_demand(of.name, key)
     for each in same:
-        wanted = listing([f"{number(value)} Gbit/s at {message_size(size)}" for size, value in each.gbit_s.items()])
-        how = "".join(f"; {key}: {value}" for key, value in sorted((each.source.conditions or {}).items()))
-        yield (
-            f"{each.whose} demands {wanted} of one NIC of {of.name} ({each.id}; a threshold, not physics{how}): "
-            f"{_whether(each, key, measured)}{_describe_excess(each, of)}; source {each.source.cite()}"
-        )
+        conditions = {name: str(value) for name, value in sorted((each.source.conditions or {}).items())}
+        demand = words.NicDemand(str(each.whose), each.id, each.gbit_s, conditions, each.source.cite())
+        yield words.say_demanded_of_nic(demand, of.name, _whether(each, key, measured), _most_if_less(each, of))
 
 
 def _host(key: str) -> str:
@@ -67,23 +64,19 @@ def _host(key: str) -> str:
 
 def _whether(demanded: NicThreshold, key: str, measured: Mapping[int, float]) -> str:
     if demanded.benchmark != key:
-        memory = "the memory of GPUs" if demanded.benchmark.endswith(_DEVICE) else "the host's memory"
-        return f"not compared, since it is for buffers in {memory}"
+        return words.demand_of_memory("device" if demanded.benchmark.endswith(_DEVICE) else "host")
     both = {size: value for size, value in demanded.gbit_s.items() if size in measured}
     if not both:
-        return "not compared, since yours has none of its sizes"
-    missed = [
-        f"{number(measured[size] / GBIT)} Gbit/s at {message_size(size)}"
-        for size, value in both.items()
-        if measured[size] < value * GBIT
-    ]
-    return f"not reached, yours has {listing(missed)}" if missed else "reached"
+        return words.demand_of_other_sizes()
+    return words.demand_reached(
+        {size: measured[size] / GBIT for size, value in both.items() if measured[size] < value * GBIT}
+    )
 
 
-def _describe_excess(demanded: NicThreshold, of: TransportClass) -> str:
-    """Return that no NIC of the class can reach a demand, if that is so; else nothing."""
+def _most_if_less(demanded: NicThreshold, of: TransportClass) -> float | None:
+    """Return what a NIC of the class can reach at most, Gbit/s, if that is less than the demand; else None."""
     assert of.has.link is not None
     most = limits.limit(of.has.link, None, 1)
     if most is None or max(demanded.gbit_s.values()) * GBIT <= most.value_mb_s:
-        return ""
-    return f"; no NIC of this link can reach it, since at most {number(most.value_mb_s / GBIT)} Gbit/s are possible"
+        return None
+    return most.value_mb_s / GBIT

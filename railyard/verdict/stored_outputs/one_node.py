@@ -25,6 +25,7 @@ from railyard.verdict.stored_outputs.one_node_words import (
     SHARED_MEMORY,
     OneNodeWords,
 )
+from railyard.verdict.wording import unfit as words
 
 #: A heterogeneous job of Slurm: each of its parts has a number of nodes.
 _OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE", "_HET_GROUP_", "_PACK_GROUP_")
@@ -99,10 +100,7 @@ def _kinds(tool: Tool, text: str, launches: tuple[_Sign, ...]) -> Iterator[tuple
 
 
 def _sentence(sign: _Sign, target: Target) -> str:
-    return (
-        f'not judged: line {sign.line} says that both ends share a node, "{sign.quoted[:_QUOTED]}" ({sign.means}), '
-        f"so nothing crossed {target.fabric_name}; run it between two nodes"
-    )
+    return words.one_node(sign.line, sign.quoted[:_QUOTED], sign.means, target.fabric_name)
 
 
 def _own(signs: Sequence[_Sign], line: int, before: Sequence[int], is_last: bool) -> list[_Sign]:
@@ -151,7 +149,7 @@ def _ranks(text: str) -> tuple[_Sign, ...]:
         for match in filter(None, (pattern.search(line) for pattern in patterns)):
             has, host = match.groupdict(), match["host"]
             ranks = [has["rank"]] if "rank" in has else [f"{host} {rank}" for rank in range(min(int(has["ranks"]), 2))]
-            means = f"all ranks that it lists are on {host}"
+            means = words.ranks_on(host)
             found += (_Sign(number, one_line(line).strip(), None, means, host=host, rank=rank) for rank in ranks)
             break
     return tuple(found)
@@ -187,7 +185,9 @@ def _with_hosts(sign: _Sign, lists: Sequence[HostList], defaults: Sequence[tuple
     command = launch(sign.quoted, listed.hosts) if listed is not None else None
     if command is None or listed is None:
         return sign
-    return replace(sign, one_node=command.one_node, means=f"{command.why}, line {listed.line}", spreads=command.spreads)
+    return replace(
+        sign, one_node=command.one_node, means=words.hosts_in(command.why, listed.line), spreads=command.spreads
+    )
 
 
 @lru_cache(maxsize=1)
@@ -277,8 +277,7 @@ def _possible(signs: Sequence[_Sign], line: int, text: str) -> list[_Sign]:
     found = [signs[place] for place in places]
     if all(sign.one_node for sign in found) and (not found or not known.paths.get(found[-1].line)):
         return found
-    means = "in a branch of the script that may have run"
-    return [replace(sign, means=f"{sign.means}, {means}") if known.paths.get(sign.line) else sign for sign in found]
+    return [replace(sign, means=words.in_branch(sign.means)) if known.paths.get(sign.line) else sign for sign in found]
 
 
 def _at_launch(
@@ -322,11 +321,11 @@ def _node_counts(text: str) -> tuple[_Sign, ...]:
     found: list[_Sign] = []
     for number, line in _lines(text):
         found += (
-            _Sign(number, one_line(line).strip(), is_one, "the job had one node", of_run=False)
+            _Sign(number, one_line(line).strip(), is_one, words.job_of_one_node(), of_run=False)
             for is_one in counts_once(line)
         )
     found += (
-        _Sign(each.line, one_line(each.quoted), each.is_one_host, "the job had one node", of_run=False)
+        _Sign(each.line, one_line(each.quoted), each.is_one_host, words.job_of_one_node(), of_run=False)
         for each in _host_lists(text)
         if each.of_job
     )

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.bounds import ALL_RAILS_SHARE, IMPOSSIBLE_FACTOR
-from railyard.base.wording import message_size, number
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro
 from railyard.hardware.collective_times import time_of
@@ -18,6 +17,7 @@ from railyard.hardware.limits import DAY_ONE_FROM_BYTES, Limit
 from railyard.verdict.day_one import ends_by_class
 from railyard.verdict.inputs import Run, Target
 from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.wording import weak_figures as words
 
 _SHAPES = ("pingpong", "latency", "stream", "one-of-two", "figure", "collective")
 #: What uses all rails at once from 1 MiB on, however a stack divides a message.
@@ -25,7 +25,7 @@ _ALL_AT_ONCE = ("stream", "one-of-two", "figure")
 
 
 def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that the run is "not judged: …", since fewer of its rails can carry what it shows at its largest size.
+    """Return that the run is not judged, since fewer of its rails can carry what it shows at its largest size.
 
     Return None if it has one rail, or if what it shows needs more. Only a stack knows from which size on it uses
     several rails, so a slower rate of short messages is no failure. A system's references ask what they ask, and only
@@ -33,10 +33,14 @@ def one_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
     """
     if not _has_unseen_rails(of):
         return None
-    shown = [words for metric in judged if (words := _within_fewer(metric, of)) is not None]
-    if not shown or "" in shown:
+    needed = [(metric, _needed_rails(metric, of)) for metric in judged if _is_rate(metric, of)]
+    if not needed or any(count > _excluded_rails(metric, of) for metric, count in needed):
         return None
-    return shown[0]
+    metric, count = needed[0]
+    declared, (size, value) = micro.metric(of.benchmark.key, metric.declared.name), points(metric)[-1]
+    unit, shown_size = "MB/s" if declared.is_bandwidth else "us", size if metric.declared.sized else None
+    is_stream = declared.shape == "stream" and size >= DAY_ONE_FROM_BYTES
+    return words.fewer_rails(count, of.target.rails, value, unit, shown_size, is_stream)
 
 
 def idle_rails(judged: Sequence[MetricInput], of: Run) -> Iterator[str]:
@@ -46,9 +50,7 @@ def idle_rails(judged: Sequence[MetricInput], of: Run) -> Iterator[str]:
         return
     needed = max((_needed_rails(metric, of) for metric in judged if _is_rate(metric, of)), default=rails)
     if needed < rails:
-        more = "a window of long messages one way, over all of them (osu_mbw_mr), shows the most"
-        idle = _of_rails(rails - needed, rails)
-        yield f"{_of_rails(needed, rails)} can carry it: a run with {idle} idle would still pass; {more}"
+        yield words.rails_may_be_idle(needed, rails)
 
 
 def _has_unseen_rails(of: Run) -> bool:
@@ -57,31 +59,6 @@ def _has_unseen_rails(of: Run) -> bool:
     if of.on_one_host or benchmark.within or benchmark.loops or benchmark.rows == "pairs":
         return False
     return target.rails > 1 and not target.rails_are_proven
-
-
-def _within_fewer(metric: MetricInput, of: Run) -> str | None:
-    """Return the reason if fewer rails can carry a metric's largest size, "" if they cannot; None if the metric has no
-    bound, or no rate.
-    """
-    if not _is_rate(metric, of):
-        return None
-    declared, rails = micro.metric(of.benchmark.key, metric.declared.name), of.target.rails
-    needed, (size, value) = _needed_rails(metric, of), points(metric)[-1]
-    if needed > _excluded_rails(metric, of):
-        return ""
-    where = f" at {message_size(size)}" if metric.declared.sized else ""
-    what = f"its {number(value)} {'MB/s' if declared.is_bandwidth else 'us'}{where}"
-    others = (
-        "the second one works" if rails == 2 else "the last one works" if needed == rails - 1 else "the others work"
-    )
-    more = "a window of messages of 1 MiB or more (osu_bw), or enough flows of TCP, needs them all"
-    if declared.shape == "stream" and size >= DAY_ONE_FROM_BYTES:
-        more = "one way, with enough pairs of ranks (osu_mbw_mr), healthy rails carry more"
-    return f"not judged: {_of_rails(needed, rails)} can carry {what}: nothing shows that {others}; {more}"
-
-
-def _of_rails(count: int, rails: int) -> str:
-    return f"{'one' if count == 1 else count} of the {rails} rails"
 
 
 def _is_rate(metric: MetricInput, of: Run) -> bool:

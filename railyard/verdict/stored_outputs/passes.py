@@ -14,6 +14,7 @@ from railyard.parsers.output import REPORTS, Table
 from railyard.verdict.requested_output import begins_like, sizes_of
 from railyard.verdict.rules.model import MeasuredMetric, MetricInput
 from railyard.verdict.rules.reference import worst_ratio
+from railyard.verdict.wording import stored_outputs as words
 
 if TYPE_CHECKING:
     from railyard.verdict.stored_outputs.judge import Judgement
@@ -49,38 +50,29 @@ def judge_passes(
     if not bad or is_named or (len(bad) == len(alone) and not median.is_pass):
         return _remark_unseen(median, count, passes)
     if passes == "median":
-        hidden = (f"{_describe_single(*each)}; the median hides it" for each in bad if median.is_pass)
+        hidden = (words.hidden_pass(_describe_single(*each)) for each in bad if median.is_pass)
         return _remark_unseen(replace(median, remarks=(*hidden, *median.remarks)), count, passes)
     (name, first), *others = bad
-    which = f"{name} {_word(first)}"
-    if others:
-        which = f"{len(bad)} of {count} {median.counted_as} do not pass: {which.replace('the pass', 'that', 1)}"
+    sentence = words.bad_pass(name, first.state == "fail", len(bad), count, median.counted_as, first.reason)
     return replace(
         first,
         lines=median.lines,
         counted_as=median.counted_as,
-        sentence=f"{which}: {first.sentence}",
+        sentence=sentence,
         shown_line=first.lines[0],
         remarks=(*(_describe_single(*each) for each in others), *first.remarks),
     )
 
 
 def _describe_single(name: str, one: "Judgement") -> str:
-    return f"{name} alone {_word(one)}: {one.sentence}"
-
-
-def _word(one: "Judgement") -> str:
-    return "fails" if one.state == "fail" else "is not judged"
+    return words.single_pass(name, one.state == "fail", one.reason)
 
 
 def _remark_unseen(judgement: "Judgement", count: int, passes: Passes) -> "Judgement":
     """Return the judgement with a remark if not every pass was judged alone."""
     if count <= _MOST_ALONE or not judgement.is_pass:
         return judgement
-    remark = (
-        f"of {count} {judgement.counted_as}, only those with the worst value at a size were also judged alone "
-        f"(at most {_MOST_ALONE}): --each judges all"
-    )
+    remark = words.passes_unseen(count, judgement.counted_as, _MOST_ALONE)
     return replace(judgement, remarks=(*judgement.remarks, remark))
 
 
@@ -138,9 +130,11 @@ def counted_as(tables: Sequence[Table]) -> str:
 
 def pass_name(table: Table, count: int) -> str:
     """Return the words for one of several tables: its heading's line, and its group if IMB has several in a table."""
-    one = f"group {table.column('group')[0]}" if "group" in table.columns else "the pass"
-    one = f"report {count}" if REPORTS in table.context else one
-    return f"{one} of line {table.line}"
+    if REPORTS in table.context:
+        return words.one_of_several("report", count, table.line)
+    if "group" in table.columns:
+        return words.one_of_several("group", int(table.column("group")[0] or 0), table.line)
+    return words.one_of_several("pass", count, table.line)
 
 
 def _are_alike(one: Table, other: Table, key: str | None) -> bool:

@@ -1,28 +1,17 @@
 """How much of its rails' rate the day-one bound of a collective asks at its largest size, and what would ask more."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from railyard.base.bounds import LEAST_OF_RDMA, RAILS_SHARE
-from railyard.base.wording import count_of, message_size, number, percent
 from railyard.hardware.collective_times import CollectiveTime, Part, time_of
 from railyard.verdict.day_one import bounded_by_class, ends_by_class
 from railyard.verdict.inputs import Run
 from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.wording import weak_figures as words
 
 #: The least half round trip of posted runs of MPI through the kernel, us (``LEAST_OF_TCP`` of ``base.bounds``).
 _TCP_ROUND_US = 12.7
-
-#: What takes longest if it is not what crosses the rails at their rate, and how to see more of the rails.
-_WHY: Mapping[Part, tuple[str, str]] = {
-    "starts": ("the starts of its messages take longest", "measure larger sizes"),
-    "rails": ("little of its rails is asked of such a collective", "only a reference of your system asks for more"),
-    "memory": ("what its ranks pass on within a node takes longest", "run it with one rank on each node"),
-    "adding up": (
-        "adding up its vectors takes longest",
-        "an alltoall or osu_bw, with one rank on each node, asks for more",
-    ),
-}
 
 
 def rails_remark(metric: MetricInput, of: Run) -> str | None:
@@ -37,44 +26,36 @@ def rails_remark(metric: MetricInput, of: Run) -> str | None:
     if of.target.rails > 1 and not of.target.system and of.target.rails * found[1].rails_share <= 1:
         return None
     size, time = found
-    why, more = _why(time, size, of)
-    return (
-        f"{metric.declared.name} at {message_size(size)}, its largest size, has a bound of {percent(time.rails_share)} "
-        f"of what the rails carry, so a run at that rate would still pass: {why}; {more}"
-    )
+    return words.passing_share(metric.declared.name, size, time.rails_share, *_longest_parts(time, size, of))
 
 
 def weak_collective(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that a collective is "not judged: …", since its bound asks too little of its rails; None if it is."""
+    """Return that a collective is not judged, since its bound asks too little of its rails; None if it is."""
     for metric in judged:
         if (as_tcp := _barrier_as_tcp(metric, of)) is not None:
             return as_tcp
         found = _at_largest(metric, of)
         if found is not None and found[1].rails_share < RAILS_SHARE.value:
             size, time = found
-            why, more = _why(time, size, of)
-            return (
-                f"not judged: a run at {percent(time.rails_share)} of what the rails carry would still pass at "
-                f"{message_size(size)}, its largest size, since {why}; {more}"
-            )
+            return words.weak_collective(size, time.rails_share, *_longest_parts(time, size, of))
     return None
 
 
-def _why(time: CollectiveTime, size: int, of: Run) -> tuple[str, str]:
-    """Return what takes longest in a collective, and what would ask more of the rails.
+def _longest_parts(time: CollectiveTime, size: int, of: Run) -> tuple[Part, Part]:
+    """Return which part of a collective takes longest, and by which one more would be asked of the rails.
 
     A reduction with one rank on each node asks too little of fast rails as well: there its sums take longest.
     """
-    why, more = _WHY[time.slowest_part]
+    longest = time.slowest_part
     rail, pattern, nodes = of.target.rail(of.benchmark, of.facts), of.benchmark.pattern, of.facts.nodes
-    if time.slowest_part != "memory" or isinstance(rail, str) or pattern is None or nodes is None:
-        return why, more
+    if longest != "memory" or isinstance(rail, str) or pattern is None or nodes is None:
+        return longest, longest
     alone = time_of(rail, pattern, size, nodes, 1)
-    return why, more if alone.rails_share >= RAILS_SHARE.value else _WHY["adding up"][1]
+    return longest, longest if alone.rails_share >= RAILS_SHARE.value else "adding up"
 
 
 def _barrier_as_tcp(metric: MetricInput, of: Run) -> str | None:
-    """Return that a barrier over RDMA is "not judged: …", since it takes as long as one over TCP may; None for others.
+    """Return that a barrier over RDMA is not judged, since it takes as long as one over TCP may; None for others.
 
     With several ranks on each node, its bound leaves room for their rounds, and so for TCP between the nodes.
     """
@@ -86,11 +67,7 @@ def _barrier_as_tcp(metric: MetricInput, of: Run) -> str | None:
     took_us, rounds = found[-1][1], math.ceil(math.log2(nodes))
     if took_us < rounds * _TCP_ROUND_US:
         return None
-    return (
-        f"not judged: a barrier of {nodes} nodes over TCP may take {number(took_us)} us too "
-        f"({count_of(rounds, 'round')} of {_TCP_ROUND_US:g} us or more), so nothing shows that RDMA was used; run it "
-        "with one rank on each node, or osu_latency"
-    )
+    return words.barrier_as_tcp(nodes, took_us, rounds, _TCP_ROUND_US)
 
 
 def _at_largest(metric: MetricInput, of: Run) -> tuple[int, CollectiveTime] | None:

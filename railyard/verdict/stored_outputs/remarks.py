@@ -4,10 +4,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from railyard.base.bounds import SHORT_END_SHARE, WEAK_END_SHARE
-from railyard.base.wording import count_of, either, message_size, number, percent
 from railyard.benchmarks import moved_bytes
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark
-from railyard.benchmarks.own_shape import LEAST_TCP_LATENCY_US
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import UNNAMED, class_of
 from railyard.hardware.limits import DAY_ONE_FROM_BYTES, limit
@@ -18,12 +16,14 @@ from railyard.verdict.day_one import ENTRY, bounded_by_class, ends_by_class
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.hints.shapes import FITS_UP_TO, FLAT, rates_like
 from railyard.verdict.inputs import Run, Target
+from railyard.verdict.own_fault import LEAST_TCP_LATENCY_US
 from railyard.verdict.requested_output import describe_skipped
 from railyard.verdict.rules.model import MetricInput, points
 from railyard.verdict.stored_outputs.gpus_of_one_node import as_board_of_four, without_nvlink
 from railyard.verdict.stored_outputs.late_and_lost import late_remarks
 from railyard.verdict.stored_outputs.one_rail import idle_rails
 from railyard.verdict.stored_outputs.rails_share import rails_remark
+from railyard.verdict.wording import weak_figures as words
 
 #: If no size is longer: perftest's default (64 KiB) is level already.
 _LEVEL_FROM_BYTES = 64 << 10
@@ -39,8 +39,8 @@ _USUAL_FALLBACK = "eth-10"
 _FLOW_LIMIT_MB_S = 625.0
 _ETHERNET = {name: link for name, link in LINKS.items() if link.family == "ethernet"}
 _OF_CLOUDS = ("ethernet", "efa")
-#: Networks that are bought for RDMA, and what TCP over them is. RoCE is Ethernet: its TCP is judged as such.
-_WITHOUT_OWN_TCP = {"infiniband": "TCP (IPoIB)", "omnipath": "TCP (IPoIB)", "slingshot": "TCP"}
+#: Networks that are bought for RDMA, so that their own TCP shows little. RoCE is Ethernet: its TCP is judged as such.
+_WITHOUT_OWN_TCP: tuple[words.OwnTcp, ...] = ("infiniband", "omnipath", "slingshot")
 #: A port that is full carries this share of its limit: with frames of 1500 B it is 95 % of what jumbo frames reach.
 _NEARLY_ALL = 0.92
 _MOST_OF_MLX4_GBIT_S = 56.0
@@ -67,19 +67,16 @@ def remarks_on(judged: Sequence[MetricInput], table: Table, of: Run, node_pairs:
         if of_rails is not None:
             yield of_rails
         if held and metric.floor_remark and not _follows_bandwidth(metric, judged):
-            yield f"{metric.declared.name} {metric.floor_remark}"
+            yield words.no_floor_of(metric.declared.name, metric.floor_remark)
         sizes = [size for size, _ in points(metric) if all(band.bound_at(size) is None for band in metric.bands)]
         if not metric.bands or not sizes or benchmark.rows != "sizes":
             continue
-        where = message_size(sizes[0]) if len(sizes) == 1 else f"{len(sizes)} sizes from {message_size(sizes[0])} to "
-        where += "" if len(sizes) == 1 else message_size(sizes[-1])
-        against = "compared with the limit only" if metric.limit is not None else "shown, not judged"
-        yield f"{metric.declared.name} at {where} is in no reference: {against}"
+        yield words.without_reference(metric.declared.name, sizes, metric.limit is not None)
     pairs = moved_bytes.pairs_of(table, benchmark.key)
     if node_pairs > 1 and benchmark.sums_pairs:
-        yield f"its sums are divided by {node_pairs} pairs of nodes"
+        yield words.sum_of_nodes(node_pairs)
     elif pairs > 1:
-        yield f"its sums are over {pairs} pairs of ranks, assumed on one pair of nodes (if not, set --node-pairs)"
+        yield words.sum_of_ranks(pairs)
 
 
 def _one_way_or_both(metric: MetricInput, benchmark: Benchmark) -> Iterable[str]:
@@ -89,11 +86,7 @@ def _one_way_or_both(metric: MetricInput, benchmark: Benchmark) -> Iterable[str]
         return
     for _, value in points(metric):
         if value <= whole.value_mb_s / 2:
-            yield (
-                f"{known.name} {number(value)} MB/s is judged as a rate of one way, since no report says which it was: "
-                "if both ways were added (the default, without --unidirectional), it is only "
-                f"{percent(value / whole.value_mb_s)} of the limit, as of a port at half of its rate"
-            )
+            yield words.one_way_or_both(known.name, value, value / whole.value_mb_s)
 
 
 def _old_card(table: Table, target: Target) -> Iterable[str]:
@@ -103,10 +96,7 @@ def _old_card(table: Table, target: Target) -> Iterable[str]:
     """
     device, rate = str(table.context.get("device")), target.fabric.link.data_rate_gbit_s or 0.0
     if device.startswith("mlx4_") and rate > _MOST_OF_MLX4_GBIT_S:
-        yield (
-            f"the output names the device {device}, and cards of that name (ConnectX-3 and older) end at FDR and 40 "
-            f"Gbit/s Ethernet, below {target.fabric.link.name}: is it the right link?"
-        )
+        yield words.old_card(device, target.fabric.link.name)
 
 
 def _follows_bandwidth(metric: MetricInput, judged: Sequence[MetricInput]) -> bool:
@@ -131,18 +121,19 @@ def plateau(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target)
         directions = micro.metric(benchmark.key, metric.declared.name).directions
         fits = rates_like(top[0], directions) if top is not None else ()
         if top is not None and fits:
-            return f"{top[1]} is a rate of {either(fits)}: if its network should be faster, it did not use it"
+            return words.like_rates(top[1], fits)
     return None
 
 
 def tcp_over_rdma(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that a run over TCP or UDP is "not judged: …" by a link of RDMA, of whose rate a processor's flows show
+    """Return that a run over TCP or UDP is not judged by a link of RDMA, of whose rate a processor's flows show
     little; None for others, and for a fabric that its system's file itself calls TCP.
 
     Over InfiniBand SDR the link's own rate bounds a flow.
     """
     fabric, whole = of.target.fabric, of.target.limit(1)
-    if not of.benchmark.over_tcp or fabric.link.family not in _WITHOUT_OWN_TCP or of.on_one_host or whole is None:
+    family = next((each for each in _WITHOUT_OWN_TCP if each == fabric.link.family), None)
+    if not of.benchmark.over_tcp or family is None or of.on_one_host or whole is None:
         return None
     if not (isinstance(fabric, LinkAlone) or fabric.kind != "tcp") or not any(map(ends_by_class, judged)):
         return None
@@ -151,12 +142,7 @@ def tcp_over_rdma(judged: Sequence[MetricInput], of: Run) -> str | None:
         return None
     if found.flow_mb_s >= found.stream_shares[1] * whole.value_mb_s:
         return None
-    way = _WITHOUT_OWN_TCP[fabric.link.family]
-    return (
-        f"not judged: {of.benchmark.key} measures {way}, whose rate and latency a processor sets: a fault of "
-        f"{of.target.fabric_name} may not show; measure with RDMA (ib_write_bw, ib_send_lat, osu_bw), or judge by a "
-        "reference"
-    )
+    return words.tcp_over_rdma(of.benchmark.key, family, of.target.fabric_name)
 
 
 def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: Target) -> str | None:
@@ -175,17 +161,12 @@ def slower_network(judged: Sequence[MetricInput], benchmark: Benchmark, target: 
         slower = None if top is None or top[0] < flow_mb_s else _slower(top[0], _ETHERNET, whole.value_mb_s / 2)
         if top is not None and slower is not None:
             name, most_mb_s = slower
-            more = "eight flows" if benchmark.flows == 1 else "more flows"
-            return (
-                f"not judged: {top[1]} is a rate of {name} ({percent(top[0] / most_mb_s)} of {most_mb_s:.0f} MB/s): a "
-                f"port at that rate, another network, or a limit of {count_of(benchmark.flows, 'flow')}; measure with "
-                f"RDMA or {more}, or name the link that it used"
-            )
+            return words.slower_ethernet(top[1], name, top[0] / most_mb_s, most_mb_s, benchmark.flows)
     return None
 
 
 def slower_port(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that a run over one rail of RDMA is "not judged: …", since an earlier generation, or half of its lanes,
+    """Return that a run over one rail of RDMA is not judged, since an earlier generation, or half of its lanes,
     carry as much; None if they do not.
 
     Only behind a slot that carries little more does such a rate hold the bound: HDR in PCIe Gen3 x16 has a limit of
@@ -200,11 +181,7 @@ def slower_port(judged: Sequence[MetricInput], of: Run) -> str | None:
         top = _top(of.benchmark, metric) if ends_by_class(metric) else None
         for name, most in _slower_ports(target.fabric.link, behind) if top is not None else ():
             if top is not None and least <= top[0] / most <= FITS_UP_TO:
-                return (
-                    f"not judged: {top[1]} is a rate of {name} too ({percent(top[0] / most)} of {most:.0f} MB/s), and "
-                    f"{target.fabric.slot} lets a healthy link have little more: see the port's rate and lanes "
-                    "(ibstat), or judge by a reference of your system"
-                )
+                return words.slower_port(top[1], name, top[0] / most, most, target.fabric.slot or "")
     return None
 
 
@@ -233,11 +210,11 @@ def _slot_bounds(of: Run) -> Iterable[str]:
     """Yield that the slot bounds the run, and not the link."""
     behind, whole = _behind_slot(of)
     if behind < whole:
-        yield f"the slot {of.target.fabric.slot} bounds it: it carries {behind:.0f} MB/s of the link's {whole:.0f} MB/s"
+        yield words.slot_bounds(of.target.fabric.slot or "", behind, whole)
 
 
 def flow_limit(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that one flow of TCP is "not judged: …", since it misses its bounds only where it ends with what a cloud
+    """Return that one flow of TCP is not judged, since it misses its bounds only where it ends with what a cloud
     leaves to a flow; None for others, and on a link of up to twice that rate.
     """
     benchmark, target, whole = of.benchmark, of.target, of.target.limit(1)
@@ -250,11 +227,7 @@ def flow_limit(judged: Sequence[MetricInput], of: Run) -> str | None:
     missed = [rate for metric in judged for rate in _missed_mb_s(metric, benchmark)]
     if not missed or min(missed) < _NEARLY_ALL * _FLOW_LIMIT_MB_S or max(missed) > FITS_UP_TO * _FLOW_LIMIT_MB_S:
         return None
-    return (
-        f"not judged: its {number(max(missed))} MB/s is what a cloud leaves to one flow of TCP (5 Gbit/s between "
-        "machines of AWS outside a cluster placement group), or what a port at that rate carries; measure with eight "
-        "flows (iperf3 -P 8)"
-    )
+    return words.flow_of_cloud(max(missed))
 
 
 def _missed_mb_s(metric: MetricInput, benchmark: Benchmark) -> Iterable[float]:
@@ -301,34 +274,29 @@ def _top(benchmark: Benchmark, metric: MetricInput) -> tuple[float, str] | None:
         (size, value if declared.is_bandwidth else sends * size / value) for size, value in points(metric) if value > 0
     ]
     if declared.shape == "figure" and declared.name == BANDWIDTH and rates:
-        return rates[0][1], f"its {number(rates[0][1])} MB/s"
+        return rates[0][1], words.own_rate(rates[0][1])
     large = [(size, rate) for size, rate in rates if size >= DAY_ONE_FROM_BYTES]
     if declared.shape in ("pingpong", "latency") and large and declared.directions == 1:
         size, rate = large[-1]
-        return rate, f"its {number(rate)} MB/s at {message_size(size)}"
+        return rate, words.rate_at(rate, size)
     level = large or [(size, rate) for size, rate in rates if size >= _LEVEL_FROM_BYTES]
     top = max((rate for _, rate in level), default=0.0)
     if declared.name != BANDWIDTH or declared.shape != "stream" or not level or level[-1][1] < FLAT * top:
         return None
-    from_ = f"from {message_size(level[0][0])} on" if level[1:] else f"at {message_size(level[0][0])}"
-    is_level = min(rate for _, rate in level) >= FLAT * top
-    if declared.directions == 2:
-        top /= 2
-        from_ += " each way"
-    return (top, f"its flat top of {number(top)} MB/s {from_}") if is_level else None
+    if min(rate for _, rate in level) < FLAT * top:
+        return None
+    top /= declared.directions
+    return top, words.flat_top(top, level[0][0], is_one_size=not level[1:], each_way=declared.directions == 2)
 
 
 def short_end(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that a bandwidth is "not judged: …", since its largest size asks too little of the link; None if it is."""
+    """Return that a bandwidth is not judged, since its largest size asks too little of the link; None if it is."""
     if _is_of_latency(judged):
         return None
     for metric in judged:
         end = size, share = _end(metric)
         if _ends_short(metric, end) and _could_ask_more(metric, end, of):
-            return (
-                f"not judged: a run at {percent(share)} of the limit would still pass at {message_size(size)}, its "
-                "largest size; measure up to 1 MiB or more to see the link's rate"
-            )
+            return words.short_end(share, size)
     return None
 
 
@@ -340,7 +308,7 @@ def _is_of_latency(judged: Sequence[MetricInput]) -> bool:
 
 
 def shared_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that ranks in a chain are "not judged: …", since those of a node may share its rail; None for others.
+    """Return that ranks in a chain are not judged, since those of a node may share its rail; None for others.
 
     The bound must hold if all of them cross the rail at once. A launcher mostly fills a node first: then one rank sends
     out of it, and a slow rail keeps the bound. So it is in IMB's Sendrecv and Exchange.
@@ -352,16 +320,12 @@ def shared_rail(judged: Sequence[MetricInput], of: Run) -> str | None:
         size, share = _end(metric)
         if not 0 < share < WEAK_END_SHARE.value or not bounded_by_class(metric.bands, size):
             continue
-        return (
-            f"not judged: a run at {percent(share)} of the limit would still pass at {message_size(size)}, its largest "
-            f"size, since the {each} ranks of a node may all cross its rail at once, or only one; run it with one rank "
-            "on each node"
-        )
+        return words.shared_rail(share, size, each)
     return None
 
 
 def short_latency(judged: Sequence[MetricInput], of: Run) -> str | None:
-    """Return that a half round trip is "not judged: …", since TCP has such times, too, and long messages are missing.
+    """Return that a half round trip is not judged, since TCP has such times, too, and long messages are missing.
 
     From the memory of GPUs and over EFA the bound of short messages is so wide that TCP over the same or a slower
     network keeps it. Return None if a time is faster, if a size is long, or if the network is meant to carry TCP.
@@ -381,15 +345,9 @@ def short_latency(judged: Sequence[MetricInput], of: Run) -> str | None:
         is_half_round_trip = of.benchmark.pingpong and not micro.tool(of.benchmark.tool).between_nics
         over_efa = target.fabric.link.family == "efa" and is_half_round_trip
         if over_efa and _is_slow_for_efa(found):
-            return (
-                f"not judged: its {number(value)} us at {message_size(size)} may be TCP over the same card, which "
-                "takes 25 us and more; posted runs over EFA take 23.1 us at most; run it with FI_PROVIDER=efa"
-            )
+            return words.tcp_over_efa(value, size)
         if LEAST_TCP_LATENCY_US <= min(value for _, value in found) and end < _LEVEL_FROM_BYTES:
-            return (
-                f"not judged: its {number(value)} us at {message_size(size)} may be TCP, too, and its sizes end at "
-                f"{message_size(end)}; measure up to 1 MiB or more to see the link's rate"
-            )
+            return words.short_latency(value, size, end)
     return None
 
 
@@ -428,7 +386,7 @@ def _weak_end(metric: MetricInput, of: Run) -> Iterable[str]:
     if _ends_short(metric, end, SHORT_END_SHARE.value) and not (
         _ends_short(metric, end) and _could_ask_more(metric, end, of)
     ):
-        yield f"{_bound_words(metric, *end)}: measure up to 1 MiB or more to see the link's rate"
+        yield words.weak_end(words.low_bound(metric.declared.name, *end))
 
 
 def _weak_alone(metric: MetricInput, benchmark: Benchmark, target: Target) -> Iterable[str]:
@@ -439,16 +397,7 @@ def _weak_alone(metric: MetricInput, benchmark: Benchmark, target: Target) -> It
     printed_twice = metric.declared.quantity == "latency" and any(each.is_bandwidth for each in benchmark.metrics)
     if micro.metric(benchmark.key, metric.declared.name).shape not in ("pingpong", "latency") or printed_twice:
         return
-    rails = target.rails > 1
-    why = "may leave rails idle" if rails else "need not reach the link's rate"
-    of_rails = f" of {target.rails} rails" if rails else ""
-    asks_more = "a window of messages (osu_bw) asks for more"
-    yield f"{_bound_words(metric, size, share)}{of_rails}: one message at a time {why}; {asks_more}"
-
-
-def _bound_words(metric: MetricInput, size: int, share: float) -> str:
-    of = f"{metric.declared.name} at {message_size(size)}, its largest size"
-    return f"{of}, has a bound of {percent(share)} of the limit"
+    yield words.weak_alone(words.low_bound(metric.declared.name, size, share), target.rails)
 
 
 def _end(metric: MetricInput) -> tuple[int, float]:
@@ -472,9 +421,5 @@ def _weak_flow(metric: MetricInput, benchmark: Benchmark, target: Target) -> Ite
     if flow_mb_s is None or most is None or not lone or metric.declared.name != BANDWIDTH:
         return
     share = flow_mb_s / most.value_mb_s
-    flows = "which one flow reaches" if benchmark.flows == 1 else f"for {benchmark.flows} flows"
     if share < WEAK_END_SHARE.value:
-        yield (
-            f"bandwidth over TCP has a bound of {percent(share)} of the limit, {flows}: a port at a "
-            "lower rate may pass; only a reference of your system asks for more"
-        )
+        yield words.weak_flow(share, benchmark.flows)

@@ -3,16 +3,18 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import either
 from railyard.hardware.day_one import UNNAMED
-from railyard.hardware.gpu_links import GPU_LINKS, XGMI_GPUS
+from railyard.hardware.gpu_nodes import GPU_LINKS, XGMI_GPUS
 from railyard.hardware.link_names import links_meant, why_no_link
 from railyard.hardware.links import LINKS, SLOTS, Link
 from railyard.parsers.output import Table
 from railyard.site.link_alone import LinkAlone, link_alone
 from railyard.verdict.inputs import Target
+from railyard.verdict.wording import stored_outputs as words
 
 ANY_STACK = "any stack"
 #: What connects the GPUs of one node, as a person may write it: nvlink-4, NVLink4, xgmi-mi300x, pcie4-x16,
@@ -116,15 +118,10 @@ def with_printed_mtu(target: Target, tables: Sequence[Table]) -> tuple[Target, t
     if printed not in fabric.link.mtus or not isinstance(printed, int) or said.get("rdma_cm") or printed == meant:
         return target, ()
     if isinstance(fabric, LinkAlone) and fabric.mtu is None:
-        remark = (
-            f"the output prints an MTU of {printed}, and {fabric.link.name} can have {largest}: it is judged by the "
-            f"limit with {printed}; --mtu sets another"
-        )
+        remark = words.unlike_mtu(printed, fabric.link.name, largest)
         return replace(target, fabric=replace(fabric, mtu=printed)), (remark,)
-    where = "--mtu" if isinstance(fabric, LinkAlone) else "the system's file" if fabric.mtu else "the link's largest"
-    return target, (
-        f"the output prints an MTU of {printed}, but {where} is {meant}: it is judged by the limit with {meant}",
-    )
+    by: Literal["option", "file", "link"] = "file" if fabric.mtu else "link"
+    return target, (words.other_mtu(printed, "option" if isinstance(fabric, LinkAlone) else by, meant),)
 
 
 def unnamed_link() -> Target:

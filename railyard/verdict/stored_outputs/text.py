@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from railyard.base.bounds import without_names
-from railyard.base.wording import count_of, message_size, number
 from railyard.results.record.headline import describe_finding
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored_outputs.judge import NOT_JUDGED_HERE, CurveJudgement, Judgement, State
+from railyard.verdict.stored_outputs.judge import CurveJudgement, Judgement, State
+from railyard.verdict.wording import stored_outputs as words
 
 if TYPE_CHECKING:
     from railyard.verdict.gpu.target import GpuTarget
@@ -22,13 +22,13 @@ def text(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement
 
     ``why``: a failure has the whole sentence of its rule, with the names of references and bounds.
     """
-    lines = [f"{name} against {target.description}"]
+    lines = [words.compared_with(name, target.description)]
     for judgement in judgements:
         lines += ["", _title(judgement), *(f"  {line}" for line in _verdict(judgement, why))]
         lines += [f"  {_curve(curve)}" for curve in judgement.curves]
         lines += [f"  {cause.sentence}" for cause in judgement.causes]
         lines += [f"  {remark}" for remark in judgement.remarks]
-    return "\n".join([*lines, "", f"not judged here: {NOT_JUDGED_HERE}", _last(judgements)])
+    return "\n".join([*lines, "", f"not judged here: {words.not_judged_here()}", _last(judgements)])
 
 
 def _verdict(judgement: Judgement, why: bool) -> list[str]:
@@ -37,7 +37,7 @@ def _verdict(judgement: Judgement, why: bool) -> list[str]:
     """
     word, failure = WORDS.get(judgement.state, judgement.state).upper(), judgement.failure
     if judgement.state != "fail" or failure is None:
-        return [f"{word}  {judgement.sentence.removeprefix('not judged: ')}"]
+        return [f"{word}  {judgement.reason}"]
     found = describe_finding(judgement.headline, failure.sentence, failure.measured)
     # A sentence that is its own headline stays as it is, so that a search for its words finds them.
     first = judgement.headline if found else without_names(failure.sentence)
@@ -55,10 +55,10 @@ def state_of(judgements: Sequence[Judgement]) -> State:
 
 def _last(judgements: Sequence[Judgement]) -> str:
     """Return ``fail: 1 benchmark``, or ``fail: 3 benchmarks: 1 fail, 2 pass`` if they differ."""
-    counts = [f"{count} {WORDS.get(state, state)}" for state, count in _counts(judgements).items()]
-    parts = f": {', '.join(counts)}" if len(counts) > 1 else ""
+    counts = {WORDS.get(state, state): count for state, count in _counts(judgements).items()}
     state = state_of(judgements)
-    return f"{WORDS.get(state, state)}: {count_of(len(judgements), 'benchmark')}{parts}"
+    all_ = words.counts(len(judgements), "benchmark", counts if len(counts) > 1 else {})
+    return f"{WORDS.get(state, state)}: {all_}"
 
 
 def as_json(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement]) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def as_json(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgem
         "file": name,
         "against": _target_json(target) if isinstance(target, Target) else target.as_json,
         "state": state_of(judgements),
-        "not_judged_here": NOT_JUDGED_HERE,
+        "not_judged_here": words.not_judged_here(),
         "judgements": [_judgement(judgement) for judgement in judgements],
     }
 
@@ -120,29 +120,17 @@ def _curve_json(judged: CurveJudgement) -> dict[str, Any]:
 
 
 def _title(judgement: Judgement) -> str:
-    what = judgement.benchmark or "no benchmark"
-    if not judgement.lines:
-        return what
-    where = f"line {judgement.lines[0]}" if len(judgement.lines) == 1 else f"lines {judgement.lines[0]} …"
-    if len(judgement.lines) > 1:
-        count = f"{len(judgement.lines)} {judgement.counted_as}"
-        shown = judgement.shown_line
-        where += f", median of {count}" if shown is None else f", {count}, shown: that of line {shown}"
-    return f"{what} ({where})"
+    return words.title(judgement.benchmark or "", judgement.lines, judgement.counted_as, judgement.shown_line)
 
 
 def _curve(judged: CurveJudgement) -> str:
     curve, said = judged.curve, []
     if judged.percent_of_reference is not None and judged.percent_of_reference_size is not None:
-        at = f" at {message_size(judged.percent_of_reference_size)}" if judged.percent_of_reference_size else ""
-        said.append(f"{judged.percent_of_reference:.1f} % of the reference at worst{', ' + at.strip() if at else ''}")
+        said.append(words.share_of_reference(judged.percent_of_reference, judged.percent_of_reference_size))
     if judged.percent_of_limit is not None and judged.limit is not None:
-        said.append(f"{judged.percent_of_limit:.1f} % of the limit of {number(judged.limit.value_mb_s)} MB/s at best")
-    shown = f"{curve.metric}: {number(curve.values[0])} {curve.unit}"
-    if len(curve.sizes) > 1:
-        last = f"{number(curve.values[-1])} {curve.unit} at {message_size(curve.sizes[-1])}"
-        shown += f" at {message_size(curve.sizes[0])}, {last}"
-    return "; ".join([shown, *said])
+        said.append(words.share_of_limit(judged.percent_of_limit, judged.limit.value_mb_s))
+    ends = [*zip(curve.sizes, curve.values, strict=True)]
+    return words.curve(curve.metric, curve.unit, ends[0], ends[-1] if ends[1:] else None, said)
 
 
 def _counts(judgements: Sequence[Judgement]) -> dict[str, int]:

@@ -1,16 +1,16 @@
 """Why no figure of a stored table is judged by a link: another network, one host, or another kind of run."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from railyard.base.wording import count_of
 from railyard.benchmarks.table import micro
 from railyard.parsers.output import REPORTS, ParsedOutput, Table
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored_outputs.one_node import one_node
 from railyard.verdict.stored_outputs.target import Nodes
+from railyard.verdict.wording import unfit as words
 
 #: Fewer messages under way than this are no stream: perftest's send queue of 128 and OSU's window of 64 are.
 _FEW_MESSAGES = 16
@@ -25,22 +25,25 @@ _LINK_TYPE = re.compile(r"\bLink type\s*:\s*(\w+)")
 #: The kind of link that perftest prints as "Link type" (ibv_port_attr.link_layer), by the family of a link. A card of
 #: Omni-Path says IB, too. Slingshot is left out: its first generation has Ethernet cards of another maker.
 #: Source: github.com/linux-rdma/perftest, src/perftest_parameters.c, link_layer_str.
-_LINK_TYPES = {"infiniband": "IB", "omnipath": "IB", "roce": "Ethernet", "ethernet": "Ethernet"}
-
-_NAMES = {"infiniband": "InfiniBand", "omnipath": "Omni-Path", "roce": "RoCE", "ethernet": "Ethernet"}
+_LINK_TYPES: Mapping[words.Family, words.Printed] = {
+    "infiniband": "IB",
+    "omnipath": "IB",
+    "roce": "Ethernet",
+    "ethernet": "Ethernet",
+}
 
 #: What only one network has, by the family of its links: the tools of libcxi, EFA's scalable reliable datagrams,
 #: perftest's word for iWARP, and the names that the kernel gives to devices of EFA, Omni-Path and iWARP, and to RDMA in
 #: software, which no card's rate bounds.
 #: Source: github.com/HewlettPackard/shs-libcxi, utils; linux-rdma/perftest, src/perftest_parameters.c, connStr and
 #: transport_str; torvalds/linux, drivers/infiniband/hw (efa, hfi1, cxgb4, i40iw) and drivers/infiniband/sw/rxe.
-_OF_CONNECTION = {"SRD": "efa"}
+_OF_CONNECTION: Mapping[str, words.Network] = {"SRD": "efa"}
 
-_OF_TRANSPORT = {"IW": "iwarp"}
+_OF_TRANSPORT: Mapping[str, words.Network] = {"IW": "iwarp"}
 
-_OF_TOOL = {"cxi": "slingshot"}
+_OF_TOOL: Mapping[str, words.Network] = {"cxi": "slingshot"}
 
-_OF_DEVICE = (
+_OF_DEVICE: tuple[tuple[str, words.Network], ...] = (
     *(("hfi1_", "omnipath"), ("efa_", "efa"), ("cxgb", "iwarp"), ("i40iw", "iwarp")),
     *(("rxe", "software"), ("siw", "software")),
 )
@@ -49,20 +52,7 @@ _OF_DEVICE = (
 #: Source: torvalds/linux, drivers/infiniband/hw/qib (QLE7300, QDR) and hw/mthca (InfiniHost III, DDR).
 _OLD_CARDS = {"qib": ("QDR", 32.0), "mthca": ("DDR", 16.0), "ipath": ("DDR", 16.0)}
 
-_NETWORKS = {
-    "efa": "EFA (efa-100, efa-200, …)",
-    "slingshot": "Slingshot (slingshot-10, slingshot-11, …)",
-    "omnipath": "Omni-Path (opa-100, …)",
-    "iwarp": "iWARP, which is RDMA over TCP, and no link of the list",
-    "software": "RDMA in software over Ethernet, which a processor bounds and no card",
-}
-
 _FAMILIES = {*_LINK_TYPES, "slingshot", "efa"}
-
-_INSTEAD = {
-    "IB": "the InfiniBand or Omni-Path link of its port (ib-edr, ib-hdr, opa-100, …)",
-    "Ethernet": "the RoCE link of its port (roce-25, roce-100, roce-200, …)",
-}
 
 
 #: "[  5] local 10.0.0.1 port 40005 connected to 10.0.0.2 port 5201"; iperf2 says "connected with".
@@ -130,7 +120,7 @@ class _Ends:
 def why_unfit(
     key: str | None, table: Table, target: Target, nodes: Nodes, parsed: ParsedOutput, text: str
 ) -> str | None:
-    """Return why a table of ``parsed`` is "not judged: …" by the target; None if it is. ``text`` is the output."""
+    """Return why a table of ``parsed`` is not judged by the target; None if it is. ``text`` is the output."""
     return (
         other_link(table, target, text)
         or _within_one_host(key, table, target, nodes, parsed, text)
@@ -162,7 +152,7 @@ def _of_two_ports(table: Table, target: Target) -> str | None:
     """
     if not table.context.get("dual_port") or target.rails > 1 or not target.rail_names:
         return None
-    return 'not judged: its heading says "Dual-port: ON", so two ports carried it, and one rail is named: say --rails 2'
+    return words.two_ports()
 
 
 def _of_few_messages(table: Table) -> str | None:
@@ -173,10 +163,7 @@ def _of_few_messages(table: Table) -> str | None:
     window, pairs = table.context.get("window"), table.context.get("pairs")
     if not isinstance(window, int) or not isinstance(pairs, int) or window * pairs >= _FEW_MESSAGES:
         return None
-    return (
-        f'not judged: its heading says "window size: {window}", so {count_of(window * pairs, "message")} at a time, '
-        "and a link's rate needs more; run it without -W, or with -W 64"
-    )
+    return words.few_messages(window, window * pairs)
 
 
 def _of_few_round_trips(key: str | None, table: Table) -> str | None:
@@ -190,10 +177,7 @@ def _of_few_round_trips(key: str | None, table: Table) -> str | None:
     least = min((cell for cell in table.column("iterations") if isinstance(cell, int)), default=_FEW_ROUND_TRIPS)
     if least >= _FEW_ROUND_TRIPS:
         return None
-    return (
-        f"not judged: it sent {count_of(least, 'message')} of a size without any before, and these include the set-up "
-        "of the connection; run it with -I 1000"
-    )
+    return words.few_round_trips(least)
 
 
 def _of_short_calls(table: Table) -> str | None:
@@ -204,9 +188,7 @@ def _of_short_calls(table: Table) -> str | None:
     size = table.context.get("call_size")
     if "bandwidth" not in table.columns or not isinstance(size, int) or size >= _SHORT_CALL:
         return None
-    return (
-        f"not judged: each call sent {size} B, so a processor's calls set the rate; run it without -m, or with -m 64K"
-    )
+    return words.short_calls(size)
 
 
 def _of_groups(table: Table, nodes: Nodes) -> str | None:
@@ -218,10 +200,7 @@ def _of_groups(table: Table, nodes: Nodes) -> str | None:
         return None
     if groups < 2 or nodes.ranks_each is not None or nodes.count == 1:
         return None
-    return (
-        f"not judged: {groups * ranks} ranks took part, and it is not known how many share a node, since {groups} "
-        f"groups of {ranks} ran at once (-multi): say it with --ranks-per-node"
-    )
+    return words.several_groups(groups, ranks)
 
 
 def _without_end(table: Table) -> str | None:
@@ -234,11 +213,7 @@ def _without_end(table: Table) -> str | None:
         return None
     if len(table.rows) == 1 and ("bandwidth_peak" not in table.columns or table.column("bandwidth_peak") != (0,)):
         return None
-    rows = "its rows repeat one size and have" if len(table.rows) > 1 else "its only row measures no peak and has"
-    return (
-        f"not judged: {rows} no end, as perftest prints with --run_infinitely; run it with a duration instead, such as "
-        "-D 10"
-    )
+    return words.without_end(len(table.rows))
 
 
 def other_link(table: Table, target: Target, text: str) -> str | None:
@@ -249,20 +224,12 @@ def other_link(table: Table, target: Target, text: str) -> str | None:
     network = _other_network(table, target) or _slower_card(table, target)
     if network is not None:
         return network
-    printed, expected = table.context.get("link"), _LINK_TYPES.get(target.fabric.link.family)
-    if expected is None or printed not in _INSTEAD or printed == expected:
+    printed = next((kind for kind in _LINK_TYPES.values() if kind == table.context.get("link")), None)
+    family = next((each for each in _LINK_TYPES if each == target.fabric.link.family), None)
+    if family is None or printed is None or printed == _LINK_TYPES[family]:
         return None
-    line = _line_of(str(printed), table.line, text)
-    where = "" if line is None else f" (line {line})"
-    kind = _NAMES[target.fabric.link.family]
-    says = f'not judged: the output says "Link type: {printed}"{where}, but'
-    if target.system:
-        return (
-            f"{says} {target.fabric_name} of {target.system} is {kind}: the run used another network, or it is of "
-            "another system; look at the device that it was given (-d)"
-        )
-    rate = "ibstatus shows its rate"
-    return f"{says} --link {target.fabric_name} is {kind}: give --link {_INSTEAD[str(printed)]}; {rate}"
+    line = _line_of(printed, table.line, text)
+    return words.printed_link(printed, line, target.fabric_name, target.system, family)
 
 
 def _other_network(table: Table, target: Target) -> str | None:
@@ -276,8 +243,7 @@ def _other_network(table: Table, target: Target) -> str | None:
         return None
     if said[1] == "software" and any(_family_of(rail) == "software" for rail in target.rail_names):
         return None
-    of = f"{target.fabric_name} of {target.system}" if target.system else f"--link {target.fabric_name}"
-    return f"not judged: the output is of {said[0]}: {_NETWORKS[said[1]]}; {of} is another network"
+    return words.other_network(*said, target.fabric_name, target.system)
 
 
 def _slower_card(table: Table, target: Target) -> str | None:
@@ -286,28 +252,25 @@ def _slower_card(table: Table, target: Target) -> str | None:
     rate = link.data_rate_gbit_s or 0.0
     for prefix, (generation, most) in _OLD_CARDS.items():
         if device.startswith(prefix) and link.family in _FAMILIES and rate > most:
-            return (
-                f"not judged: the output is of the device {device}, and cards of that name end at {generation}, but "
-                f"{link.name} is faster; give the link of the card, or look at the device that was measured (-d)"
-            )
+            return words.slower_card(device, generation, link.name)
     return None
 
 
-def _network_of(table: Table) -> tuple[str, str] | None:
+def _network_of(table: Table) -> tuple[str, words.Network] | None:
     """Return what names a table's network, with the family of its links; None if nothing does."""
     connection, device = str(table.context.get("connection")), str(table.context.get("device"))
     transport = str(table.context.get("transport"))
     if table.tool in _OF_TOOL:
         return f"{table.benchmark or table.tool}", _OF_TOOL[table.tool]
     if connection in _OF_CONNECTION:
-        return f"a connection of type {connection}", _OF_CONNECTION[connection]
+        return words.connection(connection), _OF_CONNECTION[connection]
     if transport in _OF_TRANSPORT:
-        return f"a transport of type {transport}", _OF_TRANSPORT[transport]
+        return words.transport(transport), _OF_TRANSPORT[transport]
     family = _family_of(device)
-    return None if family is None else (f"the device {device}", family)
+    return None if family is None else (words.device(device), family)
 
 
-def _family_of(device: str) -> str | None:
+def _family_of(device: str) -> words.Network | None:
     """Return the network whose devices alone have such a name; None for any other name."""
     return next((family for prefix, family in _OF_DEVICE if device.startswith(prefix)), None)
 
@@ -339,11 +302,7 @@ def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, te
     own = own or [ends for ends in found if before < ends.line < table.line] or found
     if not own or not all(ends.is_one_host for ends in own):
         return None
-    of = f"{own[0].remote}, line {own[0].line}{f': {_DOCKER} is docker0' if own[0].is_bridged else ''}"
-    return (
-        f"not judged: both ends are the same host ({of}), so nothing crossed "
-        f"{target.fabric_name}; run it between two nodes"
-    )
+    return words.one_host(own[0].remote, own[0].line, _DOCKER if own[0].is_bridged else "", target.fabric_name)
 
 
 def _bare(address: str) -> str:
@@ -362,7 +321,7 @@ def _ends_in(text: str) -> tuple[_Ends, ...]:
         (_of_nodes, ("_node",)),
         (_of_cards, (": NIC 0x",)),
     )
-    return tuple(ends for read, words in forms if any(word in text for word in words) for ends in read(text))
+    return tuple(ends for read, roots in forms if any(root in text for root in roots) for ends in read(text))
 
 
 def _of_sockets(text: str) -> Iterator[_Ends]:

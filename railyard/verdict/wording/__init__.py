@@ -18,6 +18,8 @@ IDLE_SECOND = "idle second rail"
 IDLE = "idle rail"
 #: With whom a rail is bad that is at fault itself.
 WITH_EVERY = "with every partner"
+#: How a sentence begins that says why something was not judged.
+NOT_JUDGED = "not judged: "
 #: The end of a finding that blames no part.
 NOBODY_BLAMED = "nobody is blamed"
 
@@ -61,6 +63,11 @@ class Miss:
         best = f", the best of {self.best_of}," if self.best_of else ""
         share = percent(self.figure.value / self.bound)
         return f"{self.figure.words}{best} {_IS[self.side]} {number(self.bound)} {self.figure.unit} ({share})"
+
+
+def not_judged(reason: str) -> str:
+    """Return that something was not judged, and why."""
+    return f"{NOT_JUDGED}{reason}"
 
 
 def too_short(latency: Figure, least_us: float) -> str:

@@ -1,105 +1,114 @@
 """The sentences about what a failed curve looks like, and about lesser parts whose rate it has."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from railyard.base.wording import count_of, either, message_size, number, percent
 
-#: How each sentence of a cause begins.
-GUESS = "looks like "
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What a curve looks like: ``brief`` for a headline, and how its sentence goes on, with the figures."""
+
+    brief: str
+    rest: str
+
+    @property
+    def words(self) -> str:
+        """``both ranks on one node (shared memory): 0.3000 us``."""
+        return f"{self.brief}{self.rest}"
 
 
-def looks_like(cause: str) -> str:
+def looks_like(cause: Looks) -> str:
     """Return a cause as a guess."""
-    return f"{GUESS}{cause}"
+    return f"looks like {cause.words}"
 
 
-def drop_guess(sentence: str) -> str:
-    """Return what a curve looks like, from the sentence that says so."""
-    return sentence.removeprefix(GUESS)
+def with_first_cause(low: str, cause: Looks) -> str:
+    """Return a low value (``reference.brief_share``) as a headline with the cause that it looks like."""
+    return f"{low}, like {cause.brief}"
 
 
-def with_first_cause(brief: str, cause: str) -> str:
-    """Return a low value as a headline with the cause that it looks like, both without their figures."""
-    return f"{brief.partition(': ')[0]}, like {cause.partition(' (')[0].partition(': ')[0]}"
-
-
-def latency_within_node(least_us: float) -> str:
+def latency_within_node(least_us: float) -> Looks:
     """Return that a latency is as short as in shared memory."""
-    return f"both ranks on one node (shared memory): {number(least_us)} us"
+    return Looks("both ranks on one node", f" (shared memory): {number(least_us)} us")
 
 
-def rate_within_node(share: float, pairs: int) -> str:
+def rate_within_node(share: float, pairs: int) -> Looks:
     """Return that pairs of ranks move more than the link can; ``share``: of its limit."""
-    of_limit = f"{percent(share)} of the link's limit"
+    brief = "both ranks on one node"
     if pairs > 1:
-        return f"{pairs} pairs of ranks on several pairs of nodes, or within a node (shared memory): {of_limit}"
-    return f"both ranks on one node (shared memory): {of_limit}"
+        brief = f"{pairs} pairs of ranks on several pairs of nodes, or within a node"
+    return Looks(brief, f" (shared memory): {percent(share)} of the link's limit")
 
 
-def rate_of_no_link(rate_mb_s: float, message_us: float) -> str:
+def rate_of_no_link(rate_mb_s: float, message_us: float) -> Looks:
     """Return that no link and no slot has a rate, and that short messages are as fast as in shared memory."""
-    return (
-        f"both ranks on one node (shared memory), or a link that carries less than it should: {number(rate_mb_s)} MB/s "
-        f"is a rate of no link and no slot, and {number(message_us)} us for each message of a few bytes is as short as "
-        "in a node's memory"
+    return Looks(
+        "both ranks on one node",
+        f" (shared memory), or a link that carries less than it should: {number(rate_mb_s)} MB/s is a rate of no link "
+        f"and no slot, and {number(message_us)} us for each message of a few bytes is as short as in a node's memory",
     )
 
 
-def latency_of_tcp(least_us: float) -> str:
+def latency_of_tcp(least_us: float) -> Looks:
     """Return that a latency is as long as over TCP."""
-    return f"TCP in place of RDMA: {number(least_us)} us for a message of a few bytes"
+    return Looks("TCP in place of RDMA", f": {number(least_us)} us for a message of a few bytes")
 
 
-def rate_of_tcp(message_us: float, share: float, links: str | None) -> str:
+def rate_of_tcp(message_us: float, share: float, links: Looks | None) -> Looks:
     """Return that each message takes as long as over TCP; ``links``: those that have the rate, if any."""
-    over = f", a rate of {links}" if links else ""
-    return (
-        f"TCP in place of RDMA: {number(message_us)} us for each message of a few bytes in a window, and "
-        f"{percent(share)} of the limit at best{over}"
+    over = f", a rate of {links.words}" if links is not None else ""
+    return Looks(
+        "TCP in place of RDMA",
+        f": {number(message_us)} us for each message of a few bytes in a window, and {percent(share)} of the limit at "
+        f"best{over}",
     )
 
 
-def small_mtu_of_roce(share: float, limit_mb_s: float) -> str:
+def small_mtu_of_roce(share: float, limit_mb_s: float) -> Looks:
     """Return that a rate is what RoCE reaches with a path MTU of 1024."""
     of_limit = f"{percent(share)} of {number(limit_mb_s)} MB/s"
-    return f"RoCE with a path MTU of 1024 (a network device of MTU 1500): {of_limit}"
+    return Looks("RoCE with a path MTU of 1024", f" (a network device of MTU 1500): {of_limit}")
 
 
-def moved_threshold(first_bytes: int, last_bytes: int, worst_share: float) -> str:
+def moved_threshold(first_bytes: int, last_bytes: int, worst_share: float) -> Looks:
     """Return that a few neighbouring sizes miss the reference, and that smaller and larger ones reach it."""
     sizes = message_size(first_bytes)
     if last_bytes > first_bytes:
         sizes += f" to {message_size(last_bytes)}"
-    return (
-        f"a moved eager or rendezvous threshold: {sizes} at {percent(worst_share)} of the reference, smaller and "
-        "larger sizes reach it"
+    return Looks(
+        "a moved eager or rendezvous threshold",
+        f": {sizes} at {percent(worst_share)} of the reference, smaller and larger sizes reach it",
     )
 
 
-def drop_above_cache(peak_mb_s: float, peak_bytes: int, last_mb_s: float, last_bytes: int) -> str:
+def drop_above_cache(peak_mb_s: float, peak_bytes: int, last_mb_s: float, last_bytes: int) -> Looks:
     """Return that a rate falls with every size after its peak."""
-    return (
-        f"a drop above a cache's size: {number(peak_mb_s)} MB/s at {message_size(peak_bytes)} falls to "
-        f"{number(last_mb_s)} MB/s ({percent(last_mb_s / peak_mb_s)}) at {message_size(last_bytes)} (last-level cache, "
-        "the card's own, or registered memory)"
+    return Looks(
+        "a drop above a cache's size",
+        f": {number(peak_mb_s)} MB/s at {message_size(peak_bytes)} falls to {number(last_mb_s)} MB/s "
+        f"({percent(last_mb_s / peak_mb_s)}) at {message_size(last_bytes)} (last-level cache, the card's own, or "
+        "registered memory)",
     )
 
 
-def fitting_part(part: str, share: float, limit_mb_s: float) -> str:
+def fitting_part(part: str, share: float, limit_mb_s: float) -> Looks:
     """Return a lesser part with the share of its limit that a rate is."""
-    return f"{part} ({percent(share)} of {number(limit_mb_s)} MB/s)"
+    return Looks(part, f" ({percent(share)} of {number(limit_mb_s)} MB/s)")
 
 
-def one_of(parts: Sequence[str]) -> str:
-    """Return lesser parts any of which has the rate; empty if there is none."""
-    return " or ".join(parts)
+def one_of(first: Looks, others: Sequence[Looks]) -> Looks:
+    """Return lesser parts any of which has the rate; a headline has only the first."""
+    return Looks(first.brief, "".join([first.rest, *(f" or {each.words}" for each in others)]))
 
 
-def another_network(link: str, rate_mb_s: float, parts: Sequence[str]) -> str:
+def another_network(link: str, rate_mb_s: float, parts: Sequence[Looks]) -> Looks:
     """Return which networks and slots have a rate that is far below the link's."""
-    return (
-        f"another network than {link}, or a link or slot that runs far below it: {number(rate_mb_s)} MB/s is a rate of "
-        f"{either(parts)}"
+    rates = either([each.words for each in parts])
+    return Looks(
+        f"another network than {link}, or a link or slot that runs far below it",
+        f": {number(rate_mb_s)} MB/s is a rate of {rates}",
     )
 
 
@@ -133,18 +142,18 @@ def fitting_share(part: str, share: float) -> str:
     return f"{part} ({percent(share)})"
 
 
-def slot_in_text(address: str, name: str, line: int, below: str, most_mb_s: float | None) -> str:
+def slot_in_text(address: str, name: str, line: int, below: str, most_mb_s: float | None) -> Looks:
     """Return a degraded slot that the same text shows; ``below``: how it runs below its best."""
     most = "" if most_mb_s is None else f", {number(most_mb_s)} MB/s at most"
-    return looks_like(f"the slot of {address} ({name[:80]}), line {line}: {below}{most}")
+    return Looks(f"the slot of {address}", f" ({name[:80]}), line {line}: {below}{most}")
 
 
-def port_in_text(place: str, line: int, rate_gbit_s: float, lanes: str, due_gbit_s: float, link: str) -> str:
+def port_in_text(place: str, line: int, rate_gbit_s: float, lanes: str, due_gbit_s: float, link: str) -> Looks:
     """Return a slow port that the same text shows; ``lanes``: its width and speed as printed, empty if not printed."""
     shown = f"{rate_gbit_s:g} Gbit/s{f' ({lanes})' if lanes else ''}"
-    return looks_like(f"{place}, line {line}: {shown}, below the {due_gbit_s:g} Gbit/s of {link}")
+    return Looks(f"{place}, line {line}", f": {shown}, below the {due_gbit_s:g} Gbit/s of {link}")
 
 
-def mtu_in_text(place: str, line: int, active: int | None, most: int | None) -> str:
+def mtu_in_text(place: str, line: int, active: int | None, most: int | None) -> Looks:
     """Return a port with a small MTU that the same text shows."""
-    return looks_like(f"{place}, line {line}: active_mtu {active} below max_mtu {most}")
+    return Looks(f"{place}, line {line}", f": active_mtu {active} below max_mtu {most}")

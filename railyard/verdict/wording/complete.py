@@ -24,9 +24,12 @@ def first_failure(line: int, of: str, text: str, means: str) -> str:
     return f", {begins}{say_quoted(text)}{f' ({means})' if means else ''}"
 
 
-def brief_failure(text: str) -> str:
-    """Return the first line about a failure as a headline."""
-    return f"the output says {say_quoted(text)}"
+def brief_failure(line: int, of: str, text: str) -> str:
+    """Return the first line about a failure as a headline; ``line`` 0: unknown, ``of``: which output, if not the first.
+
+    What a parser found wrong has no quotation marks, so neither has what the output says itself.
+    """
+    return f"line {line} of the {of or 'output'}: {one_line(text)}" if line else one_line(text)
 
 
 def ended_well(nodes: Sequence[str], tables: int, validates: bool) -> str:
@@ -109,6 +112,11 @@ def say_unread(text: str) -> str:
     return f"the output is not the benchmark's: {say_quoted(text)}"
 
 
+def brief_unread() -> str:
+    """Return that an output is not of the benchmark, as a headline."""
+    return "the output is not this benchmark's, or it is empty"
+
+
 def too_few_tables(tables: int, expected: int) -> str:
     """Return that an output lacks tables."""
     return f"the output has {count_of(tables, 'table')}, expected {expected}"
@@ -126,7 +134,7 @@ def cut_end(line: str, tables: Sequence[str]) -> str:
 
 def brief_cut_end(line: str) -> str:
     """Return a missing last line as a headline."""
-    return f'paste up to "{line}", its last line; or the run was cut'
+    return f'the output is cut: its last line, "{line}", is missing'
 
 
 def wrong_data(computes: bool, after: str) -> str:

@@ -9,9 +9,9 @@ def against_fallback(line: int, quoted: str) -> str:
 def faster_than_tcp(line: int, quoted: str, means: str) -> str:
     """Return that a setting leaves a run only TCP, and that its figures are faster than TCP between two nodes."""
     return (
-        f'not judged: line {line} says "{quoted}" ({means}), but small messages are faster than TCP between two nodes '
-        "can be: the line is of another run or library, or both ranks shared a node; leave the line out if it is not "
-        "this run's, and show where the ranks ran"
+        f'line {line} says "{quoted}" ({means}), but small messages are faster than TCP between two nodes can be: the '
+        "line is of another run or library, or both ranks shared a node; leave the line out if it is not this run's, "
+        "and show where the ranks ran"
     )
 
 

@@ -347,6 +347,14 @@ def look_at_network() -> str:
     )
 
 
+def look_at_plugin() -> str:
+    """Return what to look at if NCCL's own network was used instead of a plugin for libfabric."""
+    return (
+        "whether the library finds its plugin for libfabric (librccl-net.so or libnccl-net.so of aws-ofi-nccl, in "
+        "LD_LIBRARY_PATH), fi_info on the node, and what else sets NCCL_NET or NCCL_NET_PLUGIN"
+    )
+
+
 def look_at_links() -> str:
     """Return what to look at if GPUs of a node reached each other in another way."""
     return "nvidia-smi topo -m, and what else sets NCCL_P2P_DISABLE or NCCL_SHM_DISABLE (NCCL's log has ENV lines)"

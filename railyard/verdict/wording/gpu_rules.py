@@ -111,6 +111,14 @@ def below_floor(busbw_gb_s: float, size_bytes: int, share: float, lowest_bound: 
     )
 
 
+def brief_below_floor(busbw_gb_s: float, share: float) -> str:
+    """Return the largest value of long messages as a headline; ``share``: of what such nodes can show."""
+    return (
+        f"busbw is {percent(share)} of what these nodes can show: {number(busbw_gb_s)} GB/s; healthy ones reach "
+        f"{percent(GPU_FLOOR_SHARE.value)}"
+    )
+
+
 def look_at_log() -> str:
     """Return what to look at if a curve is below the floor."""
     return "NCCL's log (NCCL_DEBUG=INFO): network, NICs and GPUDirect RDMA; then each pair of nodes alone"

@@ -242,19 +242,14 @@ def of_benchmark(benchmark: str, sentence: str) -> str:
     return f"{benchmark}: {sentence}"
 
 
-def sockets_instead(sockets: str, link: str, line: int, reason: str) -> str:
+def sockets_instead(link: str, line: int, reason: str) -> str:
     """Return that a log names sockets; ``link``: that of the nodes, empty if nobody says it."""
-    return f"{sockets}{f' instead of {link}' if link else ''} (line {line}){reason}"
+    return f"it used sockets (TCP){f' instead of {link}' if link else ''} (line {line}){reason}"
 
 
 def say_unchecked(tests: int) -> str:
     """Return that tests did not check what arrived."""
     return f"{count_of(tests, 'test')} did not check what arrived (-c 0): wrong data would not show"
-
-
-def gpus_of_layer(benchmark: str, gpus: int) -> str:
-    """Return a benchmark with so many GPUs of each node."""
-    return f"{benchmark} with {count_of(gpus, 'GPU')} per node"
 
 
 def slow_fastest(layer: str, sentence: str) -> str:

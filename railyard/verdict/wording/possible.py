@@ -54,11 +54,6 @@ def not_read(name: str) -> str:
     return f"{name} was not read"
 
 
-def say_besides(reason: str) -> str:
-    """Return why one metric of several was not judged."""
-    return f"not judged: {reason}"
-
-
 def unit_of_work(name: str, unit: str, other: str) -> str:
     """Return that work cannot be compared with what processors do in another unit."""
     return f"{name} is in {unit}, and what the processors can do is in {other}"

@@ -37,12 +37,19 @@ def say_measured(miss: Miss, kind: str, source: str) -> str:
     return f"{miss.words}, its bound ({kind}): {source}"
 
 
-def brief(miss: Miss) -> str:
-    """Return a missed bound as a headline: ``Bandwidth is 44.5 % of its bound at 1 MiB: 9.93 MB/s, bound 22.3``."""
+def brief_share(miss: Miss) -> str:
+    """Return a missed bound without values: ``bandwidth is 44.5 % of its bound at 1 MiB``."""
     figure, ratio = miss.figure, miss.figure.value / miss.bound
     share = f"{ratio:.1f} times" if ratio >= _SHOWN_AS_TIMES else f"{percent(ratio)} of"
-    values = f"{number(figure.value, 3)} {figure.unit}, bound {number(miss.bound, 3)}"
-    return f"{figure.name} is {share} its bound{figure.size_words}: {values}"
+    name = figure.name.replace("_", " ")
+    return f"{name} is {share} its bound{figure.size_words}"
+
+
+def brief(miss: Miss) -> str:
+    """Return a missed bound as a headline: ``bandwidth is 44.5 % of its bound at 1 MiB: 9.93 MB/s, bound 22.3``."""
+    digits = 3 if number(miss.figure.value, 3) != number(miss.bound, 3) else 4
+    values = (number(each, digits) for each in (miss.figure.value, miss.bound))
+    return f"{brief_share(miss)}: {f' {miss.figure.unit}, bound '.join(values)}"
 
 
 def other_unit(name: str, unit: str, entry: str, other: str) -> str:
@@ -140,6 +147,12 @@ def say_disturbed(by: str) -> str:
     return f"disturbed: {by}"
 
 
+def brief_disturbed(miss: Miss | None) -> str:
+    """Return that somebody else used the rails of a run, as a headline, with what was low."""
+    low = " during the run" if miss is None else f", {brief_share(miss)}"
+    return f"disturbed: others used the rails{low}"
+
+
 def within_node() -> str:
     """Return the end of a sentence about ranks that share a node."""
     return ", within one node"
@@ -167,6 +180,11 @@ def report_only(reason: str, said: Sequence[str]) -> str:
 def no_floor() -> str:
     """Return that no floor holds for any metric."""
     return "not judged: these metrics have no floor"
+
+
+def brief_open_end(end: str) -> str:
+    """Return that nothing bounds the size that decides (``end``), as a headline."""
+    return f"{end}: a reference is missing"
 
 
 def nothing_decides(ends: Sequence[str]) -> str:

@@ -7,11 +7,11 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps.hpl_input import SHARE_OF_LIMIT, Wish, plan, stated_hardware
-from railyard.benchmarks.apps.peak import Most, most, peak_gflop_s
 from railyard.hardware.node import NodeHardware
 from railyard.site.site import site_at
 from railyard.site.systems.jobs import SchedulerSettings
 from railyard.site.systems.model import System
+from railyard.verdict.applications import Most, most, peak_gflop_s
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -18,6 +18,8 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import complete as complete_words
+from railyard.verdict.wording.complete import too_few_tables
 from tests.made.judged import case_of, judged
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -128,7 +130,7 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
     [
         ("Success=1\n", "Success=0\n", ("the application's own check says that its result is wrong, line 446: "
                                        '"Success=0"')),
-        ("Success=1\n", "", "the benchmark was asked to validate its data but printed no validation"),
+        ("Success=1\n", "", complete_words.not_validated()),
         (
             "0.21 PASSED    0.151  0.00",
             "0.21 FAILED    0.151 99.00",
@@ -176,7 +178,7 @@ def test_a_load_test_that_stopped_before_its_impact_fails(ran: Run) -> None:
     text = text_of(NETWORK_LOAD_TEST)
     state, rule, found = said(ran(NETWORK_LOAD_TEST, text[: text.index("Key Results") - 80]))
     assert (state, rule) == ("fail", 1)
-    assert found == "the output has 0 tables, expected 1"
+    assert found == too_few_tables(0, 1)
 
 
 def changed(ring: str = "0.0408231", best: str = "0.0486427") -> str:

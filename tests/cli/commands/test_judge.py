@@ -25,7 +25,7 @@ from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link, unnamed_link
 from railyard.verdict.stored_outputs.text import text as words_of
 from railyard.verdict.wording import Figure, Miss, too_short
-from railyard.verdict.wording.complete import say_reported
+from railyard.verdict.wording.complete import look_at_quoted, say_reported, wrong_data
 from tests.made.words import below
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -125,7 +125,7 @@ def test_a_curve_just_below_the_projects_own_condition_is_sent_to_that_first(
     file = written(tmp_path, osu_bw(rates(11905)))
     assert main(["judge", file, "--link", "ib-edr"]) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert lines[3] == "  FAIL  Railyard's own condition is missed by 135 MB/s (1.1 %)"
+    assert lines[3] == "  FAIL  Bandwidth is 98.9 % of its bound at 1 MiB: 11865 MB/s, bound 12000"
     assert lines[4].startswith(f"  measured: {below(11865, 12000, 1 << 20)}, its bound (class): ")
     assert lines[5].startswith(
         "  look at: whether your system should give as much: a class entry in the references of your system"
@@ -317,7 +317,7 @@ def test_what_the_output_reports_as_wrong_fails() -> None:
     found = only(broken, LINK)
     assert found.sentence == (
         f"rule 1 (complete): {say_reported(1, '')}, line 40: "
-        '"mpirun noticed that process rank 1 exited on signal 9"; look at the quoted line in the job\'s output'
+        f'"mpirun noticed that process rank 1 exited on signal 9"; look at {look_at_quoted()}'
     )
     alone = only(ParsedOutput((), broken.failures), LINK)
     assert (alone.state, alone.sentence) == (
@@ -341,7 +341,7 @@ def test_the_benchmarks_own_validation_counts(marks: tuple[bool, bool], state: s
         == {
             "pass": "1 complete table, validated by the benchmark itself; osu does not mark its end: missing rows "
             "there are seen only with --sizes; not judged here: exit code, time limit and nodes of the job",
-            "fail": "the benchmark's own validation found wrong data: what arrived is not what was sent",
+            "fail": wrong_data(False, ""),
         }[state]
     )
 
@@ -359,7 +359,7 @@ def test_two_rails_are_held_to_two() -> None:
     assert only(ParsedOutput((stream(rates(24500)),)), both).state == "pass"
     found = only(ParsedOutput((stream(rates(12300)),)), both)
     assert found.state == "fail"
-    assert "looks like 1 rail of 2 (98.9 % of 12421 MB/s)" in [cause.sentence for cause in found.causes]
+    assert "fewer-rails" in [cause.cause for cause in found.causes]
 
 
 def test_what_no_floor_holds_for_is_not_judged_and_no_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

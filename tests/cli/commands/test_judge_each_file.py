@@ -193,7 +193,6 @@ def test_json_has_each_file_with_its_judgements(tmp_path: Path, capsys: pytest.C
             "below the bound (a source; another source), over hsn0; look at it",
             "below the bound (a source; another source), over hsn0",
         ),
-        ("not judged: no floor", "no floor"),
         ("x" * 300, "x" * (MOST_CHARACTERS - 2) + " …"),
     ],
 )

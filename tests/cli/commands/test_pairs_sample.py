@@ -7,6 +7,7 @@ import pytest
 
 from railyard.cli.main import main
 from railyard.verdict.wording import NOBODY_BLAMED
+from railyard.verdict.wording.screening import say_promised
 
 NODES = [f"n{number}" for number in range(1, 13)]
 #: Four nodes at each of three leaf switches.
@@ -86,8 +87,7 @@ def test_a_healthy_sample_names_nobody_and_says_what_it_covered(
     play.to_the_end({})
     assert {step.splitlines()[0] for step in play.steps} == {"# name sample"}
     code, said = play.judged()
-    assert (code, said.startswith("nobody that was measured is named as slow: healthy is ")) == (0, True)
-    assert "of the pairs of leaves" in said and "if there had been one, it would have named: a node at 90 %" in said
+    assert code == 0 and say_promised([]) in said
     # What is judged is told by the output itself.
     assert main(["pairs", "judge", *play.options[1:], *play.outputs]) == 0
 

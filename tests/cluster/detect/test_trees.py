@@ -18,6 +18,7 @@ from railyard.cluster.detect.system_text import (
 from railyard.hardware.node import NodeHardware
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
+from tests.hardware.test_processors import RECORDINGS
 
 TREES = Path(__file__).parents[2] / "trees"
 NAMES = sorted(path.stem for path in TREES.glob("*.tree"))
@@ -428,6 +429,22 @@ def test_the_hardware_is_a_guess_outside_a_job_alone() -> None:
     outside, inside = text(of).split("\n"), system_text(of, of.name, "inside a job of Slurm", ENVIRONMENTS).split("\n")
     assert outside[outside.index(line) - 1] == doubt
     assert line in inside and doubt not in inside
+
+
+def test_the_processor_is_written_as_spack_names_it_and_outside_a_job_only_named() -> None:
+    tree = listing("dual-rail-hdr")
+    tree.files["/proc/cpuinfo"] = (RECORDINGS / "linux-ubuntu20.04-zen3").read_text(encoding="utf-8")
+    of = detect(tree)
+    assert of.as_json()["microarchitecture"] == "zen3"
+    inside = system_text(of, of.name, "inside a job of Slurm", ENVIRONMENTS)
+    line = (
+        "  hardware: {cores: 128, memory: 503G, threads_per_core: 1, sockets: 2, microarchitecture: zen3}  # 2 sockets"
+    )
+    assert line in inside and "This host is a zen3" not in inside
+    assert "microarchitecture: zen3}" not in text(of)
+    said = "  # This host is a zen3: if the nodes are too, add microarchitecture: zen3, and Spack builds for it."
+    assert said in text(of).split("\n")
+    assert system(of).processor is None
 
 
 def test_hardware_that_was_not_read_is_to_be_stated() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from railyard.cluster.doctor.ask_login import ask
 from railyard.cluster.doctor.login import Login, findings, needed_programs
+from railyard.job.slurm import why_silent
 from railyard.site.systems.model import System
 from tests.made.systems import ETH_ANYWHERE
 
@@ -70,6 +71,13 @@ def test_what_is_needed_goes_by_scheduler_and_launcher(systems: dict[str, System
             "login: /opt/osu/mpi is not there; correct the system's file, unless only the nodes mount it",
         ),
         (
+            {"silent": "scontrol: fatal: Could not establish a configuration source"},
+            "problem",
+            'login: Slurm does not answer: "scontrol: fatal: Could not establish a configuration source"; no job can '
+            "be sent from here: find out whether its controller runs (scontrol ping) and whether this host has its "
+            "configuration (slurm.conf, or sackd), or use a login host of the cluster",
+        ),
+        (
             {"shared": "the partition batch (OverSubscribe=NO) gives parts of nodes"},
             "problem",
             "hdr: the partition batch (OverSubscribe=NO) gives parts of nodes; write jobs: {exclusive: true}, or "
@@ -118,3 +126,28 @@ def test_this_host_is_asked(tmp_path: Path) -> None:
     assert system.system == "eth"
     assert (login.state, login.file_clock_s is not None) == (None, True)
     assert [path.name for path in (tmp_path / ".railyard").iterdir()] == []
+
+
+SILENT = "slurm_load_partitions error: Unable to contact slurm controller (connect failure)"
+
+
+@pytest.mark.parametrize(
+    ("client", "silent"),
+    [
+        ("echo PartitionName=batch OverSubscribe=EXCLUSIVE", None),
+        (f"echo slurm_load_partitions: reads >&2; echo '{SILENT}' >&2; exit 1", SILENT),
+        ("exit 3", "scontrol ended with exit code 3"),
+    ],
+)
+def test_slurm_is_asked_whether_it_answers(
+    client: str, silent: str | None, systems: dict[str, System], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "scontrol").write_text(f"#!/bin/sh\n{client}\n", encoding="utf-8")
+    (tmp_path / "scontrol").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert why_silent(systems["hdr"]) == silent
+    assert why_silent(systems["roce"]) is None  # PBS
+    (tmp_path / "scontrol").unlink()
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert why_silent(systems["hdr"]) is None

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from railyard.cluster.fabric.judge import judge
-from railyard.cluster.fabric.members import parse_sminfo
+from railyard.cluster.fabric.members import distances, parse_sminfo
 from railyard.cluster.fabric.model import ExpectedFabric, Manager, Readings, Report
-from railyard.cluster.fabric.topology import distances
 from railyard.parsers.fabric import iblinkinfo
 from railyard.parsers.fabric.port import PortState
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from railyard.cluster.gate import gate_state
+from railyard.cluster.gate import model
 from tests.cluster.gate.conftest import Site
 from tests.made.sysfs import write
 from tests.made.systems import HDR_BY_NAME
@@ -284,7 +284,7 @@ def test_two_gates_do_not_measure_with_one_node_at_once(
     bench.says(neighbours=["n2"])
     monkeypatch.setenv("SLURM_JOB_ID", "4711")
     bench.gives("9000")
-    with gate_state.lock_node(bench.site.home / ".railyard/gate", f"measures-{taken}"):
+    with model.lock_node(bench.site.home / ".railyard/gate", f"measures-{taken}"):
         found = bench.site.gate("--traffic", "--neighbour", "n2")
     assert (found.code, found.out) == (3, f"n1: undecided: disturbed: another gate measures with {taken} (+2 more)\n")
     assert bench.calls() == []

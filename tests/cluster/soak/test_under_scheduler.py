@@ -18,8 +18,7 @@ from railyard.cli.main import main
 from railyard.cluster.soak import job as soak_job
 from railyard.cluster.soak import under_scheduler
 from railyard.cluster.soak.job import expand_nodes, plan_soak
-from railyard.cluster.soak.judge import Reading, findings, soaked_rails
-from railyard.cluster.soak.log import read
+from railyard.cluster.soak.judge import Reading, findings, read, soaked_rails
 from railyard.cluster.soak.under_scheduler import Merger, Raw, parse
 from railyard.site.site import Site, site_at
 from tests.made.systems import TWO_CARDS

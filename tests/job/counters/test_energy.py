@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.energy import Energy, figures
+from railyard.job.counters.lines import Energy, figures
 from railyard.job.counters.node import NodeCounters
 from tests.made.sysfs import Tree, write
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers.as_json import to_json
+from railyard.cli.commands.parse import to_json
 from railyard.parsers.detect import parse as parse_any
 from railyard.parsers.fabric import lspci, nvidia_smi, show_gids
 from railyard.parsers.fabric.hardware import GidEntry, Hardware, Nearness, PciSlot

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from railyard.hardware.ib_counters import ERROR_BITS, OLD_NAMES, is_full
-from railyard.hardware.ib_speeds import LANES, fastest, rate_gbit_s, slower, speed_of_lane, width_of
+from railyard.hardware.counters import ERROR_BITS, OLD_NAMES, is_full
+from railyard.hardware.links import LANES, fastest, rate_gbit_s, slower, speed_of_lane, width_of
 from railyard.parsers.fabric.port import Link, Peer, PortState
 from railyard.parsers.fabric.words import guid_of, integer, physical_of, split_description, state_of
 

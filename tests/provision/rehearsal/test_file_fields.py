@@ -1,6 +1,7 @@
 """A healthy rehearsed node has no fault by its own system's file, whatever the file says about nodes, rails and ports.
 
-Each row sets one field away from its default. A row that the stand-ins do not obey has the sentence that says so.
+Each row sets one field away from its default. A row that the stand-ins do not obey has the sentence that says so. The
+fields of ``gpus`` are obeyed by the stand-in of nccl-tests: its figures are possible, its bytes went over the NICs.
 """
 
 import subprocess
@@ -15,8 +16,13 @@ from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.model import Readings, expected_of
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.provision.rehearsal.nodes import choose
+from railyard.site.site import Site, site_at
+from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import System
 from tests.made.rehearsed import site
+from tests.provision.rehearsal import conftest
+from tests.provision.rehearsal.conftest import Bed
+from tests.provision.rehearsal.test_collectives import NCCL, run
 from tests.provision.rehearsal.test_sysfs import laid
 
 DOCTOR = Path(rail_rules.__file__).parent / SCRIPT
@@ -92,3 +98,45 @@ def test_a_healthy_node_obeys_the_field_or_the_rehearsal_says_so(tmp_path: Path,
     assert findings(tmp_path, system) == []
     said = choose(system, 100_000).left_out
     assert any(each.startswith(sentence) for each in said) if sentence else True
+
+
+#: The field -> the whole part ``gpus`` of a file that has it.
+GPU_ROWS = {
+    "per_node": "{per_node: 4, kind: NVIDIA A100, nvlink: 3}",
+    "kind": "{per_node: 2, kind: a GPU that nobody has heard of, nvlink: 4}",
+    "nvlink": "{per_node: 2, kind: NVIDIA V100, nvlink: 2}",
+    "nvlinks": "{per_node: 2, kind: NVIDIA H800, nvlink: 4, nvlinks: 8}",
+    "xgmi": "{per_node: 2, kind: AMD Instinct MI300X, xgmi: mi300x}",
+    "slot": "{per_node: 2, kind: NVIDIA L4, slot: pcie4-x8}",
+    "domain": "{per_node: 2, kind: NVIDIA GB200, nvlink: 5, domain: 4}",
+    "nearest": "{per_node: 2, kind: NVIDIA H100 SXM5, nvlink: 4, nearest: {mlx5_0: [1], mlx5_1: [0]}}",
+}
+#: `make test` has those whose bytes or connections differ.
+GPU_CASES = [
+    pytest.param(name, marks=() if name in ("per_node", "slot", "domain", "nearest") else pytest.mark.full)
+    for name in GPU_ROWS
+]
+
+
+@pytest.fixture
+def roomy(request: pytest.FixtureRequest, tmp_path: Path) -> Site:
+    """The site of all rehearsals here, with NCCL and these GPUs."""
+    (tmp_path / "systems").mkdir()
+    (tmp_path / "references").mkdir()
+    text = conftest.SYSTEM.replace("stacks:\n", NCCL, 1) + f"gpus: {GPU_ROWS[request.param]}\n"
+    (tmp_path / "systems/roomy.yaml").write_text(text, encoding="utf-8")
+    return site_at(tmp_path, "roomy")
+
+
+def test_each_field_of_the_gpus_has_its_row() -> None:
+    assert set(GPU_ROWS) == set(Gpus.model_fields)
+
+
+@pytest.mark.parametrize("roomy", GPU_CASES, indirect=True)
+def test_a_healthy_run_obeys_the_field_of_the_gpus(bed: Bed) -> None:
+    gpus = bed.site.system.gpus
+    assert gpus is not None
+    for key, nodes in (("nccl/all_reduce_perf", bed.trees), ("nccl/all_reduce_perf/one-node", ["n8"])):
+        found = run(bed, key, nodes=tuple(nodes), per_node=gpus.per_node)
+        assert found.verdict.state == "report-only", f"{key}: {found.verdict.line}"
+        assert {rule.state for rule in found.verdict.rules} <= {"pass", "not-judged"}, key

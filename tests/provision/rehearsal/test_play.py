@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.apps import hpcc_input, hpl_input, milc
+from railyard.benchmarks.apps import hpl_input, milc
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import gpcnet, hpcc, hpl, imb, netpipe, npb, osu, pairs, sharing
 from railyard.provision.rehearsal.form import Fault
@@ -328,6 +328,6 @@ def test_other_applications(bed: Bed) -> None:
     ran = bed.run("openmpi", "sharing", "railyard-sharing", [], nodes=("n8",), per_node=2)
     assert ran.assessed("sharing/two-ranks-a-processor", sharing.parse).verdict.state == "report-only"
     found = application(
-        bed, "hpcc", "hpcc", "hpcc/Summary", hpcc.parse, per_node=2, files={"hpccinf.txt": hpcc_input.text(8)}
+        bed, "hpcc", "hpcc", "hpcc/Summary", hpcc.parse, per_node=2, files={"hpccinf.txt": hpl_input.hpcc_text(8)}
     )
     assert (found.verdict.state, found.path.state) == ("report-only", "proven"), found.verdict.text

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.provision.replay.curve_model import RENDEZVOUS_FROM_BYTES, MessageTime
+from railyard.provision.replay.reference_outputs import RENDEZVOUS_FROM_BYTES, MessageTime
 
 EDR = MessageTime(0.8, 12400.0, ((1, 0.80), (4, 0.80), (4096, 2.75)))
 

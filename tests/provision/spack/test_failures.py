@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.spack.failures import CAUSES, explain, holds_everywhere
+from railyard.provision.spack.calls import CAUSES, explain, holds_everywhere
 
 RECORDED = Path(__file__).parents[2] / "recordings" / "spack"
 

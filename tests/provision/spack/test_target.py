@@ -7,7 +7,7 @@ import pytest
 
 from railyard.hardware import processors
 from railyard.provision.kept_files import KeptFile
-from railyard.provision.spack import target
+from railyard.provision.spack import sources
 from railyard.provision.spack.marker import Executable
 
 #: What an x86_64_v3 processor prints (synthetic, with the flags that matter).
@@ -31,8 +31,8 @@ def test_what_adds_nothing_to_its_family_asks_for_nothing(name: str) -> None:
 
 
 def test_a_node_without_avx512_cannot_run_v4() -> None:
-    assert target.why_not("x86_64_v3", V3) is None
-    assert target.why_not("x86_64_v4", V3) == (
+    assert sources.why_not("x86_64_v3", V3) is None
+    assert sources.why_not("x86_64_v4", V3) == (
         "the benchmarks are built for x86_64_v4, and this node's processor lacks avx512bw, avx512cd, avx512dq, "
         "avx512f, avx512vl"
     )
@@ -44,8 +44,8 @@ GRACE = f"processor\t: 0\nFeatures\t: {' '.join(processors.features('neoverse_v2
 
 def test_a_node_of_arm_is_asked_for_the_features_of_its_target() -> None:
     assert len(processors.features("neoverse_v2")) > 20
-    assert target.why_not("neoverse_v2", GRACE) is None
-    assert target.why_not("neoverse_v2", GRACE.replace(" sve2 ", " ")) == (
+    assert sources.why_not("neoverse_v2", GRACE) is None
+    assert sources.why_not("neoverse_v2", GRACE.replace(" sve2 ", " ")) == (
         "the benchmarks are built for neoverse_v2, and this node's processor lacks sve2"
     )
 
@@ -61,7 +61,7 @@ def test_a_node_of_arm_is_asked_for_the_features_of_its_target() -> None:
     ],
 )
 def test_the_target_follows_the_machine(stated: str | None, machine: str, found: str) -> None:
-    assert target.default_target(stated, machine) == found
+    assert sources.default_target(stated, machine) == found
 
 
 def run(line: str) -> tuple[int, str]:
@@ -71,20 +71,20 @@ def run(line: str) -> tuple[int, str]:
 
 def test_the_jobs_line_really_ends_it(tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(V3, encoding="utf-8")
-    line = target.shell_check(processors.features("x86_64_v4"), "x86_64_v4", str(tmp_path / "cpuinfo"))
+    line = sources.shell_check(processors.features("x86_64_v4"), "x86_64_v4", str(tmp_path / "cpuinfo"))
     assert run(line) == (
         66,
         "railyard: error: the benchmarks are built for x86_64_v4, and the processor of this node lacks avx512bw: build "
         "for a target that every node has\n",
     )
-    line = target.shell_check(processors.features("x86_64_v3"), "x86_64_v3", str(tmp_path / "cpuinfo"))
+    line = sources.shell_check(processors.features("x86_64_v3"), "x86_64_v3", str(tmp_path / "cpuinfo"))
     assert run(line) == (0, "went on\n")
 
 
 def test_the_executable_is_there_and_the_one_that_was_built(tmp_path: Path) -> None:
     file = tmp_path / "a folder" / "IMB-MPI1"
     file.parent.mkdir()
-    line = target.file_check(Executable(KeptFile(str(file), 5, 0, 0, "")))
+    line = sources.file_check(Executable(KeptFile(str(file), 5, 0, 0, "")))
     assert run(line) == (
         66,
         f"railyard: error: {file} is not there on this node, or may not be run: mount the install tree on the compute "

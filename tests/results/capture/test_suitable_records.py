@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.results.capture.suitable_records import choose_records, is_quick, job_of, too_few, why_not
+from railyard.results.capture.repeats import choose_records, is_quick, job_of, too_few, why_not
 from railyard.results.record.form import (
     CurveRecord,
     NodeTraffic,

@@ -11,7 +11,7 @@ from railyard.results.record.pairs import PairsRecord
 from railyard.results.report.html import html_report
 from railyard.results.report.spread import OverTime
 from railyard.results.report.svg import EarlierMedian
-from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
 from tests.made.html_page import Page

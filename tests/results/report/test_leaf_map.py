@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.results.pair_summary import of_rows
 from railyard.results.record.form import NodesAlike, NodeTraffic, PathProofRecord, Record, Suspect
-from railyard.results.record.pair_rows import Row
+from railyard.results.record.pair_rows import Row, of_rows
 from railyard.results.record.pairs import (
     ExercisedCount,
     NodesNotMeasured,

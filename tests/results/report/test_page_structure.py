@@ -7,7 +7,7 @@ import pytest
 
 from railyard.results.record.form import Record
 from railyard.results.report.html import html_report
-from railyard.results.run_files import RelationRecord
+from railyard.results.run_folder import RelationRecord
 from railyard.site.matrix import Cell
 from railyard.site.test_id import TestId
 from tests.made.html_page import Page

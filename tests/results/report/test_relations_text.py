@@ -11,7 +11,7 @@ from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
 from railyard.results.report.files import read_results, write_format, write_reports
 from railyard.results.report.relations_text import relation_lines
-from railyard.results.run_files import CostRecord, RelationRecord
+from railyard.results.run_folder import CostRecord, RelationRecord
 from railyard.rfm.run.reframe import Outcome
 
 HOLDS = RelationRecord(

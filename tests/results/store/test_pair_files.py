@@ -10,11 +10,10 @@ from click.testing import CliRunner
 
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import railyard_group
-from railyard.results.pair_summary import RecordedPairs, of_rows
 from railyard.results.record import pair_rows
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
-from railyard.results.record.pair_rows import Row
+from railyard.results.record.pair_rows import RecordedPairs, Row, of_rows
 from railyard.results.report.files import read_results
 from railyard.results.store import query
 from railyard.results.store.merge import merge

@@ -10,7 +10,7 @@ import pytest
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.results import prometheus
-from railyard.results.capture.suitable_records import choose_records
+from railyard.results.capture.repeats import choose_records
 from railyard.results.compare.comparison import compare
 from railyard.results.history.series import series_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records

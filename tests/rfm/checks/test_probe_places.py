@@ -25,6 +25,7 @@ from railyard.stacks import ask
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording import path as path_words
 from tests.made.judged import counters_file
 
 PAIR = ("n9", "n10")
@@ -160,7 +161,6 @@ def test_a_slow_rail_is_blamed_beside_the_nodes_that_the_scheduler_chose(made: M
     prober, launch, job = made(SLOW, rails=("hsn0", "hsn1"))
     found = probed(prober, launch)
     assert [(one.kind, one.node, one.rail) for one in found.suspects] == [("rail", "n9", "hsn1")]
-    assert found.sentence.startswith(f"hsn1 of n9 is slow {WITH_EVERY}: at best 43.10 MB/s with ")
     assert {node for probe in found.probes for node in (probe.node_a, probe.node_b)} == {"n5", "n7", "n9", "n10"}
     assert job.asked is not None
     assert (job.asked[0].options[1], job.asked[1:]) == ("--nodelist=n9,n10", (4, 300))
@@ -371,5 +371,5 @@ def test_who_has_the_address_of_another_is_asked_in_a_job(
     assert job.asked is not None and job.asked[0].options[1] == "--nodelist=vn3,vn4"
     refused, _, _ = made(script, refused="sbatch: error: Invalid account")
     text = refused.explain(run).verdict.text
-    assert "a machine that is not one of these nodes" in text
+    assert path_words.a_stranger() in text
     assert "the other nodes were not asked for their addresses: the scheduler refused" in text

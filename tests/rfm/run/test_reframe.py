@@ -211,6 +211,55 @@ def test_an_option_that_names_nothing_is_refused() -> None:
         listed(LISTING, options="-S Nosuch.full=1")
 
 
+OTHERS = """\
+- OsuBandwidth %rails=1 /00000001 @lumi:hsn+craympich
+- OsuBandwidth %rails=1 %policy=rail-2 /00000002 @lumi:hsn+craympich
+- NcclRails %rails=4 /00000003 @lumi:hsn+rccl
+"""
+WHY = "type: railyard matrix --system lumi --why"
+HAS = "OsuBandwidth %rails=1 (craympich over hsn), OsuBandwidth %rails=1 %policy=rail-2 (craympich over hsn)"
+
+
+@pytest.mark.parametrize(
+    ("selected", "options", "sentence"),
+    [
+        # One of two names selects something: ReFrame runs that and does not mention the other.
+        (OTHERS[: OTHERS.index("\n") + 1], ["-n", "OsuBandwidth%rails=2", "-n", "OsuBandwidth%rails=1"],
+         f"-n OsuBandwidth%rails=2: found no such test on lumi, expected one that it has: {HAS}; {WHY}"),
+        ("", ["-n", "OsuLatency%rails=1"],
+         "-n OsuLatency%rails=1: found no such test on lumi, and none of this check at all, expected a check that runs "
+         f"there; {WHY}"),
+        ("", ["-n", "OsuBandwidth", "-p", "rccl"], "-n OsuBandwidth: found no such test on lumi that the other options "
+         f"leave, expected one that it has: {HAS}; {WHY}"),
+        ("", ["-n", "NcclRails %rails=4"], "-n NcclRails %rails=4: found a blank, which no name has when ReFrame "
+         "compares it, expected -n 'NcclRails%rails=4'"),
+    ],
+)  # fmt: skip
+def test_a_name_that_selects_nothing_is_refused_with_what_the_system_has(
+    selected: str, options: list[str], sentence: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "reframe"
+    script.write_text(
+        f"#!/bin/sh\ncase $* in *-n*) cat {tmp_path}/selected;; *) cat {tmp_path}/all;; esac\n", encoding="utf-8"
+    )
+    script.chmod(0o755)
+    for name, cases in (("selected", selected), ("all", OTHERS)):
+        (tmp_path / name).write_text(f"[List]\n{cases}Concretized {cases.count('@')} test case(s)\n", encoding="utf-8")
+    command = [str(script), "-c", str(SHIPPED), "--system", "lumi", *options]
+    with pytest.raises(RailyardError) as caught:
+        promised_cases(command, {**os.environ, HOME_VARIABLE: str(SHIPPED.parent)})
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("options", [["-n", "NcclRails@0"], ["-n", "/00000003"], ["-n", "OsuLatency", "--failed"]])
+def test_a_variant_a_hash_and_a_repeated_run_may_select_fewer_tests(options: list[str], tmp_path: Path) -> None:
+    cases = "- NcclRails %rails=4 /00000003 @lumi:hsn+rccl\nConcretized 1 test case(s)\n"
+    (tmp_path / "reframe").write_text(f"#!/bin/sh\ncat <<'END'\n[List]\n{cases}END\n", encoding="utf-8")
+    (tmp_path / "reframe").chmod(0o755)
+    command = [str(tmp_path / "reframe"), "-c", str(SHIPPED), "--system", "lumi", *options]
+    assert len(promised_cases(command, {**os.environ, HOME_VARIABLE: str(SHIPPED.parent)})[0]) == 1
+
+
 # A run, with a script in reframe's place
 
 

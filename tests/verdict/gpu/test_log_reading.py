@@ -3,14 +3,14 @@
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers import nccl
 from railyard.parsers.nccl_said import Log
-from railyard.verdict.gpu import log_reading, meant_way
+from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.target import of_words
 from tests.made.nccl import RAILS, over_nics, said
 
 TARGET = of_words("gpus=4,nvlink=4,nics=4,link=ib-ndr")
 TWO = Shape(TARGET.node, 2)
-MEANT = meant_way.MeantWay("IB", rails=RAILS, nearest={f"mlx5_{number}": (number,) for number in range(4)})
+MEANT = log_reading.MeantWay("IB", rails=RAILS, nearest={f"mlx5_{number}": (number,) for number in range(4)})
 
 
 def log(*lines: str) -> Log:
@@ -27,7 +27,7 @@ def test_both_judges_find_the_same_fallback_and_the_same_reason() -> None:
     )
     because = ', since "NET/IB : No device found." (line 2)'
     assert log_reading.log_reason(found) == because
-    other = meant_way.why_other(found, MEANT)
+    other = log_reading.why_other(found, MEANT)
     assert other is not None and because in other.sentence and "ibv_devinfo" in other.look_at
     assert because in word(found, TARGET, TWO).rule.sentence
 
@@ -38,7 +38,7 @@ def test_both_judges_find_the_same_connections_through_the_hosts_memory() -> Non
         "2 of 2 connections over NICs do not use GPUDirect RDMA (line 3): their bytes go through the hosts' memory"
     )
     assert log_reading.without_gpu_direct(found) == sentence
-    assert sentence in meant_way.remarks(found, MEANT)
+    assert sentence in log_reading.remarks(found, MEANT)
     assert any(sentence in remark for remark in word(found, TARGET, TWO).remarks)
 
 

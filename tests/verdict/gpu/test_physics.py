@@ -11,6 +11,7 @@ from railyard.site.references.transport_class import find_class
 from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
 from railyard.verdict.stored_outputs.collectives import judge_collectives
 from railyard.verdict.stored_outputs.judge import Judgement
+from railyard.verdict.wording.gpu_rules import above_floor, alone_above_floor, most_below_floor
 from tests.made.nccl_early import early
 from tests.made.nccl_output import GIB, curve, output, ranks_of, rows_of
 
@@ -230,7 +231,7 @@ def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_nee
     hdr = of_words("gpus=8,nvlink=3,nics=4,link=ib-hdr")
     three = ["a", "b", "c"]
     found = one(output("all_reduce", {128 << 20: 96.42}, three, gpu="NVIDIA A100-SXM4-80GB"), hdr)
-    assert found.state == "pass" and "busbw 96.42 GB/s at 128 MiB is above the floor of healthy nodes" in found.sentence
+    assert found.state == "pass" and above_floor(96.42, 128 << 20) in found.sentence
     found = one(output("all_reduce", {128 << 20: 30.0}, three, gpu="NVIDIA A100-SXM4-80GB"), hdr)
     assert found.state == "not-judged" and "no size of 1 GiB or more was measured" in found.sentence
     # If there are long messages, they decide, however fast the short ones are.
@@ -339,10 +340,8 @@ def test_one_high_value_among_low_ones_does_not_pass() -> None:
     low = dict.fromkeys(curve(1), 100.0)
     found = one(output("all_reduce", {**low, 16 * GIB: 365.0}))
     assert found.state == "not-judged"
-    assert found.sentence.startswith(
-        "not judged: busbw 365.0 GB/s at 16 GiB is above the floor, but 4 of 5 long messages are below it (100.0 GB/s "
-        "at 8 GiB): 60.0 % of the lowest bound, ring (at most 397.5 GB/s, set by NIC)"
-    )
+    low_words = most_below_floor(4, 5, 100.0, 8 * GIB, "ring (at most 397.5 GB/s, set by NIC)")
+    assert found.reason.startswith(alone_above_floor(365.0, 16 * GIB, low_words))
     half = {**low, 4 * GIB: 340.0, 8 * GIB: 360.0, 16 * GIB: 365.0}
     assert one(output("all_reduce", half)).state == "pass"
 

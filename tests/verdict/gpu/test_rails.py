@@ -8,7 +8,7 @@ from railyard.job.gpu_steps import lines, output_of
 from railyard.parsers import nccl
 from railyard.results.report.summary import suspect_words
 from railyard.verdict.assess import Assessment
-from railyard.verdict.gpu.rails import groups_to_measure, of_each
+from railyard.verdict.gpu.collectives import groups_to_measure, of_each
 from tests.made.nccl import GPUS, SIZES, output
 from tests.verdict.gpu.test_collectives import MOVED, REFERENCE, rails
 

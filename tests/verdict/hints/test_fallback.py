@@ -12,7 +12,7 @@ from railyard.parsers.output import ParsedOutput
 from railyard.verdict.hints.fallback import FALLBACKS, document, fallbacks, judged_fallbacks, shows_rdma
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.target import of_link
-from railyard.verdict.wording.complete import say_reported
+from railyard.verdict.wording.complete import look_at_quoted, say_reported
 from tests.conftest import ROOT
 
 HEAD = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
@@ -296,7 +296,7 @@ def test_the_command_says_it_word_for_word(tmp_path, capsys) -> None:  # type: i
         f'  found: {say_reported(1, "")}, line 1: "[0] MPI startup(): libfabric provider: tcp;ofi_rxm" '
         "(Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the fabric in "
         "I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi))\n"
-        "  look at: the quoted line in the job's output\n"
+        f"  look at: {look_at_quoted()}\n"
     ) in capsys.readouterr().out
 
 

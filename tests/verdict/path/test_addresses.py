@@ -2,7 +2,7 @@
 
 from railyard.job.counters.lines import Addresses, Neighbour
 from railyard.job.counters.node import NodeCounters
-from railyard.verdict.path.addresses import Conflict, conflicts
+from railyard.verdict.path.result import Conflict, conflicts
 
 #: Hardware addresses of vn1, vn2, and of a third machine.
 ONE, TWO, THREE = "0a:00:00:00:01:01", "0a:00:00:00:01:02", "0a:00:00:00:01:03"

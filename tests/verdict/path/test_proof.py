@@ -14,6 +14,7 @@ from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
+from railyard.verdict.wording import split as split_words
 from railyard.verdict.wording.path import (
     carried_part,
     counters_not_found,
@@ -258,7 +259,7 @@ def test_an_uneven_split_fails_and_names_the_rail_that_carried_less() -> None:
         "uneven split: rail hsn0 of vn1 sent 68.4 % of 190.0 MB, due 50.0 %; "
         "rail hsn1 of vn1 sent 31.6 % of 190.0 MB, due 50.0 % (bound 5 points, split-points)",
     )
-    assert proof.suspects[0] == Suspect("pair", "carried less than its rate's share", "vn1-vn2", "hsn1")
+    assert proof.suspects[0] == Suspect("pair", split_words.short(), "vn1-vn2", "hsn1")
     assert proof.look_at == "rate and errors of hsn1 on vn1, then the stack's weights of its rails"
 
 

@@ -8,7 +8,6 @@ import numpy as np
 from railyard.verdict.blame.screening import routes
 from railyard.verdict.blame.screening.doubts import pairs_beyond, slow_pairs
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
-from railyard.verdict.blame.screening.leaves import Leaves
 from railyard.verdict.blame.screening.model import Kind, Suspect
 from railyard.verdict.blame.screening.promise import OF_A_LEAF
 from railyard.verdict.blame.screening.routes import Paths
@@ -22,7 +21,7 @@ from railyard.verdict.blame.screening.suspects import (
     questions_of,
     upper_of,
 )
-from railyard.verdict.blame.screening.values import Rows
+from railyard.verdict.blame.screening.values import Leaves, Rows
 from railyard.verdict.blame.search import network_faults, single_pairs
 from railyard.verdict.blame.search.model import Pair, Part, PartKind, Step, StepName
 from railyard.verdict.blame.search.single_pairs import Question, SinglePairs

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from railyard.verdict.blame.screening.leaves import Bools, Floats, Ints, Leaves
 from railyard.verdict.blame.screening.model import Settings
-from railyard.verdict.blame.screening.values import Levels, Rows, relative
+from railyard.verdict.blame.screening.values import Bools, Floats, Ints, Leaves, Levels, Rows, relative
 from railyard.verdict.blame.search.doubts import (
     NEIGHBOURS,
     SIDE_SLOWER,

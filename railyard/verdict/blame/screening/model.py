@@ -191,6 +191,7 @@ class ScreeningVerdict:
 
     ``not_looked_at`` has what this screening could not see, one sentence for each. ``rounds`` were run, including
     repeats, of the ``rounds_allowed`` that the budget has; ``measurements`` is the number of values.
+    ``rest`` is the sentence without those who are named.
     """
 
     named: tuple[Suspect, ...]
@@ -205,3 +206,4 @@ class ScreeningVerdict:
     rounds_allowed: int
     measurements: int
     sentence: str
+    rest: str

@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from railyard.verdict.blame.screening.coverage import up_link_uses
 from railyard.verdict.blame.screening.doubts import SampleView
-from railyard.verdict.blame.screening.leaves import Leaves
 from railyard.verdict.blame.screening.model import Network, Suspect
+from railyard.verdict.blame.screening.promise import up_link_uses
 from railyard.verdict.blame.screening.suspects import Good, Route
+from railyard.verdict.blame.screening.values import Leaves
 from railyard.verdict.blame.search.model import Pair, Round
 from railyard.verdict.blame.search.rounds import Packing
 from railyard.verdict.wording import screening as words

@@ -6,9 +6,8 @@ import numpy as np
 
 from railyard.verdict.blame.screening.doubts import able_of, keeps_apart, read_sample
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
-from railyard.verdict.blame.screening.leaves import present_members
 from railyard.verdict.blame.screening.plan import Planner
-from railyard.verdict.blame.screening.values import Rows, join_rows, levels_of, relative
+from railyard.verdict.blame.screening.values import Rows, join_rows, levels_of, present_members, relative
 from railyard.verdict.blame.search.doubts import SLOWER_THAN_ITS_SIDE
 from railyard.verdict.blame.search.model import Pair, Round, Step
 from railyard.verdict.blame.search.rounds import Packing

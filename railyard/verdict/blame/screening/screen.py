@@ -4,10 +4,8 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from railyard.verdict.blame.screening import confirmation, groups, sampling, whole_leaves
-from railyard.verdict.blame.screening.coverage import coverage
+from railyard.verdict.blame.screening import confirmation, sampling, whole_leaves
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
-from railyard.verdict.blame.screening.leaves import leaves_of
 from railyard.verdict.blame.screening.model import (
     Budget,
     BudgetError,
@@ -19,7 +17,8 @@ from railyard.verdict.blame.screening.model import (
     Suspect,
 )
 from railyard.verdict.blame.screening.plan import LEAST, shares
-from railyard.verdict.blame.screening.promise import MadeSteps, promises
+from railyard.verdict.blame.screening.promise import MadeSteps, coverage, promises
+from railyard.verdict.blame.screening.values import leaves_of
 from railyard.verdict.blame.search.model import Step
 from railyard.verdict.blame.search.replay import replay_steps
 from railyard.verdict.wording import screening as words
@@ -85,10 +84,10 @@ def screen(
     if known.seen is None:
         return nothing(known, words.no_result(there))
     yield from whole_leaves.confirm(known)
-    within = yield from groups.measure_within_groups(known)
+    within = yield from whole_leaves.measure_within_groups(known)
     yield from confirmation.suspects(known)
     yield from confirmation.parts_of_nodes(known)
-    known.answered.named = groups.in_place_of_leaves(known, within)
+    known.answered.named = whole_leaves.in_place_of_leaves(known, within)
     return sum_up(known)
 
 
@@ -114,6 +113,9 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
     promised = promises(known.network, known.leaves, known.sample_view, _steps_made(known), known.settings)
     not_seen = _not_looked_at(known)
     levels = known.levels.levels
+    said = [one.reason for one in named[: words.MOST_TOLD]]
+    said += [words.more_named(len(named) - words.MOST_TOLD)] if len(named) > words.MOST_TOLD else []
+    rest = _sentence_besides(known, named, cleared, unclear, covered, promised)
     return ScreeningVerdict(
         named,
         cleared,
@@ -126,7 +128,8 @@ def sum_up(known: Knowledge) -> ScreeningVerdict:
         known.spent,
         known.allowed,
         known.measurements,
-        _sentence(known, named, cleared, unclear, covered, promised),
+        "; ".join([*said, rest]),
+        rest,
     )
 
 
@@ -136,7 +139,7 @@ def nothing(known: Knowledge, why: str) -> ScreeningVerdict:
     steps = tuple(known.steps)
     sentence = f"{why}; {_coverage_words(known, covered)}"
     return ScreeningVerdict(
-        (), (), (), (), steps, covered, (), (why,), known.spent, known.allowed, known.measurements, sentence
+        (), (), (), (), steps, covered, (), (why,), known.spent, known.allowed, known.measurements, sentence, sentence
     )
 
 
@@ -212,7 +215,7 @@ def _not_looked_at(known: Knowledge) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _sentence(
+def _sentence_besides(
     known: Knowledge,
     named: Sequence[Suspect],
     cleared: Sequence[Suspect],
@@ -220,9 +223,7 @@ def _sentence(
     covered: Coverage,
     promised: Sequence[Promise],
 ) -> str:
-    parts = [one.reason for one in named[: words.MOST_TOLD]]
-    if len(named) > words.MOST_TOLD:
-        parts.append(words.more_named(len(named) - words.MOST_TOLD))
+    parts = []
     if not named:
         levels = [(one.value, one.hops) for one in known.levels.levels]
         parts.append(words.nobody_named(levels, known.leaves.layout.unit))

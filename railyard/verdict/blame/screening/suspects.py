@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TypeVar
 
-from railyard.verdict.blame.screening.leaves import Leaves
 from railyard.verdict.blame.screening.model import Kind, Suspect
+from railyard.verdict.blame.screening.values import Leaves
 from railyard.verdict.blame.search import single_pairs
 from railyard.verdict.blame.search.model import Pair, Round
 from railyard.verdict.blame.search.model import Suspect as Found

@@ -299,7 +299,7 @@ def _pairs(left: Sequence[Test], tests: Sequence[Test], states: Mapping[Test, St
         was_slow = [test for test in own if states[test] == "slow"]
         sound = [test for test in own if test not in was_slow or not candidates(test, found)]
         logs = {test.log for test in sound}
-        said = any(test.why.startswith("failed") or test.wrong for test in own)
+        said = any(test.failed or test.wrong for test in own)
         sure: Sure = "open"
         if len(sound) > 1 or own[0].wrong:
             sure = "shown" if len(logs) > 1 and (was_slow or said) else "likely"

@@ -14,8 +14,7 @@ from railyard.verdict.blame.search.matrix import Shares, gather_repeats
 from railyard.verdict.blame.search.model import Layout, Level, Settings, Step, Suspect, Value
 from railyard.verdict.blame.search.questions import describe_step
 from railyard.verdict.blame.search.single_pairs import State
-
-_ONLY_TWO = "was slow with other groups in the rounds, and there were no two good groups to compare it with"
+from railyard.verdict.wording import pair_search as words
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +33,10 @@ def settle_groups(
     members = by_groups.members()
     doubted = doubted_sides(by_groups, seen, settings)
     good = [group for group, nodes in members.items() if group not in doubted and len(nodes) > 1]
-    made = sides.bouts(by_groups, doubted, good, frozenset(), sides.OF_GROUPS)
+    made = sides.bouts(by_groups, doubted, good, frozenset(), "group")
     if not made:
         return Groups(tuple(("unclear", _open_group(members[group], group, seen)) for group in doubted))
-    step = sides.plan(made, f"{len(doubted)} groups, all nodes at once, with good groups", "groups")
+    step = sides.plan(made, words.sides_at_once(len(doubted), "group"), "groups")
     values = gather_repeats(layout, step, (yield step))
     steps.append(describe_step(step))
     inside = {group: sides.inside_of(by_groups, seen, group) for group in doubted}
@@ -64,4 +63,4 @@ class _AcrossGroups:
 
 def _open_group(members: tuple[int, ...], group: str, seen: Shares) -> Suspect:
     level = seen.apart or seen.far
-    return Suspect("side", members, 0.0, level.value, f"{group} {_ONLY_TWO}")
+    return Suspect("side", members, 0.0, level.value, words.no_good_sides(group, "group"))

@@ -3,16 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.matrix import HealthyLevels
 from railyard.verdict.blame.search.model import Layout, Level, Pair, Suspect
 from railyard.verdict.blame.search.single_pairs import Question, SinglePairs
+from railyard.verdict.wording import pair_search as words
 
 #: Pairs of good nodes that represent their level, and pairs between two parts that are measured alone.
 _CHECKS, _CROSSING = 3, 4
 #: The share of the pairs between two parts that must be slow alone.
 _PART_SLOW = 0.75
-_NAMES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +69,11 @@ def part(layout: Layout, found: SinglePairs, crossing: Crossing) -> Suspect | No
     slow = [pair for pair in crossing.pairs if found.slow(*pair)]
     if len(slow) < _PART_SLOW * len(crossing.pairs):
         return None
-    more = f" and {len(crossing.part) - _NAMES} more" if len(crossing.part) > _NAMES else ""
-    names = [layout.nodes[node] for node in crossing.part[:_NAMES]]
+    names = [layout.nodes[node] for node in crossing.part]
     share = max(found.share(*pair) for pair in slow)
     expected = found.expected_mb_s(*crossing.pairs[0])
-    reason = (
-        f"{', '.join(names) if more else listing(names)}{more} are good with one another, but slow with all others: "
-        f"alone {_values(layout, found, crossing.pairs)} of {number(expected)} {layout.unit} (at most "
-        f"{percent(share)}): what joins the two sides of the switch"
-    )
+    values = _values(layout, found, crossing.pairs)
+    reason = words.slow_part(names, values, expected, layout.unit, share)
     return Suspect("side", crossing.part, share, expected, reason)
 
 
@@ -88,19 +83,10 @@ def below_expected(layout: Layout, found: SinglePairs, check: Check, slow: float
     best = max(found.value(*pair) for pair in check.pairs)
     if best >= (1 - slow) * layout.expected:
         return None
-    which = {
-        "all": "all pairs",
-        "same side": "all pairs on one side",
-        "across sides": "all pairs across sides" + (" of a group" if layout.groups else ""),
-        "other groups": "all pairs of two groups",
-    }
-    reason = (
-        f"{which[check.level.hops]} are slow: good ones alone give {_values(layout, found, check.pairs)}, expected "
-        f"{number(layout.expected)} {layout.unit} (at most {percent(best / layout.expected)}): the switch, its set-up, "
-        "or the whole network"
-    )
-    return Suspect("all", tuple(range(len(layout.nodes))), best / layout.expected, layout.expected, reason)
+    values, share = _values(layout, found, check.pairs), best / layout.expected
+    reason = words.all_pairs_slow(check.level.hops, bool(layout.groups), values, layout.expected, layout.unit, share)
+    return Suspect("all", tuple(range(len(layout.nodes))), share, layout.expected, reason)
 
 
-def _values(layout: Layout, found: SinglePairs, pairs: Sequence[Pair]) -> str:
-    return listing([f"{layout.pair(*pair)} {number(found.value(*pair))}" for pair in pairs])
+def _values(layout: Layout, found: SinglePairs, pairs: Sequence[Pair]) -> list[tuple[str, float]]:
+    return [(layout.pair(*pair), found.value(*pair)) for pair in pairs]

@@ -32,8 +32,9 @@ class Layer(NamedTuple):
 class Test:
     """One collective between two nodes: its log, the GPUs of each node in the order of their ranks, and MB/s.
 
-    ``value`` is None if it gave no result, and ``why`` says why. ``wrong``: it moved wrong data. ``first`` and ``last``
-    are the values at its smallest and largest message, ``lowest`` is the lowest of the messages that ``value`` is of.
+    ``value`` is None if it gave no result, and ``why`` says why; ``failed``: its log says that it failed. ``wrong``: it
+    moved wrong data. ``first`` and ``last`` are the values at its smallest and largest message, ``lowest`` is the
+    lowest of the messages that ``value`` is of.
     """
 
     log: str
@@ -46,6 +47,7 @@ class Test:
     first: float = 0.0
     last: float = 0.0
     lowest: float | None = None
+    failed: bool = False
 
     @property
     def pair(self) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Su
 from railyard.verdict.blame.search.network_faults import Check, Crossing
 from railyard.verdict.blame.search.sides import Route
 from railyard.verdict.blame.search.single_pairs import Answer, Question, State
+from railyard.verdict.wording import pair_search as words
 
 #: At most this many suspected nodes are measured alone, the slowest first: more are not faults of single nodes.
 NODES_AT_MOST = 64
@@ -90,7 +91,7 @@ def measure(search: Search) -> Generator[Step, Iterable[Value], None]:
     """Measure alone what is open, and answer it; what is unclear for the first time is opened again."""
     asked = search.open
     suspects = [question for question in asked if question.members]
-    step = single_pairs.plan(asked, search.settings, f"{len(suspects)} suspects, alone and with good partners")
+    step = single_pairs.plan(asked, search.settings, words.suspects_alone(len(suspects)))
     values = gather_repeats(search.layout, step, (yield step))
     search.steps.append(describe_step(step))
     found = single_pairs.measure_alone(search.layout, search.seen, asked, values, search.settings.slow)
@@ -133,8 +134,7 @@ def named_route(search: Search, each: Route) -> Suspect | None:
 def describe_step(step: Step) -> str:
     """Return a step in words: ``alone: 6 pairs in 6 rounds, 7 times each``."""
     count = sum(len(each) for each in step.rounds)
-    repeats = f", {step.repeats} times each" if step.repeats > 1 else ""
-    return f"{step.name}: {count} pairs in {len(step.rounds)} rounds{repeats}"
+    return words.step(step.name, count, len(step.rounds), step.repeats)
 
 
 def _open(search: Search, members: tuple[int, ...], used: Iterable[int] = ()) -> None:

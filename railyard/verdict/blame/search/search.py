@@ -4,7 +4,6 @@ import random
 import statistics
 from collections.abc import Generator, Iterable, Sequence
 
-from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search import sides
 from railyard.verdict.blame.search.doubts import doubts, slow_pairs, still_slow
 from railyard.verdict.blame.search.groups import Groups, settle_groups
@@ -21,6 +20,7 @@ from railyard.verdict.blame.search.questions import (
 )
 from railyard.verdict.blame.search.replay import replay_steps
 from railyard.verdict.blame.search.rounds import pack_rounds, rounds
+from railyard.verdict.wording import pair_search as words
 
 #: The first sift measures nodes/16 pairs at once, each one after it half as many.
 FIRST_SIFT = 16
@@ -49,10 +49,10 @@ def advance(layout: Layout, results: Sequence[Iterable[Value]], settings: Settin
 
 def search(layout: Layout, settings: Settings = _USUAL) -> Generator[Step, Iterable[Value], Verdict]:
     """Give the steps one after another, take each one's values (``send``), and return the verdict."""
-    first = Step("rounds", rounds(len(layout.nodes), settings.at_once), 1, "every pair of nodes once")
+    first = Step("rounds", rounds(len(layout.nodes), settings.at_once), 1, words.every_pair())
     seen = shares(layout, first, (yield first))
     if seen is None:
-        return Verdict((), (), (), (), (describe_step(first),), f"no pair of {len(layout.nodes)} nodes gave a result")
+        return Verdict((), (), (), (), (describe_step(first),), words.no_result(len(layout.nodes)))
     steps, groups = [describe_step(first)], Groups()
     if layout.groups:
         groups = yield from settle_groups(layout, seen, settings, steps)
@@ -78,7 +78,7 @@ def _sift(known: Search, low: tuple[Pair, ...]) -> _Steps:
     layout, settings = known.layout, known.settings
     at_once = max(1, len(layout.nodes) // FIRST_SIFT)
     while len(low) > settings.alone_at_most:
-        why = f"{len(low)} pairs were slow in rounds, where routes collide: again with {at_once} at once"
+        why = words.slow_in_rounds(len(low), at_once)
         step = Step("sift", pack_rounds(_shuffle(low, len(known.steps)), at_once), 1, why)
         values = gather_repeats(layout, step, (yield step))
         known.steps.append(describe_step(step))
@@ -117,7 +117,7 @@ def _sides(known: Search) -> Generator[Step, Iterable[Value], tuple[int, ...]]:
         known.unsettled = doubted.sides
         return (*doubted.nodes, *(node for side in doubted.sides for node in members[side] if node in slow - apart))
     known.unsettled = tuple(side for side in doubted.sides if side not in enough)
-    step = sides.plan(made, f"{len(enough)} sides, all nodes at once, with good sides")
+    step = sides.plan(made, words.sides_at_once(len(enough), "leaf"))
     values = gather_repeats(layout, step, (yield step))
     known.steps.append(describe_step(step))
     left = list(doubted.nodes)
@@ -197,10 +197,8 @@ def _as_sides(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
         own = [one for one in left if one.kind == "node" and one.members[0] in members[side]]
         if 2 * len(own) > len(members[side]):
             share = statistics.median(one.share for one in own)
-            reason = (
-                f"{len(own)} of {len(members[side])} nodes of {side} are slow alone (half of them at or below "
-                f"{percent(share)} of {number(own[0].expected)} {known.layout.unit}): {side} itself or its up-links"
-            )
+            counts = (len(own), len(members[side]))
+            reason = words.slow_nodes_of_side(*counts, side, share, own[0].expected, known.layout.unit)
             left = [one for one in left if one not in own]
             left.append(Suspect("side", members[side], share, own[0].expected, reason))
     return left
@@ -210,9 +208,8 @@ def _find_unsettled(known: Search, named: Sequence[Suspect]) -> list[Suspect]:
     """Return the doubted sides that could not be compared with two good ones, and are not named by their nodes."""
     members, level = known.layout.members(), known.seen.far
     done = {one.members for one in named if one.kind == "side"}
-    reason = "was slow with other sides in the rounds, and there were no two good sides to compare it with"
     return [
-        Suspect("side", members[side], 0.0, level.value, f"{side} {reason}")
+        Suspect("side", members[side], 0.0, level.value, words.no_good_sides(side, "leaf"))
         for side in known.unsettled
         if members[side] not in done
     ]
@@ -235,43 +232,36 @@ def _left_out(known: Search, members: tuple[int, ...]) -> Suspect:
         a, b = members
         share, level = known.seen.rows[a][b], known.seen.level(layout, a, b)
         name = layout.pair(a, b)
-    gave = f"{percent(share)} of {number(level.value)} {layout.unit}"
-    reason = f"{name} gave {gave} in rounds, but was not measured alone"
+    reason = words.not_alone(name, share, level.value, layout.unit)
     return Suspect("node" if len(members) == 1 else "pair", members, share, level.value, reason)
 
 
 def _sentence(known: Search, named: Sequence[Suspect], cleared: Sequence[Suspect], unclear: Sequence[Suspect]) -> str:
     parts = [one.reason for one in named[:_TOLD]]
     if len(named) > _TOLD:
-        parts.append(f"{len(named) - _TOLD} more are named")
+        parts.append(words.more_named(len(named) - _TOLD))
     if not named:
         parts.append(_healthy(known))
     if cleared:
-        parts.append(f"slow in the rounds but good alone, so not named: {_names(known, cleared)}")
+        parts.append(words.good_alone(_names(known, cleared)))
     if unclear:
-        parts.append(f"undecided, since no two good partners show it or too many are slow: {_names(known, unclear)}")
+        parts.append(words.say_undecided(_names(known, unclear)))
     return "; ".join(parts)
 
 
 def _healthy(known: Search) -> str:
     layout, seen = known.layout, known.seen
-    levels = listing(
-        [f"{number(level.value)} {layout.unit} ({level.hops}, {level.pairs} pairs)" for level in seen.levels]
-    )
+    levels = [(level.value, level.hops, level.pairs) for level in seen.levels]
     share, a, b = min((min(row[:node]), node, row.index(min(row[:node]))) for node, row in enumerate(seen.rows) if node)
-    return (
-        f"no node, pair or side of {len(layout.nodes)} nodes is named as slow: healthy is {levels}, the lowest is "
-        f"{layout.pair(min(a, b), max(a, b))} at {percent(share)}"
-    )
+    return words.nobody_slow(len(layout.nodes), levels, layout.unit, layout.pair(min(a, b), max(a, b)), share)
 
 
 def _names(known: Search, suspects: Sequence[Suspect]) -> str:
     layout = known.layout
     names = []
-    for one in suspects[:_TOLD]:
+    for one in suspects:
         if one.kind == "side":
-            names.append(f"side {name_of_side(layout, one) or f'of {layout.nodes[one.members[0]]}'}")
+            names.append(words.side_name(name_of_side(layout, one) or "", layout.nodes[one.members[0]]))
         else:
             names.append("-".join(layout.nodes[node] for node in one.members))
-    more = len(suspects) - _TOLD
-    return f"{', '.join(names)} and {more} more" if more > 0 else listing(names)
+    return words.first_of(names, _TOLD)

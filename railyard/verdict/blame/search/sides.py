@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
-from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.matrix import HealthyLevels, Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Round, Step, Suspect
 from railyard.verdict.blame.search.single_pairs import State
+from railyard.verdict.wording import pair_search as words
 
 #: Shifts of one side against the other: so many that collisions of routes average out.
 SHIFTS = 8
@@ -33,25 +33,13 @@ _ERRORS, _WIDEST = 4.0, 0.4
 
 
 @dataclass(frozen=True, slots=True)
-class SideWords:
-    """The words for the slow part of a side: ``beyond`` it, what joins it to others, or ``within`` it."""
-
-    beyond: str
-    within: str
-
-
-OF_LEAVES = SideWords("its up-links", "the switch itself")
-OF_GROUPS = SideWords("its links to other groups", "the group itself")
-
-
-@dataclass(frozen=True, slots=True)
 class Bout:
-    """One side against another: rounds in which all nodes of the smaller side send at once, and the words for sides."""
+    """One side against another: rounds in which all nodes of the smaller side send at once, and what the sides are."""
 
     one: str
     other: str
     rounds: tuple[Round, ...]
-    words: SideWords = OF_LEAVES
+    of: words.Sides = "leaf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +52,7 @@ class Route:
 
 
 def bouts(
-    layout: Layout, doubted: Sequence[str], good: Sequence[str], without: Set[int], words: SideWords = OF_LEAVES
+    layout: Layout, doubted: Sequence[str], good: Sequence[str], without: Set[int], of: words.Sides = "leaf"
 ) -> tuple[Bout, ...]:
     """Return each doubted side against good ones, and the good ones among themselves; () without two good ones.
 
@@ -78,7 +66,7 @@ def bouts(
     chosen = sorted(good, key=lambda side: -min(largest, len(members[side])))[:GOOD_SIDES]
     held = [(side, other) for side in doubted for other in chosen]
     held += [(one, other) for at, one in enumerate(chosen) for other in chosen[at + 1 :]]
-    return tuple(Bout(one, other, _shifts(members[one], members[other]), words) for one, other in held)
+    return tuple(Bout(one, other, _shifts(members[one], members[other]), of) for one, other in held)
 
 
 def plan(made: Sequence[Bout], why: str, name: Literal["sides", "groups"] = "sides") -> Step:
@@ -154,12 +142,8 @@ def route(layout: Layout, doubted: Route, slow_alone: Sequence[Suspect]) -> Susp
         return None
     share = statistics.median(one.share for one in slow_alone)
     expected = slow_alone[0].expected
-    values = listing([f"{layout.pair(*one.members)} {percent(one.share)}" for one in slow_alone])
-    reason = (
-        f"{len(doubted.pairs)} pairs between {listing(sides) if len(sides) == 2 else f'{sides[0]} and other sides'} "
-        f"are slow each time; {len(slow_alone)} of {asked} are also slow alone ({values} of {number(expected)} "
-        f"{layout.unit}), but their nodes are good with others: a cable or route of {listing(sides)}"
-    )
+    slow = [(layout.pair(*one.members), one.share) for one in slow_alone]
+    reason = words.slow_route(len(doubted.pairs), sides, asked, slow, expected, layout.unit)
     members = layout.members()
     return Suspect("side", tuple(node for side in sides for node in members[side]), share, expected, reason)
 
@@ -205,14 +189,12 @@ def _side(
     control: float,
     own: float,
 ) -> Suspect:
-    members, side, others, what = layout.members(), held[0].one, [bout.other for bout in held], held[0].words
+    members, side, others = layout.members(), held[0].one, [bout.other for bout in held]
     level = seen.level(layout, members[side][0], members[others[0]][0]).value
-    part = what.beyond if own >= INSIDE_GOOD else what.within
-    reason = (
-        f"{side} ({len(members[side])} nodes at once) gives {number(share * control * level)} {layout.unit} per pair "
-        f"with {listing(others)}; good sides give {number(control * level)} ({percent(share)}); "
-        f"it gives {percent(own)} of healthy among its own nodes: {part}"
-    )
+    part = words.part_of_side(held[0].of, is_beyond=own >= INSIDE_GOOD)
+    good, nodes = control * level, len(members[side])
+    found = words.AllAtOnce(nodes, share * good, others, good, layout.unit)
+    reason = words.slow_side(side, found, own, part)
     return Suspect("side", members[side], share, control * level, reason)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.numbers import quantile
-from railyard.base.wording import listing, number, percent
 from railyard.verdict.blame.search.matrix import HealthyLevels, Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Suspect
 from railyard.verdict.blame.search.robust import MAD_TO_SIGMA
+from railyard.verdict.wording import pair_search as words
 
 #: The quantile of a pair's repeats that counts; and its standard error as a multiple of a mean's, for normal noise.
 UPPER, _UPPER_ERROR = 0.75, 1.3626
@@ -201,12 +201,9 @@ def _suspect(question: Question, found: SinglePairs) -> Suspect:
 def _node(node: int, with_whom: Sequence[int], found: SinglePairs) -> Suspect:
     layout = found.layout
     share = max((found.share(node, partner) for partner in with_whom), default=0.0)
-    values = [f"{number(found.value(node, partner))} with {layout.nodes[partner]}" for partner in with_whom]
+    values = [(layout.nodes[partner], found.value(node, partner)) for partner in with_whom]
     expected = found.expected_mb_s(node, with_whom[0]) if with_whom else found.seen.far.value
-    reason = (
-        f"{layout.nodes[node]} alone gives {listing(values) or 'nothing that was measured'}; "
-        f"good nodes give {number(expected)} {layout.unit} ({percent(share)})"
-    )
+    reason = words.slow_node(layout.nodes[node], values, expected, layout.unit, share)
     return Suspect("node", (node,), share, expected, reason)
 
 
@@ -214,12 +211,7 @@ def _pair(question: Question, found: SinglePairs) -> Suspect:
     layout, (a, b) = found.layout, question.members
     share, expected = found.share(a, b), found.expected_mb_s(a, b)
     ends = [
-        f"{layout.pair(node, partner)} {number(found.value(node, partner))}"
-        for node in (a, b)
-        for partner in question.partners
+        (layout.pair(node, partner), found.value(node, partner)) for node in (a, b) for partner in question.partners
     ]
-    reason = (
-        f"{layout.pair(a, b)} alone gives {number(found.value(a, b))} of {number(expected)} {layout.unit} "
-        f"({percent(share)}); each of its nodes with good partners: {listing(ends) or 'not measured'}"
-    )
+    reason = words.slow_pair(layout.pair(a, b), found.value(a, b), expected, layout.unit, share, ends)
     return Suspect("pair", (a, b), share, expected, reason)

@@ -2,9 +2,11 @@
 
 import pytest
 
-from railyard.verdict.blame.screening.coverage import find_coverage
 from railyard.verdict.blame.screening.model import Network, NotMeasured, Share
+from railyard.verdict.blame.screening.promise import find_coverage
 from railyard.verdict.blame.search.model import Layout
+from railyard.verdict.wording import screening as screening_words
+from railyard.verdict.wording.screening import leaves_unknown
 from tests.made.screened import network
 
 #: Two nodes at each of three leaves, and two up-links of each: a node's route leaves by its number modulo two.
@@ -61,9 +63,9 @@ def test_rails_are_those_of_measured_nodes() -> None:
 def test_without_leaves_it_is_said_and_no_number_given() -> None:
     found = find_coverage(network("????"), [(0, 1)])
     assert (found.leaf_pairs.share, found.up_links.share) == (None, None)
-    assert found.up_links.basis == "it is not known which node is at which leaf switch"
+    assert found.up_links.basis == leaves_unknown()
     one_leaf = find_coverage(network("AAAA"), [(0, 1)])
-    assert (one_leaf.up_links, one_leaf.up_links.share) == (Share(0, 0, "all nodes are at one leaf"), 0.0)
+    assert (one_leaf.up_links, one_leaf.up_links.share) == (Share(0, 0, screening_words.one_leaf()), 0.0)
 
 
 def test_an_absent_node_has_its_reason() -> None:

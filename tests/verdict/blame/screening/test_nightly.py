@@ -2,9 +2,9 @@
 
 import pytest
 
-from railyard.verdict.blame.screening.coverage import find_coverage
 from railyard.verdict.blame.screening.model import Network
-from railyard.verdict.blame.screening.nightly import partners
+from railyard.verdict.blame.screening.plan import partners
+from railyard.verdict.blame.screening.promise import find_coverage
 from railyard.verdict.blame.search.model import Pair, Step
 from tests.made.screened import network, played, slow_node
 from tests.made.simulated import Tree

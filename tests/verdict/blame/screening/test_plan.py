@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.verdict.blame.screening.leaves import leaves_of, present_members
 from railyard.verdict.blame.screening.plan import LEAST, Planner, shares
+from railyard.verdict.blame.screening.values import leaves_of, present_members
 from railyard.verdict.blame.search.model import Layout, Round
 
 

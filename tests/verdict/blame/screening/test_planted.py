@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from railyard.verdict.blame.screening.coverage import find_coverage
 from railyard.verdict.blame.screening.model import Budget, Results, ScreeningVerdict
+from railyard.verdict.blame.screening.promise import find_coverage
 from railyard.verdict.blame.screening.screen import advance
 from railyard.verdict.blame.search.model import Part, Step
 from tests.made.planted_screening import Outcome, Wanted, play, simulated

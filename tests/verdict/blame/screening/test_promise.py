@@ -7,6 +7,8 @@ import pytest
 
 from railyard.verdict.blame.screening.model import Budget, Promise, ScreeningVerdict, Settings
 from railyard.verdict.blame.search.model import Step
+from railyard.verdict.wording import screening as screening_words
+from railyard.verdict.wording.screening import leaves_unknown
 from tests.made.planted_screening import Outcome, Wanted, play, simulated
 from tests.made.screened import GOOD, network, played
 from tests.made.simulated import Noise, Tree
@@ -69,10 +71,10 @@ def test_classes_that_cannot_be_seen_have_no_number_and_a_reason() -> None:
     found = played(network("?" * 32), rounds=100).verdict
     reasons = {(one.kind, one.share): one.basis for one in found.promises if one.probability is None}
     assert reasons[("gpu path", 0.5)] == "it is not known which GPU paths a node has"
-    assert reasons[("leaf", 0.5)] == "it is not known which node is at which leaf switch"
+    assert reasons[("leaf", 0.5)] == leaves_unknown()
     one_leaf = played(network("A" * 16), rounds=100).verdict
     reasons = {(one.kind, one.share): one.basis for one in one_leaf.promises if one.probability is None}
-    assert reasons[("up-link", 0.5)] == "all nodes are at one leaf"
+    assert reasons[("up-link", 0.5)] == screening_words.one_leaf()
     assert reasons[("leaf", 0.5)] == "fewer than three leaves of more than three nodes met others as a whole"
     none = played(network("AABB", rails=0), rounds=100).verdict
     assert Promise("rail", 0.5, None, "it is not known which rails a node has") in none.promises

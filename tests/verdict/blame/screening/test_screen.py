@@ -8,6 +8,8 @@ from railyard.verdict.blame.node_pair_sample import findings
 from railyard.verdict.blame.screening.model import Budget, BudgetError, Network, Results, ScreeningVerdict, Settings
 from railyard.verdict.blame.screening.screen import advance
 from railyard.verdict.blame.search.model import Layout, PairsError, Part, Step
+from railyard.verdict.wording.pair_search import slow_node as node_words
+from railyard.verdict.wording.screening import leaves_unknown
 from tests.made.screened import GOOD, Speed, all_good, network, played, slow_node
 
 LEAVES = "AAAABBBBCCCCDDDD"
@@ -49,10 +51,8 @@ def test_a_slow_node_is_measured_with_two_neighbours_and_named(value: float | No
     share = (value or 0) / GOOD
     assert found.verdict.named[0].share == pytest.approx(share)
     assert found.verdict.named[0].values == 6
-    words = {43.2: "43.20", 24.0: "24.00", 4.8: "4.800", None: "0"}[value]
-    assert found.verdict.named[0].reason == (
-        f"vn6 alone gives {words} with vn5 and {words} with vn7; good nodes give 48.00 MB/s ({100 * share:.1f} %)"
-    )
+    partners = [("vn5", value or 0.0), ("vn7", value or 0.0)]
+    assert found.verdict.named[0].reason == node_words("vn6", partners, GOOD, "MB/s", share)
 
 
 def test_many_slow_nodes_are_measured_at_the_same_time() -> None:
@@ -175,11 +175,8 @@ def of_part(name: str, share: float, parts: int, node: int = 5) -> Speed:
 def test_the_slow_rail_of_a_node_is_named_in_the_nodes_place(share: float) -> None:
     found = played(network(LEAVES, rails=4), of_part("rail2", share, 4), 120)
     assert [(one.kind, one.members, one.part) for one in found.verdict.named] == [("rail", (5,), "rail2")]
-    value = "6.000" if share else "0"
-    assert found.verdict.named[0].reason == (
-        f"rail2 of vn6 alone gives {value} with vn5 and {value} with vn7; good nodes give 12.00 MB/s "
-        f"({100 * share:.1f} %)"
-    )
+    partners = [("vn5", 12.0 * share), ("vn7", 12.0 * share)]
+    assert found.verdict.named[0].reason == node_words("rail2 of vn6", partners, 12.0, "MB/s", share)
     assert [step.over and step.over.name for step in found.steps][-4:] == ["rail0", "rail1", "rail2", "rail3"]
 
 
@@ -311,7 +308,7 @@ def test_nodes_without_known_leaves() -> None:
     found = played(network("?" * 16), slow_node(5), 100)
     assert found.named() == [("node", (5,))]
     assert found.verdict.named[0].reason.endswith("; leaves are not known, so it may be an up-link that leads there")
-    why = "it is not known which node is at which leaf switch"
+    why = leaves_unknown()
     assert [(one.kind, one.probability, one.basis) for one in found.verdict.promises if one.kind != "node"][-3:] == [
         ("leaf", None, why),
         ("up-link", None, why),

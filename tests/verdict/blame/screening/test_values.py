@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from railyard.verdict.blame.screening.leaves import leaves_of
-from railyard.verdict.blame.screening.values import join_rows, levels_of, relative, rows_of
+from railyard.verdict.blame.screening.values import join_rows, leaves_of, levels_of, relative, rows_of
 from railyard.verdict.blame.search.model import Layout, Step, Value
 
 KNOWN = leaves_of(Layout(tuple("abcdefgh"), tuple("AAAABBBB")))

@@ -1,0 +1,226 @@
+"""The sentences of the search over all pairs of nodes: why it measures something, and which part is slow alone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from railyard.base.wording import listing, number, percent
+
+#: The most nodes that are named in one sentence.
+MOST_NODES = 4
+Hops = Literal["all", "same side", "across sides", "other groups"]
+Sides = Literal["leaf", "group"]
+Values = Sequence[tuple[str, float]]
+
+
+def pair_values(pairs: Values) -> str:
+    """Return pairs, each with its value."""
+    return listing([f"{pair} {number(value)}" for pair, value in pairs])
+
+
+# Steps.
+
+
+def every_pair() -> str:
+    """Return why all pairs are measured in rounds."""
+    return "every pair of nodes once"
+
+
+def slow_in_rounds(pairs: int, at_once: int) -> str:
+    """Return why slow pairs are measured again in thinner rounds."""
+    return f"{pairs} pairs were slow in rounds, where routes collide: again with {at_once} at once"
+
+
+def sides_at_once(count: int, of: Sides) -> str:
+    """Return why sides of the switch, or groups of them, are measured again."""
+    which = "sides" if of == "leaf" else "groups"
+    return f"{count} {which}, all nodes at once, with good {which}"
+
+
+def suspects_alone(count: int) -> str:
+    """Return why suspects are measured alone."""
+    return f"{count} suspects, alone and with good partners"
+
+
+def measured_pairs() -> str:
+    """Return the reason of a step that was measured before its judge asked for it."""
+    return "the pairs that were measured"
+
+
+def step(name: str, pairs: int, rounds: int, repeats: int) -> str:
+    """Return a step in words: ``alone: 6 pairs in 6 rounds, 7 times each``."""
+    each = f", {repeats} times each" if repeats > 1 else ""
+    return f"{name}: {pairs} pairs in {rounds} rounds{each}"
+
+
+def step_unmeasured(why: str, conclusion: str) -> str:
+    """Return that a step is missing, and what follows."""
+    return f"{why}: that was not measured, so {conclusion}"
+
+
+# Who is slow.
+
+
+def slow_node(node: str, values: Values, expected: float, unit: str, share: float) -> str:
+    """Return a node that is slow alone; ``values``: with each partner."""
+    given = listing([f"{number(value)} with {partner}" for partner, value in values]) or "nothing that was measured"
+    return f"{node} alone gives {given}; good nodes give {number(expected)} {unit} ({percent(share)})"
+
+
+def slow_pair(pair: str, value: float, expected: float, unit: str, share: float, ends: Values) -> str:
+    """Return a pair that is slow alone; ``ends``: each of its nodes with good partners."""
+    return (
+        f"{pair} alone gives {number(value)} of {number(expected)} {unit} ({percent(share)}); each of its nodes with "
+        f"good partners: {pair_values(ends) or 'not measured'}"
+    )
+
+
+def slow_route(
+    pairs: int,
+    sides: Sequence[str],
+    asked: int,
+    slow: Sequence[tuple[str, float]],
+    expected: float,
+    unit: str,
+) -> str:
+    """Return slow pairs of one side, or between two; ``slow``: those of the sample that are slow alone, with shares."""
+    where = listing(sides) if len(sides) == 2 else f"{listing(sides)} and other sides"
+    values = listing([f"{pair} {percent(share)}" for pair, share in slow])
+    return (
+        f"{pairs} pairs between {where} are slow each time; {len(slow)} of {asked} are also slow alone ({values} of "
+        f"{number(expected)} {unit}), but their nodes are good with others: a cable or route of {listing(sides)}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AllAtOnce:
+    """What all nodes of a side give at once per pair with ``others``, and what good sides give one another."""
+
+    nodes: int
+    value: float
+    others: Sequence[str]
+    good: float
+    unit: str
+
+    @property
+    def words(self) -> str:
+        """``(4 nodes at once) gives 6.000 MB/s per pair with L2; good sides give 12.00 (50.0 %)``."""
+        share = percent(self.value / self.good if self.good else 0.0)
+        return (
+            f"({self.nodes} nodes at once) gives {number(self.value)} {self.unit} per pair with "
+            f"{listing(self.others)}; good sides give {number(self.good)} ({share})"
+        )
+
+
+def slow_side(side: str, found: AllAtOnce, inside: float, part: str) -> str:
+    """Return a side whose nodes are slow at once with good sides; ``inside``: what its own pairs give of healthy.
+
+    ``part``: what is slow, the words below.
+    """
+    return f"{side} {found.words}; it gives {percent(inside)} of healthy among its own nodes: {part}"
+
+
+def part_of_side(of: Sides, is_beyond: bool) -> str:
+    """Return the slow part of a side: what joins it to others (``is_beyond``), or itself."""
+    if of == "leaf":
+        return "its up-links" if is_beyond else "the switch itself"
+    return "its links to other groups" if is_beyond else "the group itself"
+
+
+def slow_leaf_of_rail(leaf: str, rail: str, found: AllAtOnce, good_rails: Sequence[str]) -> str:
+    """Return a leaf of one rail whose nodes are slow at once, and good over other rails."""
+    return (
+        f"{leaf} of {rail} {found.words}; {listing(good_rails)} of the same nodes "
+        f"{'are' if len(good_rails) > 1 else 'is'} good: its up-links"
+    )
+
+
+def slow_nodes_of_side(slow: int, nodes: int, side: str, share: float, expected: float, unit: str) -> str:
+    """Return a side most of whose nodes are slow alone; ``share``: of half of them, at most."""
+    return (
+        f"{slow} of {nodes} nodes of {side} are slow alone (half of them at or below {percent(share)} of "
+        f"{number(expected)} {unit}): {side} itself or its up-links"
+    )
+
+
+def no_good_sides(side: str, of: Sides) -> str:
+    """Return that a side was not compared with others."""
+    which = "sides" if of == "leaf" else "groups"
+    return f"{side} was slow with other {which} in the rounds, and there were no two good {which} to compare it with"
+
+
+def slow_part(nodes: Sequence[str], values: Values, expected: float, unit: str, share: float) -> str:
+    """Return nodes that are good with one another and slow with all others."""
+    more = f" and {len(nodes) - MOST_NODES} more" if len(nodes) > MOST_NODES else ""
+    names = f"{', '.join(nodes[:MOST_NODES])}{more}" if more else listing(nodes)
+    return (
+        f"{names} are good with one another, but slow with all others: alone {pair_values(values)} of "
+        f"{number(expected)} {unit} (at most {percent(share)}): what joins the two sides of the switch"
+    )
+
+
+def all_pairs_slow(hops: Hops, has_groups: bool, values: Values, expected: float, unit: str, share: float) -> str:
+    """Return that all pairs of a class are slower than expected; ``values``: of a few good ones, alone."""
+    which = {
+        "all": "all pairs",
+        "same side": "all pairs on one side",
+        "across sides": f"all pairs across sides{' of a group' if has_groups else ''}",
+        "other groups": "all pairs of two groups",
+    }[hops]
+    return (
+        f"{which} are slow: good ones alone give {pair_values(values)}, expected {number(expected)} {unit} (at most "
+        f"{percent(share)}): the switch, its set-up, or the whole network"
+    )
+
+
+def not_alone(name: str, share: float, expected: float, unit: str) -> str:
+    """Return that a slow node or pair was not measured alone."""
+    return f"{name} gave {percent(share)} of {number(expected)} {unit} in rounds, but was not measured alone"
+
+
+def brief_slow(share: float) -> str:
+    """Return a slow part as a headline, after its name; ``share``: of what good ones give."""
+    return f"is slow: {percent(share)} of what good ones give" if share > 0 else "gives no result"
+
+
+# The verdict.
+
+
+def no_result(nodes: int) -> str:
+    """Return that nothing was measured."""
+    return f"no pair of {nodes} nodes gave a result"
+
+
+def more_named(count: int) -> str:
+    """Return how many more are named."""
+    return f"{count} more are named"
+
+
+def nobody_slow(nodes: int, levels: Sequence[tuple[float, str, int]], unit: str, lowest: str, share: float) -> str:
+    """Return that nobody is slow; ``levels``: what healthy pairs give, of which class, and how many these are."""
+    healthy = listing([f"{number(value)} {unit} ({hops}, {pairs} pairs)" for value, hops, pairs in levels])
+    return (
+        f"no node, pair or side of {nodes} nodes is named as slow: healthy is {healthy}, the lowest is {lowest} at "
+        f"{percent(share)}"
+    )
+
+
+def good_alone(names: str) -> str:
+    """Return who was slow in the rounds and good alone."""
+    return f"slow in the rounds but good alone, so not named: {names}"
+
+
+def say_undecided(names: str) -> str:
+    """Return who may be slow."""
+    return f"undecided, since no two good partners show it or too many are slow: {names}"
+
+
+def side_name(side: str, first_node: str) -> str:
+    """Return a side by its name, or by its first node."""
+    return f"side {side or f'of {first_node}'}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """Return the first names, and how many more there are."""
+    more = len(names) - most
+    return f"{', '.join(names[:most])} and {more} more" if more > 0 else listing(names)

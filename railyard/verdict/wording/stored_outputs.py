@@ -1,0 +1,333 @@
+"""The sentences of a stored output's verdict: what is not judged, several passes, remarks, and a folder's files."""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from railyard.base.wording import count_of, few, message_size, number
+from railyard.verdict.wording import NOT_JUDGED
+
+_MOST_BENCHMARKS = 12
+_MOST_HOSTS = 4
+
+
+def not_judged_here() -> str:
+    """Return what no stored output shows."""
+    return "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
+
+
+def no_live_run() -> str:
+    """Return why a path has no proof."""
+    return "there was no live run"
+
+
+def no_live_path() -> str:
+    """Return why rule 4 is not judged."""
+    return f"{no_live_run()}, whose counters would show the path"
+
+
+def with_look_at(sentence: str, look_at: str | None) -> str:
+    """Return the sentence of a failure with what to look at."""
+    return f"{sentence}; look at {look_at}" if look_at else sentence
+
+
+def of_rule(rule: int, name: str, sentence: str) -> str:
+    """Return a rule's sentence with the rule."""
+    return f"rule {rule} ({name}): {sentence}"
+
+
+def rule_unjudged(rule: int, name: str, sentence: str) -> str:
+    """Return that an earlier rule was not judged (``sentence`` says so), as a further sentence."""
+    return f"rule {rule} ({name}) {sentence}"
+
+
+def whole_output(tables: int, validates: bool, no_end: str) -> str:
+    """Return that an output is complete; ``no_end``: a tool that does not mark its end, and got no sizes."""
+    checked = ", validated by the benchmark itself" if validates else ""
+    unseen = f"; {no_end} does not mark its end: missing rows there are seen only with --sizes" if no_end else ""
+    return (
+        f"{count_of(tables, 'complete table')}{checked}{unseen}; not judged here: exit code, time limit and nodes of "
+        "the job"
+    )
+
+
+def failures_only(has: str, unread: str, failures: int, line: int, text: str, means: str) -> str:
+    """Return what an output reports that has no table to judge (``has``: one of the three below)."""
+    rows = f" ({unread})" if unread else ""
+    meaning = f" ({means})" if means else ""
+    return (
+        f'the output has {has}{rows} and reports {count_of(failures, "failure")}, line {line}: "{text[:200]}"{meaning}'
+    )
+
+
+def no_table() -> str:
+    """Return what an output has that has no table."""
+    return "no table"
+
+
+def no_known_table() -> str:
+    """Return what an output has whose tables are of no known benchmark."""
+    return "no table of a known benchmark"
+
+
+def no_named_table() -> str:
+    """Return what an output has whose tables may be of several benchmarks."""
+    return "no table that names its benchmark"
+
+
+def look_at_quoted() -> str:
+    """Return what to look at if an output reports a failure."""
+    return "the quoted line in the job's output"
+
+
+def look_at_one_node(look_at: str | None) -> str:
+    """Return what to look at if a curve looks like one within a node; ``look_at``: what else."""
+    return f"whether both ranks ran on one node (shared memory); if not, {look_at}"
+
+
+def of_the_fabric(line: int | None, beside: Sequence[str]) -> str:
+    """Return that a text shows ports, slots or GPUs, and no benchmark; ``beside``: what else it shows."""
+    shown = "ports, slots or the nearness of GPUs" if line is None else f"line {line} is of a port or a slot"
+    more = "".join(f"; {each}" for each in beside)
+    return f"{shown}{more}; `railyard parse` shows it, and `railyard fabric --from FOLDER` compares it with a system"
+
+
+def without_title(benchmark: str | None) -> str:
+    """Return that a table names no benchmark, and another one of the output does."""
+    return (
+        f"this table names no benchmark, but another table of the output is of {benchmark}. Either the lines above its "
+        "heading are lost, or it is from another run; put it into a file of its own"
+    )
+
+
+def benchmark_unknown(tool: str, names: Sequence[str]) -> str:
+    """Return that a table names no benchmark; ``names``: those that it may be."""
+    which = f"say which with --benchmark{': ' if names else ''}{few(names, _MOST_BENCHMARKS)}"
+    return f"the table of {tool} names no benchmark; {which}"
+
+
+def nothing_compared(tool: str, benchmark: str | None) -> str:
+    """Return that a table is of a benchmark without a metric that is compared."""
+    return f"{tool}/{benchmark} measures nothing that is compared with a reference or a limit"
+
+
+def may_be_any(benchmarks: str) -> str:
+    """Return that a table may be of one of several benchmarks."""
+    return f"it may be any of {benchmarks}; say which with --benchmark"
+
+
+def of_other_tool(tool: str) -> str:
+    """Return that a table beside those between GPUs is of another tool."""
+    return f"the nodes' GPUs say nothing about {tool}: judge it with --link or --system, in a file of its own"
+
+
+def no_bound_of_collective() -> str:
+    """Return that a link alone does not bound a collective between GPUs."""
+    return "no link alone bounds a collective between GPUs; say what each node has with --nodes-have"
+
+
+def several_reasons(reasons: Sequence[str]) -> str:
+    """Return why several metrics are not judged."""
+    return f"; {NOT_JUDGED}".join(reasons)
+
+
+def both_reasons(first: str, then: str) -> str:
+    """Return two reasons, the first of which explains the second."""
+    return f"{first}; {then}"
+
+
+def pairs_may_share(benchmark: str) -> str:
+    """Return that pairs of ranks may share a rail, and that nobody says how many."""
+    return (
+        f"slower than one pair of ranks may be, but the pairs of a node share its rails, and {benchmark} does not "
+        "print how many: say it with --ranks-per-node"
+    )
+
+
+def no_dashes() -> str:
+    """Return that perftest's last line is missing below a whole row."""
+    return "perftest's closing line of dashes is missing: its one row is whole, and what followed it is not known"
+
+
+def between_published(said: str, line: int) -> str:
+    """Return that values of an output were computed; ``said``: how it says so itself."""
+    return f"{said} (line {line}): values between the published ones were never measured"
+
+
+def in_same_text(cause: str) -> str:
+    """Return what else a text shows."""
+    return f"in the same text: {cause}"
+
+
+def of_line(line: int, text: str) -> str:
+    """Return what a parser remarks of a line."""
+    return f"line {line}: {text}"
+
+
+def unlike_mtu(printed: int, link: str, largest: int | None) -> str:
+    """Return that an output prints a smaller MTU than its link can have."""
+    return (
+        f"the output prints an MTU of {printed}, and {link} can have {largest}: it is judged by the limit with "
+        f"{printed}; --mtu sets another"
+    )
+
+
+def other_mtu(printed: int, by: Literal["option", "file", "link"], meant: int | None) -> str:
+    """Return that an output prints another MTU than was given, by what gave it."""
+    where = {"option": "--mtu", "file": "the system's file", "link": "the link's largest"}[by]
+    return f"the output prints an MTU of {printed}, but {where} is {meant}: it is judged by the limit with {meant}"
+
+
+# Collectives between GPUs.
+
+
+def check_was_off() -> str:
+    """Return that a run did not check its data."""
+    return "the run did not check what arrived (-c 0): wrong data would not show"
+
+
+def nothing_checked() -> str:
+    """Return that no row says that data were checked."""
+    return "no row says that what arrived was checked (N/A, or no #wrong): wrong data would not show"
+
+
+def strange_hosts(system: str, hosts: Sequence[str]) -> str:
+    """Return that hosts of an output are not in a system's file."""
+    more = f" and {len(hosts) - _MOST_HOSTS} more" if len(hosts) > _MOST_HOSTS else ""
+    return f"not among the nodes of systems/{system}.yaml: {', '.join(hosts[:_MOST_HOSTS])}{more}"
+
+
+def source(cited: str) -> str:
+    """Return a source of published numbers."""
+    return f"source {cited}"
+
+
+def not_compared(why: str) -> str:
+    """Return why a published number was left out."""
+    return f"not compared: {why}"
+
+
+# Several passes.
+
+Part = Literal["pass", "group", "report"]
+
+
+def one_of_several(part: Part, place: int, line: int) -> str:
+    """Return one of several tables: by its heading's line, and its number if it is a group or a report."""
+    one = "the pass" if part == "pass" else f"{part} {place}"
+    return f"{one} of line {line}"
+
+
+def single_pass(name: str, fails: bool, sentence: str) -> str:
+    """Return what one of several tables says alone; ``sentence``: why, without the words that it is not judged."""
+    return f"{name} alone {_fails(fails)}: {sentence}"
+
+
+def hidden_pass(single: str) -> str:
+    """Return that a pass (``single``: the words above) is worse than the median of all."""
+    return f"{single}; the median hides it"
+
+
+def bad_pass(name: str, fails: bool, bad: int, all_: int, counted_as: str, sentence: str) -> str:
+    """Return what the first bad one of several tables says, and how many others do not pass."""
+    which = f"{name} {_fails(fails)}"
+    if bad > 1:
+        which = f"{bad} of {all_} {counted_as} do not pass: {which.replace('the pass', 'that', 1)}"
+    return f"{which}: {sentence}"
+
+
+def passes_unseen(count: int, counted_as: str, most: int) -> str:
+    """Return that not each of many tables was judged alone."""
+    return (
+        f"of {count} {counted_as}, only those with the worst value at a size were also judged alone (at most {most}): "
+        "--each judges all"
+    )
+
+
+def _fails(fails: bool) -> str:
+    return "fails" if fails else "is not judged"
+
+
+# The text for a terminal.
+
+
+def title(benchmark: str, lines: Sequence[int], counted_as: str, shown_line: int | None) -> str:
+    """Return the heading of a judgement: its benchmark, and where its tables are."""
+    what = benchmark or "no benchmark"
+    if not lines:
+        return what
+    if len(lines) == 1:
+        return f"{what} (line {lines[0]})"
+    count = f"{len(lines)} {counted_as}"
+    which = f"median of {count}" if shown_line is None else f"{count}, shown: that of line {shown_line}"
+    return f"{what} (lines {lines[0]} …, {which})"
+
+
+def curve(name: str, unit: str, first: tuple[int, float], last: tuple[int, float] | None, shares: Sequence[str]) -> str:
+    """Return a curve by its first and its last value, and its ``shares`` of a reference and of the limit.
+
+    Sizes are in bytes. ``last`` None: it has one value.
+    """
+    shown = f"{name}: {number(first[1])} {unit}"
+    if last is not None:
+        shown += f" at {message_size(first[0])}, {number(last[1])} {unit} at {message_size(last[0])}"
+    return "; ".join([shown, *shares])
+
+
+def share_of_reference(percent: float, size_bytes: int | None) -> str:
+    """Return the worst share of a reference, in per cent."""
+    at = f", at {message_size(size_bytes)}" if size_bytes else ""
+    return f"{percent:.1f} % of the reference at worst{at}"
+
+
+def share_of_limit(percent: float, limit_mb_s: float) -> str:
+    """Return the best share of the limit, in per cent."""
+    return f"{percent:.1f} % of the limit of {number(limit_mb_s)} MB/s at best"
+
+
+def compared_with(name: str, target: str) -> str:
+    """Return what an output is judged by."""
+    return f"{name} against {target}"
+
+
+def counts(total: int, noun: str, by_state: Mapping[str, int]) -> str:
+    """Return how many there are of something, and of each state if there are several."""
+    parts = ", ".join(f"{count} {state}" for state, count in by_state.items())
+    return f"{count_of(total, noun)}{f': {parts}' if parts else ''}"
+
+
+# The files of a folder.
+
+NoFile = Literal["folder", "pipe", "socket", "device", "other"]
+_KINDS: dict[NoFile, str] = {
+    "folder": "a link to a folder: it is not opened",
+    "pipe": "a named pipe: it is not opened",
+    "socket": "a socket: it is not opened",
+    "device": "a device: it is not opened",
+    "other": "no regular file",
+}
+
+
+def no_file(kind: NoFile) -> str:
+    """Return why something in a folder is not opened."""
+    return _KINDS[kind]
+
+
+def unreadable_folder(reason: str | None) -> str:
+    """Return that a folder cannot be read."""
+    return f"a folder that cannot be read ({reason})"
+
+
+def link_out() -> str:
+    """Return that a link leads out of the folder."""
+    return "a link out of the folder: it is not followed"
+
+
+def broken_link(reason: str | None) -> str:
+    """Return that a link leads nowhere; ``reason`` None: links lead to each other."""
+    return f"a link that leads nowhere, or a file that is gone ({reason or 'a circle of links'})"
+
+
+def unlike_expected(line: int | None, found: str, expected: str) -> str:
+    """Return why a file cannot be read."""
+    where = "" if line is None else f"line {line}: "
+    return f"{where}found {found}, expected {expected}"
