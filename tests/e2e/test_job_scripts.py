@@ -103,6 +103,7 @@ def dry_run(
                 "#BSUB",
                 "#flux",
                 "srun ",
+                "timeout ",
                 "mpirun ",
                 "flux ",
                 "export OMP_",
