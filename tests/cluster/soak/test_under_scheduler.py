@@ -109,6 +109,7 @@ pct_sct_timeouts,pct_spt_timeouts,pct_no_tct_nacks,pct_no_trs_nacks,pct_no_mst_n
 HEADS = {
     "pbs": ("mpirun", """\
 #PBS -A abc
+#PBS -r n
 #PBS -N railyard-soak
 #PBS -l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10
 #PBS -l place=scatter:excl
@@ -119,6 +120,7 @@ cd /site/RUN
 """),
     "torque": ("mpirun", """\
 #PBS -A abc
+#PBS -r n
 #PBS -N railyard-soak
 #PBS -l nodes=n9:ppn=1+n10:ppn=1
 #PBS -n
@@ -145,7 +147,7 @@ cd /site/RUN
 #flux: --nodes=2
 #flux: --requires=host:n9,n10
 #flux: --exclusive
-#flux: --time-limit=3780s
+#flux: --time-limit=3840s
 #flux: --output=job.out
 #flux: --error=job.err
 #flux: --cwd=/site/RUN
@@ -441,7 +443,7 @@ OTHERS = {
         "flux": """\
         case $1 in
             batch) cd "$(dirname "$2")" && start "$2" && echo f7 ;;
-            jobs) state RUNNING COMPLETED PENDING; echo $is ;;
+            jobs) state RUN COMPLETED SCHED; echo "$is|0|n[9-10]|||" ;;
             cancel) echo "$2" >"$BED/cancelled"; kill -- -"$(cat "$BED/pid")" ;;
             run) step "$@" ;;
         esac""",
