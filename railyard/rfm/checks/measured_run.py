@@ -294,7 +294,8 @@ class MeasuredRun:
         if system.provider == "nodes" or self.dry:
             return
         take_turn(self.site.home)
-        if system.provider == "testbed":
+        # In an allocation ReFrame runs on one of the cluster's nodes, where the host's processes are not seen.
+        if system.provider == "testbed" and not system.is_allocated:
             from railyard.provision.testbed.cluster import Testbed
             from railyard.provision.testbed.schedulers import scheduler_of
 
