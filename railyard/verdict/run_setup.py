@@ -257,7 +257,9 @@ def _unproven(
 
 
 def _variable(case: Case, evidence: Evidence) -> str | None:
-    other = environment.why_other(evidence.environment or (), case.launch)
+    if not evidence.environment:
+        return None
+    other = environment.why_other(evidence.environment, case.launch)
     return None if other is None else words.other_variable(other)
 
 

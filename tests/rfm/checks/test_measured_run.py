@@ -193,6 +193,13 @@ def test_its_turn_is_waited_for_before_the_cluster_is_asked_for(virtual: Site, t
     assert taken == [tmp_path]
 
 
+def test_a_step_of_an_allocation_asks_for_no_cluster_since_no_node_sees_the_hosts_processes(
+    virtual: Site, tmp_path: Path
+) -> None:
+    there = changed(virtual, launcher="srunalloc")
+    MeasuredRun(replace(there, home=tmp_path), TEST).start(lambda home: None)
+
+
 @pytest.mark.parametrize("change", [{"provider": "nodes"}, {}])
 def test_a_real_cluster_and_a_dry_run_take_no_turn(virtual: Site, change: dict[str, Any]) -> None:
     def refuse(home: Path) -> None:
