@@ -257,9 +257,7 @@ def _unproven(
 
 
 def _variable(case: Case, evidence: Evidence) -> str | None:
-    if not evidence.environment:
-        return None
-    other = environment.why_other(evidence.environment, case.launch)
+    other = environment.why_other(evidence.environment, case.launch) if evidence.environment else None
     return None if other is None else words.other_variable(other)
 
 

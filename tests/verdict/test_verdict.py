@@ -17,6 +17,7 @@ from railyard.benchmarks.moved_bytes import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
 from railyard.parsers.job_end import JobEnd
 from railyard.results.record.form import Suspect
+from railyard.results.record.headline import make_headline
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure
 from railyard.verdict.path.result import PathProof
@@ -33,7 +34,7 @@ from railyard.verdict.rules.model import (
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, too_short
-from railyard.verdict.wording.complete import ended_well, look_at_outputs, say_exited
+from railyard.verdict.wording.complete import brief_failure, ended_well, look_at_outputs, say_exited
 from railyard.verdict.wording.metrics import read, read_at
 from railyard.verdict.wording.path import counters_not_found
 from railyard.verdict.wording.ports import lost_carrier
@@ -258,6 +259,14 @@ RULE_1 = [
         "Fail\"; look at memory and device errors of the nodes, then the stack's version",
     ),
 ]
+
+
+def test_the_headline_of_a_failed_run_quotes_more_than_the_name_of_a_host() -> None:
+    said = "n16: Test NCCL failure alltoall.cu:274 'remote process exited or there was a network error'"
+    assert make_headline((), brief_failure(12, "", said), "set-up") == (
+        "Line 12 of the output: n16: Test NCCL failure alltoall.cu:274 'remote process exited or there was…"
+    )
+    assert make_headline((), brief_failure(12, "", "no row: x"), "set-up") == "Line 12 of the output: no row: x"
 
 
 @pytest.mark.parametrize(("changes", "fault", "sentence"), RULE_1)

@@ -118,7 +118,9 @@ def _send_job(site: Site, folder: Path, nodes: int, before: Sequence[str]) -> Jo
     where = f"job on {site.system.system}"
     pipe = subprocess.PIPE
     try:
-        with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True) as running:
+        with subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True, errors="replace"
+        ) as running:
             try:
                 out, said = running.communicate(timeout=WITHIN_S)
             except BaseException as error:

@@ -84,10 +84,10 @@ def repeats(headline: str, text: str) -> bool:
     return text.lower().startswith(headline.rstrip('…"').lower())
 
 
-def shorten(text: str, most: int = MOST) -> str:
+def shorten(text: str, most: int = MOST, *, at_clauses: bool = True) -> str:
     """Return a text of at most ``most`` characters: without its parentheses, then only its first clauses, if need be.
 
-    A clause that is too long ends at a word, with an ellipsis.
+    A clause that is too long ends at a word, with an ellipsis; so does a text that is not to end early ``at_clauses``.
     """
     if len(text) <= most:
         return text
@@ -95,7 +95,7 @@ def shorten(text: str, most: int = MOST) -> str:
         text = less
     if len(text) <= most:
         return text
-    for end in _ENDS:
+    for end in _ENDS if at_clauses else ():
         place = text.rfind(end, 0, most + 1)
         if place >= _LEAST and text.count('"', 0, place) % 2 == 0:
             return text[:place]

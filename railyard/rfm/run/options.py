@@ -336,7 +336,8 @@ def name_others(name: str, system: str, on_system: Sequence[TestId]) -> str:
     if not own:
         return f"{found}, and none of this check at all, expected a check that runs there; {more}"
     left = " that the other options leave" if _fits(name, {case.name.replace(" ", "") for case in own}) else ""
-    each = list(dict.fromkeys(f"{case.name} ({case.stack} over {case.fabric})" for case in own))
+    # without blanks, as it can be typed
+    each = list(dict.fromkeys(f"{case.name.replace(' ', '')} ({case.stack} over {case.fabric})" for case in own))
     return f"{found}{left}, expected one that it has: {few(each)}; {more}"
 
 

@@ -8,6 +8,7 @@ pbs_resources(7B) of PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1, flux-batch(1)
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
@@ -240,8 +241,10 @@ _OF_CHUNKS = re.compile(r"(?:arch|host|mem|mpiprocs|ncpus|ngpus|nodes|ompthreads
 
 
 def _beside_chunks(option: str) -> str | None:
-    """Return the first resource of a ``-l`` option that qsub refuses beside chunks; None if there is none."""
-    resources = option[2:].strip().split(",") if option.startswith("-l") else []
+    """Return the first resource that a ``-l`` among the words asks for and qsub refuses beside chunks, else None."""
+    words = shlex.split(option)
+    values = [word[2:] or after for word, after in pairwise([*words, ""]) if word.startswith("-l")]
+    resources = (each for value in values for each in value.split(","))
     return next((each for each in resources if _OF_CHUNKS.fullmatch(each)), None)
 
 

@@ -6,6 +6,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
 from railyard.base.wording import count_of, listing, places
 from railyard.parsers.job_end import Kind
+from railyard.results.record.headline import shorten
 
 SHOWN_CHARACTERS = 160
 """The most of a quoted line: a library's longest warnings fill a screen, and the record keeps the whole output anyway.
@@ -27,9 +28,11 @@ def first_failure(line: int, of: str, text: str, means: str) -> str:
 def brief_failure(line: int, of: str, text: str) -> str:
     """Return the first line about a failure as a headline; ``line`` 0: unknown, ``of``: which output, if not the first.
 
-    What a parser found wrong has no quotation marks, so neither has what the output says itself.
+    What a parser found wrong has no quotation marks, so neither has what the output says itself. A long line ends at a
+    word: its first clause may be no more than the name of a host or of a program.
     """
-    return f"line {line} of the {of or 'output'}: {one_line(text)}" if line else one_line(text)
+    begins = f"line {line} of the {of or 'output'}: " if line else ""
+    return shorten(begins + one_line(text), at_clauses=False)
 
 
 def ended_well(nodes: Sequence[str], tables: int, validates: bool) -> str:

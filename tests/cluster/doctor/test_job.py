@@ -76,6 +76,13 @@ def test_what_sbatch_says_is_said(made: Made) -> None:
     ]
 
 
+def test_what_sbatch_says_may_be_in_another_encoding(made: Made) -> None:
+    site = made(sbatch="printf 'quota \\351puis\\351\\n' >&2\nexit 1\n")
+    assert sentences(site) == [
+        "problem: job on hdr: sbatch refused it: quota \ufffdpuis\ufffd; see jobs and access in the system's file"
+    ]
+
+
 def test_a_step_that_fails_is_named_with_what_srun_said(made: Made) -> None:
     site = made(srun="echo 'srun: error: MPI: Cannot create context for mpi/pmix' >&2\nexit 1\n")
     assert sentences(site) == [

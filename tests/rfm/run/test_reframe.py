@@ -217,7 +217,7 @@ OTHERS = """\
 - NcclRails %rails=4 /00000003 @lumi:hsn+rccl
 """
 WHY = "type: railyard matrix --system lumi --why"
-HAS = "OsuBandwidth %rails=1 (craympich over hsn), OsuBandwidth %rails=1 %policy=rail-2 (craympich over hsn)"
+HAS = "OsuBandwidth%rails=1 (craympich over hsn), OsuBandwidth%rails=1%policy=rail-2 (craympich over hsn)"
 
 
 @pytest.mark.parametrize(

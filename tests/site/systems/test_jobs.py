@@ -187,6 +187,9 @@ def test_pbs_is_asked_for_what_the_file_says_of_a_node(
         ("pbs", "-lmem=190gb", 'the word "mem=190gb" without "-l": qsub refuses it beside -l select'),
         ("pbs", "-l select=2:ncpus=48", "no request of nodes: each test makes its own"),
         ("pbs", "-l place=scatter,ncpus=48", 'the word "ncpus=48" without "-l"'),
+        ("pbs", "-q normal -l mem=190gb", 'the word "mem=190gb" without "-l"'),
+        ("pbs", "-l 'mem=190gb'", 'the word "mem=190gb" without "-l"'),
+        ("pbs", "-q normal -l walltime=1:00:00", None),
         ("pbs", "mem = 190gb", "an option, or words of a chunk with colons and no blanks: mem=190gb"),
     ],
 )

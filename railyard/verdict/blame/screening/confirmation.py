@@ -163,12 +163,19 @@ def _ask_questions(
     values = known.lists(rows)
     found = _measure_alone(known, fit, values, repeats)
     _check_classes(known, checks, found, values)
+    # Pairs of a class that are all slower than healthy ones in the sample, as between two groups whose link is slow,
+    # would clear each other. Something else may have disturbed them all, so they name nobody either.
+    by_sample = replace(found, controls={hops: share for hops, share in found.controls.items() if share >= found.bound})
     sound = frozenset(np.flatnonzero(known.sample_view.home >= known.sample_view.bounds.home).tolist())
     unclear: list[Suspect] = []
     for one in fit:
         if not one.members:
             continue
         state, suspects_, slow_routes = answer(known.leaves, one, found, values, sound)
+        if state == "cleared":
+            other, slow, _ = answer(known.leaves, one, by_sample, values, sound)
+            if other != "cleared":
+                state, suspects_ = "unclear", slow
         paths.add(slow_routes)
         if isinstance(one, Question) and len(one.members) == 1:
             known.answered.questions[one.members] = one

@@ -489,3 +489,21 @@ def test_a_leaf_that_is_slow_only_with_other_groups_is_named_with_that() -> None
     assert (named.kind, named.leaves, everywhere.leaves) == ("leaf", ("leaf5",), ("leaf5",))
     assert "its links to other groups" in named.reason
     assert "group" not in everywhere.reason
+
+
+def test_pairs_of_two_groups_with_a_slow_link_do_not_clear_each_other() -> None:
+    """What is measured of them again is all as slow: by the sample's other pairs of groups they are undecided."""
+    network = dragonfly(True)
+    results: list[Results] = []
+
+    def value(a: int, b: int) -> float:
+        if a // PER_LEAF == b // PER_LEAF:
+            return 48.0
+        groups = {a // PER_GROUP, b // PER_GROUP}
+        return 44.0 if len(groups) == 1 else 15.0 if groups == {2, 3} else 30.0
+
+    while isinstance(step := advance(network, Budget(400.0, 1.0), results, Settings()), Step):
+        results.append(Results([(a, b, value(a, b)) for each in step.rounds for a, b in each * step.repeats]))
+    assert (step.named, step.cleared) == ((), ())
+    asked = [one for one in step.unclear if " of 30.00 MB/s (50.0 %)" in one.reason]
+    assert asked and all({member // PER_GROUP for member in one.members} == {2, 3} for one in asked)
