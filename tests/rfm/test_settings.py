@@ -12,6 +12,7 @@ from reframe.core.exceptions import ConfigError
 from railyard.base.errors import RailyardError
 from railyard.base.paths import HOME_VARIABLE, find_home
 from railyard.rfm import settings as site_settings
+from railyard.rfm.pbs import IN_CHUNKS
 from railyard.rfm.settings import NO_HOST, build, configuration
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
@@ -52,9 +53,11 @@ def test_a_partition_a_fabric_with_its_features() -> None:
                 "railyard_sweep": list(system.sweep),
                 "railyard_numbers": {},
             }
-            assert (partition["scheduler"], partition["launcher"]) == (system.scheduler, system.launcher)
+            backend = IN_CHUNKS if system.scheduler == "pbs" else system.scheduler
+            assert (partition["scheduler"], partition["launcher"]) == (backend, system.launcher)
+            chunks = ["ncpus=1", "mem=1024mb"] if name == "virtual-pbs" else []
             assert (partition["access"], partition["max_jobs"]) == (
-                [*system.access, *options(system.scheduler, system.jobs)],
+                [*system.access, *options(system.scheduler, system.jobs), *chunks],
                 1,
             )
 
