@@ -53,14 +53,11 @@ def test_a_partition_a_fabric_with_its_features() -> None:
                 "railyard_sweep": list(system.sweep),
                 "railyard_numbers": {},
             }
-            own = IN_CHUNKS if system.scheduler == "pbs" else system.scheduler
-            assert (partition["scheduler"], partition["launcher"]) == (own, system.launcher)
+            backend = IN_CHUNKS if system.scheduler == "pbs" else system.scheduler
+            assert (partition["scheduler"], partition["launcher"]) == (backend, system.launcher)
+            chunks = ["ncpus=1", "mem=1024mb"] if name == "virtual-pbs" else []
             assert (partition["access"], partition["max_jobs"]) == (
-                [
-                    *system.access,
-                    *options(system.scheduler, system.jobs),
-                    *(["ncpus=1", "mem=1024mb"] if system.scheduler == "pbs" else []),  # virtual-pbs: its hardware
-                ],
+                [*system.access, *options(system.scheduler, system.jobs), *chunks],
                 1,
             )
 
