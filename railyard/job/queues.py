@@ -19,7 +19,7 @@ def closed_queues(system: System, home: Path) -> tuple[tuple[str, str], ...]:
     family = FAMILIES.get(system.scheduler)
     if family == "flux":
         found = flux_records.closed_queues(_answer(system, home, "flux", "queue", "status")[0])
-    elif family == "pbs" and system.scheduler == "pbs":
+    elif system.scheduler == "pbs":  # not Torque, which is of its family
         found = pbs_records.closed_queues(_answer(system, home, "qstat", "-Q", "-f")[0])
     else:
         return ()
@@ -50,7 +50,7 @@ def unfit_nodes(system: System, home: Path) -> tuple[tuple[str, str], ...]:
     if family == "flux":
         words = ("flux", "resource", "status", "-n", "-o", flux_records.NODES_FORMAT)
         found = flux_records.unfit_nodes(_answer(system, home, *words)[0])
-    elif family == "pbs" and system.scheduler == "pbs":
+    elif system.scheduler == "pbs":  # not Torque, which is of its family
         nodes = pbs_records.parse_nodes(_answer(system, home, "pbsnodes", "-a")[0])
         found = tuple((node.name, node.unfit) for node in nodes if node.unfit is not None)
     names = system.nodes.names

@@ -36,7 +36,7 @@ from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import JobState
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.rfm import flux, pbs  # noqa: F401  # importing them registers their backends
-from railyard.rfm.job_ends import give_up, known_end, note_answer, note_silence, waited_too_long
+from railyard.rfm.job_ends import give_up, known_end, lasts_s, note_answer, note_silence, waited_too_long
 from railyard.site.systems.jobs import (
     LAUNCHER_BLANKS,
     SITE_LAUNCHER,
@@ -126,7 +126,6 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
     def _poll(self, job: Any) -> None:
         text, complaint = slurm.show_job(job.jobid)
         record = slurm_records.parse_job(text)
-        now = time.monotonic()
         if record is None:
             lost = note_silence(job, complaint)
             if lost is not None:
@@ -142,7 +141,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
             self._finish(job, record)
         elif record.is_completing:
             job._state = record.state
-            self._give_up_if_stuck(job, record, now)
+            self._give_up_if_stuck(job, record)
         else:
             job._state = record.state
             self._cancel_unless_it_begins(job, record)
@@ -155,11 +154,9 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
         # ReFrame takes states that it does not count as completed (PREEMPTED) for pending ones.
         job._state = record.state if slurm_state_completed(record.state) else "CANCELLED"
 
-    def _give_up_if_stuck(self, job: Any, record: JobState, now: float) -> None:
+    def _give_up_if_stuck(self, job: Any, record: JobState) -> None:
         """Stop waiting for a job that is over but that a node does not give up: no signal would end it."""
-        since = getattr(job, "railyard_completing_since", None) or now
-        job.railyard_completing_since = since
-        if now - since >= COMPLETING_MOST_S:
+        if lasts_s(job, "completing") >= COMPLETING_MOST_S:
             self._give_up(job, slurm_records.stuck_end(record, COMPLETING_MOST_S, slurm.show_nodes(record.nodes)))
 
     def _cancel_unless_it_begins(self, job: Any, record: JobState) -> None:

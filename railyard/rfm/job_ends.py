@@ -1,4 +1,4 @@
-"""What our schedulers' backends keep of a job: how it ended, and since when its scheduler says nothing about it."""
+"""What our schedulers' backends keep of a job: how it ended, and for how long something has been so of it."""
 
 import time
 from typing import Any
@@ -9,6 +9,7 @@ from railyard.parsers.job_end import JobEnd
 #: How long the scheduler may say nothing about a job before the job counts as lost, in seconds. A restart of slurmctld
 #: takes less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
 LOST_AFTER_S = 180.0
+_SILENT = "silent"
 
 
 def known_end(job: Any) -> JobEnd | None:
@@ -24,9 +25,29 @@ def give_up(job: Any, why: JobEnd | None, state: str) -> None:
     job._completion_time = time.time()
 
 
+def lasts_s(job: Any, what: str) -> float:
+    """Return for how many seconds this has been so of a job: 0.0 when it is first noted, or after ``forget``."""
+    now = time.monotonic()
+    since: float = _notes(job).setdefault(what, now)
+    return now - since
+
+
+def forget(job: Any, what: str) -> None:
+    """Note that this is not so of a job any more."""
+    _notes(job).pop(what, None)
+
+
+def _notes(job: Any) -> dict[str, float]:
+    """Return what is noted of a job, each with the time since when, in seconds of the monotonic clock."""
+    if not hasattr(job, "railyard_since"):
+        job.railyard_since = {}
+    found: dict[str, float] = job.railyard_since
+    return found
+
+
 def note_answer(job: Any) -> None:
     """Note that the scheduler answered about a job."""
-    job.railyard_silent_since = None
+    forget(job, _SILENT)
 
 
 def note_silence(job: Any, complaint: str) -> JobEnd | None:
@@ -34,10 +55,7 @@ def note_silence(job: Any, complaint: str) -> JobEnd | None:
 
     ``complaint`` is what its client said instead.
     """
-    now = time.monotonic()
-    since = getattr(job, "railyard_silent_since", None) or now
-    job.railyard_silent_since = since
-    return job_end.lost_end(job.jobid, LOST_AFTER_S, complaint) if now - since >= LOST_AFTER_S else None
+    return job_end.lost_end(job.jobid, LOST_AFTER_S, complaint) if lasts_s(job, _SILENT) >= LOST_AFTER_S else None
 
 
 def waited_too_long(job: Any) -> bool:

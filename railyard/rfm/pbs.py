@@ -1,7 +1,6 @@
 """PBS: ReFrame's own backend, which asks about finished jobs too, and adds a site's own words to each chunk."""
 
 import os
-import time
 from typing import Any
 
 from reframe.core.backends import register_scheduler
@@ -12,7 +11,7 @@ from railyard.parsers import job_end
 from railyard.parsers import pbs as pbs_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.pbs import PbsJob
-from railyard.rfm.job_ends import give_up, note_answer, note_silence, waited_too_long
+from railyard.rfm.job_ends import forget, give_up, lasts_s, note_answer, note_silence, waited_too_long
 from railyard.site.systems.jobs import is_chunk_word
 
 #: Our own ReFrame backend: PBS, with a site's own number of processors in each chunk.
@@ -78,15 +77,13 @@ class PbsInChunks(PbsJobScheduler):
 
     def _finish(self, job: Any, found: PbsJob) -> None:
         ended = pbs_records.find_end(found)
-        since = getattr(job, "railyard_over_since", None) or time.monotonic()
-        job.railyard_over_since = since
-        is_late = time.monotonic() - since >= _OUTPUT_WITHIN_S
+        is_late = lasts_s(job, "over") >= _OUTPUT_WITHIN_S
         if _has_output(job) or is_late or (ended is not None and not found.nodes):
             job._exitcode = found.exit_code
             self._give_up(job, ended)
 
     def _end_unless_it_begins(self, job: Any, found: PbsJob) -> None:
-        if found.can_never_run and _is_believed(job, "never"):
+        if found.can_never_run and lasts_s(job, "never") >= BELIEVED_AFTER_S:
             self.cancel(job)
             self._give_up(job, job_end.blocked_end(found.job, found.comment))
         elif waited_too_long(job):
@@ -98,8 +95,8 @@ class PbsInChunks(PbsJobScheduler):
         nodes = pbs_records.parse_nodes(answer(["pbsnodes", *found.nodes])[0]) if found.nodes else ()
         down = [node for node in nodes if node.is_down]
         if not down:
-            job.railyard_believed = {}
-        elif _is_believed(job, "down"):
+            forget(job, "down")
+        elif lasts_s(job, "down") >= BELIEVED_AFTER_S:
             self.cancel(job)
             self._give_up(job, pbs_records.node_end(found, down))
 
@@ -121,11 +118,3 @@ class PbsInChunks(PbsJobScheduler):
 def _has_output(job: Any) -> bool:
     """Return whether both outputs of a job are in its folder: PBS writes them back after its end."""
     return all(os.path.exists(os.path.join(job.workdir, name)) for name in (job.stdout, job.stderr))
-
-
-def _is_believed(job: Any, what: str) -> bool:
-    """Return whether PBS has said this about a job for long enough."""
-    known: dict[str, float] = getattr(job, "railyard_believed", {})
-    job.railyard_believed = known
-    now = time.monotonic()
-    return now - known.setdefault(what, now) >= BELIEVED_AFTER_S
