@@ -82,12 +82,18 @@ def test_a_finished_job_is_waited_for_until_its_output_is_there(job: Any) -> Non
     assert state(job, "completed")
 
 
+def pass_time(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let the clock by which it is told for how long something has been so go on by so many seconds."""
+    later = time.monotonic() + seconds
+    monkeypatch.setattr(time, "monotonic", lambda: later)
+
+
 def test_a_job_that_can_never_run_is_deleted_once_pbs_has_said_so_for_a_while(
     job: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not state(job, "too-many-cores", outputs=False)
     assert not Path("deleted").exists()
-    monkeypatch.setattr(pbs, "BELIEVED_AFTER_S", 0.0)
+    pass_time(monkeypatch, pbs.BELIEVED_AFTER_S)
     assert state(job, "too-many-cores", outputs=False)
     assert Path("deleted").read_text(encoding="ascii") == "7.vn1\n"
     assert (known_end(job) or JobEnd("lost", "")).sentence.endswith(
@@ -110,9 +116,10 @@ def test_a_job_that_waits_too_long_is_deleted(job: Any, word: str) -> None:
 
 def test_a_job_whose_node_is_down_is_ended_and_the_node_blamed(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """PBS lets it run on, or runs it a second time."""
-    monkeypatch.setattr(pbs, "BELIEVED_AFTER_S", 0.0)
     assert not state(job, "running", outputs=False)
     Path("nodes").write_text("died", encoding="ascii")
+    assert not state(job, "running", outputs=False)
+    pass_time(monkeypatch, pbs.BELIEVED_AFTER_S)
     assert state(job, "running", outputs=False)
     ended = known_end(job)
     assert ended is not None
