@@ -89,7 +89,7 @@ def concretize(told: dict[str, Any], place: Path, words: list[str]) -> None:
     # A test may have the MPI, and libraries below it, installed in trees (``trees``), such as an upstream's.
     mpi_hash = digest(mpi) if mpi in told.get("trees", {}) else add_external(specs, overlay, mpi)
     for name, tree in told.get("trees", {}).items():
-        specs[digest(name)] = spec(name, tree["version"], digest(name), target, {}, None)
+        specs[digest(name)] = spec(name, tree["version"], digest(name), target, tree.get("variants", {}), None)
     compiler = digest("gcc")
     specs[compiler] = spec("gcc", "12.2.0", compiler, "x86_64", {}, "/usr")
     roots = []

@@ -151,7 +151,7 @@ def _build(request: Request, sources: Sources, spack: Spack, again: bool) -> Mar
         libraries=made.libraries, configuration=tuple(map(str, sources.site_files)),
     )  # fmt: skip
     marker.write(folder, found)
-    for line in _reused_lines(found):
+    for line in _reused_lines(found, lock, sources):
         spack.say(line)
     spack.say(f"spack: {request.stack} for {request.system} built in {duration(found.seconds)}")
     return found
@@ -176,11 +176,22 @@ def _own_tree(request: Request, sources: Sources) -> str | None:
     return None if "$" in found else found
 
 
-def _reused_lines(built: Marker) -> list[str]:
-    """Return lines that say what somebody else built: each package that carries messages, and how many others."""
+def _reused_lines(built: Marker, lock: Lock, sources: Sources) -> list[str]:
+    """Return lines that say what somebody else built: each package that carries messages, and how many others.
+
+    A package that carries messages in another way than the environment prefers gets a line of its own.
+    """
     reused = [each for each in built.packages if each.is_reused]
     carriers = [each for each in reused if each in built.carriers]
-    lines = [f"spack:   {each.short} is {each.origin}: {each.prefix}" for each in carriers]
+    lines = []
+    for each in carriers:
+        lines.append(f"spack:   {each.short} is {each.origin}: {each.prefix}")
+        other = locks.unmet_preference(lock.specs[each.hash], sources)
+        if other is not None:
+            lines.append(
+                f"spack:   {each.short}: {other}; if your fabric needs that, ask for it in the overlay, "
+                f"packages: {each.name}: require"
+            )
     others = Counter(each.origin for each in reused if each not in carriers)
     lines += [f"spack:   {count_of(count, 'other package')} {origin}" for origin, count in others.items()]
     return [*lines, *(f"spack:   with the site's configuration {each}" for each in built.configuration)]

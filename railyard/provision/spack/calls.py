@@ -18,6 +18,11 @@ from railyard.provision.spack.site_configuration import ALONE
 #: How many lines of a build's log follow the sentence of a failed build.
 LOG_LINES = 20
 
+#: How GCC, Clang, GNU Fortran, GNU ld, GNU make and autoconf begin or end the line of an error.
+_COMPILERS_ERROR = re.compile(
+    r"\b(?:fatal )?error: |^Error: |undefined reference to|^collect2: |cannot find -l|No rule to make target"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Cause:
@@ -71,8 +76,12 @@ def _build(match: re.Match[str], text: str) -> str:
     others = len(re.findall(r"^\S+/[a-z0-9]{32}: \S+$", text[match.end() :], re.MULTILINE))
     more = f" (and of {others} more)" if others else ""
     where = f" in its phase {phases[-1]}" if phases else ""
+    # Builds of several jobs print warnings and end other files after the error: its line may be far above the end.
+    errors = [line.strip() for line in lines[:-LOG_LINES] if _COMPILERS_ERROR.search(line)]
+    first = f" {_one_line(errors[0])};" if errors else ""
     said = "".join(f"\n    {line}" for line in lines[-LOG_LINES:])
-    return f"the build of {package}{more} failed{where}; its log is {log}{', which ends with:' if said else ''}{said}"
+    ends = ", which ends with:" if said else ""
+    return f"the build of {package}{more} failed{where}{':' if first else ';'}{first} its log is {log}{ends}{said}"
 
 
 CAUSES: tuple[Cause, ...] = (

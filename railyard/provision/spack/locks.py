@@ -303,6 +303,26 @@ def _requirements(document: Document, name: str, wanted: Mapping[Any, Any]) -> I
             yield _Requirement(text, document, ("packages", name, "require", index))
 
 
+def unmet_preference(spec: Spec, sources: Sources) -> str | None:
+    """Return the variants of a spec that the environment prefers otherwise, with the file and line that prefer them.
+
+    None if it has all of them, or only its version differs. A preference applies to what Spack builds: if packages are
+    reused, Spack takes an upstream's MPICH for TCP where spack_envs prefers one for UCX, and says nothing.
+    """
+    for document in sources.documents:
+        preferred = _packages(document).get(spec.name, {}).get("prefer", ())
+        texts = [preferred] if isinstance(preferred, str) else list(preferred)
+        for index, text in enumerate(texts):
+            words = [word[0] for word in _WORD.finditer(text) if not word["version"]] if isinstance(text, str) else []
+            found = [(word, other) for word in words if (other := _difference(spec, word, only_target=False))]
+            if found:
+                place: Path_ = ("packages", spec.name, "prefer", index)
+                others = ", ".join(other for _, other in found)
+                wanted = " ".join(word for word, _ in found)
+                return f"it has {others}, and {document.file}:{document.line(place)} prefers {wanted}"
+    return None
+
+
 def _refuse_requirement(lock: Lock, file: str, name: str, asked: _Requirement) -> None:
     for spec in lock.specs.values():
         if spec.external is None or name in spec.provides:

@@ -143,6 +143,18 @@ def test_the_real_log_is_quoted_as_it_is(tmp_path: Path) -> None:
     assert found[-1] == "        /usr/bin/make MPICC=/opt/railyard/.stacks/openmpi/bin/mpicc mpi tcp"
 
 
+def test_the_compilers_first_error_comes_first_if_it_stands_above_the_end(tmp_path: Path) -> None:
+    log = tmp_path / "imb.log"
+    missing = "helpers/helper_IMB_functions.h:614:58: error: 'MPI_SEEK_SET' was not declared in this scope"
+    lines = [f"  {missing}", "make: *** [Makefile:52: IMB-IO] Error 2", *(f"a warning {n}" for n in range(30))]
+    log.write_text("\n".join(lines), encoding="utf-8")
+    text = f"==> Error: The following packages failed to install:\nimb@2021.7/{'a' * 32}: {log}\n"
+    assert explain(text, "install").startswith(
+        f"spack install: the build of imb@2021.7 failed: {missing}; its log is {log}, which ends with:\n"
+        "    a warning 10\n"
+    )
+
+
 def test_of_two_failed_builds_the_first_is_told_and_the_other_counted() -> None:
     text = recorded(("build-failed-two.out", "build-failed-two.err"))
     log = "/tmp/user/spack-stage/spack-stage-hpcc-1.5.0-6auks6l3ipznzascxf2xytyh5z3zhw7o-0yqvuwm4.log"

@@ -55,6 +55,24 @@ def test_packages_of_an_upstream_are_named_at_the_build_and_in_the_record(upstre
     assert "configuration" not in recorded
 
 
+def test_a_reused_mpi_without_what_the_environment_prefers_is_named(upstream: MadeSite, tree: Path) -> None:
+    """Spack 1.2.0.dev0 took an upstream's MPICH with device=ch3 netmod=tcp, and did not say so."""
+    variants = {"openmpi": {"fabrics": ["psm2"], "schedulers": ["slurm"], "wrapper-rpath": True}, "ucx": {}}
+    trees = {
+        name: {"version": version, "tree": str(tree), "variants": variants[name]}
+        for name, (version, _) in CARRIERS.items()
+    }
+    upstream.behave(trees=trees, libraries={"libucp.so.0": f"{tree}/ucx-1.20.1-{digest('ucx')}/lib/libucp.so.0"})
+    wanted = "    openmpi: {prefer: ['@5.0.11', fabrics=ucx schedulers=slurm +wrapper-rpath]}\n"
+    upstream.edit("spack_envs/openmpi/spack.yaml", "  view: false\n", f"{wanted}  view: false\n")
+    said: list[str] = []
+    ensure(upstream.request(), said.append)
+    assert [line for line in said if "prefers" in line] == [
+        f"spack:   openmpi@5.0.10 /{digest('openmpi')[:7]}: it has fabrics=psm2, and spack_envs/openmpi/spack.yaml:8 "
+        "prefers fabrics=ucx; if your fabric needs that, ask for it in the overlay, packages: openmpi: require"
+    ]
+
+
 def test_a_tree_that_no_file_names_is_named_by_its_folder(site: MadeSite, tree: Path) -> None:
     site.behave(trees=site.has_tree(tree, CARRIERS))
     built = ensure(site.request(), lambda line: None)
