@@ -53,6 +53,34 @@ def states(run: Ran) -> Mapping[tuple[str, str], tuple[str, int | None, str | No
     return {(record.where.fabric, record.test.check): by_case[record.test.case] for record in run.records}
 
 
+#: A secret of each kind, as an administrator's options have them; HUSH is what must be in no file.
+PLANTED = (
+    "comment=password=HUSH", "comment=--password HUSH", "comment=-u alice:HUSH", "comment=sshpass -p HUSH ssh n1",
+    "comment=pass=HUSH", "comment=db_cred=HUSH", "comment=key=HUSH", "comment=SITE_TOKEN='HUSH and HUSH'",
+    'comment=secret="HUSH and HUSH"', "comment=https://alice:p@ss/HUSH@mirror.example/x", "comment=ssh://HUSH@git.example/x",
+    *(f"comment={start}HUSHhushHUSHhush0123456789" for start in (
+        "glpat-", "gldt-", "glrt-", "hvs.", "dckr_pat_", "pypi-AgEI", "ya29.", "xapp-1-", "sk_live_", "nvapi-", "hf_",
+    )),
+    "comment=https://hooks.slack.com/services/T00/B00/HUSH", "comment=Authorization: Bearer HUSH",
+)  # fmt: skip
+
+
+def test_no_secret_of_its_options_is_in_what_a_run_leaves(replays: VirtualSite) -> None:
+    # One test fails: ReFrame keeps the folder with its job script.
+    replace(replays, "fdr", "OsuBandwidth", "nothing")
+    words = [word for planted in PLANTED for word in ("-J", planted)]
+    run = ran(replays, "-n", "OsuBandwidth", *words)
+    assert {state for state, _, _ in outcomes(run.records).values()} == {"pass", "fail"}
+    (folder,) = (replays.folder / ".railyard/runs").iterdir()
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    assert {"reframe.log", "reframe-report.json", "rfm_job.sh"} <= {path.name for path in files}
+    assert [
+        (path.name, text) for path in files for text in path.read_text("latin-1").splitlines() if "HUSH" in text
+    ] == []
+    report = json.loads((folder / "reframe-report.json").read_text(encoding="utf-8"))
+    assert "password=***" in report["session_info"]["cmdline"]
+
+
 def replace(site: VirtualSite, fabric: str, check: str, text: str) -> Recording:
     """Replace a recording with another output, and list it in the index as if it were right."""
     return replace_recording(site.folder, SYSTEM, fabric, check, text)

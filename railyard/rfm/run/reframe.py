@@ -20,7 +20,7 @@ from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, refu
 from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
-from railyard.results.record.masking import masked_record
+from railyard.results.record.masking import mask_files, mask_text, masked_record
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, RelationRecord
 from railyard.rfm.run import output
 from railyard.rfm.run.options import idle_names, name_others, nothing_selected, read, unknown_names
@@ -233,7 +233,11 @@ def run(
         *front, *reframe_command(home, system, options),
         "-r", "--exec-policy=serial", f"--report-file={report}", f"--prefix={folder / 'reframe'}",
     ]  # fmt: skip
-    text, interrupted = _stream(command, env, folder / "reframe.log", on_line)
+    try:
+        text, interrupted = _stream(command, env, folder / "reframe.log", on_line)
+    finally:
+        # ReFrame's report has the whole command line; its folders have job scripts with all variables.
+        unmasked = mask_files(folder)
     ran = output.ran_cases(report, text)
     recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
     seen = recorded.records if recorded else ()
@@ -247,7 +251,7 @@ def run(
         if record not in seen:
             append_record(folder / FILE_NAME, record)
     unread = recorded.problems if recorded else ()
-    all_problems = dict.fromkeys((*promise.problems, *output.warnings(text), *unread))
+    all_problems = dict.fromkeys((*promise.problems, *output.warnings(text), *unread, *unmasked))
     failed_before = none_began(final, ran, seen)
     return Outcome(run_id, folder, final, tuple(all_problems), interrupted, none_began=failed_before)
 
@@ -259,7 +263,7 @@ def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Cal
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                out.write(line)
+                out.write(mask_text(line))
                 lines.append(line)
                 on_line(line.rstrip("\n"))
             process.wait()
@@ -269,7 +273,7 @@ def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Cal
             process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 rest, _ = process.communicate(timeout=GRACE_S)
-                out.write(rest or "")
+                out.write(mask_text(rest or ""))
             return "".join(lines), True
 
 

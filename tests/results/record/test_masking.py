@@ -1,5 +1,6 @@
 """No recognisable secret gets into a file: 32 are planted, and text that is not secret stays."""
 
+import json
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -10,7 +11,14 @@ from railyard.job.provenance import circumstances
 from railyard.results import run_folder
 from railyard.results.record.file import append_record, read_records
 from railyard.results.record.form import VerdictRecord
-from railyard.results.record.masking import ALLOWED, allowed_variables, mask_text, masked_record, masked_words
+from railyard.results.record.masking import (
+    ALLOWED,
+    allowed_variables,
+    mask_files,
+    mask_text,
+    masked_record,
+    masked_words,
+)
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from tests.made.records import made_record
 
@@ -27,7 +35,20 @@ from tests.made.records import made_record
         ("MY_SECRET_THING=abc, next", "MY_SECRET_THING=***, next"),
         ("left ghp_0123456789abcdefABCDEF in it", "left *** in it"),
         ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\n", "***\n"),
+        ("--password X and more", "--password *** and more"),
+        ("--db-pass 'two words' more", "--db-pass '***' more"),
+        ('password="two words" more', 'password="***" more'),
+        ('{\\"password\\": \\"two words\\"}', '{\\"password\\": \\"***\\"}'),
+        ('{"pass": "hunter2"}', '{"pass": "***"}'),
+        ("pass=hunter2 key=abc site_cred: abc", "pass=*** key=*** site_cred: ***"),
+        ("http://alice:p@ss/w0rd@proxy:3128/", "http://***@proxy:3128/"),
+        ("curl -u alice:hunter2 --user 'bob:two words' x", "curl -u *** --user '***' x"),
+        ("glrt-t1_0123456789abcdef, hvs.0123456789abcdef", "***, ***"),
+        ("https://hooks.slack.com/services/T0/B0/abc", "https://hooks.slack.com/services/***"),
         # none
+        ("docker://registry:5000/image@sha256:0123", "docker://registry:5000/image@sha256:0123"),
+        ("PASS: 2 tests passed; 2 pass, 0 fail; pkey=0x8001", "PASS: 2 tests passed; 2 pass, 0 fail; pkey=0x8001"),
+        ("UCX_IB_PKEY=0x8001 srun --mpi=pmix -u ./x", "UCX_IB_PKEY=0x8001 srun --mpi=pmix -u ./x"),
         ("the shaper's token buckets (16 KiB a port)", "the shaper's token buckets (16 KiB a port)"),
         ("100.0 % over hsn0, RFC 791; key: 1a2b", "100.0 % over hsn0, RFC 791; key: 1a2b"),
         ("author: somebody", "author: somebody"),
@@ -49,6 +70,7 @@ def test_a_secret_is_masked_and_nothing_else(text: str, said: str) -> None:
         (("srun", "--export=ALL,A=abc,def,UCX_TLS=rc,self"), ("srun", "--export=ALL,A=***,UCX_TLS=rc,self")),
         (("env", "FOO=abc", "osu_bw"), ("env", "FOO=***", "osu_bw")),
         (("--password", "abc"), ("--password", "***")),
+        (("run", "--env", "site=abc", "image.sif"), ("run", "--env", "site=***", "image.sif")),
         (("--auth-token=abc",), ("--auth-token=***",)),
         (("curl", "-u", "alice:abc"), ("curl", "-u", "***")),
         (("-msglen", "sizes.txt", "-iter", "3,24"), ("-msglen", "sizes.txt", "-iter", "3,24")),
@@ -147,3 +169,46 @@ def test_the_planted_secrets_are_in_no_file(tmp_path: Path, monkeypatch: pytest.
 def test_a_variable_that_is_not_allowed_is_not_stored_whoever_gave_it() -> None:
     record = made_record(variables={"UCX_TLS": "tcp", "MY_OWN": "x"})
     assert masked_record(record).how.variables == {"UCX_TLS": "tcp"}
+
+
+def test_files_of_other_programs_are_masked_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = tmp_path / "outside.txt"
+    outside.write_text("password=abc", encoding="utf-8")
+    folder = tmp_path / "run"
+    (folder / "stage").mkdir(parents=True)
+    script = folder / "stage/rfm_job.sh"
+    script.write_bytes(b"#!/bin/sh\nexport SITE_TOKEN='a b'\nmpirun \xff x\n")
+    script.chmod(0o750)
+    report = {
+        "cmdline": "-J --password abc",
+        "env": {"secret": "abc"},
+        "n": 1,
+        "key": "-----BEGIN PRIVATE KEY-----\nabc",
+    }
+    (folder / "report.json").write_text(json.dumps(report), encoding="utf-8")
+    (folder / "broken.json").write_text('{"password": "abc"', encoding="utf-8")
+    (folder / "program").write_bytes(b"\0\0password=abc")
+    (folder / "link").symlink_to(outside)
+    (folder / "as-it-is.out").write_text("4194304 12400.00\n", encoding="utf-8")
+    before = (folder / "as-it-is.out").stat().st_mtime_ns
+    assert mask_files(folder) == ()
+    assert script.read_bytes() == b"#!/bin/sh\nexport SITE_TOKEN='***'\nmpirun \xff x\n"
+    assert script.stat().st_mode & 0o777 == 0o750
+    found = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert found == {"cmdline": "-J --password ***", "env": {"secret": "***"}, "n": 1, "key": "***"}
+    assert (folder / "broken.json").read_text(encoding="utf-8") == '{"password": "***"'
+    assert (folder / "program").read_bytes() == b"\0\0password=abc"
+    assert outside.read_text(encoding="utf-8") == "password=abc"
+    assert (folder / "as-it-is.out").stat().st_mtime_ns == before
+    monkeypatch.setattr("railyard.results.record.masking.WHOLE_BYTES", 10)
+    script.write_text("n=1\npassword=abc\n", encoding="utf-8")
+    mask_files(folder)
+    assert script.read_text(encoding="utf-8") == "n=1\npassword=***\n"
+
+
+@pytest.mark.parametrize(
+    "text", ["a-", ".atlasv1.", "://a:", "key=", " --pass", "eyJ", '\\"', "PRIVATE KEY-----", "-u a"]
+)
+def test_a_long_text_is_masked_in_a_time_that_grows_with_its_length(text: str) -> None:
+    """Steps, not seconds, would be better to count; a form whose time grows with the square needs a minute for this."""
+    mask_text("token " + text * (400_000 // len(text)))
