@@ -3,7 +3,7 @@
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -58,10 +58,29 @@ def decode(cls: type[T], value: object, where: str = "") -> T:
     """
     from pydantic_core import ValidationError
 
+    _refuse_deep(value, where)
     try:
         return typing.cast(T, _validator(typing.cast(typing.Hashable, cls)).validate_python(value))
     except ValidationError as error:
         raise _form_error(error.errors(include_url=False)[0], where) from None
+
+
+#: Lists and objects within each other. Our own files have at most 8 of them; what is nested deeper ends in errors of
+#: recursion wherever it is passed on.
+_MOST_DEEP = 40
+
+
+def _refuse_deep(value: object, where: str) -> None:
+    level = [value]
+    for _ in range(_MOST_DEEP):
+        level = [item for one in level if isinstance(one, (dict, list)) for item in _items(one)]
+        if not level:
+            return
+    raise FormError(where, f"values nested more than {_MOST_DEEP} deep", f"at most {_MOST_DEEP}")
+
+
+def _items(value: dict[str, object] | list[object]) -> Iterable[object]:
+    return value.values() if isinstance(value, dict) else value
 
 
 def _form_error(detail: "ErrorDetails", where: str) -> FormError:

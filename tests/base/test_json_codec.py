@@ -121,6 +121,19 @@ def test_an_unknown_key_that_is_called_extra_is_one_as_all_others_are() -> None:
     assert encode(part) == {"name": "x", "share": None, "extra": {"name": "y"}}
 
 
+def test_what_is_nested_deeper_than_any_file_of_ours_is_refused_before_it_is_passed_on() -> None:
+    nested: object = 1
+    for _ in range(45):
+        nested = [nested]
+    with pytest.raises(FormError, match="found values nested more than 40 deep, expected at most 40"):
+        decode(Part, {"name": "x", "colour": nested})
+    nested = {}
+    for _ in range(20_000):
+        nested = {"a": nested}
+    with pytest.raises(FormError, match="found values nested more than 40 deep, expected at most 40"):
+        decode(Part, nested)
+
+
 def test_a_form_that_keeps_no_unknown_keys_passes_over_them() -> None:
     assert decode(Whole, {"class": "a", "count": 1, "new": float("nan")}) == Whole("a", 1)
 

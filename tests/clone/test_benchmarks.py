@@ -14,6 +14,7 @@ BRIEF = {
     "bounds": ("", "| netpipe/"),
     "fuzz": ("--inputs 20 --processes 1", ""),
     "gpu_pairs": ("--draws 1", ""),
+    "hostile_records": ("--records 50 --processes 1", "50 records, seed 1: 0 kinds of findings"),
     "judge": ("--repeats 1 --megabytes 0.01", "railyard gate, this host"),
     "pairs": ("--draws 1 --nodes 128", ""),
     "parsers": ("--tools hpl --repeats 1", "hpl "),

@@ -27,6 +27,8 @@ FLOOR = HEIGHT - BOTTOM
 # Values that grow by more than this are drawn on a logarithmic axis; else the smaller ones would be at zero.
 _LOG_SPAN = 20
 Point = tuple[float, float]
+#: The numbers that an axis can show, in any unit.
+_SMALLEST, _LARGEST = 1e-30, 1e30
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,8 +321,9 @@ def bars(shares: Sequence[tuple[str, float]], title: str) -> Markup:
 def axes_of(at: Sequence[float], values: Sequence[float], tops: Sequence[float] = ()) -> Axes:
     """Return axes for all of ``values`` (not 0 on a logarithmic one) and for ``tops``, bounds that are drawn too."""
     positive = [each for each in at if each > 0] or [1]
-    shown = [abs(value) for value in values if value]
-    top = max([*shown, *tops], default=1.0)
+    # A record from elsewhere may have any number: no unit needs less or more than these, and logarithms bear them.
+    shown = [min(max(abs(value), _SMALLEST), _LARGEST) for value in values if value]
+    top = max([*shown, *(min(each, _LARGEST) for each in tops if each >= _SMALLEST)], default=1.0)
     first = positive[0] / 2 if min(at, default=1) == 0 and positive[0] > 1 else positive[0]
     if not shown or min(shown) * _LOG_SPAN >= max(shown):
         step = _step(top)

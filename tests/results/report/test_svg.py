@@ -30,6 +30,13 @@ def test_every_curve_of_a_run_is_well_formed_and_below_4_kb(faulty_run: list[Rec
             assert len(drawing.encode()) < 2500
 
 
+@pytest.mark.parametrize("value", [5e-324, 1e308, -1e308, 0.0])
+def test_any_finite_number_of_a_foreign_record_is_drawn(value: float) -> None:
+    band = BandRecord("b", "published", "", (1, 1024), (-5.0, -1e308), (None, value))
+    for values in ((value, 12.0), (value, value)):
+        ElementTree.fromstring(svg(CurveRecord("latency", "us", (1, 1024), values, bands=(band,))))
+
+
 def test_32_sizes_with_two_bands_stay_below_4_kb() -> None:
     sizes = tuple(2**n for n in range(32))
     values = tuple(100.123 + n for n in range(32))
