@@ -1,6 +1,9 @@
 """The page: self-contained, well-formed, escaped, with everything in the records."""
 
+import base64
 import dataclasses
+import hashlib
+import html
 import re
 from itertools import pairwise
 
@@ -32,6 +35,21 @@ def test_the_verdict_the_counts_and_the_failures_are_said_in_words(
         "Not tested 1 test did not run; 55 combinations of fabric, rails, stack and benchmark cannot run here. Why: "
         "Ctrl-C came before this test was started. eth, 1 rail, intelmpi: imb/Biband What cannot run here" in text
     )
+
+
+def test_the_policy_of_the_page_allows_its_own_style_and_nothing_else(
+    faulty_run: list[Record], all_cells: list[Cell]
+) -> None:
+    page = html_report(faulty_run, ["no space left on /scratch"], all_cells)
+    (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    (policy,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    assert html.unescape(policy) == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+    assert page.index("Content-Security-Policy") < page.index("<style>") == page.index("style>") - 1
+    # What the policy would refuse is not in the page either.
+    assert re.findall(r"<script|<img|<iframe|<link|<form| style=| on[a-z]+=|javascript:", page) == []
 
 
 def test_what_was_disturbed_and_what_was_measured_again_is_shown(
