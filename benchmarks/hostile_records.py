@@ -131,10 +131,18 @@ def make_hostile(record: dict[str, Any], dice: random.Random, bait: Path) -> dic
     return made
 
 
+def line_of(record: dict[str, Any]) -> str:
+    """Return a record's line; of one that is nested too deep for Python's own writer, one that is nested deeper."""
+    try:
+        return json.dumps(record)
+    except RecursionError:
+        return f'{{"format": {FORMAT}, "test": {"[" * 5000}{"]" * 5000}}}'
+
+
 def make_folder(folder: Path, runs: list[list[dict[str, Any]]], dice: random.Random, bait: Path) -> None:
     """Write a foreign run: its records, and beside them files that are not what their names say."""
     folder.mkdir(parents=True)
-    lines = [json.dumps(make_hostile(dice.choice(dice.choice(runs)), dice, bait)) for _ in range(FOLDER_OF)]
+    lines = [line_of(make_hostile(dice.choice(dice.choice(runs)), dice, bait)) for _ in range(FOLDER_OF)]
     if dice.random() < 0.2:
         lines.insert(dice.randrange(len(lines)), dice.choice(("{", "[]", "null", "\0", '{"format": 1', "9" * 5000)))
     (folder / "records.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
