@@ -127,12 +127,25 @@ def test_axe_finds_nothing(shown: Page, faulty: Path, replay: Path, width: int, 
         assert axe(shown, RULES) == []
 
 
+def test_a_script_that_got_into_the_page_does_not_run(shown: Page, tmp_path: Path, faulty_run: list[Record]) -> None:
+    text = html_report(faulty_run).replace("</main>", "<script>document.title = 'taken'</script></main>")
+    titles = []
+    for each in (text, without_policy(text)):
+        shown.show(written(tmp_path, each), 1280)
+        titles.append(shown.run("document.title"))
+    assert titles == ["FAIL: virtual, Railyard", "taken"]
+
+
+def without_policy(text: str) -> str:
+    return re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+
+
 @with_axe
 def test_axe_would_find_a_text_that_is_too_pale_and_a_heading_out_of_order(
     shown: Page, tmp_path: Path, faulty_run: list[Record]
 ) -> None:
     text = (
-        html_report(faulty_run)
+        without_policy(html_report(faulty_run))
         .replace("--soft: #59636e", "--soft: #a9b3be")
         .replace("<h3", "<h6")
         .replace("</h3", "</h6")
