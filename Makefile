@@ -57,9 +57,17 @@ test-reframe: venv ## listings, replays, silent passes and two live tests with e
 PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks checks $(wildcard ci/*.sh ci/*.yml) railyard
 PROSE += reframe_settings.py references spack_envs systems
 
-lint: venv ## ruff: mistakes and format; codespell: spelling, and plain English; names that say nothing
+# Scripts with a first line that says their shell, and parts that another script surrounds or reads.
+SCRIPTS := $(shell git ls-files '*.sh' 2>/dev/null) .ci/run
+WHOLE_SCRIPTS = $(shell grep -l '^\#!' $(SCRIPTS))
+# SC3045: dash and busybox, our shells on nodes, have these options of ulimit. SC2154: the surrounding script sets them.
+SHELLCHECK = $(BIN)/shellcheck --severity=warning --exclude=SC3045
+
+lint: venv ## ruff: mistakes and format; shellcheck; codespell: spelling, and plain English; names that say nothing
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
+	@$(SHELLCHECK) $(WHOLE_SCRIPTS)
+	@$(SHELLCHECK),SC2154 --shell=sh $(filter-out $(WHOLE_SCRIPTS),$(SCRIPTS))
 	@sh ci/prose.sh spelling $(PROSE)
 	@sh ci/prose.sh plain $(PROSE)
 	@$(BIN)/python ci/names.py railyard checks benchmarks

@@ -35,14 +35,14 @@ is_installed() {
 }
 
 unpack() {
-    rm -rf "$here/$into" && mkdir -p "$here/$into" && cd "$here/$into"
+    rm -rf "${here:?}/$into" && mkdir -p "$here/$into" && cd "$here/$into"
     version=${package#linux-image-}
     set --
     for part in $parts; do set -- "$@" "./lib/modules/$version/kernel/$part"; done
     dpkg-deb --fsys-tarfile "$work"/*.deb |
         tar -x "./boot/vmlinuz-$version" "./lib/modules/$version/modules.order" "./lib/modules/$version/modules.builtin" "$@"
     PATH=$PATH:/usr/sbin:/sbin depmod -b . "$version" 2>"$work/said" || { cat "$work/said" >&2; refuse "depmod failed"; }
-    : >done
+    : >"done"
 }
 
 refuse() {

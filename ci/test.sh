@@ -6,7 +6,7 @@
 #
 #   ci/test.sh MARKS [WORD…]    MARKS: for pytest's -m, such as 'not full', or ''; in both phases the words go to pytest
 set -uo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/.."
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit
 
 marks=$1
 shift

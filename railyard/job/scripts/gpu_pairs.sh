@@ -11,7 +11,7 @@
 
 set -f
 tag=$1 name=$2 limit_s=$3 step_s=$4 list=$5 ask=$6
-folder=gpu-pairs
+folder="gpu-pairs"
 rm -rf "$folder" && mkdir "$folder" || exit 73
 
 now() { date +%s; }

@@ -73,7 +73,7 @@ LC_ALL=C ldd "programs/$name" >linked.txt 2>&1
 } >inside.new
 # A prefix may consist of links: beside the real MPI are its other libraries.
 tab=$(printf '\t') told=' '
-while IFS=$tab read -r path target; do
+while IFS=$tab read -r _ target; do
     case ${target##*/} in libmpi*) target=${target%/*} ;; *) continue ;; esac
     case $told in *" $target "*) continue ;; esac
     told="$told$target "

@@ -43,7 +43,7 @@ file=$outdir/$node.counters
 if [ -z "$first" ]; then
     # No variable says which process is the first, so the one that creates the file is. A file of an earlier run has
     # that run's tag, and whoever reads the file refuses it.
-    how=file
+    how="file"
     (set -C && true >"$file") 2>/dev/null || exec "$@"
 fi
 
