@@ -240,7 +240,7 @@ def main() -> int:
         memory = max(memory, one["memory"])
     left = sorted({*range(folders)} - {one["folder"] for one in before})
     given = (asked.seed, genuine())
-    with multiprocessing.Pool(asked.processes, start, given) as pool:
+    with multiprocessing.Pool(asked.processes, start, given, maxtasksperchild=40) as pool:
         for number, wrong, used in pool.imap_unordered(try_folder, left):
             found.update(wrong)
             memory = max(memory, used)

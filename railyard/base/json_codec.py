@@ -96,6 +96,8 @@ def _form_error(detail: "ErrorDetails", where: str) -> FormError:
 _EXPECTED = {
     "missing": "this key",
     "int_type": "a whole number",
+    "greater_than": "a whole number of at most 64 bits",
+    "less_than": "a whole number of at most 64 bits",
     "float_type": "a number",
     "finite_number": "a finite number",
     "bool_type": "true or false",
@@ -137,7 +139,8 @@ def core_schema(hint: Any) -> "CoreSchema":
         return core.no_info_after_validator_function(clean, core.str_schema(strict=True))
     if hint is float:  # a whole number is accepted as a number, a bool never is
         return core.float_schema(strict=True, allow_inf_nan=False)
-    return core.bool_schema(strict=True) if hint is bool else core.int_schema(strict=True)
+    # Counters have 64 bits; a number of a thousand digits would be in nobody's float and in no database.
+    return core.bool_schema(strict=True) if hint is bool else core.int_schema(strict=True, gt=-(2**64), lt=2**64)
 
 
 def _object(cls: Any) -> "CoreSchema":

@@ -52,6 +52,8 @@ def test_unknown_keys_are_kept_in_nested_objects_and_cannot_replace_a_known_one(
         ({"class": "a"}, "count: found nothing, expected this key"),
         ({"class": "c", "count": 1}, "class: found 'c', expected one of a, b"),
         ({"class": "a", "count": True}, "count: found True, expected a whole number"),
+        ({"class": "a", "count": 2**64}, f"count: found {2**64}, expected a whole number of at most 64 bits"),
+        ({"class": "a", "count": -(2**64)}, f"count: found {-(2**64)}, expected a whole number of at most 64 bits"),
         ({"class": "a", "count": 1.5}, "count: found 1.5, expected a whole number"),
         ({"class": "a", "count": 1, "ready": 1}, "ready: found 1, expected true or false"),
         ({"class": "a", "count": 1, "parts": {}}, "parts: found {}, expected a list […]"),

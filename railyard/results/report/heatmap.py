@@ -62,8 +62,8 @@ def scale_of(pairs: PairsRecord, base: float) -> str:
 
 
 def class_of(share: float) -> str:
-    """Return the class of a share of the bound; 1 is the whole bound."""
-    return next(kind for top, kind, _ in CLASSES if share < top)
+    """Return the class of a share of the bound, where 1 is the whole bound; of infinity, the last class."""
+    return next((kind for top, kind, _ in CLASSES if share < top), CLASSES[-1][1])
 
 
 def _fields(values: Sequence[Sequence[float | None]]) -> list[list[float | None]]:

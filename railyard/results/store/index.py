@@ -159,12 +159,17 @@ def _add(index: sqlite3.Connection, path: Path, status: tuple[int, int, int]) ->
         records.append(record)
         if (lost := why_rows_lost(path.parent, record)) is not None:
             index.execute("INSERT INTO problems VALUES (?, ?, ?)", (file, line.number, lost))
-        rows.append([file, line.offset, len(line.content), 0, *_row(record)])
+        rows.append([file, line.offset, len(line.content), 0, *map(_sql_value, _row(record))])
     for place in final_of([(one.made.run, one.test.case, one.found.state) for one in records]):
         rows[place][3] = 1
     marks = ", ".join("?" * (4 + len(COLUMNS)))
     names = ", ".join(f'"{name}"' for name in ("file", "begins", "bytes", "final", *COLUMNS))
     index.executemany(f"INSERT INTO tests ({names}) VALUES ({marks})", rows)
+
+
+def _sql_value(value: object) -> object:
+    """Return a value that SQLite takes: its whole numbers have 63 bits and a sign."""
+    return float(value) if isinstance(value, int) and abs(value) >= 2**63 else value
 
 
 def _row(record: Record) -> tuple[object, ...]:

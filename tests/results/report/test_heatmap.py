@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from railyard.results.record.pairs import PairsRecord
-from railyard.results.report.heatmap import heatmap
+from railyard.results.report.heatmap import CLASSES, heatmap
 
 
 def all_pairs(count: int, planted: tuple[int, int] | None = None, expected: float | None = 50.0) -> PairsRecord:
@@ -54,6 +54,12 @@ def test_any_number_of_nodes_is_drawn_and_the_planted_pair_stays(count: int) -> 
 
 def test_nothing_measured_has_no_map() -> None:
     assert heatmap(PairsRecord(("a", "b"), 8, ((None, None), (None, None)))) is None
+
+
+def test_a_share_that_no_float_holds_is_of_the_best_class() -> None:
+    found = heatmap(PairsRecord(("a", "b"), 8, ((None, 1e308), (1e-308, None)), expected=1e-300))
+    assert found is not None
+    assert [words for _, words in found.legend][-1] == CLASSES[-1][2]
 
 
 def test_names_are_escaped() -> None:

@@ -39,6 +39,11 @@ def test_runs_come_with_their_times_systems_and_states(three: Path) -> None:
     assert [run.run for run in query.runs(three, newest=2)] == ["r2", "r3"]
 
 
+def test_a_number_that_a_database_does_not_hold_is_found_all_the_same(home: Path, stored: Stored, made: Made) -> None:
+    stored(made(run="r1", rails=2**63))
+    assert [run.run for run in query.runs(home)] == ["r1"]
+
+
 @pytest.mark.parametrize(
     ("wanted", "runs"),
     [
