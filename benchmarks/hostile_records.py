@@ -47,8 +47,10 @@ FOLDER_OF = 25  # records
 #: Stored runs of an earlier format; the site of each folder has them too, so that there is something to compare with.
 GENUINE = tuple(sorted((CLONE / "tests/results/record").glob("of_*/*/records.jsonl")))
 BAIT = "the bait is read"
-#: What each folder of records is given to, after `railyard results merge`. OUT is a new file of the site.
+#: What each folder of records is given to. OUT is a new file of the site, FOREIGN the folder before it is merged.
 COMMANDS = (
+    "report FOREIGN", "report FOREIGN --format html -o OUT", "results show FOREIGN", "results verify FOREIGN",
+    "compare 20261117T060000Z-ab12 FOREIGN", "results merge FOREIGN",
     "results verify", "results verify --json", "results list --tests", "results show last", "results export",
     "results export --format csv", "results export --scrub", "report", "report --why", "report --format html -o OUT",
     "report --format md", "report --format junit", "report --format csv", "report last5 --format html -o OUT",
@@ -145,7 +147,14 @@ def make_folder(folder: Path, runs: list[list[dict[str, Any]]], dice: random.Ran
     lines = [line_of(make_hostile(dice.choice(dice.choice(runs)), dice, bait)) for _ in range(FOLDER_OF)]
     if dice.random() < 0.2:
         lines.insert(dice.randrange(len(lines)), dice.choice(("{", "[]", "null", "\0", '{"format": 1', "9" * 5000)))
-    (folder / "records.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
+    (folder / "lines").write_text("\n".join(lines) + "\n", encoding="utf-8", errors="surrogatepass")
+    what = dice.random()
+    if what < 0.02:
+        os.mkfifo(folder / "records.jsonl")
+    elif what < 0.06:
+        (folder / "records.jsonl").symlink_to(dice.choice((bait, Path("/dev/zero"))))
+    else:
+        (folder / "lines").rename(folder / "records.jsonl")
     (folder / "outputs").mkdir()
     (folder / "outputs/link.out").symlink_to(bait)
     (folder / "pairs-0123456789abcdef.tsv.gz").symlink_to(dice.choice((bait, Path("/dev/zero"))))
@@ -163,7 +172,10 @@ def make_folder(folder: Path, runs: list[list[dict[str, Any]]], dice: random.Ran
 
 def _watch(event: str, given: tuple[Any, ...]) -> None:
     if event == "open" and isinstance(given[0], (str, bytes)):
-        _STATE["opened"].append(os.fsdecode(given[0]))
+        path = os.fsdecode(given[0])
+        # The kernel refuses to open a link with O_NOFOLLOW.
+        if not (given[2] & os.O_NOFOLLOW and os.path.islink(path)):
+            _STATE["opened"].append(path)
 
 
 def try_folder(number: int) -> tuple[int, Counter[str], int]:
@@ -182,9 +194,9 @@ def try_folder(number: int) -> tuple[int, Counter[str], int]:
         foreign = Path(scratch, "foreign/.railyard/runs/20261121T060000Z-ab12")
         make_folder(foreign, _STATE["records"], dice, bait)
         os.environ["RAILYARD_HOME"] = str(home)
-        for words in (f"results merge {foreign}", *COMMANDS):
-            file = home / f"out{len(words)}"
-            found.update(try_command(words.replace("OUT", str(file)).split(), words, (home, foreign), bait))
+        for words in COMMANDS:
+            argv = words.replace("OUT", str(home / f"out{len(words)}")).replace("FOREIGN", str(foreign)).split()
+            found.update(try_command(argv, words, (home, foreign), bait))
     return number, found, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 

@@ -1,7 +1,9 @@
 """Files: read in bounded time and memory, written whole or not at all, and locked."""
 
+import errno
 import fcntl
 import os
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +34,24 @@ class FileEnds:
     def text(self) -> str:
         """The content as text. Bytes that are not UTF-8 become U+FFFD."""
         return self.content.decode("utf-8", errors="replace")
+
+
+#: Bytes of a file beside a run's records that is read at all. Rows of 1.5 million pairs pack to 20 MB.
+MOST_BESIDE_BYTES = 64 * 2**20
+
+
+def read_regular(path: Path, most_bytes: int = MOST_BESIDE_BYTES) -> bytes:
+    """Return the bytes of a regular file, not behind a link. Raises OSError for anything else, and if it is too long.
+
+    For files of another site: a name may be of a device or a pipe, whose bytes never end, or of a link to elsewhere.
+    """
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"more than {most_bytes:,} bytes", str(path))
+    return content
 
 
 def write_whole(path: Path, text: str | bytes, mode: int | None = None) -> None:

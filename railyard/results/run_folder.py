@@ -15,7 +15,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
-from railyard.base.files import read_bounded
+from railyard.base.files import read_bounded, read_regular
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.paths import runs_folder
 from railyard.base.variables import with_variables
@@ -202,7 +202,7 @@ def _list_in(path: Path, name: str) -> list[object]:
     if not path.is_file():
         return []
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(str(path), f"no readable JSON ({error})", f"the {name} of a run") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get(name), list):

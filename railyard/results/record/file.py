@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
+from railyard.base.files import read_regular
 from railyard.base.json_codec import FormError
 from railyard.results.record import pair_rows
 from railyard.results.record.form import (
@@ -20,6 +21,8 @@ from railyard.results.record.masking import masked_json
 from railyard.results.record.run_promise import why_short
 
 FILE_NAME = "records.jsonl"
+#: Of a file of records, so that a foreign one cannot fill the memory: 5,000 tests with all that is known of each.
+_MOST_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +151,14 @@ def content_of(path: Path) -> bytes:
 
     Raises InputError if it cannot be read.
     """
+    # A run's file is no link. A file that a person names may be one.
+    named = path if path.name == FILE_NAME else path.resolve()
     try:
-        with path.open("rb") as stream:
-            content = stream.read()
-            if content and not content.endswith(b"\n"):
+        content = read_regular(named, _MOST_BYTES)
+        if content and not content.endswith(b"\n"):
+            with named.open("rb") as stream:
                 _lock(stream.fileno(), fcntl.LOCK_SH)
-                stream.seek(0)
-                content = stream.read()
+                content = read_regular(named, _MOST_BYTES)
     except OSError as error:
         raise InputError(
             str(path), f"no readable file ({error.strerror})", "records of a run", action="name a run folder"

@@ -10,13 +10,10 @@ The record has a summary of the rows: by leaf switch and by node, with the worst
 is used: a page or a list of runs does not need it.
 """
 
-import errno
 import gzip
 import hashlib
 import io
-import os
 import re
-import stat
 import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -24,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from railyard.base.errors import InputError, SetupError
-from railyard.base.files import write_whole
+from railyard.base.files import read_regular, write_whole
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of
 from railyard.results.record.pairs import PairAgain, PairRows, PairsRecord, PairsSample, PairsSummary
@@ -42,8 +39,6 @@ _TITLE = f"# railyard pair rows {FORMAT}"
 _COUNTS = re.compile(r"# ([0-9]{1,9}) nodes, ([0-9]{1,12}) rows\Z")
 #: Bytes after unpacking, so that a malicious file cannot fill the memory: 1.5 million rows of 40 B are 60 MB.
 _MOST_BYTES = 256 * 2**20
-#: Bytes of a file that is read at all. Rows of 40 B pack to a third.
-_MOST_PACKED_BYTES = 64 * 2**20
 
 
 class Row(NamedTuple):
@@ -107,7 +102,7 @@ def content_of(folder: Path, told: PairRows) -> bytes:
         raise _refusal(str(folder), f"a record that names {told.file[:60]!r}")
     path = folder / told.file
     try:
-        content = stored_bytes(path)
+        content = read_regular(path)
     except OSError as error:
         found = "no such file" if isinstance(error, FileNotFoundError) else f"no readable file ({error.strerror})"
         raise _refusal(str(path), found) from None
@@ -119,20 +114,6 @@ def content_of(folder: Path, told: PairRows) -> bytes:
 def is_file_name(name: str) -> bool:
     """Return whether a record may name this file: one beside the record, never one elsewhere, as /dev/zero."""
     return _NAME.fullmatch(name) is not None
-
-
-def stored_bytes(path: Path) -> bytes:
-    """Return the bytes of a regular file, not behind a link. Raises OSError for anything else, and if it is too long.
-
-    A record of another site may name a device or a pipe, whose bytes never end.
-    """
-    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file", str(path))
-        content = file.read(_MOST_PACKED_BYTES + 1)
-    if len(content) > _MOST_PACKED_BYTES:
-        raise OSError(errno.EFBIG, f"more than {_MOST_PACKED_BYTES:,} bytes", str(path))
-    return content
 
 
 def put(folder: Path, told: PairRows, content: bytes | None, source: str) -> str | None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from railyard.base.files import read_regular
 from railyard.base.wording import count_of
 
 FORMAT = 1
@@ -67,13 +68,13 @@ def read_promised(folder: Path) -> RunPromise | None:
     """Return what the run of a folder promised; None for a run from before this file, or if its file is cut."""
     path = folder / PROMISED_FILE_NAME
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(read_regular(path))
         tests = tuple(map(str, values["tests"]))
         system, began = str(values["system"]), str(values["began"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     with contextlib.suppress(OSError):
-        how = (folder / ENDED_FILE_NAME).read_text(encoding="utf-8", errors="replace")
+        how = read_regular(folder / ENDED_FILE_NAME).decode(errors="replace")
         return RunPromise(system, began, tests, "ended", whole=how == WHOLE)
     locks = values.get("locks") is not False
     return RunPromise(system, began, tests, "running" if _is_locked(path) else "killed", locks=locks)

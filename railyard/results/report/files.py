@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
-from railyard.base.files import write_whole
+from railyard.base.files import read_regular, write_whole
 from railyard.base.json_codec import encode
 from railyard.results.csv import csv_text
 from railyard.results.record.file import FILE_NAME, read_records
@@ -213,7 +213,7 @@ def _read_problems(path: Path) -> tuple[str, ...]:
     if not path.is_file():
         return ()
     try:
-        problems = json.loads(path.read_text(encoding="utf-8"))
+        problems = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(str(path), f"no readable JSON ({error})", "a list of sentences") from error
     if not isinstance(problems, list) or not all(isinstance(problem, str) for problem in problems):

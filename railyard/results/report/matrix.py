@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError
+from railyard.base.files import read_regular
 from railyard.base.json_codec import FormError, decode
 from railyard.results.record.form import Record
 from railyard.results.report.text import STATE_WORDS
@@ -97,7 +98,7 @@ def read_cells(path: Path) -> tuple[Cell, ...]:
     Raises InputError naming the cell and the field if the file has another form.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = json.loads(read_regular(path))
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(str(path), f"no readable JSON ({error})", "the cells of a matrix") from error
     cells = data.get("cells") if isinstance(data, dict) else data

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, SetupError
+from railyard.base.files import read_regular
 from railyard.base.json_codec import FormError, decode
 from railyard.base.paths import runs_folder
 from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
 from railyard.results.record.form import stored_value
-from railyard.results.record.pair_rows import is_file_name, put, stored_bytes
+from railyard.results.record.pair_rows import is_file_name, put
 from railyard.results.record.pairs import PairRows
 from railyard.results.record.run_promise import ENDED_FILE_NAME
 from railyard.results.store.query import exported_files
@@ -50,7 +51,7 @@ class _Source:
     def content(self, name: str) -> bytes | None:
         """Return the rows of pairs that a record names, beside the records; None if there is no such file."""
         try:
-            return self.exported.get(name) or stored_bytes(self.file.parent / name)
+            return self.exported.get(name) or read_regular(self.file.parent / name)
         except OSError:
             return None
 
