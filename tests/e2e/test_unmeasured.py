@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE
+from railyard.provision.testbed.lock import HELD_VARIABLE, lock_file
 from tests.e2e.conftest import RAILYARD, Ran, VirtualSite, by_hand, expect_of_another, make_site
 
 pytestmark = pytest.mark.e2e
@@ -28,7 +28,7 @@ def run(site: VirtualSite, *options: str, system: str = "virtual:hsn") -> Ran:
 
 def test_reframe_by_hand_says_that_the_cluster_is_not_up(site: VirtualSite, monkeypatch: pytest.MonkeyPatch) -> None:
     # Otherwise it would wait for a measurement on this machine, but it starts nothing that could disturb one.
-    monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
+    monkeypatch.setenv(HELD_VARIABLE, str(lock_file()))
     plain = site.finish(*by_hand("--system", "virtual", "-p", "mpich", "-n", "ImbUniband"))
     assert plain.code == 1
     assert "Traceback" not in plain.out + plain.err

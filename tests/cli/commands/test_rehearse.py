@@ -13,7 +13,7 @@ from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.cli.main import main
 from railyard.provision.rehearsal import lifecycle, nodes, prepare
 from railyard.provision.rehearsal.faults import GRAMMAR
-from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE
+from railyard.provision.testbed.lock import HELD_VARIABLE, lock_file
 from railyard.results.record.form import Record, Suspect, VerdictRecord
 from railyard.rfm.run import session
 from railyard.rfm.run.reframe import Outcome
@@ -29,7 +29,7 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
     for name in ("systems", "references"):
         shutil.copytree(SITE / name, tmp_path / name)
     monkeypatch.setenv("RAILYARD_HOME", str(tmp_path))
-    monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
+    monkeypatch.setenv(HELD_VARIABLE, str(lock_file()))
     monkeypatch.setattr(nodes, "memory_available_mib", lambda: 4000)
     monkeypatch.setattr(prepare, "write", lambda folder, system: {"openmpi": {"osu": "/stand/osu"}})
 

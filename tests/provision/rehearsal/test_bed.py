@@ -50,7 +50,7 @@ def standing(home: Path, system: System, rehearsal: Rehearsal) -> Iterator[Testb
     if sentence is not None:
         pytest.skip(sentence)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(lock.HELD_VARIABLE, str(lock.LOCK_FILE))
+        patch.setenv(lock.HELD_VARIABLE, str(lock.lock_file()))
         lifecycle.bring_up(rehearsal, system, keep=False)
         found = Testbed.find(home, REHEARSAL)
         assert found is not None
@@ -161,7 +161,7 @@ def test_it_waits_for_no_measurement(
     file = tmp_path / "lock"
     monkeypatch.delenv(lock.HELD_VARIABLE, raising=False)
     monkeypatch.setattr(lifecycle, "find_refusal", lambda: None)
-    monkeypatch.setattr(lock.who_measures, "__defaults__", (file,))
+    monkeypatch.setattr(lock, "lock_file", lambda: file)
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(SetupError) as refused:

@@ -12,7 +12,7 @@ from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.provision.rehearsal import lifecycle
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.testbed.lifecycle import OWNER_FILE, sign
-from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE
+from railyard.provision.testbed.lock import HELD_VARIABLE, lock_file
 from railyard.provision.testbed.scripts import REHEARSAL, bed_folder
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
@@ -87,7 +87,7 @@ def test_what_did_not_come_up_is_not_taken_down(
 
 
 def test_a_terminated_rehearsal_ends_as_an_interrupted_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(HELD_VARIABLE, str(LOCK_FILE))
+    monkeypatch.setenv(HELD_VARIABLE, str(lock_file()))
     with pytest.raises(KeyboardInterrupt), lifecycle.turn(tmp_path, print):
         signal.raise_signal(signal.SIGTERM)
 

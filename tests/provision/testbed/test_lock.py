@@ -1,7 +1,9 @@
-"""The machine-wide measurement lock: one holder, a sentence for those who wait, and no deadlock of a child."""
+"""The measurement lock: one holder, a sentence for those who wait, no deadlock of a child, and nobody else's hand."""
 
 import contextlib
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed.lock import HELD_VARIABLE, LOCK_FILE, lock_file, measurement_lock, who_measures
+from railyard.provision.testbed import lock
+from railyard.provision.testbed.lock import HELD_VARIABLE, lock_file, measurement_lock, who_measures
 
 HOLDER = """
 import sys
@@ -63,15 +66,78 @@ def said(process: "subprocess.Popen[str]") -> str:
     return process.stdout.readline().strip()
 
 
-def test_the_name_is_the_same_for_all() -> None:
-    assert Path("/tmp/railyard-measure.lock") == LOCK_FILE
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The machine's folder of the lock, which is not there yet."""
+    monkeypatch.setattr(lock, "MACHINE_FOLDER", tmp_path / "run/railyard")
+    (tmp_path / "run").mkdir()
+    return tmp_path / "run/railyard"
+
+
+as_root = pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
+
+
+@as_root
+def test_root_makes_the_machines_folder_and_nobody_else_can_open_the_lock(machine: Path) -> None:
+    for folder in (machine.parent, *machine.parent.parents[:2]):
+        folder.chmod(0o755)
+    assert lock_file() == machine / "measure.lock"
+    with measurement_lock(never):
+        stranger = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "flock", "-s", "-n"]
+        told = subprocess.run([*stranger, str(machine / "measure.lock"), "true"], capture_output=True, text=True)
+        assert (told.returncode, "Permission denied" in told.stderr) == (66, True)
+        told = subprocess.run([*stranger[:-3], "mv", str(machine), f"{machine}-2"], capture_output=True, text=True)
+        assert told.returncode != 0 and machine.is_dir()
+
+
+@as_root
+def test_a_group_has_one_lock_for_all_its_members_whatever_their_umask(machine: Path) -> None:
+    machine.mkdir()
+    os.chown(machine, 0, 65534)
+    machine.chmod(0o2770)
+    before = os.umask(0o077)
+    try:
+        with measurement_lock(never):
+            made = (machine / "measure.lock").stat()
+    finally:
+        os.umask(before)
+    assert (made.st_gid, made.st_mode & 0o777) == (65534, 0o660)
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o2777])
+def test_a_folder_that_everybody_may_write_is_not_the_machines(machine: Path, mode: int) -> None:
+    machine.mkdir()
+    machine.chmod(mode)
+    assert machine not in lock_file().parents
+
+
+def test_a_link_is_not_the_machines_folder(machine: Path, tmp_path: Path) -> None:
+    machine.symlink_to(tmp_path)
+    assert lock_file().parent not in (machine, tmp_path)
+
+
+def test_another_users_folder_in_the_place_of_ours_is_refused(monkeypatch: pytest.MonkeyPatch, machine: Path) -> None:
+    machine.symlink_to(machine.parent)
+    user = 3_999_999_999  # nobody has this number
+    monkeypatch.setattr(os, "getuid", lambda: user)
+    place = Path(f"/tmp/railyard-{user}")
+    try:
+        with pytest.raises(SetupError) as caught:
+            lock_file()  # the folder that it makes is ours, not this user's
+    finally:
+        place.rmdir()
+    assert str(caught.value) == (
+        f"measurement lock: {place}: found a link, or what another user owns or may write, expected a folder of yours "
+        "alone; let its owner remove it"
+    )
 
 
 def test_the_second_waits_and_is_told_who_measures(file: Path) -> None:
     with measurement_lock(never, Path("/clone/a"), file), start_holder(file) as other:
-        assert said(other) == (
-            f"waiting: process {os.getpid()} of /clone/a is measuring on this machine; "
-            "two measurements at once would disturb each other"
+        assert re.fullmatch(
+            rf"waiting: process {os.getpid()} of /clone/a is measuring on this machine "
+            r"\(since \d{4}-\d\d-\d\d \d\d:\d\d UTC\); two measurements at once would disturb each other",
+            said(other),
         )
 
 
@@ -109,7 +175,9 @@ def test_who_measures_is_told_without_waiting(file: Path) -> None:
     assert not file.exists()
     with start_holder(file) as other:
         assert said(other) == "held"
-        assert who_measures(file) == f"process {other.pid} of /clone/b is measuring on this machine"
+        told = who_measures(file)
+        assert told is not None
+        assert told.startswith(f"process {other.pid} of /clone/b is measuring on this machine (since 20")
     with measurement_lock(never, file=file):
         assert who_measures(file) is None  # we do
     assert who_measures(file) is None
@@ -132,15 +200,6 @@ def test_a_child_process_of_the_holder_does_not_wait(file: Path) -> None:
 def test_the_holder_itself_can_enter_again(file: Path) -> None:
     with measurement_lock(never, file=file), measurement_lock(never, file=file):
         assert lock_is_held()
-
-
-def test_every_user_may_write_it_whatever_the_umask(file: Path) -> None:
-    before = os.umask(0o077)
-    try:
-        assert lock_file(file) == file
-    finally:
-        os.umask(before)
-    assert file.stat().st_mode & 0o777 == 0o666
 
 
 def test_another_users_file_is_opened_without_creating(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +234,7 @@ def test_a_link_is_not_followed(file: Path) -> None:
         pass
     assert str(caught.value) == (
         f"measurement lock: {file} cannot be opened for writing (Too many levels of symbolic links): "
-        f"its owner must remove it or make it writable for all (chmod 666 {file})"
+        f"its owner must remove it, or let the folder's group write it (chmod 660 {file})"
     )
 
 
