@@ -226,7 +226,7 @@ MOVED: Mapping[str, str] = {
     "rules.inputs": "verdict.rules.model",
     "rules.metrics": "verdict.rules.model verdict.rules.run",
     "rules.path": "verdict.rules.run",
-    "rules.possible": "verdict.rules.possible",
+    "rules.possible": "verdict.rules.run",
     "rules.reference": "verdict.rules.reference",
     "run": "rfm.run.reframe results.run_folder rfm.run.options",
     "runcase": "job.case",
