@@ -42,6 +42,7 @@ class Launch:
     ``image`` is the image in which the program runs; then these prefixes are inside it. ``inside`` are the words before
     the program that start it there; none if ``options`` do.
     ``lock`` has the packages of Spack's lock from which the libraries that carry messages must come.
+    ``in_log`` are regular expressions by device, intended or watched: what the stack's log says if it uses the device.
     """
 
     program: str
@@ -57,6 +58,7 @@ class Launch:
     image: Image | None = None
     inside: tuple[str, ...] = ()
     lock: LockedLibraries = field(default_factory=LockedLibraries)
+    in_log: Mapping[str, str] = field(default_factory=dict)
 
 
 def device_name(rail: Rail) -> str:
@@ -148,13 +150,15 @@ def plan_launch(
         options += ask.forward(starter, {**of_library, **ranks.variables})
     image = None if ranks.stage is None else there.inside
     told_srun, inside = _into_image(site, stack, image, launcher, ranks, told, env)
+    meant = () if within_node else devices
+    watched = watched_devices(site, meant)
     return Launch(
         program=client_server.STARTER if pair else mpi.launcher,
         env={**env, **ranks.variables},
         options=(*options, *told_srun),
         settings=told,
-        meant=() if within_node else devices,
-        watched=watched_devices(site, () if within_node else devices),
+        meant=meant,
+        watched=watched,
         nodes=nodes,
         prefix=mpi.prefix,
         mpi=None
@@ -165,6 +169,7 @@ def plan_launch(
         inside=inside,
         # The library that an MPI only starts is in no lock of the MPI's.
         lock=there.lock if starter == stack else replace(mpi.lock, is_whole=False),
+        in_log=ask.device_patterns(stack, kind, told.policy, (*meant, *watched)),
     )
 
 
