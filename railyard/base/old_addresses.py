@@ -67,7 +67,7 @@ MOVED: Mapping[str, str] = {
     "counterfacts": "job.counters.lines",
     "counters": "job.counters.node",
     "countertable": "hardware.counters",
-    "curve": "benchmarks.curve",
+    "curve": "benchmarks.model",
     "detect": "cluster.detect",
     "detect.bonds": "cluster.detect.ports",
     "detect.hwloc": "cluster.detect.detected_cluster",

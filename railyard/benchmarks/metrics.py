@@ -17,8 +17,7 @@ from types import MappingProxyType
 from railyard.base.bounds import AGREEMENT_SHARE
 from railyard.base.wording import message_size, number
 from railyard.benchmarks import model
-from railyard.benchmarks.curve import Curve, Figure, n_half, peak
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Curve, Figure, Metric, n_half, peak
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of

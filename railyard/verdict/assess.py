@@ -6,8 +6,7 @@ from datetime import date
 
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
-from railyard.benchmarks.curve import Curve, Figure
-from railyard.benchmarks.model import Benchmark, Within
+from railyard.benchmarks.model import Benchmark, Curve, Figure, Within
 from railyard.benchmarks.table import micro
 from railyard.job import environment
 from railyard.job.case import Case, Evidence

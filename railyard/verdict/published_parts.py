@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from railyard.benchmarks.curve import Curve, Figure
+from railyard.benchmarks.model import Curve, Figure
 from railyard.benchmarks.table.micro import metric
 from railyard.job.case import Case
 from railyard.provision.replay.form import PlayedTest

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from railyard.base.wording import message_size
-from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.model import Curve
 from railyard.benchmarks.table import micro
 from railyard.results.record.form import (
     AttemptRecord,

@@ -188,7 +188,7 @@ def test_no_pure_module_drags_anything_in() -> None:
 
 
 def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
-    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.mpi_prefixes", "railyard.cli.main"]) == (
+    assert dragged_in(["railyard.benchmarks.model", "railyard.provision.mpi_prefixes", "railyard.cli.main"]) == (
         "",
         "railyard.provision.mpi_prefixes drags in subprocess",
     )
@@ -265,7 +265,7 @@ def test_every_exception_is_one_that_exists() -> None:
 
 def test_the_pure_modules_are_found() -> None:
     assert {
-        "railyard.benchmarks.curve",
+        "railyard.benchmarks.model",
         "railyard.base.errors",
         "railyard.hardware.limits",
         "railyard.cli.main",

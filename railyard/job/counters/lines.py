@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 
 Of = Literal["nodes", "processors"]
 _NODE = "node_joules"

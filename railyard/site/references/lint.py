@@ -10,8 +10,7 @@ from itertools import chain, product
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import count_of, listing, message_size, size_ranges
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, deciding_sizes, rate_sizes
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Curve, Metric, deciding_sizes, rate_sizes
 from railyard.benchmarks.table.micro import BENCHMARKS, fills_link, tool
 from railyard.hardware.day_one import class_of
 from railyard.hardware.limits import class_floors

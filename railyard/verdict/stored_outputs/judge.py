@@ -13,8 +13,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.model import Benchmark
+from railyard.benchmarks.model import Benchmark, Curve
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
