@@ -10,7 +10,6 @@ from railyard.benchmarks.model import Benchmark, Curve, Figure, Within
 from railyard.benchmarks.table import micro
 from railyard.job import environment
 from railyard.job.case import Case, Evidence
-from railyard.job.counters import lines
 from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
@@ -154,7 +153,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     if computed is not None:
         figures = computed.mark(figures, case.benchmark)
     if figures:  # in addition to what was measured, never in its place
-        figures = (*figures, *lines.figures(readings, case.launch.nodes))
+        figures = (*figures, *counters.energy_figures(readings, case.launch.nodes))
     reached, guesses = _verdict(case, run, inputs, tables if assessor.has_shape else [])
     if computed is not None:
         reached = replace(reached, rules=computed.say(reached.rules))
