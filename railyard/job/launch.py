@@ -13,7 +13,7 @@ from railyard.provision.testbed.scripts import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import SITE_LAUNCHER, SRUN, is_slurm
-from railyard.site.systems.model import Rail, System
+from railyard.site.systems.model import System
 from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
 from railyard.stacks.ask import Settings
@@ -61,15 +61,10 @@ class Launch:
     in_log: Mapping[str, str] = field(default_factory=dict)
 
 
-def device_name(rail: Rail) -> str:
-    """Return a rail's name for stacks and counters: ``hsn0``, ``mlx5_0:1``."""
-    return rail.name
-
-
 def watched_devices(site: Site, meant: tuple[str, ...]) -> tuple[str, ...]:
     """Return all other devices of the system's fabrics that have counters: the run must not use them."""
     rails = [rail for fabric in site.system.fabrics.values() for rail in fabric.rails if rail.counters != "none"]
-    return tuple(dict.fromkeys(name for rail in rails if (name := device_name(rail)) not in meant))
+    return tuple(dict.fromkeys(name for rail in rails if (name := rail.name) not in meant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +286,7 @@ def counters_can_prove(site: Site, fabric: str) -> bool:
 def counter_drivers(site: Site) -> dict[str, str]:
     """Return each rail's row of the counters' table, for all fabrics; rails without counters are left out."""
     rails = (rail for fabric in site.system.fabrics.values() for rail in fabric.rails)
-    return {device_name(rail): rail.counters for rail in rails if rail.counters != "none"}
+    return {rail.name: rail.counters for rail in rails if rail.counters != "none"}
 
 
 def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]:
@@ -302,5 +297,5 @@ def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]
 
 def bonded_ports(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, int]:
     """Return how many ports the system's file says are bonded to each meant rail."""
-    rails = {device_name(rail): rail.bonded_ports for rail in site.system.fabrics[fabric].rails}
+    rails = {rail.name: rail.bonded_ports for rail in site.system.fabrics[fabric].rails}
     return {device: rails[device] for device in devices}

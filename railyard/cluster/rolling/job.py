@@ -19,7 +19,6 @@ from railyard.job.launch import (
     OWN_LAUNCHERS,
     Launch,
     Ranks,
-    device_name,
     escape_exports,
     plan_launch,
     runs_as_root,
@@ -141,7 +140,7 @@ def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
     """Return how the groups of a run are launched. Raises RailyardError if the stack or its program is missing."""
     used = site.system.fabrics[run.fabric].used_rails(run.rails, run.policy)
     program = find_on_nodes(site, run.stack).executable("pairs")
-    return Jobs(site, run, folder, program, tuple(device_name(rail) for rail in used))
+    return Jobs(site, run, folder, program, tuple(rail.name for rail in used))
 
 
 def step_name(step: KeptStep) -> str:

@@ -18,10 +18,11 @@ from railyard.hardware.links import Link
 from railyard.site import conditions
 from railyard.site.matrix import Cell, Need, asked_for, matrix
 from railyard.site.references.load import References
-from railyard.site.references.model import ANY, BAD_CASE, Entry, Relation, Side, is_for
+from railyard.site.references.model import BAD_CASE, Entry, Relation, Side, is_for
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import MeasuredSide, compare
 from railyard.site.sizes import QUICK_SIZES, doubled, largest_allowed, sizes_within
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 
