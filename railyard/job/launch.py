@@ -1,7 +1,6 @@
 """How one run is launched: variables, launcher words, and the rails and nodes that it is intended to use."""
 
 import os
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +11,7 @@ from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.testbed.scripts import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SITE_LAUNCHER, SRUN, is_slurm
+from railyard.site.systems.jobs import FLUX_RUN, SITE_LAUNCHER, SRUN, is_slurm
 from railyard.site.systems.model import System
 from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
@@ -23,8 +22,6 @@ from railyard.stacks.libraries import LockedLibraries
 #: The launchers that start a stack's own mpirun on a node of one of our testbeds, and the testbed's folder. The virtual
 #: cluster's nodes are namespaces, the guests are virtual machines.
 TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
-#: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/backends`).
-FLUX_RUN = "flux-run"
 #: Beside a job's script: starts a program in an image (``railyard.job.image``).
 IMAGE_SCRIPT = "image.sh"
 #: Variables of a stack in an image that are set only inside.
@@ -262,20 +259,6 @@ def _layout(system: System, told: Settings, per_node: int) -> list[str]:
     if told.policy != "nic-per-rank" or hardware is None or (not told.rank_variable and per_node < hardware.cores):
         return []
     return [f"--distribution=block:{'cyclic' if told.rank_variable else 'block'}"]
-
-
-def escape_exports(env: Mapping[str, str]) -> dict[str, str]:
-    """Return values as needed in a script's lines ``export NAME=VALUE``: ReFrame 4.10 quotes nothing there.
-
-    A shell would end PSM3_MULTIRAIL_MAP=hsn0:1;hsn1:1 at its semicolon. A trailing ``:$PATH`` keeps its reference.
-    """
-    return {name: _quote(value) for name, value in env.items()}
-
-
-def _quote(value: str) -> str:
-    if value.endswith(":$PATH"):
-        return shlex.quote(value.removesuffix("$PATH")) + '"$PATH"'
-    return shlex.quote(value)
 
 
 def counters_can_prove(site: Site, fabric: str) -> bool:

@@ -9,17 +9,12 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.hardware.node import NodeHardware
-from railyard.job.launch import (
-    Launch,
-    counters_can_prove,
-    escape_exports,
-    rates,
-    watched_devices,
-)
+from railyard.job.launch import Launch, counters_can_prove, rates, watched_devices
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.spec import DEFAULT_SPEC
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
+from railyard.site.systems.jobs import escape_exports
 from railyard.site.systems.model import Rail
 from railyard.site.test_id import TestId
 from tests.conftest import ROOT

@@ -14,10 +14,10 @@ from railyard.base.finding import Finding, problem, remark
 from railyard.base.paths import state_folder
 from railyard.base.wording import count_of
 from railyard.job import node_files, slurm
-from railyard.job.launch import Ranks, escape_exports, plan_launch, runs_as_root
+from railyard.job.launch import Ranks, plan_launch, runs_as_root
 from railyard.parsers import slurm as slurm_records
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, is_slurm
+from railyard.site.systems.jobs import SRUN, escape_exports, is_slurm
 from railyard.site.systems.module_system import FIX, find_unloaded
 from railyard.stacks.table import STACKS
 

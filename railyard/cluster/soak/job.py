@@ -16,19 +16,12 @@ from railyard.base.paths import packaged_text
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
 from railyard.job.batch import BatchRequest, batch_of
-from railyard.job.launch import (
-    Launch,
-    Ranks,
-    counter_drivers,
-    escape_exports,
-    plan_launch,
-    runs_as_root,
-)
+from railyard.job.launch import Launch, Ranks, counter_drivers, plan_launch, runs_as_root
 from railyard.job.node_files import FLAT, PER_FOLDER, AnswerFolder
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, is_slurm
+from railyard.site.systems.jobs import SRUN, escape_exports, is_slurm
 from railyard.site.systems.model import Fabric, System
 from railyard.stacks import ask
 
