@@ -263,7 +263,7 @@ def _find_disorder(table: Table, rising: tuple[tuple[str, ...], ...]) -> Iterato
                 yield f"{less} {number(low)}{at} is above {more} {number(high)}: they contradict each other"
 
 
-def _place(size: Cell) -> str:
+def _place(size: object) -> str:
     return message_size(size) if isinstance(size, int) else "a size"
 
 
