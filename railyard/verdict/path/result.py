@@ -40,12 +40,13 @@ class Conflict:
 class PathProof:
     """Whether the path is proven, the sentence that says so, and every node's bytes.
 
-    ``fault`` is set if the path failed or is not proven. ``disturbance`` says that an intended rail carried more than
-    the run moved: this is not a failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends``
-    are nodes whose TCP sent more segments again than the bound allows. ``one_rail``: only one of several rails was
-    used, and nobody knows whether the others should have been. ``uneven``: it failed only because of the shares of its
-    rails, which do not tell who is slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``:
-    addresses that two nodes have. ``crossed``: two rails whose cables are swapped on one of the run's two nodes.
+    ``nodes`` has the bytes of each device, without shares: ``with_shares`` computes these. ``fault`` is set if the path
+    failed or is not proven. ``disturbance`` says that an intended rail carried more than the run moved: this is not a
+    failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends`` are nodes whose TCP sent more
+    segments again than the bound allows. ``one_rail``: only one of several rails was used, and nobody knows whether the
+    others should have been. ``uneven``: it failed only because of the shares of its rails, which do not tell who is
+    slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``: addresses that two nodes have.
+    ``crossed``: two rails whose cables are swapped on one of the run's two nodes.
     """
 
     state: "ProofState"
