@@ -1,7 +1,4 @@
-"""Reads what the login host is judged by: versions, programs, paths, and a file that it writes and removes again.
-
-Flux and PBS are asked which queues and nodes are closed to jobs; ``job.slurm`` asks Slurm about its nodes.
-"""
+"""Reads what the login host is judged by: versions, programs, paths, and a file that it writes and removes again."""
 
 import os
 import shutil
@@ -9,20 +6,16 @@ import sys
 import tempfile
 import time
 from importlib.metadata import PackageNotFoundError, version
-from itertools import pairwise
 from pathlib import Path
 
 from railyard.base.paths import state_folder
 from railyard.cluster.doctor.login import Login, needed_programs
-from railyard.job.slurm import answer, why_shared, why_silent
-from railyard.parsers import flux as flux_records
-from railyard.parsers import pbs as pbs_records
+from railyard.job.queues import closed_queues, unfit_nodes
+from railyard.job.slurm import why_shared, why_silent
 from railyard.provision.spack import program
 from railyard.provision.spack.request import source_errors
-from railyard.provision.testbed.scripts import CLUSTER, bed_folder
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, split_words
 from railyard.site.systems.load import find_system
 from railyard.site.systems.model import System
 from railyard.site.topology import contradictions
@@ -48,8 +41,8 @@ def ask(home: Path, name: str) -> tuple[Login, System]:
         shared=why_shared(system) if system.provider == "nodes" and silent is None else None,
         spack=tuple(map(str, source_errors(site))),
         switches=tuple(contradictions(home, system)),
-        closed=_closed_queues(system, home),
-        unfit=_unfit_nodes(system, home),
+        closed=closed_queues(system, home),
+        unfit=unfit_nodes(system, home),
     ), system
 
 
@@ -88,49 +81,3 @@ def _state(folder: Path) -> tuple[str | None, float | None]:
             return None, os.stat(probe.name).st_mtime - time.time()
     except OSError as error:
         return f"{folder} cannot be written ({error.strerror})", None
-
-
-def _closed_queues(system: System, home: Path) -> tuple[tuple[str, str], ...]:
-    """Return each queue of a system's jobs that takes or starts none, and the scheduler's words about it.
-
-    If the system's file names no queue, all queues are meant. Empty for other schedulers, and without an answer.
-    """
-    family = FAMILIES.get(system.scheduler)
-    if family == "flux":
-        found = flux_records.closed_queues(_answer(system, home, "flux", "queue", "status")[0])
-    elif system.scheduler == "pbs":  # not Torque, which is of its family
-        found = pbs_records.closed_queues(_answer(system, home, "qstat", "-Q", "-f")[0])
-    else:
-        return ()
-    named = _queue_names(system)
-    return tuple((queue, how) for queue, how in found if not named or not queue or queue in named)
-
-
-def _answer(system: System, home: Path, program: str, *words: str) -> tuple[str, str]:
-    """Return what a client prints; on the virtual cluster it is that of the scheduler there, if one is up."""
-    if system.provider == "testbed":
-        folder = bed_folder(home, CLUSTER) / FAMILIES[system.scheduler] / "bin"
-        return answer([str(folder / program), *words])
-    return answer([program, *words]) if system.provider == "nodes" else ("", "")
-
-
-def _queue_names(system: System) -> tuple[str, ...]:
-    """Return the queues that a system's file names: under ``jobs``, or as an option in ``access``."""
-    own = (system.jobs.partition,) if system.jobs.partition else ()
-    words = [part for word in split_words(system.access) for part in word.split("=", 1)]
-    given = (after for word, after in pairwise(words) if word in ("-q", "--queue"))
-    return (*own, *given)
-
-
-def _unfit_nodes(system: System, home: Path) -> tuple[tuple[str, str], ...]:
-    """Return each node of a system that can run no job, and why; empty for other schedulers, and without an answer."""
-    family = FAMILIES.get(system.scheduler)
-    found: tuple[tuple[str, str], ...] = ()
-    if family == "flux":
-        words = ("flux", "resource", "status", "-n", "-o", flux_records.NODES_FORMAT)
-        found = flux_records.unfit_nodes(_answer(system, home, *words)[0])
-    elif system.scheduler == "pbs":  # not Torque, which is of its family
-        nodes = pbs_records.parse_nodes(_answer(system, home, "pbsnodes", "-a")[0])
-        found = tuple((node.name, node.unfit) for node in nodes if node.unfit is not None)
-    names = system.nodes.names
-    return tuple((node, how) for node, how in found if not names or node in names)
