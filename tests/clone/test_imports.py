@@ -380,6 +380,7 @@ def test_a_gate_loads_only_what_reads_a_node_and_its_systems_file(tmp_path: Path
         "cluster.gate.traffic",
         "results.record",
     )
+    assert [name for name in late if f"railyard.{name}" not in MODULES] == []
     assert set(modules) & {f"railyard.{name}" for name in late} == set()
 
 
