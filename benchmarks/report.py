@@ -20,7 +20,7 @@ from pathlib import Path
 
 from sidebyside import CLONE
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import (
     BandRecord,
     CurveRecord,

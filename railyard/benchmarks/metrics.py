@@ -17,8 +17,7 @@ from types import MappingProxyType
 from railyard.base.bounds import AGREEMENT_SHARE
 from railyard.base.wording import message_size, number
 from railyard.benchmarks import model
-from railyard.benchmarks.curve import Curve, Figure, n_half, peak
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Metric
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Curve, Figure, Metric, n_half, peak
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of
@@ -255,14 +254,17 @@ def _find_disorder(table: Table, rising: tuple[tuple[str, ...], ...]) -> Iterato
     for row in table.rows:
         cells = dict(zip(table.columns, row, strict=True))
         size = cells.get("size", "")
-        where = message_size(size) if isinstance(size, int) else "a size"
         if size != "" and cells.get("repetitions") == 0:
-            yield f"{where} was measured in 0 repetitions"
+            yield f"{_place(size)} was measured in 0 repetitions"
         for less, more in ordered:
             low, high = _positive(cells[less]), _positive(cells[more])
             if low is not None and high is not None and low > high * (1 + AGREEMENT_SHARE.value) + 2 * _HALF_A_DIGIT:
-                at = "" if size == "" else f" at {where}"
+                at = "" if size == "" else f" at {_place(size)}"
                 yield f"{less} {number(low)}{at} is above {more} {number(high)}: they contradict each other"
+
+
+def _place(size: object) -> str:
+    return message_size(size) if isinstance(size, int) else "a size"
 
 
 def _contradictions(table: Table, key: str) -> Iterator[str]:
@@ -277,22 +279,21 @@ def _contradictions(table: Table, key: str) -> Iterator[str]:
         size, rate = _positive(cells["size"]), _positive(cells["bandwidth"])
         if size is None or rate is None:
             continue
-        where, shown = message_size(int(size)), f"bandwidth {number(rate)} MB/s"
         took = None if time is None or not is_one_pair else _positive(cells[time])
         if took is not None:
             due = messages_a_time(key) * size / took
             if _differ(rate, due, _HALF_A_DIGIT / took + _half_a_step(rate, table) / rate):
                 yield (
-                    f"{shown} at {where} and time {number(took)} us contradict each other: that time is "
-                    f"{number(due)} MB/s"
+                    f"bandwidth {number(rate)} MB/s at {message_size(int(size))} and time {number(took)} us contradict "
+                    f"each other: that time is {number(due)} MB/s"
                 )
         messages = _positive(cells["message_rate"]) if has_rate else None
         if messages is not None:
             due = messages * size / 1e6
             if _differ(rate, due, rate_error / messages + _half_a_step(rate, table) / rate):
                 yield (
-                    f"{shown} at {where} and {number(messages)} messages per second contradict each other: these are "
-                    f"{number(due)} MB/s"
+                    f"bandwidth {number(rate)} MB/s at {message_size(int(size))} and {number(messages)} messages per "
+                    f"second contradict each other: these are {number(due)} MB/s"
                 )
 
 

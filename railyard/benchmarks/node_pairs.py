@@ -10,8 +10,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.model import BANDWIDTH, LATENCY
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, Curve
 from railyard.benchmarks.table.pairs import BISECTION, ON_NODE, PAIRS
 from railyard.parsers.output import Cell, Table
 from railyard.parsers.pairs import ALONE, ONE_RAIL

@@ -73,9 +73,10 @@ def judge(given: Sequence[Path], leaf_of: Leaves, asked: JudgeOptions) -> int:
     few = gpu_pairs.sufficient(found, leaf_of) if asked.fewest else None
     if asked.plot is not None:
         from railyard.results.report.plots import write_pair_plot
-        from railyard.verdict.blame.gpu_pairs_plot import named_nodes, order_nodes, panels, title
 
-        write_pair_plot(panels(found), order_nodes(found), named_nodes(found), title(found), asked.plot)
+        shown = (gpu_pairs_text.picture_panels(found), gpu_pairs_text.picture_nodes(found))
+        named, title = gpu_pairs_text.named_nodes(found), gpu_pairs_text.picture_title(found)
+        write_pair_plot(*shown, named, title, asked.plot)
         click.echo(f"wrote {asked.plot}", err=True)
     if asked.as_json:
         click.echo(json.dumps(gpu_pairs_text.as_json(found, few), ensure_ascii=False, allow_nan=False, indent=1))

@@ -1,7 +1,6 @@
 """How one run is launched: variables, launcher words, and the rails and nodes that it is intended to use."""
 
 import os
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -12,8 +11,8 @@ from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.testbed.scripts import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SITE_LAUNCHER, SRUN, is_slurm
-from railyard.site.systems.model import Rail, System
+from railyard.site.systems.jobs import FLUX_RUN, SITE_LAUNCHER, SRUN, is_slurm
+from railyard.site.systems.model import System
 from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
 from railyard.stacks.ask import Settings
@@ -23,8 +22,6 @@ from railyard.stacks.libraries import LockedLibraries
 #: The launchers that start a stack's own mpirun on a node of one of our testbeds, and the testbed's folder. The virtual
 #: cluster's nodes are namespaces, the guests are virtual machines.
 TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
-#: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/backends`).
-FLUX_RUN = "flux-run"
 #: Beside a job's script: starts a program in an image (``railyard.job.image``).
 IMAGE_SCRIPT = "image.sh"
 #: Variables of a stack in an image that are set only inside.
@@ -42,6 +39,7 @@ class Launch:
     ``image`` is the image in which the program runs; then these prefixes are inside it. ``inside`` are the words before
     the program that start it there; none if ``options`` do.
     ``lock`` has the packages of Spack's lock from which the libraries that carry messages must come.
+    ``in_log`` are regular expressions by device, intended or watched: what the stack's log says if it uses the device.
     """
 
     program: str
@@ -57,17 +55,13 @@ class Launch:
     image: Image | None = None
     inside: tuple[str, ...] = ()
     lock: LockedLibraries = field(default_factory=LockedLibraries)
-
-
-def device_name(rail: Rail) -> str:
-    """Return a rail's name for stacks and counters: ``hsn0``, ``mlx5_0:1``."""
-    return rail.name
+    in_log: Mapping[str, str] = field(default_factory=dict)
 
 
 def watched_devices(site: Site, meant: tuple[str, ...]) -> tuple[str, ...]:
     """Return all other devices of the system's fabrics that have counters: the run must not use them."""
     rails = [rail for fabric in site.system.fabrics.values() for rail in fabric.rails if rail.counters != "none"]
-    return tuple(dict.fromkeys(name for rail in rails if (name := device_name(rail)) not in meant))
+    return tuple(dict.fromkeys(name for rail in rails if (name := rail.name) not in meant))
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,13 +142,15 @@ def plan_launch(
         options += ask.forward(starter, {**of_library, **ranks.variables})
     image = None if ranks.stage is None else there.inside
     told_srun, inside = _into_image(site, stack, image, launcher, ranks, told, env)
+    meant = () if within_node else devices
+    watched = watched_devices(site, meant)
     return Launch(
         program=client_server.STARTER if pair else mpi.launcher,
         env={**env, **ranks.variables},
         options=(*options, *told_srun),
         settings=told,
-        meant=() if within_node else devices,
-        watched=watched_devices(site, () if within_node else devices),
+        meant=meant,
+        watched=watched,
         nodes=nodes,
         prefix=mpi.prefix,
         mpi=None
@@ -165,6 +161,7 @@ def plan_launch(
         inside=inside,
         # The library that an MPI only starts is in no lock of the MPI's.
         lock=there.lock if starter == stack else replace(mpi.lock, is_whole=False),
+        in_log=ask.device_patterns(stack, kind, told.policy, (*meant, *watched)),
     )
 
 
@@ -264,20 +261,6 @@ def _layout(system: System, told: Settings, per_node: int) -> list[str]:
     return [f"--distribution=block:{'cyclic' if told.rank_variable else 'block'}"]
 
 
-def escape_exports(env: Mapping[str, str]) -> dict[str, str]:
-    """Return values as needed in a script's lines ``export NAME=VALUE``: ReFrame 4.10 quotes nothing there.
-
-    A shell would end PSM3_MULTIRAIL_MAP=hsn0:1;hsn1:1 at its semicolon. A trailing ``:$PATH`` keeps its reference.
-    """
-    return {name: _quote(value) for name, value in env.items()}
-
-
-def _quote(value: str) -> str:
-    if value.endswith(":$PATH"):
-        return shlex.quote(value.removesuffix("$PATH")) + '"$PATH"'
-    return shlex.quote(value)
-
-
 def counters_can_prove(site: Site, fabric: str) -> bool:
     """Return whether the rails of a fabric have counters at all."""
     return all(rail.counters != "none" for rail in site.system.fabrics[fabric].rails)
@@ -286,7 +269,7 @@ def counters_can_prove(site: Site, fabric: str) -> bool:
 def counter_drivers(site: Site) -> dict[str, str]:
     """Return each rail's row of the counters' table, for all fabrics; rails without counters are left out."""
     rails = (rail for fabric in site.system.fabrics.values() for rail in fabric.rails)
-    return {device_name(rail): rail.counters for rail in rails if rail.counters != "none"}
+    return {rail.name: rail.counters for rail in rails if rail.counters != "none"}
 
 
 def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]:
@@ -297,5 +280,5 @@ def rates(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, float]
 
 def bonded_ports(site: Site, fabric: str, devices: tuple[str, ...]) -> dict[str, int]:
     """Return how many ports the system's file says are bonded to each meant rail."""
-    rails = {device_name(rail): rail.bonded_ports for rail in site.system.fabrics[fabric].rails}
+    rails = {rail.name: rail.bonded_ports for rail in site.system.fabrics[fabric].rails}
     return {device: rails[device] for device in devices}

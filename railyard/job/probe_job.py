@@ -14,9 +14,9 @@ from pathlib import PurePath
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
-from railyard.job.launch import FLUX_RUN, OWN_LAUNCHERS, Launch
+from railyard.job.launch import OWN_LAUNCHERS, Launch
 from railyard.parsers.failure_lines import LAUNCHER_BUG
-from railyard.site.systems.jobs import FAMILIES, SRUN
+from railyard.site.systems.jobs import FAMILIES, FLUX_RUN, SRUN
 from railyard.stacks import ask
 
 SCRIPT = "probes.sh"

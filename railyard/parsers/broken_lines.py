@@ -22,8 +22,7 @@ from operator import and_
 from typing import NamedTuple
 
 from railyard.base.clean_text import one_line
-from railyard.parsers import tool_signs
-from railyard.parsers.lines import clean_text, decimals
+from railyard.parsers.lines import clean_text, decimals, has_any_sign
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
 
 #: Narrower columns break every line of every tool. Broader ones break no row.
@@ -382,7 +381,7 @@ def refuse_one_line(parsed: ParsedOutput, text: str) -> None:
     is_most = 2 * len(line) > len(plain)  # what is above and below it are words of whoever sent it
     line = line.lstrip("> \t").rstrip()
     is_reported = any(failure.line == number and line.startswith(failure.text[:_SHOWN]) for failure in parsed.failures)
-    if is_most and not is_reported and _has_many_rows(line) and tool_signs.is_of_any(line):
+    if is_most and not is_reported and _has_many_rows(line) and has_any_sign(line):
         raise ParseError(number, one_line(line), _NO_BREAKS)
 
 

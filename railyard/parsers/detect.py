@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.parsers import PARSERS, tool_signs
+from railyard.parsers import PARSERS
 from railyard.parsers.broken_lines import (
     count_cells,
     refuse_broken_lines,
@@ -37,7 +37,7 @@ from railyard.parsers.decorations import (
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import combine
 from railyard.parsers.fabric.text import without_marks
-from railyard.parsers.lines import Line, clean_text, first_line, is_failure, lines_of
+from railyard.parsers.lines import Line, can_be_of, clean_text, first_line, is_failure, lines_of
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
 from railyard.parsers.tool_signs import held_back
 from railyard.parsers.unread_rows import without_commented_rows
@@ -308,7 +308,7 @@ def read_by_tool(text: str, parsers: Mapping[str, Callable[[str], ParsedOutput]]
     forms = {text.folded_text, clean_text(marked).folded_text} if marked is not text else {text.folded_text}
     found = {}
     for tool in parsers:
-        if not any(tool_signs.can_be_of(tool, form) for form in forms):
+        if not any(can_be_of(tool, form) for form in forms):
             continue
         try:
             found[tool] = parsers[tool](text)

@@ -12,8 +12,9 @@ from itertools import chain, count, pairwise, repeat
 from operator import itemgetter
 from typing import NamedTuple
 
-from railyard.parsers import failure_lines, tool_signs
+from railyard.parsers import failure_lines
 from railyard.parsers.output import Cell, ParseError
+from railyard.parsers.tool_signs import FABRIC_SIGNS, SIGNS, Form
 
 BINARY_MB = 2**20 / 10**6  # MB/s in one MiB/s: IMB up to 4.x and NetPIPE up to 4 print MiB/s and call it MB
 #: Bytes of a unit's prefix in a message size: 64K, 4m.
@@ -194,7 +195,7 @@ class CleanText(str):
     @cached_property
     def folded_text(self) -> str:
         """Return it as signs are searched for in it; computed once."""
-        return tool_signs.fold_text(self)
+        return fold_text(self)
 
     @cached_property
     def first(self) -> Line:
@@ -292,6 +293,9 @@ It searches the first 2,000 characters: a launcher's message is at a line's begi
 """
 
 
+# Rows of numbers alone: nine of ten lines of most outputs. They show no tool, except at the beginning of a text. A line
+# of one word may be a GUID without a letter.
+_ROWS = re.compile(r"(?:\n[ \t]{0,40}[0-9]{1,15}[ \t][0-9. \t]{1,200}(?=\n)){1,1000}")
 _WEB_PAGE = re.compile(r"\s{0,200}<(?:!doctype html|html)\b", re.IGNORECASE)
 
 
@@ -305,10 +309,31 @@ def own_text(text: str, tool: str, expected: str) -> CleanText:
     plain = clean_text(text)
     if _WEB_PAGE.match(plain):
         raise foreign(plain, expected)
-    in_beginning = len(plain) > _BEGINNING and tool_signs.can_be_of(tool, tool_signs.fold_text(plain[:_BEGINNING]))
-    if not (in_beginning or tool_signs.can_be_of(tool, plain.folded_text)):
+    in_beginning = len(plain) > _BEGINNING and can_be_of(tool, fold_text(plain[:_BEGINNING]))
+    if not (in_beginning or can_be_of(tool, plain.folded_text)):
         raise foreign(plain, expected)
     return plain
+
+
+def fold_text(text: str) -> str:
+    """Return a text as signs are searched for in it: in lower case, after a newline, with a 0 in place of many rows."""
+    return _ROWS.sub("\n0", f"\n{text}").lower()
+
+
+def can_be_of(tool: str, text: str) -> bool:
+    """Return whether a folded text has one of the tool's signs; True for a tool that has none."""
+    signs = SIGNS.get(tool) or FABRIC_SIGNS.get(tool) or ("",)
+    return any(sign in text if isinstance(sign, str) else _has_form(sign, text) for sign in signs)
+
+
+def has_any_sign(line: str) -> bool:
+    """Return whether a line has a sign of a tool."""
+    folded = fold_text(line)
+    return any(can_be_of(tool, folded) for tool in (*SIGNS, *FABRIC_SIGNS))
+
+
+def _has_form(form: Form, text: str) -> bool:
+    return form.word in text and re.search(form.pattern, text) is not None
 
 
 def foreign(text: str, expected: str) -> ParseError:

@@ -15,7 +15,6 @@ save a fifth of their time (Python 3.11).
 """
 
 import gc
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import wraps
 from importlib import import_module
@@ -56,7 +55,7 @@ class Form(NamedTuple):
     pattern: str
 
 
-#: Part of a text as ``fold_text`` returns it. A newline at its beginning means a line's beginning.
+#: Part of a text as ``lines.fold_text`` returns it. A newline at its beginning means a line's beginning.
 Sign = str | Form
 #: By tool, in the order in which the parsers are asked.
 SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
@@ -174,30 +173,6 @@ FABRIC_SIGNS: Mapping[str, tuple[Sign, ...]] = MappingProxyType(
         ),
     }
 )
-# Rows of numbers alone: nine of ten lines of most outputs. They show no tool, except at the beginning of a text. A line
-# of one word may be a GUID without a letter.
-_ROWS = re.compile(r"(?:\n[ \t]{0,40}[0-9]{1,15}[ \t][0-9. \t]{1,200}(?=\n)){1,1000}")
-
-
-def fold_text(text: str) -> str:
-    """Return a text as signs are searched for in it: in lower case, after a newline, with a 0 in place of many rows."""
-    return _ROWS.sub("\n0", f"\n{text}").lower()
-
-
-def can_be_of(tool: str, text: str) -> bool:
-    """Return whether a folded text has one of the tool's signs; True for a tool that has none."""
-    signs = SIGNS.get(tool) or FABRIC_SIGNS.get(tool) or ("",)
-    return any(sign in text if isinstance(sign, str) else _has_form(sign, text) for sign in signs)
-
-
-def is_of_any(line: str) -> bool:
-    """Return whether a line has a sign of a tool."""
-    folded = fold_text(line)
-    return any(can_be_of(tool, folded) for tool in (*SIGNS, *FABRIC_SIGNS))
-
-
-def _has_form(form: Form, text: str) -> bool:
-    return form.word in text and re.search(form.pattern, text) is not None
 
 
 def held_back(read: Callable[[str], "ParsedOutput"]) -> Callable[[str], "ParsedOutput"]:

@@ -8,7 +8,8 @@ from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results.record.form import Record
 from railyard.results.run_folder import CostRecord
 from railyard.site.references.load import References
-from railyard.site.references.model import ANY, BAD_CASE
+from railyard.site.references.model import BAD_CASE
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import fold_names
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import STATES, Record
 from railyard.results.report.spread import histories
 from railyard.results.sick import SickPart

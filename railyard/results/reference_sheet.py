@@ -13,9 +13,10 @@ from railyard.results.cost import best_for, costs_of_references
 from railyard.results.report.relations_text import COST_HEADS, cost_cells
 from railyard.site.references.amount import Share
 from railyard.site.references.load import References
-from railyard.site.references.model import ANY, Entry, Fact, Relation, Source, UnboundedSizes
+from railyard.site.references.model import Entry, Fact, Relation, Source, UnboundedSizes
 from railyard.site.references.relation_checks import sides
 from railyard.site.references.relation_forms import SHAPES
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.prices import Price
 
 FORMAT = 1

@@ -7,7 +7,7 @@ Only measured values count: nothing is interpolated. A test that was disturbed, 
 from collections.abc import Sequence
 
 from railyard.base.wording import listing
-from railyard.benchmarks.curve import Curve, median
+from railyard.benchmarks.model import Curve, median
 from railyard.results.record.form import Record
 from railyard.results.run_folder import RelationRecord
 from railyard.site.references.band import RelationState

@@ -18,13 +18,12 @@ from reframe.core.launchers import JobLauncher
 from reframe.core.schedulers import Job, JobScheduler
 
 from railyard.base.hostlist import expand_names
-from railyard.job.launch import FLUX_RUN
 from railyard.job.slurm import answer
 from railyard.parsers import flux as flux_records
 from railyard.parsers import job_end
 from railyard.parsers.job_end import JobEnd
 from railyard.rfm.job_ends import give_up, note_answer, note_silence, waited_too_long
-from railyard.site.systems.jobs import FLUX_BATCH, FLUX_BROKERS_S
+from railyard.site.systems.jobs import FLUX_BATCH, FLUX_BROKERS_S, FLUX_RUN
 
 
 class FluxJob(Job):

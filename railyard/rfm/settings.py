@@ -20,7 +20,6 @@ from reframe.core.exceptions import ConfigError
 import railyard.rfm.backends  # noqa: F401  # registers our launchers and schedulers with ReFrame
 from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, refuse_command, state_folder
-from railyard.job.launch import escape_exports
 from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.rfm.empty_runs import refuse_empty_runs
 from railyard.rfm.pbs import IN_CHUNKS
@@ -29,7 +28,7 @@ from railyard.rfm.unfit_paths import refuse_unfit_options
 from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.site import load_site
-from railyard.site.systems.jobs import FAMILIES
+from railyard.site.systems.jobs import FAMILIES, escape_exports
 from railyard.site.systems.load import BrokenSystem, Systems, replays_all, takes_host
 from railyard.site.systems.model import System
 from railyard.site.systems.rehearsed_system import current_rehearsal

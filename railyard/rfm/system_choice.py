@@ -16,9 +16,9 @@ from reframe.core.config import _SiteConfig
 from reframe.core.exceptions import ConfigError, ReframeError
 
 from railyard.base.wording import count_of
-from railyard.cluster.doctor.login import absences, no_modules_sentence, why_no_modules
 from railyard.site.site import site_at
 from railyard.site.systems.model import System
+from railyard.site.systems.module_system import no_modules_sentence, why_no_modules
 
 #: What ReFrame calls its own configuration, which it always reads first.
 _BUILTIN = "<builtin>"
@@ -114,6 +114,8 @@ def refuse_without_modules(system: System) -> None:
 
 def say_unchecked(home: Path, name: str, testcases: Collection[Any]) -> None:
     """Say on standard error that a dry run is no pass, and what of a system's file nobody looked at on this host."""
+    from railyard.cluster.doctor.login import absences  # only a dry run names what this host lacks
+
     said = f"dry run of {count_of(len(testcases), 'test')}: nothing was submitted, measured or judged"
     print(f"railyard: {said}", file=sys.stderr)
     for sentence in absences(site_at(home, name), _stacks_and_tools(testcases)):

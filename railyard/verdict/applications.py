@@ -11,8 +11,7 @@ from railyard.base.bounds import BUSY_SHARE
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of
 from railyard.benchmarks.apps import every_node, least_traffic
-from railyard.benchmarks.curve import Curve, Figure
-from railyard.benchmarks.model import Metric, physics_of
+from railyard.benchmarks.model import Curve, Figure, Metric, physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.hardware.node import NodeHardware
 from railyard.job.counters.node import NodeCounters

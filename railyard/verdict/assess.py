@@ -6,12 +6,10 @@ from datetime import date
 
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
-from railyard.benchmarks.curve import Curve, Figure
-from railyard.benchmarks.model import Benchmark, Within
+from railyard.benchmarks.model import Benchmark, Curve, Figure, Within
 from railyard.benchmarks.table import micro
 from railyard.job import environment
 from railyard.job.case import Case, Evidence
-from railyard.job.counters import lines
 from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
@@ -23,7 +21,7 @@ from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.results.record.pairs import PairsSample
 from railyard.site.conditions import may_cost
 from railyard.stacks.ucx import KEEPS_WHOLE
-from railyard.verdict import published_parts, run_setup, verdict
+from railyard.verdict import run_setup, verdict
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.day_one import Facts, facts_of
 from railyard.verdict.hints.causes import likenesses
@@ -34,7 +32,7 @@ from railyard.verdict.path.pace import PrintedRow, printed_rows
 from railyard.verdict.path.proof import judged_path
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.result import not_judged as no_path
-from railyard.verdict.published_parts import ComputedSizes
+from railyard.verdict.published_parts import find_computed
 from railyard.verdict.requested_output import unlike_asked
 from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, fail_rule
 from railyard.verdict.rules.reference import Deficit, smallest_deficit
@@ -55,9 +53,9 @@ class Assessment:
     ``pair_tables`` are the tables of all pairs of nodes and of each later step; other benchmarks have none. ``version``
     is what the benchmark prints as its version; None if it prints none. ``starved`` and ``attempts`` are as in the
     record (``railyard.results.record.form``). ``deficits``: the least deficit that was found, by metric. ``computed``:
-    which figures of a replay no source printed. ``conditions``: what the sources of its references state. ``sample``:
-    how much of all pairs a sample covered. ``readings``: the counters of each node that reported. ``printed``: how long
-    the bytes of each row took by the figure that it prints.
+    of a replay, the sizes at which no source printed the value, by metric. ``conditions``: what the sources of its
+    references state. ``sample``: how much of all pairs a sample covered. ``readings``: the counters of each node that
+    reported. ``printed``: how long the bytes of each row took by the figure that it prints.
     """
 
     case: Case
@@ -71,7 +69,7 @@ class Assessment:
     starved: float | None = None
     attempts: tuple[AttemptRecord, ...] = ()
     deficits: Mapping[str, Deficit] = field(default_factory=dict)
-    computed: ComputedSizes = field(default_factory=ComputedSizes)
+    computed: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     conditions: tuple[ConditionRecord, ...] = ()
     sample: PairsSample | None = None
     readings: Mapping[str, counters.NodeCounters] = field(default_factory=dict)
@@ -91,8 +89,8 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     again = assessor.steps(evidence.again, parse)
     judged = assessor.tables_to_judge(tables, again)
     measured = read_of(judged, case.benchmark, case.node_pairs)
-    computed = published_parts.find_computed(case, evidence.played, measured.curves)
     curves = measured.curves
+    computed = None if evidence.played is None else find_computed(case, evidence.played, curves)
     run = _run(case, assessor, judged)
     drivers = counter_drivers(case.site)
     read = [counters.parse(text, evidence.tag, drivers) for text in evidence.counters]
@@ -147,15 +145,18 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         beside=assessor.floor(case, tables) if findings is None or findings.is_clear else _fail_findings(findings),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
+    own_curves = curves if computed is None else computed.without_invented(curves)
     figures = (
-        *metrics.key_figures(computed.without_invented(curves), case.benchmark, alone.from_bytes if alone else 0),
+        *metrics.key_figures(own_curves, case.benchmark, alone.from_bytes if alone else 0),
         *assessor.figures(case, curves, tables),
     )
-    figures = computed.mark(figures, case.benchmark)
+    if computed is not None:
+        figures = computed.mark(figures, case.benchmark)
     if figures:  # in addition to what was measured, never in its place
-        figures = (*figures, *lines.figures(readings, case.launch.nodes))
+        figures = (*figures, *counters.energy_figures(readings, case.launch.nodes))
     reached, guesses = _verdict(case, run, inputs, tables if assessor.has_shape else [])
-    reached = replace(reached, rules=computed.say(reached.rules))
+    if computed is not None:
+        reached = replace(reached, rules=computed.say(reached.rules))
     if findings is not None and findings.sentence not in reached.sentence:
         reached = reached.with_remarks(findings.sentence)
     if findings is not None and findings.suspects and reached.misses_reference:
@@ -185,7 +186,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     return Assessment(
         *(case, inputs, reached, curves, figures, path, assessor.tables_to_keep(tables, again), version),
         deficits={name: found for name, found in deficits.items() if found is not None},
-        computed=computed,
+        computed={} if computed is None else computed.sizes,
         conditions=conditions,
         readings=readings,
         guesses=guesses,

@@ -11,9 +11,18 @@ from typing import TYPE_CHECKING
 from railyard.base.bounds import LEAST_LATENCY, LEAST_OF_MPI, LEAST_OF_RDMA, JudgingBound
 from railyard.base.wording import count_of
 from railyard.benchmarks import metrics
-from railyard.benchmarks.curve import Curve, median
 from railyard.benchmarks.metrics import contradiction
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Benchmark, Metric, Within, deciding_sizes
+from railyard.benchmarks.model import (
+    BANDWIDTH,
+    LATENCY,
+    MESSAGE_RATE,
+    Benchmark,
+    Curve,
+    Metric,
+    Within,
+    deciding_sizes,
+    median,
+)
 from railyard.benchmarks.moved_bytes import crossing
 from railyard.benchmarks.table import micro
 from railyard.hardware import limits

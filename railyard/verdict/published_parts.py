@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from railyard.benchmarks.curve import Curve, Figure
+from railyard.benchmarks.model import Curve, Figure
 from railyard.benchmarks.table.micro import metric
 from railyard.job.case import Case
 from railyard.provision.replay.form import PlayedTest
@@ -20,7 +20,7 @@ _OF_A_REPLAY = "; replayed: what no source printed was computed"
 
 @dataclass(frozen=True, slots=True)
 class ComputedSizes:
-    """By metric, the message sizes at which no source printed the value; empty if it was measured or recorded.
+    """By metric, the message sizes at which no source printed the value; empty if the output was recorded.
 
     ``printed`` are the values at all others. ``invented`` are metrics that the source did not print, although it did
     print another metric of the same output: a time that follows only from a bandwidth has a start-up that nobody
@@ -64,9 +64,9 @@ class ComputedSizes:
         return replace(figure, computed=True)
 
 
-def find_computed(case: Case, played: PlayedTest | None, curves: Sequence[Curve]) -> ComputedSizes:
-    """Return which parts of these curves no source printed: none for a measurement or a recorded one."""
-    recording = None if played is None else played.recording
+def find_computed(case: Case, played: PlayedTest, curves: Sequence[Curve]) -> ComputedSizes:
+    """Return which parts of these curves of a replay no source printed: none if the output was recorded."""
+    recording = played.recording
     if recording is None or recording.origin == "recorded":
         return ComputedSizes()
     entries = case.site.references.entries

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from railyard.base.wording import message_size
-from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.model import Curve
 from railyard.benchmarks.table import micro
 from railyard.results.record.form import (
     AttemptRecord,
@@ -19,6 +19,7 @@ from railyard.results.record.form import (
     Record,
     RuleRecord,
     VerdictRecord,
+    with_shares,
 )
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
@@ -95,7 +96,7 @@ def _curve(curve: Curve, assessment: Assessment) -> CurveRecord:
     metric = next(m for m in assessment.inputs.metrics if m.declared.name == curve.metric)
     judged = next(c for c in assessment.verdict.curves if c.metric == curve.metric)
     record = _curve_record(curve, metric, judged, assessment.case.benchmark)
-    record = replace(record, computed=assessment.computed.sizes.get(curve.metric, ()))
+    record = replace(record, computed=assessment.computed.get(curve.metric, ()))
     found = assessment.deficits.get(curve.metric)
     if found is None:
         return record
@@ -142,6 +143,7 @@ def _path(assessment: Assessment) -> PathProofRecord:
     nodes = tuple(NodeTraffic(node, rails, path.clocks_khz.get(node)) for node, rails in (path.nodes or {}).items())
     if len(nodes) > MOST_WHOLE:
         return PathProofRecord(path.state, path.sentence, path.expected_bytes, alike=tuple(_group_alike(nodes)))
+    nodes = tuple(replace(node, rails=with_shares(node.rails)) for node in nodes)
     return PathProofRecord(path.state, path.sentence, path.expected_bytes, nodes)
 
 

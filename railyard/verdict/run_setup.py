@@ -27,7 +27,6 @@ from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware.links import SLOTS, pcie_generation, roce_mtu
 from railyard.job import environment, mpi_identity
 from railyard.job.case import Case, Evidence
-from railyard.job.launch import device_name
 from railyard.job.mpi_identity import IntendedMpi, version_said
 from railyard.job.node_facts import NodeFacts
 from railyard.parsers.output import Table
@@ -80,7 +79,7 @@ def slower_than_meant(case: Case, facts: Sequence[NodeFacts]) -> tuple[Suspect, 
     system = case.site.system.system
     found = []
     for rail in _rails(case):
-        name = device_name(rail)
+        name = rail.name
         for each in facts if name in case.launch.meant else ():
             said = each.devices.get(name, {})
             for less in (_slow_port(fabric, rail, said), _slow_slot(rail.slot or fabric.slot, said)):
@@ -154,9 +153,9 @@ def _find_outside(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
         if rail.subnet is None:
             continue
         for each in facts:
-            networks = _networks(each, device_name(rail))
+            networks = _networks(each, rail.name)
             if networks and rail.subnet not in networks:
-                name, system = device_name(rail), case.site.system.system
+                name, system = rail.name, case.site.system.system
                 yield outside_network(name, each.node, sorted(networks), rail.subnet, system, case.fabric)
 
 
@@ -166,7 +165,7 @@ def _find_crossed(case: Case, facts: Sequence[NodeFacts]) -> Iterator[str]:
     Rails of one name do not have to share a network: if packets are routed, each leaf, or each port, has its own. A
     node is in one sentence at most. Candidates are looked up by network, so the time grows linearly with the nodes.
     """
-    names = [device_name(rail) for rail in _rails(case) if rail.subnet is None]
+    names = [rail.name for rail in _rails(case) if rail.subnet is None]
     told: set[str] = set()
     for name in case.launch.meant:
         others = tuple(device for device in names if device != name) if name in names else ()

@@ -19,7 +19,7 @@ from railyard.benchmarks.table import micro
 from railyard.parsers.output import ParsedOutput, Table
 
 if TYPE_CHECKING:
-    from railyard.benchmarks.curve import Curve, Figure
+    from railyard.benchmarks.model import Curve, Figure
     from railyard.job.case import Case, Evidence
     from railyard.job.counters.node import NodeCounters
     from railyard.parsers.nccl_said import NcclOutput

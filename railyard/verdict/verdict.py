@@ -15,14 +15,13 @@ from railyard.results.record.form import FaultClass, State, Suspect
 from railyard.results.record.headline import brief_of, make_headline, repeats
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
-from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.wording import Miss
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     run.complete,
     run.metrics,
-    possible,
+    run.possible,
     run.path,
     lambda inputs: _rule_5(inputs, reference(inputs)),
 )
@@ -211,7 +210,7 @@ def each_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
 
 
 def _curve(metric: MetricInput) -> CurveVerdict:
-    worst, of_limit = worst_ratio(metric), percent_of_limit(metric)
+    worst, of_limit = worst_ratio(metric), run.percent_of_limit(metric)
     name = metric.declared.name
     of_limit = of_limit if of_limit is not None and math.isfinite(of_limit) else None
     # An absurd value overflows here; rule 3 has reported it, and a record cannot hold infinity.

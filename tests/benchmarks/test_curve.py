@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.benchmarks.curve import Curve, median, n_half, peak
+from railyard.benchmarks.model import Curve, median, n_half, peak
 
 
 def curve(*points: tuple[int, float]) -> Curve:

@@ -8,9 +8,8 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics, moved_bytes
-from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.metrics import curves, key_figures
-from railyard.benchmarks.model import Physics, physics_of
+from railyard.benchmarks.model import Curve, Figure, Physics, physics_of
 from railyard.benchmarks.moved_bytes import MovedBytes, moved_at_most, moved_by
 from railyard.benchmarks.table.micro import BENCHMARKS, TOOLS, find, metric
 from railyard.parsers import PARSERS

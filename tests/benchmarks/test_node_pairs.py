@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.model import Curve
 from railyard.benchmarks.node_pairs import (
     curves,
     fastest,

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.numbers import powers_of_two
 from railyard.base.paths import HOME_VARIABLE
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.parsers.pairs import parse
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import (

@@ -188,7 +188,7 @@ def test_no_pure_module_drags_anything_in() -> None:
 
 
 def test_a_module_that_is_not_pure_is_named_with_what_it_drags_in() -> None:
-    assert dragged_in(["railyard.benchmarks.curve", "railyard.provision.mpi_prefixes", "railyard.cli.main"]) == (
+    assert dragged_in(["railyard.benchmarks.model", "railyard.provision.mpi_prefixes", "railyard.cli.main"]) == (
         "",
         "railyard.provision.mpi_prefixes drags in subprocess",
     )
@@ -265,7 +265,7 @@ def test_every_exception_is_one_that_exists() -> None:
 
 def test_the_pure_modules_are_found() -> None:
     assert {
-        "railyard.benchmarks.curve",
+        "railyard.benchmarks.model",
         "railyard.base.errors",
         "railyard.hardware.limits",
         "railyard.cli.main",
@@ -342,6 +342,10 @@ def test_a_listing_pays_for_nothing_that_only_a_run_needs() -> None:
         "verdict.rules",
         "verdict.blame.suspects",
         "provision.testbed.cluster",
+        "provision.installed_stack",
+        "cluster.doctor.login",
+        "job.environment",
+        "job.launch",
         "verdict.verdict",
     )
     assert [name for name in late if f"railyard.{name}" not in MODULES] == []
@@ -356,6 +360,28 @@ def test_settings_load_no_check() -> None:
     )
     answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert answer.stdout.split() == []
+
+
+def test_a_gate_loads_only_what_reads_a_node_and_its_systems_file(tmp_path: Path) -> None:
+    """It runs before each job on each node."""
+    program = (
+        "import sys\nfrom railyard.cli.main import main\n"
+        f"main(['gate', '--system', 'local', '--state', {str(tmp_path)!r}])\n"
+        "print('modules', *sorted(name for name in sys.modules if name.startswith('railyard.')))"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    modules = answer.stdout.rpartition("modules ")[2].split()
+    assert "railyard.cluster.gate.look" in modules
+    late = (
+        "site.references.model",
+        "job.launch",
+        "job.slurm",
+        "parsers.lines",
+        "cluster.gate.traffic",
+        "results.record",
+    )
+    assert [name for name in late if f"railyard.{name}" not in MODULES] == []
+    assert set(modules) & {f"railyard.{name}" for name in late} == set()
 
 
 def test_judge_by_a_link_loads_no_systems_file(tmp_path: Path) -> None:

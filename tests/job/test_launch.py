@@ -9,18 +9,12 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.hardware.node import NodeHardware
-from railyard.job.launch import (
-    Launch,
-    counters_can_prove,
-    device_name,
-    escape_exports,
-    rates,
-    watched_devices,
-)
+from railyard.job.launch import Launch, counters_can_prove, rates, watched_devices
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.spec import DEFAULT_SPEC
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
+from railyard.site.systems.jobs import escape_exports
 from railyard.site.systems.model import Rail
 from railyard.site.test_id import TestId
 from tests.conftest import ROOT
@@ -267,8 +261,8 @@ def test_a_stack_that_cannot_use_so_many_rails_says_why(site: Site) -> None:
 
 
 def test_a_rail_with_a_port_is_named_with_it() -> None:
-    assert device_name(rail(device="hsn0")) == "hsn0"
-    assert device_name(rail(device="mlx5_0", port=2)) == "mlx5_0:2"
+    assert rail(device="hsn0").name == "hsn0"
+    assert rail(device="mlx5_0", port=2).name == "mlx5_0:2"
 
 
 def test_what_has_no_counters_is_not_watched_and_cannot_prove(virtual: Site) -> None:
@@ -310,7 +304,7 @@ def test_every_cell_that_runs_can_be_launched() -> None:
                         or disabled_reason(system, TestId(name, stack, count))
                     )
                     if reason is None:
-                        devices = tuple(device_name(rail) for rail in fabric.rails[:count])
+                        devices = tuple(rail.name for rail in fabric.rails[:count])
                         launch_of(here, stack, devices, fabric=name, nodes=("n1", "n2"), as_root=True)
                         launched += 1
     assert launched >= 12

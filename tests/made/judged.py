@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any
 
 from railyard.job.case import Case, Evidence
-from railyard.job.launch import Launch, Ranks, device_name, plan_launch
+from railyard.job.launch import Launch, Ranks, plan_launch
 from railyard.parsers import imb
 from railyard.parsers.output import ParsedOutput
 from railyard.site.site import Site
@@ -61,7 +61,7 @@ def case_of(
     All nodes of the site are used if ``launch`` names none.
     """
     words: dict[str, Any] = {"nodes": site.system.nodes.names, **(launch or {})}
-    devices = tuple(device_name(rail) for rail in site.system.fabrics[fabric].rails[:rails])
+    devices = tuple(rail.name for rail in site.system.fabrics[fabric].rails[:rails])
     planned = launch_of(site, stack, devices, fabric=fabric, **words)
     check = meant.pop("check", benchmark)
     test = TestId(

@@ -58,13 +58,19 @@ def parts_of(text: str) -> list[str]:
     return [text, *groups, *("".join(lines[:place]) for place in range(step, len(lines), step))]
 
 
+def ask_without_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let each parser read each text, whatever signs it has."""
+    for module in ("detect", "lines"):
+        monkeypatch.setattr(f"railyard.parsers.{module}.can_be_of", lambda tool, text: True)
+
+
 @pytest.mark.parametrize(("tool", "text"), SAMPLES)
 def test_no_part_of_an_output_is_turned_away_for_want_of_a_sign(
     tool: str, text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts, own = parts_of(text), {tool: EVERY_ONE[tool]}
     signed = [detect.read_by_tool(part, own) for part in parts]
-    monkeypatch.setattr("railyard.parsers.tool_signs.can_be_of", lambda tool, text: True)
+    ask_without_signs(monkeypatch)
     assert signed == [detect.read_by_tool(part, own) for part in parts]
 
 
@@ -80,7 +86,7 @@ def test_outputs_of_two_tools_quoted_or_coloured_are_recognised_as_without_signs
         text.upper(),
     ]
     signed = [detect.read_by_tool(form, EVERY_ONE) for form in forms]
-    monkeypatch.setattr("railyard.parsers.tool_signs.can_be_of", lambda tool, text: True)
+    ask_without_signs(monkeypatch)
     assert signed == [detect.read_by_tool(form, EVERY_ONE) for form in forms]
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.compare.comparison import compare
 from railyard.results.compare.text import as_json, text
 from railyard.results.conditions import HEADING, sentences

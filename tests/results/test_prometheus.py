@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.cli.main import main
 from railyard.results import prometheus
 from railyard.results.record.file import FILE_NAME, append_record

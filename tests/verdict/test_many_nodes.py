@@ -18,7 +18,7 @@ from railyard.job.counters.node import Direction
 from railyard.job.node_facts import group_nodes
 from railyard.parsers.pairs import parse
 from railyard.results.record.file import FILE_NAME, append_record, read_records
-from railyard.results.record.form import NodeTraffic, PathProofRecord
+from railyard.results.record.form import NodeTraffic, PathProofRecord, with_shares
 from railyard.results.record.pair_rows import read, write
 from railyard.site.site import Site
 from railyard.site.topology import stated_leaves
@@ -215,7 +215,7 @@ def test_of_twice_the_nodes_twice_as_much_is_looked_at(
 def test_columns_give_each_node_what_a_record_of_few_nodes_has(site: Site) -> None:
     evidence = evidence_of(SMALL, rounds(48))
     found = judged(site, replace(evidence, counters=moved({6: (0.4, 0.3, 0.2, 0.1)})))
-    shown = [NodeTraffic(node, rails, 3_100_000) for node, rails in (found.path.nodes or {}).items()]
+    shown = [NodeTraffic(node, with_shares(rails), 3_100_000) for node, rails in (found.path.nodes or {}).items()]
     assert len(shown) == 48
     few = record_of(found, **STAMP, command=()).how.path_proof
     assert few is not None and few.alike == ()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from railyard.base.strict_yaml import load
-from railyard.benchmarks.curve import Curve, Figure
+from railyard.benchmarks.model import Curve, Figure
 from railyard.cli.commands.judge import read
 from railyard.provision.replay.form import Recording, words_of
 from railyard.provision.replay.index import folder_of, read_index

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.model import Curve
 from railyard.results.record.form import CurveRecord, DeficitRecord
 from railyard.results.store.show import detail_lines
 from railyard.site.references.band import Bound, scalar_band

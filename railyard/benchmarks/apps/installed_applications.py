@@ -9,7 +9,6 @@ from pydantic import AfterValidator, Field
 from railyard.base.errors import did_you_mean
 from railyard.base.fields import Count, Model, Template, refuse, show
 from railyard.base.wording import listing
-from railyard.parsers.lines import first_line, is_failure, number
 from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 
 TOOL = "installed"
@@ -85,6 +84,8 @@ def parse(text: str, name: str, stated: Application) -> ParsedOutput:
     """
     lines = text.splitlines()
     if not any(line.strip() for line in lines):
+        from railyard.parsers.lines import first_line  # a system's file that declares an application reads no output
+
         first = first_line(text)
         raise ParseError(first.number, first.text, f"output of {name}")
     seconds, at = _last(lines, stated.figure)
@@ -100,6 +101,8 @@ def parse(text: str, name: str, stated: Application) -> ParsedOutput:
 
 
 def _failures(lines: list[str], name: str, stated: Application) -> list[Remark]:
+    from railyard.parsers.lines import is_failure
+
     found = [Remark(at, line.strip()[:2000]) for at, line in enumerate(lines, 1) if is_failure(line)]
     return [*found, Remark(len(lines), f"{name} printed no line like success: {stated.success}")]
 
@@ -115,6 +118,8 @@ def _refusals(lines: list[str], name: str, stated: Application) -> list[Remark]:
 
 def _last(lines: list[str], pattern: str) -> tuple[float | None, int]:
     """Return the time in the last line that has one, and that line's number."""
+    from railyard.parsers.lines import number
+
     found: tuple[float | None, int] = (None, 0)
     for at, line in enumerate(lines, 1):
         match = re.search(pattern, line)

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from railyard.benchmarks.curve import Figure
-from railyard.benchmarks.model import Physics
+from railyard.benchmarks.model import Figure, Physics
 from railyard.parsers.output import Table
 
 _OTHERS = {"polling": "polls", "yielding": "yields", "receiving": "waits as this library does (MPI_Recv)"}

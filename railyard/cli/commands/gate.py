@@ -72,7 +72,7 @@ def command(**options: Any) -> int:
 
     given = _Options(**options)
     home = find_home()
-    system = find_system(home / "systems", given.name)
+    system = find_system(home / "systems", given.name, alone=True)
     _refuse(given, system)
     return _of_nodes(given, home, system) if given.nodes else _of_this(given, home, system)
 

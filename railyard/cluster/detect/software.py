@@ -16,10 +16,9 @@ from railyard.base.errors import InputError
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of
 from railyard.cluster.detect.source import Source, natural
-from railyard.job.launch import FLUX_RUN
 from railyard.parsers import slurm_topology
 from railyard.parsers.slurm_topology import Place
-from railyard.site.systems.jobs import FLUX_BATCH, SLURM_WITHOUT_DATABASE
+from railyard.site.systems.jobs import FLUX_BATCH, FLUX_RUN, SLURM_WITHOUT_DATABASE
 from railyard.stacks.model import VersionProgram
 from railyard.stacks.table import STACKS
 

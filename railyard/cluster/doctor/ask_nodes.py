@@ -16,9 +16,8 @@ from railyard.base.finding import Finding, problem, remark
 from railyard.base.hostlist import join_names, label
 from railyard.base.paths import packaged_text, state_folder
 from railyard.base.wording import few
-from railyard.cluster.doctor.node_block import SCRIPT, NodeState, parse
+from railyard.cluster.doctor.node_block import SCRIPT, NodeState, parse, rails_of
 from railyard.job import node_files
-from railyard.job.launch import device_name
 from railyard.job.slurm import way_in
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
@@ -48,12 +47,6 @@ class Answer:
     count: int
     silent: tuple[Finding, ...] = ()
     calibration: tuple[Finding, ...] = ()
-
-
-def rails_of(system: System) -> str:
-    """Return every rail of the system once, separated by commas, as doctor.sh takes them."""
-    rails = [device_name(rail) for fabric in system.fabrics.values() for rail in fabric.rails]
-    return ",".join(dict.fromkeys(rails))
 
 
 def ask_nodes(home: Path, system: System, count: int | None, echo: Callable[[str], None]) -> Answer:

@@ -14,10 +14,10 @@ from railyard.base.finding import Finding, problem, remark
 from railyard.base.paths import state_folder
 from railyard.base.wording import count_of
 from railyard.job import node_files, slurm
-from railyard.job.launch import Ranks, device_name, escape_exports, plan_launch, runs_as_root
+from railyard.job.launch import Ranks, plan_launch, runs_as_root
 from railyard.parsers import slurm as slurm_records
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, is_slurm
+from railyard.site.systems.jobs import SRUN, escape_exports, is_slurm
 from railyard.site.systems.module_system import FIX, find_unloaded
 from railyard.stacks.table import STACKS
 
@@ -79,7 +79,7 @@ def _steps(site: Site, nodes: int, asking: node_files.AnswerFolder | None) -> tu
     """
     system, lines, found = site.system, [], []
     fabric, first = next(iter(system.fabrics.items()))
-    devices = (device_name(first.rails[0]),)
+    devices = (first.rails[0].name,)
     unloaded_stacks = dict(find_unloaded(system))
     for name in system.stacks:
         where = f"{name} on {system.system}"

@@ -3,7 +3,6 @@
 A dry run may be on a host that is not of the cluster: then one sentence says each thing that is not checked.
 """
 
-import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ from railyard.site.reframe_versions import why_outside
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
 from railyard.site.systems.model import System
-from railyard.site.systems.module_system import FIX, NO_MODULES, find_unloaded
+from railyard.site.systems.module_system import FIX, find_unloaded, why_no_modules
 from railyard.stacks.containers import Image
 
 WHERE = "login"
@@ -47,9 +46,6 @@ _LEAST_PYTHON = (3, 10)
 _INSTALL = "install Railyard again (in a clone: make venv)"
 #: If a file server's clock differs by more, make, locks and records go wrong, s.
 _FILE_CLOCK_SLACK_S = 2.0
-#: A modules system -> the program that ReFrame calls for it; Lmod's is in a variable that its set-up sets.
-_PROGRAMS: Mapping[str, str] = {"envmod": "modulecmd", "tmod4": "modulecmd", "spack": "spack"}
-_LMOD = "LMOD_CMD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,30 +167,6 @@ def _stacks(login: Login, system: System) -> Iterator[Finding]:
         )
     else:
         yield remark(WHERE, what, "correct the system's file, unless only the nodes mount it")
-
-
-def why_no_modules(system: System) -> str | None:
-    """Return what of the system's modules system is not on this host; None if it is there, or none is needed."""
-    kind = system.modules_system
-    if kind in (None, NO_MODULES):
-        return None
-    if kind == "lmod":
-        program = os.environ.get(_LMOD)
-        return None if program and os.path.exists(program) else f"no Lmod (the variable {_LMOD} names none)"
-    program = _PROGRAMS[kind]
-    return None if shutil.which(program) else f"no {program} on PATH"
-
-
-def no_modules_sentence(system: System) -> str | None:
-    """Return why no job of a system can be submitted from this host for lack of its modules system; None if it can."""
-    why = why_no_modules(system)
-    if why is None:
-        return None
-    return (
-        f"modules_system: found {why} on this host, expected {system.modules_system} as systems/{system.system}.yaml "
-        "says; run it on a login host of the cluster, with the modules set up, or here: railyard run --dry-run, "
-        "railyard rehearse"
-    )
 
 
 def absences(site: Site, used: Iterable[tuple[str, str]]) -> Iterator[str]:

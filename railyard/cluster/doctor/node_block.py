@@ -1,10 +1,14 @@
-"""Parses what doctor.sh said on each node into typed facts; lines of many nodes may come mixed."""
+"""What doctor.sh is given and what it said on each node, as typed facts; lines of many nodes may come mixed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
+from typing import TYPE_CHECKING
 
 from railyard.base.clean_text import one_line
+
+if TYPE_CHECKING:
+    from railyard.site.systems.model import System
 
 FORMAT = "1"
 SCRIPT = "doctor.sh"
@@ -109,3 +113,9 @@ def _number(text: str | None) -> float | None:
         return float((text or "").split(" ")[0])
     except ValueError:
         return None
+
+
+def rails_of(system: "System") -> str:
+    """Return every rail of the system once, separated by commas, as doctor.sh takes them."""
+    rails = [rail.name for fabric in system.fabrics.values() for rail in fabric.rails]
+    return ",".join(dict.fromkeys(rails))

@@ -18,7 +18,6 @@ from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
 from railyard.cluster.fabric.uniform import uniform_findings
 from railyard.hardware.links import roce_mtu
-from railyard.job.launch import device_name
 from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.model import Fabric, Rail, System
 
@@ -33,7 +32,7 @@ def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]
     """Yield what is wrong with each rail, then with all rails of a fabric together."""
     for fabric in fabrics.values():
         for rail in fabric.rails:
-            said = node.device(device_name(rail))
+            said = node.device(rail.name)
             if said.get("there") == "no":
                 yield problem(
                     _place_words(node, rail),
@@ -84,7 +83,7 @@ def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -
     if fabric.kind != "roce":
         return
     where, interface = _place_words(node, rail), said.get("interface", "its interface")
-    if not node.gids.get(device_name(rail)):
+    if not node.gids.get(rail.name):
         yield problem(
             where,
             "it has no GID of RoCE v2",
@@ -106,7 +105,7 @@ def arp_flux(node: NodeState, fabric: Fabric) -> Iterator[Finding]:
     networks: dict[tuple[str, str], set[str]] = {}
     for interface, network, mask in node.subnets:
         networks.setdefault((network, mask), set()).add(interface)
-    rails = {device_name(rail): node.device(device_name(rail)) for rail in fabric.rails}
+    rails = {rail.name: node.device(rail.name) for rail in fabric.rails}
     for (first, one), (second, other) in combinations(rails.items(), 2):
         pair = {one.get("interface", first), other.get("interface", second)}
         if len(pair) < 2 or not any(pair <= members for members in networks.values()):
@@ -133,7 +132,7 @@ def _effective(node: NodeState, said: Mapping[str, str], name: str) -> int:
 
 
 def _place_words(node: NodeState, rail: Rail) -> str:
-    return f"{node.name} {device_name(rail)}"
+    return f"{node.name} {rail.name}"
 
 
 def of_nodes(nodes: Sequence[NodeState], system: System, judges: Sequence[Judge] = _JUDGES) -> Iterator[Finding]:
@@ -155,7 +154,7 @@ def _rails_with_answers(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[
     kinds = ("rdma",) if fabric.kind in VERBS else ("rdma", "net", "cxi")
     for node in nodes:
         for rail in fabric.rails:
-            said = dict(node.device(device_name(rail)))
+            said = dict(node.device(rail.name))
             if said.get("there") in kinds:
                 yield node, rail, said
 

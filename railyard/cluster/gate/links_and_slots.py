@@ -13,7 +13,6 @@ from railyard.cluster.fabric.sysfs import port_of
 from railyard.cluster.fabric.uniform import uniform_findings
 from railyard.cluster.gate.model import Fault, Gap, Look
 from railyard.hardware.links import pcie_generation
-from railyard.job.launch import device_name
 from railyard.site.systems.model import Fabric, Rail, System
 
 #: Kind of fabric -> a link layer that it does not have: such a port says nothing about the fabric.
@@ -35,7 +34,7 @@ def look(node: NodeState, system: System) -> tuple[Look, Look]:
             one = system.model_copy(update={"fabrics": {name: alone}})
             links += rail_rules.of_nodes((node,), one, (link_findings, uniform_findings))
             slots += rail_rules.of_nodes((node,), one, (slot_findings,))
-            device, said = device_name(rail), node.device(device_name(rail))
+            device, said = rail.name, node.device(rail.name)
             foreign = is_foreign(node, fabric, rail)
             shown = said.get("there") == "no" or (not foreign and _shows_state(node, fabric, rail))
             judged[device] = judged.get(device, False) or shown
@@ -55,7 +54,7 @@ def look(node: NodeState, system: System) -> tuple[Look, Look]:
 
 def is_foreign(node: NodeState, fabric: Fabric, rail: Rail) -> bool:
     """Return whether a rail's port has the link layer of another kind of fabric, and so carries nothing of this one."""
-    return _FOREIGN.get(fabric.kind) == node.device(device_name(rail)).get("link_layer", "")
+    return _FOREIGN.get(fabric.kind) == node.device(rail.name).get("link_layer", "")
 
 
 def _faults(node: NodeState, found: Iterable[Finding]) -> tuple[Fault, ...]:
@@ -71,7 +70,7 @@ def _each(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
 
 
 def _shows_state(node: NodeState, fabric: Fabric, rail: Rail) -> bool:
-    said = node.device(device_name(rail))
+    said = node.device(rail.name)
     if fabric.kind in VERBS:
         port = port_of(node.name, rail.device, rail.port or 1, said.get)
         return said.get("there") == "rdma" and port.state is not None
@@ -79,7 +78,7 @@ def _shows_state(node: NodeState, fabric: Fabric, rail: Rail) -> bool:
 
 
 def _rate_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Gap]:
-    what = f"rate of {device_name(rail)}"
+    what = f"rate of {rail.name}"
     if fabric.kind in VERBS:
         if rail.counters == "rxe":
             yield Gap(what, "a software device has none")
@@ -94,6 +93,6 @@ def _rate_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[G
 def _slot_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Gap]:
     slot = rail.slot or fabric.slot or ""
     if not slot.startswith("pcie"):
-        yield Gap(f"slot of {device_name(rail)}", "the system's file names no slot")
+        yield Gap(f"slot of {rail.name}", "the system's file names no slot")
     elif pcie_generation(said.get("slot_speed")) is None or said.get("slot_width", "0") == "0":
-        yield Gap(f"slot of {device_name(rail)}", "the kernel shows none")
+        yield Gap(f"slot of {rail.name}", "the kernel shows none")

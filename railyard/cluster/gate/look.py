@@ -10,14 +10,12 @@ from pathlib import Path
 from railyard.base.bounds import HARD_ERRORS
 from railyard.base.errors import SetupError
 from railyard.base.paths import packaged_text, state_folder
-from railyard.cluster.doctor.ask_nodes import rails_of
-from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse
+from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse, rails_of
 from railyard.cluster.fabric.sysfs import text
 from railyard.cluster.gate import ending, links_and_slots, model
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer
 from railyard.hardware.counters import DRIVERS, error_maximum
-from railyard.job.launch import device_name
 from railyard.parsers.fabric.words import integer
 from railyard.site.systems.model import Rail, System
 
@@ -171,7 +169,7 @@ def read(sys: Path, system: System) -> Reading:
     """Return the error counters of every rail below a sysfs root, and the signals for which the gate has a bound."""
     counts: dict[str, dict[str, int]] = {}
     gaps: list[Gap] = []
-    rails = {device_name(rail): rail for fabric in system.fabrics.values() for rail in fabric.rails}
+    rails = {rail.name: rail for fabric in system.fabrics.values() for rail in fabric.rails}
     for name, rail in rails.items():
         driver = DRIVERS.get(rail.counters)
         bounded = () if driver is None else tuple(each for each in driver.signals if each in system.gate.counters)

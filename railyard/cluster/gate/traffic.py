@@ -24,7 +24,6 @@ from railyard.cluster.gate.model import Fault, Gap, Look, Part
 from railyard.hardware.day_one import stream_floor_mb_s
 from railyard.job import probe_job
 from railyard.job.client_server import SCRIPT, run_words
-from railyard.job.launch import device_name
 from railyard.parsers import iperf3, perftest, rail_parts
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.site.systems.model import Fabric, Rail, System
@@ -135,7 +134,7 @@ def loopback(ground: Ground) -> Look:
     """Return what each card sends to itself: this tests card and slot, without cable and switch."""
     looks = []
     for fabric, rail in ground.rails:
-        what, least = f"loopback of {device_name(rail)}", ground.system.gate.loopback_mb_s
+        what, least = f"loopback of {rail.name}", ground.system.gate.loopback_mb_s
         why = _no_loopback(fabric) or _no_program(ground, "perftest") or _too_few(ground)
         if why is None and least is not None:
             measure = partial(_loop, ground, fabric, rail)
@@ -192,7 +191,7 @@ def pair(ground: Ground) -> Look:
         return Look("pair", gaps=(Gap("pair", "not in a Slurm job with both nodes"),))
     looks, busy = [], _busy_there(ground, neighbour)
     for fabric, rail in ground.rails:
-        what, floor = f"pair over {device_name(rail)}", _floor(ground, fabric, rail)
+        what, floor = f"pair over {rail.name}", _floor(ground, fabric, rail)
         if fabric.kind not in ("tcp", *VERBS):
             floor = f"no tool measures it over {fabric.kind}"
         why = floor if isinstance(floor, str) else _no_program(ground, _tool(fabric)) or _too_few(ground)
@@ -282,7 +281,7 @@ def _pair_words(ground: Ground, tool: str, fabric: Fabric, rail: Rail) -> list[s
     arguments = _ARGUMENTS[tool](ground.messages)
     tag = f"gate-{ground.node}-{os.getpid()}-{time.monotonic_ns()}"
     program = _program(ground, tool) or ""
-    words = run_words(tool, fabric.kind, (device_name(rail),), program, arguments, tag=tag, in_turn=True)
+    words = run_words(tool, fabric.kind, (rail.name,), program, arguments, tag=tag, in_turn=True)
     return [*_loads(ground, tool), *words]
 
 

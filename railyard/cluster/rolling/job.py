@@ -15,20 +15,12 @@ from railyard.cluster.rolling.kept_run import SAMPLE, KeptRun, KeptStep
 from railyard.job import environment, mpi_identity, node_facts, node_pair_steps, output_bound
 from railyard.job.batch import Batch, BatchRequest, batch_of
 from railyard.job.counters.node import IDLE, reader_script
-from railyard.job.launch import (
-    OWN_LAUNCHERS,
-    Launch,
-    Ranks,
-    device_name,
-    escape_exports,
-    plan_launch,
-    runs_as_root,
-)
+from railyard.job.launch import OWN_LAUNCHERS, Launch, Ranks, plan_launch, runs_as_root
 from railyard.job.probe_job import limit_words, lists_nodes, step_words
 from railyard.parsers import pairs as parser
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, is_slurm
+from railyard.site.systems.jobs import SRUN, escape_exports, is_slurm
 from railyard.verdict.blame.search.model import Round
 
 SCRIPT, GROUP, READER = "job.sh", "group.sh", "reader.sh"
@@ -141,7 +133,7 @@ def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
     """Return how the groups of a run are launched. Raises RailyardError if the stack or its program is missing."""
     used = site.system.fabrics[run.fabric].used_rails(run.rails, run.policy)
     program = find_on_nodes(site, run.stack).executable("pairs")
-    return Jobs(site, run, folder, program, tuple(device_name(rail) for rail in used))
+    return Jobs(site, run, folder, program, tuple(rail.name for rail in used))
 
 
 def step_name(step: KeptStep) -> str:

@@ -16,20 +16,12 @@ from railyard.base.paths import packaged_text
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
 from railyard.job.batch import BatchRequest, batch_of
-from railyard.job.launch import (
-    Launch,
-    Ranks,
-    counter_drivers,
-    device_name,
-    escape_exports,
-    plan_launch,
-    runs_as_root,
-)
+from railyard.job.launch import Launch, Ranks, counter_drivers, plan_launch, runs_as_root
 from railyard.job.node_files import FLAT, PER_FOLDER, AnswerFolder
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, is_slurm
+from railyard.site.systems.jobs import SRUN, escape_exports, is_slurm
 from railyard.site.systems.model import Fabric, System
 from railyard.stacks import ask
 
@@ -144,7 +136,7 @@ def plan_soak(
     chosen: dict[str, tuple[str, str]] = {}
     for name in [fabric] if fabric else site.system.fabrics:
         for rail in site.system.fabrics[name].rails:
-            chosen.setdefault(device_name(rail), (name, _stack(site, name, stack)))
+            chosen.setdefault(rail.name, (name, _stack(site, name, stack)))
     loads = _spread([_load(site, *chosen[of], of, pair) for of in chosen for pair in _pairs(tuple(nodes))])
     lines = (line for name, each in chosen.values() for line in site.system.script_lines(name, each, site.home))
     before = tuple(dict.fromkeys(lines))
@@ -204,7 +196,7 @@ def _drivers(site: Site, fabric: str | None) -> dict[str, str]:
     """Return the driver of each rail's counters. Raises SetupError if a rail's counters do not count bytes."""
     found = counter_drivers(site)
     fabrics = [site.system.fabrics[fabric]] if fabric else site.system.fabrics.values()
-    devices = dict.fromkeys(device_name(rail) for each in fabrics for rail in each.rails)
+    devices = dict.fromkeys(rail.name for each in fabrics for rail in each.rails)
     for device in devices:
         if device not in found or DRIVERS[found[device]].packets:
             has = found.get(device, "none")

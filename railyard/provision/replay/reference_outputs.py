@@ -27,8 +27,9 @@ from railyard.provision.replay.texts import WRITERS, OutputPlan, text_of
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.matrix import Need, asked_for, matrix
 from railyard.site.references.band import BANDWIDTH_FROM_BYTES
-from railyard.site.references.model import ANY, Benchmarks, Names, Policies, Rails, is_for
+from railyard.site.references.model import Names, Policies, Rails, is_for
 from railyard.site.site import Site
+from railyard.site.systems.fields import ANY, Benchmarks
 from railyard.site.test_id import TestId, with_policy
 
 FILE_NAME = "model.yaml"

@@ -17,8 +17,9 @@ from railyard.results.record.form import CurveRecord, Record
 from railyard.results.store.units import in_unit
 from railyard.site.references.band import LATENCY_UP_TO_BYTES
 from railyard.site.references.load import References, load_references
-from railyard.site.references.model import ANY, UNITS, Entry
+from railyard.site.references.model import UNITS, Entry
 from railyard.site.references.strength import is_too_weak
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 

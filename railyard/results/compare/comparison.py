@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, message_size
-from railyard.benchmarks.curve import Figure
-from railyard.benchmarks.model import Better
+from railyard.benchmarks.model import Better, Figure
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.results import idle_rails
 from railyard.results.compare.pairing import Difference, MatchedTest, Pairing, differences, not_the_fabric_alone, pair

@@ -10,7 +10,7 @@ from itertools import pairwise
 from railyard.base.errors import RailyardError
 from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
 from railyard.base.wording import count_of, listing
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.compare.pairing import why_left_out
 from railyard.results.record.form import Record
 from railyard.results.report.text import how_made

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NoReturn, get_args
 
 from railyard.base.json_codec import FormError, decode, encode
 from railyard.base.wording import message_size, percent
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.pairs import PairsRecord
 from railyard.site.test_id import TestId
 
@@ -261,21 +261,18 @@ class NodesAlike:
         clocks = self.clock_khz or (None,) * len(self.nodes)
         columns = zip(zip(*self.tx_bytes, strict=True), zip(*self.rx_bytes, strict=True), strict=True)
         for node, clock, (sent, received) in zip(self.nodes, clocks, columns, strict=True):
-            yield NodeTraffic(node, rail_traffic(self.devices, self.meant, sent, received), clock)
+            rails = tuple(map(RailTraffic, self.devices, self.meant, sent, received))
+            yield NodeTraffic(node, with_shares(rails), clock)
 
 
-def rail_traffic(
-    devices: Sequence[str], meant: Sequence[bool], sent: Sequence[int | None], received: Sequence[int | None]
-) -> tuple[RailTraffic, ...]:
+def with_shares(rails: Sequence[RailTraffic]) -> tuple[RailTraffic, ...]:
     """Return the devices of one node, each intended one with its share of what all intended ones moved both ways."""
-    both = list(zip(devices, meant, sent, received, strict=True))
-    total = sum((tx or 0) + (rx or 0) for _, is_meant, tx, rx in both if is_meant)
+    total = sum((rail.tx_bytes or 0) + (rail.rx_bytes or 0) for rail in rails if rail.meant)
     return tuple(
-        RailTraffic(
-            *(device, is_meant, tx, rx),
-            (tx + rx) / total if is_meant and total > 0 and tx is not None and rx is not None else None,
-        )
-        for device, is_meant, tx, rx in both
+        replace(rail, share=(rail.tx_bytes + rail.rx_bytes) / total)
+        if rail.meant and total > 0 and rail.tx_bytes is not None and rail.rx_bytes is not None
+        else rail
+        for rail in rails
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import count_of, listing, number
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, NodeGroup, Record
 from railyard.results.report.matrix import WORST_FIRST
 from railyard.results.report.summary import key_figure

@@ -20,7 +20,7 @@ from railyard.base.clean_text import clean, one_line
 from railyard.base.hostlist import fold_names
 from railyard.base.paths import packaged_text
 from railyard.base.wording import count_of, message_size
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, NodeTraffic, PathProofRecord, Record
 from railyard.results.record.headline import describe_finding, headline

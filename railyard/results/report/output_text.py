@@ -10,8 +10,8 @@ from railyard.base.clean_text import one_line
 from railyard.base.terminal import fold_words, wrap_lines
 from railyard.base.text_table import blocks
 from railyard.base.wording import count_of, listing, message_size
-from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.metrics import curves, key_figures, key_of
+from railyard.benchmarks.model import Curve, Figure
 from railyard.parsers.fabric.port import WAIT, PortState, has_small_mtu, port_remarks, port_words
 from railyard.parsers.nccl_said import Job, Log, LogSentence, NcclOutput
 from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from railyard.base.clean_text import one_line
 from railyard.base.numbers import quantile
 from railyard.base.wording import message_size
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, Record
 from railyard.results.report.summary import key_figure
 from railyard.results.report.svg import LEFT, RIGHT, TOP, WIDTH, Axes, Grids, axes_of, drawing, grid, path, round_px

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import count_of, listing
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, NodeTraffic, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
 from railyard.results.report.text import (

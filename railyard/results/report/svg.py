@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from railyard.base.clean_text import one_line
 from railyard.base.wording import message_size
-from railyard.benchmarks.curve import Curve, peak
+from railyard.benchmarks.model import Curve, peak
 from railyard.results.record.form import BandRecord, CurveRecord
 from railyard.results.report.text import COMPUTED_MARK, number
 

@@ -1,7 +1,7 @@
 """Figures, sizes and states as words: how every report writes a number."""
 
 from railyard.base import wording
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import Record, RuleRecord, State
 
 STATE_WORDS: dict[State, str] = {

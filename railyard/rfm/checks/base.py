@@ -34,7 +34,7 @@ from railyard.stacks.programs import own_feature, pair_feature
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from railyard.benchmarks.curve import Figure
+    from railyard.benchmarks.model import Figure
     from railyard.job.launch import Launch
     from railyard.rfm.checks.measure_again import Clock, SecondRun
     from railyard.rfm.checks.other_way import WayBack

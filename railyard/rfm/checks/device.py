@@ -14,7 +14,6 @@ from railyard.benchmarks.apps import every_node
 from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
 from railyard.benchmarks.table.osu import BUFFERS
 from railyard.job.command import OWN_GPU, ClientAndServer, Command, OwnGpu, own_gpu_script
-from railyard.job.launch import device_name
 from railyard.rfm.checks.application import EveryNodeCheck
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Start
@@ -75,7 +74,7 @@ def gpu_of(check: InterconnectCheck) -> dict[str, int]:
         near = gpus_near(system.gpus, fabric, used)
     except ValueError as error:
         raise RailyardError(f"systems/{system.system}.yaml: {error}") from None
-    return dict(zip(map(device_name, used), near, strict=True))
+    return dict(zip((rail.name for rail in used), near, strict=True))
 
 
 class DeviceOsuCheck(OsuCheck):

@@ -9,7 +9,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.hostlist import list_nodes
 from railyard.base.wording import count_of, listing
 from railyard.job.case import Case, Evidence
-from railyard.job.launch import Launch, Ranks, device_name, plan_launch, runs_as_root
+from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
 from railyard.job.placement import ProcessPlacement, side_of
 from railyard.job.scheduling import Scheduling, span
 from railyard.parsers import rail_parts
@@ -185,7 +185,7 @@ def plan_check(check: Any, site: Site, test: TestId, dry: bool) -> Plan:
         memory=check.memory,
         stage=check.stagedir,
     )
-    devices = tuple(device_name(rail) for rail in fabric.used_rails(check.rails, test.policy))
+    devices = tuple(rail.name for rail in fabric.used_rails(check.rails, test.policy))
     nodes = runner.node_names(check.num_nodes)
     launch = plan_launch(site, test.fabric, test.stack, devices, nodes, ranks, runs_as_root(system))
     check.choose_amounts(runner.pace(), system.measure.amounts_of(test.benchmark))

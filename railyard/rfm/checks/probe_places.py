@@ -16,7 +16,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.files import write_whole
 from railyard.base.wording import listing
 from railyard.job import output_bound, probe_job
-from railyard.job.launch import TESTBEDS, Launch, escape_exports
+from railyard.job.launch import TESTBEDS, Launch
 from railyard.job.probe_job import NodesAsked
 from railyard.job.scheduling import Scheduling
 from railyard.job.slurm import nodes_of
@@ -24,7 +24,7 @@ from railyard.job.testbed_words import KILL_AFTER_S, namespace_words
 from railyard.rfm.checks.runner import text_of
 from railyard.rfm.wait_notes import note_wait
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, is_chunk_word, seconds
+from railyard.site.systems.jobs import FAMILIES, escape_exports, is_chunk_word, seconds
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Probe, plan_probes
 

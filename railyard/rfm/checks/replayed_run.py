@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from railyard.base.files import read_bounded
 from railyard.benchmarks.repetitions import Pace
 from railyard.job.case import Evidence
-from railyard.job.launch import Launch, escape_exports
+from railyard.job.launch import Launch
 from railyard.job.placement import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
@@ -19,6 +19,7 @@ from railyard.provision.replay.index import folder_of, match_index
 from railyard.rfm.checks.runner import CheckRequest, PlannedJob, RunOutputs, quote_words
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site
+from railyard.site.systems.jobs import escape_exports
 from railyard.site.test_id import TestId, check_of, plain_check
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.limits import class_floors, data_rate_mb_s
 from railyard.site.references.amount import ByRegime, Share, Tolerance
 from railyard.site.references.model import (
-    ANY,
     BAD_CASE,
     HIGHER_IS_BETTER,
     UNITS,
@@ -22,6 +21,7 @@ from railyard.site.references.model import (
     Fact,
     UnboundedSizes,
 )
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.model import System
 from railyard.stacks.model import number_alone
 

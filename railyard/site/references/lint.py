@@ -10,8 +10,7 @@ from itertools import chain, product
 
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import count_of, listing, message_size, size_ranges
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, deciding_sizes, rate_sizes
+from railyard.benchmarks.model import BANDWIDTH, Benchmark, Curve, Metric, deciding_sizes, rate_sizes
 from railyard.benchmarks.table.micro import BENCHMARKS, fills_link, tool
 from railyard.hardware.day_one import class_of
 from railyard.hardware.limits import class_floors
@@ -19,10 +18,11 @@ from railyard.hardware.links import Link
 from railyard.site import conditions
 from railyard.site.matrix import Cell, Need, asked_for, matrix
 from railyard.site.references.load import References
-from railyard.site.references.model import ANY, BAD_CASE, Entry, Relation, Side, is_for
+from railyard.site.references.model import BAD_CASE, Entry, Relation, Side, is_for
 from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import MeasuredSide, compare
 from railyard.site.sizes import QUICK_SIZES, doubled, largest_allowed, sizes_within
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 

@@ -21,7 +21,6 @@ from railyard.site.references.checks import (
     check_unbounded,
 )
 from railyard.site.references.model import (
-    ANY,
     BAD_CASE,
     HIGHER_IS_BETTER,
     Claim,
@@ -37,6 +36,7 @@ from railyard.site.references.model import (
 )
 from railyard.site.references.relation_checks import check_relations
 from railyard.site.references.strength import check_strength
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 

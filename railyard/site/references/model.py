@@ -25,6 +25,7 @@ from railyard.base.fields import (
 from railyard.benchmarks.table import all_pairs, network
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.site.references.amount import Amount, AnyTolerance, BelowLink, Ends, Fraction, Range, Sizes, Stated
+from railyard.site.systems.fields import ANY, POLICY_SCHEMA, SEVERAL_NAMES, Benchmarks, Policy
 from railyard.site.test_id import TestId
 from railyard.stacks import model
 
@@ -51,7 +52,6 @@ class Claim(Model):
     not_judged: Prose | None = Field(None, description="Why no run is judged by it, if only facts hold it")
 
 
-ANY = "any"
 _FIGURES = (*network.ENTRIES, *all_pairs.ENTRIES)  # of whole networks
 UNITS: Mapping[str, str] = {
     "bandwidth": "MB/s",
@@ -83,29 +83,7 @@ def _metric(value: Any) -> Any:
 
 
 Metric = Annotated[str, BeforeValidator(_metric), WithJsonSchema({"enum": list(UNITS), "type": "string"})]
-POLICY_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        {"enum": [ANY, *model.POLICIES]},
-        {"type": "string", "pattern": f"^(?:{model.TUNED_PATTERN}|{model.ALONE_PATTERN})$"},
-    ]
-}
-
-
-def _policy(value: Any) -> Any:
-    """Accept any, a rail policy, striping with its own threshold (striping-8K), or a rail (rail-2); refuse all else."""
-    if value == ANY or (isinstance(value, str) and model.unknown(value) is None):
-        return value
-    known = (ANY, *model.POLICIES)
-    guess = "known: " + ", ".join(known)
-    if isinstance(value, str):
-        guess = model.unknown(value) or guess
-    raise refuse(show(value), "a known value", guess)
-
-
-Policy = Annotated[str, BeforeValidator(_policy), WithJsonSchema(POLICY_SCHEMA)]
-_NAME_SCHEMA = one_or_many({"type": "string", "minLength": 1})
-Names = Annotated[tuple[Name, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
-Benchmarks = Annotated[tuple[BenchmarkName, ...], AS_LIST, Field(min_length=1), _NAME_SCHEMA]
+Names = Annotated[tuple[Name, ...], AS_LIST, Field(min_length=1), SEVERAL_NAMES]
 Policies = Annotated[
     tuple[Policy, ...],
     AS_LIST,

@@ -8,7 +8,8 @@ from railyard.base.strict_yaml import Document
 from railyard.base.wording import listing, message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.site.references.checks import check_application
-from railyard.site.references.model import ANY, HIGHER_IS_BETTER, Entry, Relation, Side, loose_word
+from railyard.site.references.model import HIGHER_IS_BETTER, Entry, Relation, Side, loose_word
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.model import System
 
 #: For each form: groups of fields of which it needs one each, and the fields that it may also have.

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from railyard.base.wording import count_of, message_size, number
-from railyard.benchmarks.curve import Curve
+from railyard.benchmarks.model import Curve
 from railyard.site.references.band import RelationState as State
 from railyard.site.references.model import HIGHER_IS_BETTER, Relation
 

@@ -15,9 +15,9 @@ from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
 from railyard.hardware.gpu_nodes import GPU_LINKS
-from railyard.site.references.model import ANY
 from railyard.site.systems import jobs
 from railyard.site.systems.fabric_state import lanes_and_speed
+from railyard.site.systems.fields import ANY
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import DisabledCombination, Fabric, Rail, System
 from railyard.site.systems.prices import NodeCounts, Price

@@ -1,4 +1,4 @@
-"""The field types that only systems/*.yaml has: names from a table, host patterns, and lists of nodes."""
+"""The field types of systems/*.yaml: names from a table, rail policies, benchmarks, host patterns, lists of nodes."""
 
 import ipaddress
 import re
@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Name, Prose, one_or_many, refuse, show
+from railyard.base.fields import AS_LIST, BenchmarkName, Name, Prose, one_or_many, refuse, show
 from railyard.base.hostlist import expand_names
 from railyard.benchmarks.table.applications import APPLICATIONS
 from railyard.benchmarks.table.micro import BENCHMARKS
@@ -18,6 +18,7 @@ from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import links
 from railyard.hardware.link_names import why_no_link
 from railyard.site.systems import jobs
+from railyard.stacks import model
 from railyard.stacks.containers import CONTAINERS
 
 _NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
@@ -107,3 +108,29 @@ HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
 NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]
 #: 2 for a network of 2 to 1; a network gives half of the nodes no more than their cards can take.
 Blocking = Annotated[float, Field(strict=True, ge=1)]
+
+
+#: Any rail policy, or any stack, of an entry.
+ANY = "any"
+POLICY_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"enum": [ANY, *model.POLICIES]},
+        {"type": "string", "pattern": f"^(?:{model.TUNED_PATTERN}|{model.ALONE_PATTERN})$"},
+    ]
+}
+
+
+def _policy(value: Any) -> Any:
+    """Accept any, a rail policy, striping with its own threshold (striping-8K), or a rail (rail-2); refuse all else."""
+    if value == ANY or (isinstance(value, str) and model.unknown(value) is None):
+        return value
+    known = (ANY, *model.POLICIES)
+    guess = "known: " + ", ".join(known)
+    if isinstance(value, str):
+        guess = model.unknown(value) or guess
+    raise refuse(show(value), "a known value", guess)
+
+
+Policy = Annotated[str, BeforeValidator(_policy), WithJsonSchema(POLICY_SCHEMA)]
+SEVERAL_NAMES = one_or_many({"type": "string", "minLength": 1})
+Benchmarks = Annotated[tuple[BenchmarkName, ...], AS_LIST, Field(min_length=1), SEVERAL_NAMES]

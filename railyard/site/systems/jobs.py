@@ -44,6 +44,8 @@ SCHEDULERS = (
 ON_TESTBEDS = ("local", SLURM_WITHOUT_DATABASE, FLUX_BATCH, "pbs")
 #: Our own ReFrame launcher: the command of a site, whose words the system's file has (`rfm/backends`).
 SITE_LAUNCHER = "site"
+#: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/backends`).
+FLUX_RUN = "flux-run"
 #: Launchers that are Slurm's srun: in a job's script, and as a step in an allocation.
 SRUN = ("srun", "srunalloc")
 #: The blanks of these words: of the whole job, and the processors of each rank.
@@ -54,7 +56,7 @@ OWN_TESTBEDS = ("namespaces", "guests", "replay")
 LAUNCHERS = (
     *("local", "srun", "srunalloc", "mpirun", "mpirun-openmpi", "mpirun-intelmpi", "mpiexec", "alps", "ibrun"),
     *("lrun", "lrun-gpu", "clush", "pdsh", "ssh", "upcrun", "upcxx-run"),
-    *("flux-run", *OWN_TESTBEDS),
+    *(FLUX_RUN, *OWN_TESTBEDS),
     SITE_LAUNCHER,
 )
 #: The kinds of environment modules that ReFrame 4.10 can load; tmod4 is its old name of envmod.
@@ -292,6 +294,20 @@ def export_variables(scheduler: str, access: Sequence[str]) -> dict[str, str]:
         return {}
     told = any(word.partition("=")[0] == "--export" for word in split_words(access))
     return {EXPORT_VARIABLE: "ALL"} if told else {}
+
+
+def escape_exports(env: Mapping[str, str]) -> dict[str, str]:
+    """Return values as needed in a script's lines ``export NAME=VALUE``: ReFrame 4.10 quotes nothing there.
+
+    A shell would end PSM3_MULTIRAIL_MAP=hsn0:1;hsn1:1 at its semicolon. A trailing ``:$PATH`` keeps its reference.
+    """
+    return {name: _quote(value) for name, value in env.items()}
+
+
+def _quote(value: str) -> str:
+    if value.endswith(":$PATH"):
+        return shlex.quote(value.removesuffix("$PATH")) + '"$PATH"'
+    return shlex.quote(value)
 
 
 def document() -> str:

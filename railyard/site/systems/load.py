@@ -5,6 +5,7 @@ virtual`` in systems/virtual-slurm.yaml gives it the fabrics, stacks and nodes o
 cluster under a scheduler is a file of ten lines, and its references are not copied either.
 """
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -162,11 +163,18 @@ def _is_pattern(text: object) -> bool:
         return False
 
 
-def find_system(folder: Path, name: str) -> System:
+def find_system(folder: Path, name: str, *, alone: bool = False) -> System:
     """Return one system of a folder by name. Notes a remark for each other system whose file has a mistake.
+
+    ``alone``: read no file but the system's own and that of the system that it is like, so nothing is noted about
+    others. A gate does that, before each job on each node. All files are read if this finds anything wrong.
 
     Raises InputError for an unknown name, offering the nearest known one, and for a mistake in the system's own file.
     """
+    names = {path.name for path in folder.glob("*.y*ml")} if alone else set()
+    if f"{name}.yaml" in names and f"{name}.yml" not in names:
+        with contextlib.suppress(RailyardError):
+            return load_system(folder / f"{name}.yaml")
     systems = load_systems(folder)
     note_remark(systems.remark(but=name))
     return systems[name]

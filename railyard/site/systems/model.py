@@ -21,9 +21,9 @@ from railyard.base.numbers import powers_of_two
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.hardware import limits, links
 from railyard.hardware.node import NodeHardware
-from railyard.site.references.model import Benchmarks, Policy
 from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
+    Benchmarks,
     Blocking,
     HostPattern,
     Kind,
@@ -31,6 +31,7 @@ from railyard.site.systems.fields import (
     LinkName,
     ModulesSystem,
     NodeNames,
+    Policy,
     SchedulerName,
     SlotName,
     Subnet,

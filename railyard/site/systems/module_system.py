@@ -1,12 +1,17 @@
-"""Environment modules of a system: the kinds that ReFrame knows, and stacks whose modules nothing would load."""
+"""Environment modules of a system: the kinds that ReFrame knows, what nothing would load, and what this host lacks."""
 
-from collections.abc import Iterator
+import os
+import shutil
+from collections.abc import Iterator, Mapping
 
 from railyard.base.wording import count_of, listing
 from railyard.site.systems.model import System
 
 #: ReFrame's name for no modules system.
 NO_MODULES = "nomod"
+#: A modules system -> the program that ReFrame calls for it; Lmod's is in a variable that its set-up sets.
+_PROGRAMS: Mapping[str, str] = {"envmod": "modulecmd", "tmod4": "modulecmd", "spack": "spack"}
+_LMOD = "LMOD_CMD"
 
 
 def find_unloaded(system: System) -> Iterator[tuple[str, str]]:
@@ -28,3 +33,27 @@ def find_unloaded(system: System) -> Iterator[tuple[str, str]]:
 
 #: What to do about it.
 FIX = "write modules_system (lmod, envmod or spack) into the system's file"
+
+
+def why_no_modules(system: System) -> str | None:
+    """Return what of the system's modules system is not on this host; None if it is there, or none is needed."""
+    kind = system.modules_system
+    if kind in (None, NO_MODULES):
+        return None
+    if kind == "lmod":
+        program = os.environ.get(_LMOD)
+        return None if program and os.path.exists(program) else f"no Lmod (the variable {_LMOD} names none)"
+    program = _PROGRAMS[kind]
+    return None if shutil.which(program) else f"no {program} on PATH"
+
+
+def no_modules_sentence(system: System) -> str | None:
+    """Return why no job of a system can be submitted from this host for lack of its modules system; None if it can."""
+    why = why_no_modules(system)
+    if why is None:
+        return None
+    return (
+        f"modules_system: found {why} on this host, expected {system.modules_system} as systems/{system.system}.yaml "
+        "says; run it on a login host of the cluster, with the modules set up, or here: railyard run --dry-run, "
+        "railyard rehearse"
+    )

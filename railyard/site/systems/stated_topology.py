@@ -18,11 +18,10 @@ from railyard.base.paths import why_absent
 from railyard.base.remarks import note_remark
 from railyard.base.strict_yaml import MAX_BYTES, Document
 from railyard.base.wording import listing
-from railyard.parsers import slurm_topology
-from railyard.parsers.slurm_topology import Place, SlurmTopology, Switch
 from railyard.site.systems.fields import NodeNames
 
 if TYPE_CHECKING:
+    from railyard.parsers.slurm_topology import Place, SlurmTopology, Switch
     from railyard.site.systems.model import Fabric, Rail, System
 
 Switches = Mapping[str, Sequence[str]]
@@ -52,17 +51,21 @@ class ReadTopology:
     ``levels``: how many switches are above one another, 1 if there are only leaf switches.
     """
 
-    leaves: tuple[Switch, ...]
+    leaves: "tuple[Switch, ...]"
     groups: Mapping[str, tuple[str, ...]]
     are_switches: bool
     levels: int
 
 
 def _read_slurm(path: Path, shown: str, source: TopologySource) -> ReadTopology:
-    def read_included(name: str, place: Place) -> tuple[str, str]:
+    from railyard.parsers import slurm_topology  # only for a site that states its switches so
+
+    def read_included(name: str, place: "Place") -> tuple[str, str]:
         return str(Path(shown).parent / name), _text(path.parent / name, place)
 
-    found: SlurmTopology = slurm_topology.parse(_text(path, Place(shown, 1)), shown, read_included, source.name)
+    found: SlurmTopology = slurm_topology.parse(
+        _text(path, slurm_topology.Place(shown, 1)), shown, read_included, source.name
+    )
     return ReadTopology(found.leaves, found.groups, found.kind == "tree", found.levels)
 
 
@@ -136,7 +139,7 @@ def _groups(groups: Mapping[str, Sequence[str]], leaves: Collection[str]) -> dic
     return found if len(found) > 1 else {}
 
 
-def _of_system(system: "System", leaves: Sequence[Switch], file: str, rail: str) -> dict[str, tuple[str, ...]]:
+def _of_system(system: "System", leaves: "Sequence[Switch]", file: str, rail: str) -> dict[str, tuple[str, ...]]:
     """Return the leaf switches with only the system's nodes.
 
     Raises InputError for a node at two of them, and for a node of the system at none.
@@ -165,7 +168,7 @@ def _of_system(system: "System", leaves: Sequence[Switch], file: str, rail: str)
     return {name: nodes for name, nodes in kept.items() if nodes}
 
 
-def _at_two(node: str, first: Switch, second: Switch, rail: str) -> InputError:
+def _at_two(node: str, first: "Switch", second: "Switch", rail: str) -> InputError:
     found = f"{show(node)} at {second.name}, and at {first.name} (line {first.place.line})"
     if rail:
         return second.place.error(f"{found}, both of {rail}", "each node at one leaf switch of a rail")
@@ -206,7 +209,7 @@ def _rails(
     )
 
 
-def _text(path: Path, place: Place) -> str:
+def _text(path: Path, place: "Place") -> str:
     """Return a file's text. Raises InputError, at the place that names it, if it cannot be read or is too long."""
     try:
         with path.open("rb") as stream:

@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from railyard.base.hostlist import label
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.model import BANDWIDTH
+from railyard.benchmarks.model import BANDWIDTH, Curve
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import NodeCounters

@@ -8,9 +8,10 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.table import micro
 from railyard.hardware.gpu_nodes import GpuNode, node_of_words
 from railyard.site.gpu_shape import gpu_node
-from railyard.site.references.model import ANY, Entry
+from railyard.site.references.model import Entry
 from railyard.site.references.transport_class import TransportClass
 from railyard.site.site import Site
+from railyard.site.systems.fields import ANY
 from railyard.verdict.inputs import Target
 
 

@@ -20,7 +20,7 @@ from railyard.verdict.hints.branches import branches, surely_holds
 from railyard.verdict.hints.causes import RDMA_FAMILIES
 from railyard.verdict.own_fault import starts_as_rdma
 from railyard.verdict.rules.model import OutputLine
-from railyard.verdict.wording.fallback import against_fallback, fallback_of_unknown, faster_than_tcp
+from railyard.verdict.wording.causes import against_fallback, fallback_of_unknown, faster_than_tcp
 
 _QUOTED = 100  # characters of a line in a remark
 #: From EFA, too, a library falls back to TCP.

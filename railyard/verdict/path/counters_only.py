@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 from typing import TYPE_CHECKING
 
 from railyard.results.idle_rails import on_every_node
+from railyard.results.record.form import with_shares
 from railyard.verdict.wording import path as words
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def hold_rails(case: "Case", readings: Mapping[str, NodeCounters], plan: traffic
         for node, moved in plan.traffic.items()
     }
     used = proof.judge(readings, replace(plan, traffic=every))
-    idle = on_every_node((used.nodes or {}).values())  # also if a node moved too little to be judged
+    idle = on_every_node(map(with_shares, (used.nodes or {}).values()))  # also if a node moved too little to be judged
     if not idle or any(one.kind != "stack" and one.rail not in idle for one in used.suspects):
         return found if used.state == "proven" else used
     stack = proof.unused_by_the_stack(idle, list(plan.traffic))

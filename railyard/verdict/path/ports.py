@@ -1,9 +1,12 @@
-"""What the ports of a node's intended rails show: errors during a run, and the state of bonded ports (LAG).
+"""What the ports of the intended rails show: errors during a run, bonded ports (LAG), and addresses of two nodes.
 
 A hard error is one that a healthy link does not make within minutes (a link that goes down, a packet that arrives
 broken). A signal is normal in a working fabric under load (pause, ECN, a packet that is sent again), so it decides
 nothing unless the system's file bounds it. One flow uses one port, so a bond with a dead port still gives a single
 stream its full bandwidth: the dead port is found here, not by a bandwidth.
+
+An address that two nodes have is seen from both sides of a run: the owner's own address, and the sender's ARP table.
+The node that should have the address is the victim: its rail is healthy, and probes of rails could not show that.
 """
 
 from collections import Counter
@@ -15,6 +18,7 @@ from railyard.hardware.counters import error_maximum
 from railyard.hardware.links import active_ports, one_at_a_time
 from railyard.job.counters.node import Bond, DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
+from railyard.verdict.path.result import Conflict
 from railyard.verdict.path.traffic import Finding
 from railyard.verdict.wording import ports as words
 
@@ -204,3 +208,34 @@ def _find_excess(device: DeviceCounters, counter: str, grown: int, bounds: Mappi
         return None
     whose = words.of_the_file() if name in bounds else HARD_ERRORS.name
     return words.grew(name, grown, bound, whose)
+
+
+def find_conflicts(readings: Mapping[str, NodeCounters], rails: Collection[str]) -> tuple[Conflict, ...]:
+    """Return each address of a node at which another node found hardware that is not the first node's.
+
+    This covers the intended ``rails`` and the interfaces on their ports. If several of these nodes say that an address
+    is their own, it counts as the first one's. Hardware that answers for several nodes' addresses is a router or a
+    cloud's virtual switch (Azure's answers for all of a subnet), and no second owner.
+    """
+    known = {node: reading.addresses for node, reading in readings.items()}
+    whose = {which: (node, device) for node, its in known.items() for which, device in its.hardware.items()}
+    owners: dict[str, str] = {}
+    for node, its in known.items():
+        for address in its.own:
+            owners.setdefault(address, node)
+    found: dict[tuple[str, str], Conflict] = {}
+    for node, its in known.items():
+        for neighbour in its.neighbours:
+            seen = readings[node].device(neighbour.device)
+            if neighbour.device not in rails and (seen is None or seen.beside is None):
+                continue
+            owner = owners.get(neighbour.address)
+            if owner is None or owner == node or neighbour.hardware in known[owner].hardware:
+                continue
+            who = whose.get(neighbour.hardware, (None, None))
+            one = Conflict(neighbour.address, owner, neighbour.device, node, neighbour.hardware, *who)
+            found.setdefault((one.address, one.hardware), one)
+    answers_for: dict[str, set[str]] = {}
+    for one in found.values():
+        answers_for.setdefault(one.hardware, set()).add(one.owner)
+    return tuple(one for one in found.values() if len(answers_for[one.hardware]) == 1)

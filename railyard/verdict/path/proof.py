@@ -22,7 +22,6 @@ from railyard.job.counters.node import NodeCounters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
 from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
-from railyard.stacks import ask
 from railyard.verdict.path.other_traffic import (
     Unbalanced,
     crossed_cables,
@@ -38,13 +37,14 @@ from railyard.verdict.path.other_traffic import (
 from railyard.verdict.path.ports import (
     error_findings,
     error_remarks,
+    find_conflicts,
     link_findings,
     loses,
     port_findings,
     port_remarks,
     remarks_of_many,
 )
-from railyard.verdict.path.result import Conflict, PathProof, conflicts, look_at_owners, not_judged
+from railyard.verdict.path.result import Conflict, PathProof, look_at_owners, not_judged
 from railyard.verdict.path.traffic import (
     WAYS,
     Finding,
@@ -106,7 +106,7 @@ def judge(readings: Mapping[str, NodeCounters], plan: Plan) -> PathProof:
     of_all = _compare_nodes(readings, plan)
     findings = _findings(readings, plan, of_all)
     decisive = next((f for f in findings if f.state == "failed"), None) or next(iter(findings), None)
-    nodes = {name: rail_bytes(reading, plan) for name, reading in readings.items() if name in plan.traffic}
+    nodes = {name: rail_bytes(reading, plan.rails) for name, reading in readings.items() if name in plan.traffic}
     expected = sum(t.sent_bytes + t.received_bytes for t in plan.traffic.values())
     if decisive is None:
         shared = disturbance(readings, plan, of_all.strange)
@@ -335,8 +335,9 @@ def judged_path(
     path = assessor.path(case, tables, readings, plan)
     clocks = {node: read.clock_khz for node, read in readings.items() if read.clock_khz is not None}
     resends = tuple(node for node, read in readings.items() if loses(read))
-    found = replace(_with_log(case, path, log), clocks_khz=clocks, resends=resends)
-    return _with_conflicts(found, conflicts(readings, case.launch.meant))
+    path = compared_with_log(path, log, case.launch.in_log, case.launch.meant)
+    found = replace(path, clocks_khz=clocks, resends=resends)
+    return _with_conflicts(found, find_conflicts(readings, case.launch.meant))
 
 
 def _with_conflicts(found: PathProof, seen: tuple[Conflict, ...]) -> PathProof:
@@ -354,7 +355,7 @@ def _with_conflicts(found: PathProof, seen: tuple[Conflict, ...]) -> PathProof:
 def read_log(log: str, patterns: Mapping[str, str]) -> LogDevices | None:
     """Return which devices a log names; None if it names none of them: then it says nothing.
 
-    ``patterns``: a regular expression per device, as ``stacks.device_patterns`` returns them.
+    ``patterns``: a regular expression per device, as ``Launch.in_log`` has them.
     """
     found: dict[str, str] = {}
     for line in log.splitlines():
@@ -406,11 +407,3 @@ def agreement(said: LogDevices | None, meant: Collection[str], proof: PathProof)
     if all(device in said.devices for device in meant) and all(device in meant for device in said.devices):
         return None
     return words.log_agrees(said.devices, said.line[:_SHOWN])
-
-
-def _with_log(case: Case, path: PathProof, log: str) -> PathProof:
-    """Return the proof with what the stack's own log says about it, if the stack was asked to log anything."""
-    devices = (*case.launch.meant, *case.launch.watched)
-    kind, policy = case.site.system.fabrics[case.fabric].kind, case.launch.settings.policy
-    patterns = ask.device_patterns(case.stack, kind, policy, devices)
-    return compared_with_log(path, log, patterns, case.launch.meant)

@@ -1,11 +1,6 @@
-"""What a path proof says about a run: the record of it, without the counters and comparisons that it came from.
+"""What a path proof says about a run: the record of it, without the counters and comparisons that it came from."""
 
-Part of it are addresses that two nodes have, seen from both sides of a run: the owner's own address, and the sender's
-ARP table. The node that should have the address is the victim: its rail is healthy, and probes of rails could not show
-that.
-"""
-
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +8,6 @@ from railyard.verdict.wording import path as words
 from railyard.verdict.wording import ports
 
 if TYPE_CHECKING:
-    from railyard.job.counters.node import NodeCounters
     from railyard.results.record.form import ProofState, RailTraffic, Suspect
 
 
@@ -46,12 +40,13 @@ class Conflict:
 class PathProof:
     """Whether the path is proven, the sentence that says so, and every node's bytes.
 
-    ``fault`` is set if the path failed or is not proven. ``disturbance`` says that an intended rail carried more than
-    the run moved: this is not a failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends``
-    are nodes whose TCP sent more segments again than the bound allows. ``one_rail``: only one of several rails was
-    used, and nobody knows whether the others should have been. ``uneven``: it failed only because of the shares of its
-    rails, which do not tell who is slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``:
-    addresses that two nodes have. ``crossed``: two rails whose cables are swapped on one of the run's two nodes.
+    ``nodes`` has the bytes of each device, without shares: ``with_shares`` computes these. ``fault`` is set if the path
+    failed or is not proven. ``disturbance`` says that an intended rail carried more than the run moved: this is not a
+    failure by itself. ``expected_bytes`` is the sum over nodes and both ways. ``resends`` are nodes whose TCP sent more
+    segments again than the bound allows. ``one_rail``: only one of several rails was used, and nobody knows whether the
+    others should have been. ``uneven``: it failed only because of the shares of its rails, which do not tell who is
+    slow. ``lost`` says which links were lost or flapped during the run. ``conflicts``: addresses that two nodes have.
+    ``crossed``: two rails whose cables are swapped on one of the run's two nodes.
     """
 
     state: "ProofState"
@@ -79,34 +74,3 @@ def not_judged(reason: str) -> PathProof:
 def look_at_owners(seen: Iterable[Conflict]) -> str:
     """Return where to look at next, to find who has these addresses."""
     return words.look_at_owners([one.address for one in seen])
-
-
-def conflicts(readings: "Mapping[str, NodeCounters]", rails: Collection[str]) -> tuple[Conflict, ...]:
-    """Return each address of a node at which another node found hardware that is not the first node's.
-
-    This covers the intended ``rails`` and the interfaces on their ports. If several of these nodes say that an address
-    is their own, it counts as the first one's. Hardware that answers for several nodes' addresses is a router or a
-    cloud's virtual switch (Azure's answers for all of a subnet), and no second owner.
-    """
-    known = {node: reading.addresses for node, reading in readings.items()}
-    whose = {which: (node, device) for node, its in known.items() for which, device in its.hardware.items()}
-    owners: dict[str, str] = {}
-    for node, its in known.items():
-        for address in its.own:
-            owners.setdefault(address, node)
-    found: dict[tuple[str, str], Conflict] = {}
-    for node, its in known.items():
-        for neighbour in its.neighbours:
-            seen = readings[node].device(neighbour.device)
-            if neighbour.device not in rails and (seen is None or seen.beside is None):
-                continue
-            owner = owners.get(neighbour.address)
-            if owner is None or owner == node or neighbour.hardware in known[owner].hardware:
-                continue
-            who = whose.get(neighbour.hardware, (None, None))
-            one = Conflict(neighbour.address, owner, neighbour.device, node, neighbour.hardware, *who)
-            found.setdefault((one.address, one.hardware), one)
-    answers_for: dict[str, set[str]] = {}
-    for one in found.values():
-        answers_for.setdefault(one.hardware, set()).add(one.owner)
-    return tuple(one for one in found.values() if len(answers_for[one.hardware]) == 1)

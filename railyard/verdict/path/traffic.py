@@ -4,7 +4,7 @@ A path proof is written in these terms. The split is how a node's bytes were spr
 compared with what the rail policy says.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,7 +19,7 @@ from railyard.base.bounds import (
     JudgingBound,
 )
 from railyard.job.counters.node import DeviceCounters, NodeCounters
-from railyard.results.record.form import RailTraffic, Suspect, rail_traffic
+from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.wording import split as words
 from railyard.verdict.wording.path import Way
 
@@ -187,13 +187,11 @@ def wire_up_bytes(plan: Plan) -> float:
     return WIRE_UP.value * len(plan.traffic)
 
 
-def rail_bytes(reading: NodeCounters, plan: Plan) -> tuple[RailTraffic, ...]:
-    """Return what each device of a node moved, for the record."""
-    return rail_traffic(
-        [device.device for device in reading.devices],
-        [device.device in plan.rails for device in reading.devices],
-        [device.tx.delta_bytes for device in reading.devices],
-        [device.rx.delta_bytes for device in reading.devices],
+def rail_bytes(reading: NodeCounters, meant: Collection[str]) -> tuple[RailTraffic, ...]:
+    """Return what each device of a node moved, for the record, which computes shares of the intended ones."""
+    return tuple(
+        RailTraffic(each.device, each.device in meant, each.tx.delta_bytes, each.rx.delta_bytes)
+        for each in reading.devices
     )
 
 

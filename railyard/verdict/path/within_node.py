@@ -4,9 +4,9 @@ from collections.abc import Collection, Mapping
 
 from railyard.base.bounds import UNMEANT_SHARE, WIRE_UP
 from railyard.job.counters.node import NodeCounters
-from railyard.results.record.form import RailTraffic, Suspect
+from railyard.results.record.form import Suspect
 from railyard.verdict.path.result import PathProof
-from railyard.verdict.path.traffic import exchanged_bytes
+from railyard.verdict.path.traffic import exchanged_bytes, rail_bytes
 from railyard.verdict.wording import path as words
 
 
@@ -25,7 +25,7 @@ def judge(
     waiting move some bytes between nodes. So the bound is that of any network that a run should not use. A card that
     carries what a node sends to itself counts it both ways; a file system's traffic goes one way.
     """
-    shown = {node: _rail_bytes(reading) for node, reading in readings.items()}
+    shown = {node: rail_bytes(reading, ()) for node, reading in readings.items()}
     total = 2 * sum(payload_bytes.values())
     for node in nodes:
         reason = _unreadable(node, readings.get(node))
@@ -59,7 +59,3 @@ def _unreadable(node: str, reading: NodeCounters | None) -> str | None:
         if device.trouble is not None and not device.unnamed:
             return words.network_in_trouble(device.device, node, device.trouble)
     return None
-
-
-def _rail_bytes(reading: NodeCounters) -> tuple[RailTraffic, ...]:
-    return tuple(RailTraffic(d.device, False, d.tx.delta_bytes, d.rx.delta_bytes, None) for d in reading.devices)

@@ -18,8 +18,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from railyard.base.wording import size_ranges
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.model import BANDWIDTH, LATENCY, deciding_sizes, rate_sizes
+from railyard.benchmarks.model import BANDWIDTH, LATENCY, Curve, deciding_sizes, rate_sizes
 from railyard.site.references.band import Band
 from railyard.verdict.rules.model import (
     RULE_NAMES,

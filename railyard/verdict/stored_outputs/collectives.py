@@ -13,9 +13,9 @@ from datetime import date
 from railyard.base.errors import RailyardError
 from railyard.base.hostlist import label
 from railyard.base.wording import listing
-from railyard.benchmarks.curve import Curve
 from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.benchmarks.metrics import curves as metric_curves
+from railyard.benchmarks.model import Curve
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
 from railyard.parsers.changed_signs import with_own_signs

@@ -13,8 +13,7 @@ from railyard.base.clean_text import one_line
 from railyard.base.errors import RailyardError
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
-from railyard.benchmarks.curve import Curve
-from railyard.benchmarks.model import Benchmark
+from railyard.benchmarks.model import Benchmark, Curve
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
@@ -42,7 +41,6 @@ from railyard.verdict.rules.model import (
     fail_rule,
     not_judged,
 )
-from railyard.verdict.rules.possible import percent_of_limit, possible
 from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
 from railyard.verdict.stored_outputs.gpus_of_one_node import below_gpu_slots, between_few_gpus
@@ -543,7 +541,7 @@ def _rules(inputs: Inputs, nothing_holds: str | None, no_end: str, weak: str | N
     if weak is not None and last.state == "pass":
         last = not_judged(5, weak)
     path = not_judged(4, words.no_live_path())
-    return (first, run.metrics(inputs), possible(inputs), path, last)
+    return (first, run.metrics(inputs), run.possible(inputs), path, last)
 
 
 def complete(inputs: Inputs, no_end: str = "") -> RuleResult:
@@ -580,7 +578,7 @@ def _say_verdict(rules: tuple[RuleResult, ...], failure: RuleResult | None, targ
 
 def _standing(curve: Curve, judged: Iterable[MetricInput], benchmark: Benchmark) -> CurveJudgement:
     metric = next(each for each in judged if each.declared.name == curve.metric)
-    worst, of_limit = worst_ratio(metric), percent_of_limit(metric)
+    worst, of_limit = worst_ratio(metric), run.percent_of_limit(metric)
     return CurveJudgement(
         curve=curve,
         directions=micro.metric(benchmark.key, curve.metric).directions,

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import count_of
-from railyard.site.references.model import ANY
 from railyard.site.site import Site
+from railyard.site.systems.fields import ANY
 from railyard.stacks import ask, model, table
 from railyard.verdict.inputs import Target
 from railyard.verdict.path.traffic import Policy

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.lines import Energy, figures
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters.node import Energy, NodeCounters, energy_figures
 from tests.made.sysfs import Tree, write
 
 
@@ -56,7 +55,7 @@ def node(energy: Energy | None, elapsed_s: float | None = 2.0) -> NodeCounters:
 
 
 def of(readings: dict[str, NodeCounters], *nodes: str) -> list[tuple[str, float, str]]:
-    return [(each.name, each.value, each.unit) for each in figures(readings, nodes)]
+    return [(each.name, each.value, each.unit) for each in energy_figures(readings, nodes)]
 
 
 def test_energy_and_power_are_those_of_all_nodes() -> None:

@@ -13,7 +13,7 @@ from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.case import Case, Evidence
 from railyard.job.command import Command, Program
 from railyard.job.counters.node import reader_script
-from railyard.job.launch import Launch, Ranks, device_name, plan_launch
+from railyard.job.launch import Launch, Ranks, plan_launch
 from railyard.parsers.output import ParsedOutput
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.prepare import write
@@ -114,7 +114,7 @@ class Bed:
         command: Command | None = None,
     ) -> "Ran":
         """Run a stand-in on nodes, each rank a shell with the reader, and return what it left."""
-        devices = tuple(device_name(rail) for rail in self.site.system.fabrics[fabric].rails[:rails])
+        devices = tuple(rail.name for rail in self.site.system.fabrics[fabric].rails[:rails])
         launch = self.launch(stack, devices, nodes, per_node, fabric)
         stage = self.root / "stage"
         stage.mkdir(exist_ok=True)

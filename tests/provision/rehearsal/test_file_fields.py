@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cluster.doctor import rail_rules
-from railyard.cluster.doctor.ask_nodes import rails_of
-from railyard.cluster.doctor.node_block import SCRIPT, parse
+from railyard.cluster.doctor.node_block import SCRIPT, parse, rails_of
 from railyard.cluster.fabric.judge import judge
 from railyard.cluster.fabric.model import Readings, expected_of
 from railyard.cluster.fabric.sysfs import cards_of, ports_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, Record
 from tests.made.records import made_record
 

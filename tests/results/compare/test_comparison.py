@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.compare.comparison import better_of, compare
 from railyard.results.record.form import CurveRecord, NodeTraffic, PathProofRecord, RailTraffic, Record
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.cli.commands.history import command
 from railyard.cli.main import main
 from railyard.results.record.form import Record

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.history.series import node_words, nodes_of, series_of
 from railyard.results.record.form import CurveRecord, Record, VerdictRecord
 

@@ -11,7 +11,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.base.json_codec import FormError
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.file import append_record, read_records
 from railyard.results.record.form import (
     AttemptRecord,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import (
     AttemptRecord,
     BandRecord,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.compare.comparison import compare
 from railyard.results.compare.text import as_json as comparison_json
 from railyard.results.compare.text import text as comparison_text

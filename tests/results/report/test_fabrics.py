@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, LimitRecord, Record
 from railyard.results.report.evidence import FabricNumber, fabric_numbers
 from tests.made.records import made_record

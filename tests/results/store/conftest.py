@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import CurveRecord, NodeTraffic, PathProofRecord, RailTraffic, Record, VerdictRecord
 from tests.made.records import made_record

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.benchmarks.curve import Figure
+from railyard.benchmarks.model import Figure
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.report.terminal import verdict_table
 from railyard.rfm.run.progress import Progress

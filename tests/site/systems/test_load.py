@@ -1,12 +1,15 @@
 """systems/*.yaml: the project's files, and the sentence for each mistake that a person can make."""
 
+import shutil
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 import yaml
 
+from railyard.base import strict_yaml
 from railyard.base.errors import InputError
+from railyard.base.strict_yaml import Document
 from railyard.hardware import links
 from railyard.rfm.settings import configuration
 from railyard.site.references.load import references_of
@@ -579,6 +582,52 @@ def test_an_unknown_system_is_offered_the_nearest() -> None:
     assert str(caught.value) == (
         'systems/: found no system "virtuel", expected a system of that name; did you mean "virtual"?'
     )
+
+
+def test_a_system_alone_is_read_from_its_own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "systems"
+    shutil.copytree(ROOT / "systems", folder)
+    (folder / "alps-2024.yaml").write_text("system: [", encoding="utf-8")
+    read: list[str] = []
+
+    def note(path: Path, *name: str) -> Document:
+        read.append(path.name)
+        return strict_yaml.load(path, *name)
+
+    monkeypatch.setattr("railyard.site.systems.load.load", note)
+    found = find_system(folder, "virtual-flux", alone=True)
+    assert (found.system, found.scheduler, read) == (
+        "virtual-flux",
+        "flux-batch",
+        ["virtual-flux.yaml", "virtual.yaml"],
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("alps-2024", "system: ["),  # cut
+        ("alps-2024", "system: alps-2024\n"),  # without its fields
+        ("alps-2024", None),  # of another system
+        ("alps-2025", None),  # no such file
+        ("../systems/virtual", None),  # no name
+        ("local", None),  # beside a file with the wrong ending
+    ],
+)
+def test_what_is_wrong_with_a_system_is_the_same_sentence_when_it_is_read_alone(
+    name: str, text: str | None, tmp_path: Path
+) -> None:
+    folder = tmp_path / "systems"
+    shutil.copytree(ROOT / "systems", folder)
+    (folder / "local.yml").write_text("", encoding="utf-8")
+    other = (folder / "virtual.yaml").read_text(encoding="utf-8")
+    (folder / "alps-2024.yaml").write_text(other if text is None else text, encoding="utf-8")
+    said = []
+    for alone in (False, True):
+        with pytest.raises(InputError) as caught:
+            find_system(folder, name, alone=alone)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
 
 
 def test_the_virtual_cluster_has_two_fabrics_three_libraries_and_two_stacks_without_mpi() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from railyard.base.json_codec import encode
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
-from railyard.results.record.form import Suspect
+from railyard.results.record.form import Suspect, with_shares
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
@@ -98,14 +98,14 @@ def test_a_healthy_pair_of_rails_is_proven_and_its_record_has_every_rail() -> No
     )
     assert proof.expected_bytes == 360 * MB
     assert proof.nodes is not None
-    assert encode(proof.nodes["vn1"][1]) == {
+    assert encode(with_shares(proof.nodes["vn1"])[1]) == {
         "device": "hsn1",
         "meant": True,
         "tx_bytes": 94 * MB,
         "rx_bytes": 2 * MB,
         "share": 0.5,
     }
-    assert encode(proof.nodes["vn2"][2]) == {
+    assert encode(with_shares(proof.nodes["vn2"])[2]) == {
         "device": "eth0",
         "meant": False,
         "tx_bytes": 100_000,
