@@ -123,10 +123,7 @@ def test_what_is_not_confirmed_blames_nobody(tmp_path: Path, capsys: pytest.Capt
     play.outputs = play.outputs[:alone]
     code, said = play.judged()
     assert code == 1
-    assert (
-        f"that was not measured, so {NOBODY_BLAMED} (`railyard pairs next --sample` prints it); nobody that was "
-        "measured is named" in said
-    )
+    assert f"so {NOBODY_BLAMED} (`railyard pairs next --sample` prints it); " in said
     assert "; undecided: n5; " in said
 
 
