@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from railyard.verdict.wording import Figure, Miss, Side, reference
+from railyard.base.bounds import IDLE_SHARE
+from railyard.verdict.wording import Figure, Miss, Side, complete, reference, split
 
 
 def below(
@@ -38,3 +39,13 @@ def broken(
 def bounded(sizes: Sequence[int], measured: int, left: str = "") -> str:
     """Return which of so many ``measured`` sizes are bounded (in bytes, rising), and which are ``left``."""
     return reference.bounded_sizes(sizes, measured, left, None)
+
+
+def at_line(number: int) -> str:
+    """Return how a sentence begins to quote a line of the output that reports a failure."""
+    return complete.first_failure(number, "", "", "").removeprefix(", ")[:-1]
+
+
+def idle_second(part: str) -> str:
+    """Return that the second of two rails was idle that should carry its share; ``part``: what it carried."""
+    return split.idle([part], 2, IDLE_SHARE.value, IDLE_SHARE.unit, IDLE_SHARE.name)

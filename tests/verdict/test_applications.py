@@ -12,7 +12,7 @@ from railyard.hardware.node import NodeHardware
 from railyard.parsers import hpl, npb
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN, not_judged
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, not_judged
 from railyard.verdict.wording import applications as application_words
 from railyard.verdict.wording import complete as complete_words
 from railyard.verdict.wording import identity as identity_words
@@ -24,6 +24,7 @@ from railyard.verdict.wording.floors import not_in_references
 from railyard.verdict.wording.path import carried_part, unseen_rest
 from railyard.verdict.wording.split import idle_part
 from tests.made.judged import IDLE, case_of, counters_file, judged
+from tests.made.words import at_line
 
 #: MB that each node sends and receives over hsn0.
 BUSY = (30.0, 30.0)
@@ -114,7 +115,7 @@ def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ra
     assert (path.state, path.expected_bytes) == ("proven", None)
     assert path.sentence == (
         "240.0 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0, at most 0.1 MB over another network; "
-        "it is not known how much npb/CG/W must move"
+        f"{application_words.unknown_traffic('npb/CG/W')}"
     )
 
 
@@ -157,7 +158,7 @@ def test_a_transpose_that_must_be_split_fails_over_one_rail(ran: Run) -> None:
 def test_bytes_over_another_network_fail_it(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn0": IDLE, "eth0": BUSY})
     assert said(found)[:2] == ("fail", 4)
-    assert found.path.sentence.startswith(f"eth0 of vn1, which {NOT_INTENDED}, sent 30.0 MB while the run moved 0.1 MB")
+    assert found.path.sentence.startswith(path_words.not_intended("eth0", "vn1", "sent 30.0 MB while the run"))
 
 
 def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
@@ -197,13 +198,13 @@ def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
     assert said(alone)[:2] == ("fail", 1)
     assert identity_words.separate_runs(4, "", 4) in said(alone)[2]
     other = ran("hpl/hpl", hpl_text().replace("     2     2   ", "     1     2   "))
-    assert f'line 1: "{application_words.other_ranks("hpl/hpl", 2, 4)}"' in said(other)[2]
+    assert f'{at_line(1)}{application_words.other_ranks("hpl/hpl", 2, 4)}"' in said(other)[2]
 
 
 def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(verified="UNSUCCESSFUL"))
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith(f"{complete_words.wrong_data(True, '')}, line 12: ")
+    assert said(found)[2].startswith(f"{complete_words.wrong_data(True, '')}, {at_line(12)}")
 
 
 def multi_zone_text(processes: int = 4, threads: int | None = 8, verified: str = "SUCCESSFUL") -> str:
@@ -247,7 +248,7 @@ def test_other_processes_or_threads_fail_and_both_are_named(
 def test_a_hybrid_run_that_calls_its_result_wrong_fails(ran: Run) -> None:
     found = ran("npb/SP-MZ/W", multi_zone_text(verified="UNSUCCESSFUL"), threads=2)
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith(f"{complete_words.wrong_data(True, '')}, line 12: ")
+    assert said(found)[2].startswith(f"{complete_words.wrong_data(True, '')}, {at_line(12)}")
 
 
 @pytest.mark.parametrize("residual", ["8.1e+03 ...... FAILED", "nan ...... PASSED"])
@@ -323,7 +324,7 @@ def test_threads_that_did_not_work_fail_hpl_on_every_node(
             assert found.verdict.rule != 1, found.verdict.text
         else:
             assert found.verdict.rule == 1
-            assert found.verdict.text.startswith(f'{say_reported(1, "")}, line 1: "{expected}"')
+            assert found.verdict.text.startswith(f'{say_reported(1, "")}, {at_line(1)}{expected}"')
 
 
 #: Processor seconds that the first rank of each node used, with eight threads in the 3.26 s that HPL measured.
@@ -367,4 +368,4 @@ def test_threads_of_which_nothing_is_known_did_not_work(virtual: Site) -> None:
     case = case_of(nodes, "hpl/every-node", launch={"nodes": ("vn1",), "within_node": True}, time_limit_s=120)
     bare = every_node_text(3.26).replace("# railyard: used 326 326 56\n", "")
     found = judged(case, bare, every_node.hpl_of_nodes, {"vn1": {}})
-    assert 'line 1: "it is not known how many threads of hpl worked on vn1"' in found.verdict.text
+    assert f"{at_line(1)}{application_words.unknown_threads('hpl', 'vn1')}" in found.verdict.text

@@ -82,7 +82,7 @@ from railyard.verdict.wording.reference import (
 from railyard.verdict.wording.split import idle, idle_part
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
-from tests.made.words import bounded, broken
+from tests.made.words import bounded, broken, idle_second
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -451,13 +451,7 @@ def test_an_idle_second_rail_fails_although_the_rate_would_do(assessed: Assess) 
         "fail",
         4,
         "set-up",
-        idle(
-            [idle_part("hsn1", "vn1", "sent", 100_000, 190_100_000)],
-            2,
-            0.05,
-            "of what the rail should carry",
-            "idle-share",
-        ),
+        idle_second(idle_part("hsn1", "vn1", "sent", 100_000, 190_100_000)),
     )
     assert found.verdict.suspects == (Suspect("stack", idled_on_all(["hsn1"], ["vn1", "vn2"])),)
 

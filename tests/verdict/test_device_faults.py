@@ -9,12 +9,13 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
-from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
+from railyard.verdict.wording import NOT_PROVEN
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording.path import say_besides, say_moved
 from railyard.verdict.wording.ports import grew, look_at, lost_carrier
 from railyard.verdict.wording.split import idle_part
 from tests.made.sysfs import Tree
+from tests.made.words import idle_second
 
 MB = 1_000_000
 RAILS = ("mlx5_0:1", "mlx5_1:1")
@@ -107,10 +108,7 @@ def test_a_second_rail_that_idles_on_both_nodes_is_the_stacks(pair: Pair) -> Non
         },
     }
     proof = pair.judged(one)
-    assert proof.sentence == (
-        f"{idle_part('mlx5_1:1', 'vn1', 'sent', 0, 190_000_000)}: {IDLE_SECOND} (bound 5.0 % "
-        "of what the rail should carry, idle-share)"
-    )
+    assert proof.sentence == (idle_second(idle_part("mlx5_1:1", "vn1", "sent", 0, 190_000_000)))
     assert blamed(proof) == {("stack", None, None)}
 
 

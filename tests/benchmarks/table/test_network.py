@@ -123,7 +123,7 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
         ("allreduce_impact", 2.4, "times"),
         ("allreduce_impact_99", 9.5, "times"),
     ]
-    assert found.path.sentence.endswith("; it is not known how much gpcnet/network_load_test must move")
+    assert found.path.sentence.endswith(application_words.unknown_traffic("gpcnet/network_load_test"))
 
 
 @pytest.mark.parametrize(
