@@ -12,6 +12,7 @@ import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -34,6 +35,7 @@ FACTS: Mapping[Any, Sequence[Any]] = {
     bool: (False, True),
     int: (3, 1),
     float: (40.0, 1.5),
+    date: (date(2026, 11, 21),),
     Kind: [kind for kind in get_args(Kind) if kind != "time"],
 }
 #: Facts that make words which the ordinary values do not make: by module and function, each with all its arguments.
@@ -44,6 +46,7 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
     "complete.say_exited": [(137, "[after]")],
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
     "gpu_pairs.odds": [("shown", -12.0)],
+    "node_pairs.measured_again": [([(f"vn1-vn{number}", 40.0, 47.0) for number in range(2, 7)],)],
     "identity.other_image": [("[file]", ("vn1", 9), ("vn2", 8))],
     "pair_search.part_of_side": [("group", True)],
     "weak_figures.fewer_rails": [(needed, needed + 1, 40.0, "MB/s", 1 << 20, False) for needed in (1, 3)],

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from railyard.base.bounds import BUSY_SHARE
 from railyard.base.hostlist import label
-from railyard.base.wording import count_of
 from railyard.benchmarks.apps import every_node, least_traffic
 from railyard.benchmarks.curve import Curve, Figure
 from railyard.benchmarks.model import Metric, physics_of
@@ -187,7 +186,7 @@ class Application(Sizes):
         """Return the most that the nodes can compute, for HPL's own figure, if the site states clock and cores."""
         if not metric.of_peak:
             return None
-        source = f"nodes.hardware of systems/{case.site.system.system}.yaml"
+        source = words.stated_hardware(case.site.system.system)
         return most(case.site.system.nodes.hardware, _nodes_together(case), source)
 
     def failures(self, case: "Case", tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
@@ -219,9 +218,7 @@ class Application(Sizes):
         found = [value for table in tables if within for value in table.column("fastest") if isinstance(value, float)]
         if not found:
             return ()
-        declared = DeclaredMetric(
-            "fastest", "MB/s", "bandwidth", True, False, "only a limit applies to it", sized=False
-        )
+        declared = DeclaredMetric("fastest", "MB/s", "bandwidth", True, False, words.only_a_limit(), sized=False)
         measured = MeasuredMetric("MB/s", (0,), (max(found),))
         return (MetricInput(declared, measured, limit=limit_within(case.site.system.gpus, within)),)
 
@@ -282,9 +279,8 @@ def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
     alone = hardware.peak_gflop_s(hardware.turbo_ghz)
     if alone is None:
         return None
-    accelerators = f" + {hardware.accelerator_gflop_s:g} Gflop/s" if hardware.accelerator_gflop_s else ""
-    cores = f"{hardware.cores} cores x {hardware.flop_per_cycle} flop x {hardware.turbo_ghz:g} GHz (turbo)"
-    terms = f"{count_of(nodes, 'node')} of {cores}{accelerators}"
+    cores = (hardware.cores, hardware.flop_per_cycle, hardware.turbo_ghz)
+    terms = words.peak_of(nodes, *cores, hardware.accelerator_gflop_s or 0.0)
     return Most(nodes * alone, "Gflop/s", terms, source)
 
 

@@ -4,10 +4,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.curve import Curve, Figure
-from railyard.benchmarks.model import Benchmark, Within
+from railyard.benchmarks.model import Benchmark
 from railyard.benchmarks.table import micro
 from railyard.job import environment
 from railyard.job.case import Case, Evidence
@@ -43,9 +42,8 @@ from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import complete as say
 from railyard.verdict.wording import identity as identity_words
-
-#: What a run within a node uses in place of rails.
-_WITHIN: Mapping[Within, str] = {"": "shared memory", "slot": "slots of GPUs", "gpu-link": "links between GPUs"}
+from railyard.verdict.wording import path as path_words
+from railyard.verdict.wording import verdict as words
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +121,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         system=case.site.system.system,
         fabric=case.fabric,
         stack=case.stack,
-        rails=case.launch.meant or (_WITHIN[benchmark.within],),
+        rails=case.launch.meant or (path_words.in_place_of_rails(benchmark.within),),
         nodes=case.launch.nodes,
         job=job,
         metrics=(
@@ -194,7 +192,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
 
 
 def _fail_findings(findings: Findings) -> RuleResult:
-    return fail_rule(5, findings.sentence, findings.fault or "fabric", findings.look_at or "the logs of its parts")
+    return fail_rule(5, findings.sentence, findings.fault or "fabric", findings.look_at or words.look_at_parts())
 
 
 def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> tuple[Verdict, tuple[str, ...]]:
@@ -211,7 +209,7 @@ def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> tuple
         return judged.with_remarks(inputs.replayed), guesses
     if case.site.system.provider != "host" or judged.rule in (1, 2):
         return judged, guesses
-    untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
+    untested = verdict.not_tested(words.sound_but(str(case.site.system.report_only)))
     return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves), guesses
 
 
@@ -231,10 +229,7 @@ def _beside_hops(case: Case) -> list[str]:
     bound = case.site.references.by_hops(case.test)
     if not bound or case.hops in bound:
         return []
-    said = f"references by hops ({listing([str(hops) for hops in bound])}) were not used"
-    if case.hops is not None:
-        return [f"{said}: {listing(case.launch.nodes)} have {case.hops} between them"]
-    return [f"{said}: it is not known how many switches are between its nodes (type: railyard fabric --keep-hops)"]
+    return [words.other_hops(bound, case.launch.nodes, case.hops)]
 
 
 def _parse(text: str, parse: Callable[[str], ParsedOutput]) -> tuple[ParsedOutput, str | None]:
@@ -363,10 +358,10 @@ def _failures(case: Case, parsed: ParsedOutput, evidence: Evidence) -> tuple[Out
 def _accepts_unproven(case: Case) -> str | None:
     rules = case.site.system.fabrics[case.fabric].proof
     if rules.accept_unproven is not None:
-        return f"systems/{case.site.system.system}.yaml, accept_unproven of {case.fabric}: {rules.accept_unproven}"
+        return path_words.accepts_unproven(case.site.system.system, case.fabric, rules.accept_unproven)
     if counters_can_prove(case.site, case.fabric):
         return None
-    return f"systems/{case.site.system.system}.yaml says counters: none for a rail of {case.fabric}"
+    return path_words.has_no_counters(case.site.system.system, case.fabric)
 
 
 def _facts(case: Case, benchmark: Benchmark, tables: list[Table]) -> Facts:
@@ -399,4 +394,4 @@ def possible_causes(found: Iterable[ConditionRecord]) -> tuple[str, ...]:
     for each in found:
         worse = {has: nodes for has, nodes in each.unlike.items() if may_cost(each.name, each.stated, has)}
         costly += [replace(each, unlike=worse)] if worse else []
-    return tuple(f"a possible cause: {sentence}" for sentence in describe_differences(costly))
+    return tuple(map(words.possible_cause, describe_differences(costly)))
