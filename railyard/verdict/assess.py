@@ -37,6 +37,7 @@ from railyard.verdict.published_parts import ComputedSizes
 from railyard.verdict.requested_output import unlike_asked
 from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, fail_rule
 from railyard.verdict.rules.reference import Deficit, smallest_deficit
+from railyard.verdict.rules.run import fails_for_length
 from railyard.verdict.run_setup import conditions_of
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
@@ -116,6 +117,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )
     findings = assessor.findings(case, tables)
+    failed = None if findings is None or findings.is_clear else _fail_findings(findings)
     of_metrics = metric_inputs(run, measured)
     inputs = Inputs(
         system=case.site.system.system,
@@ -142,7 +144,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
             *(() if findings is None else findings.suspects),
         ),
         own_fault=own_fault(run, of_metrics) if assessor.has_shape else None,
-        beside=assessor.floor(case, tables) if findings is None or findings.is_clear else _fail_findings(findings),
+        beside=failed or assessor.floor(case, tables),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     figures = (
@@ -154,11 +156,11 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         figures = (*figures, *lines.figures(readings, case.launch.nodes))
     reached, guesses = _verdict(case, run, inputs, tables if assessor.has_shape else [])
     reached = replace(reached, rules=computed.say(reached.rules))
-    if findings is not None and findings.sentence not in reached.sentence:
+    if findings is not None and findings.sentence and not (failed is not None and reached.is_decided_by(failed)):
         reached = reached.with_remarks(findings.sentence)
     if findings is not None and findings.suspects and reached.misses_reference:
         reached = replace(reached, look_at=findings.look_at)
-    if evidence.too_long is not None and evidence.too_long not in reached.sentence:
+    if evidence.too_long is not None and not fails_for_length(inputs):
         reached = reached.with_remarks(evidence.too_long)
     if evidence.rehearsed:
         reached = reached.with_remarks(REHEARSED)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from railyard.results.record.form import FaultClass, State, Suspect
-from railyard.results.record.headline import brief_of, make_headline, repeats
+from railyard.results.record.headline import make_headline, repeats
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
 from railyard.verdict.rules.possible import percent_of_limit, possible
@@ -47,7 +47,7 @@ class Verdict:
     """The state of one run, the rule that decided (None: none failed), all five rules, and suspects.
 
     ``sentence`` is only about what decided. ``remarks`` are further sentences: what was not judged, likely causes, what
-    probes found. ``text`` is both.
+    probes found. ``text`` is both. ``disturbed_by``: the remark that says what disturbed the run, empty if none does.
     """
 
     state: State
@@ -60,6 +60,7 @@ class Verdict:
     curves: tuple[CurveVerdict, ...]
     references: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    disturbed_by: str = ""
 
     @property
     def text(self) -> str:
@@ -82,7 +83,7 @@ class Verdict:
         failure = self._failure
         if failure is None:
             return ""
-        return make_headline(self.suspects, brief_of(failure.brief or self.sentence, self.remarks), self.fault)
+        return make_headline(self.suspects, self.disturbed_by or failure.brief or self.sentence, self.fault)
 
     @property
     def measured_text(self) -> str:
@@ -110,6 +111,14 @@ class Verdict:
         if not self.fails:
             return self.text
         return words.of_rule(self.rule or 0, RULE_NAMES[self.rule or 0], words.with_look_at(self.text, self.look_at))
+
+    def is_decided_by(self, rule: RuleResult) -> bool:
+        """Return whether this rule is the one that failed, so that the sentence is its own."""
+        return rule.state == "fail" and self.rule == rule.rule and rule in self.rules
+
+    def again(self, inputs: Inputs) -> "Verdict":
+        """Return the verdict of changed inputs, with the remarks of this one."""
+        return replace(judge(inputs).with_remarks(*self.remarks), disturbed_by=self.disturbed_by)
 
     def with_remarks(self, *remarks: str) -> "Verdict":
         """Return the verdict with more remarks after those that it has."""
@@ -199,13 +208,12 @@ def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
 
 def each_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     """Return each suspect once, at its first place, with all that speaks against it."""
-    found: dict[tuple[str, str | None, str | None], Suspect] = {}
+    found: dict[tuple[str, str | None, str | None], list[Suspect]] = {}
     for one in suspects:
-        name = (one.kind, one.node, one.rail)
-        known = found.setdefault(name, one)
-        if one.reason not in known.reason:
-            found[name] = replace(known, reason=f"{known.reason}; {one.reason}")
-    return tuple(found.values())
+        found.setdefault((one.kind, one.node, one.rail), []).append(one)
+    return tuple(
+        replace(same[0], reason="; ".join(dict.fromkeys(each.reason for each in same))) for same in found.values()
+    )
 
 
 def _curve(metric: MetricInput) -> CurveVerdict:

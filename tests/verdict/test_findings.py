@@ -192,6 +192,10 @@ def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assess
         f"{blame_words.look_at_host()}"
     )
     assert found.starved == 0.12
+    assert verdict.disturbed_by == blame_words.say_starved(0.12)
+    assert verdict.headline != low.verdict.headline
+    # How the words of any other remark begin decides nothing.
+    assert with_remark(low, verdict.disturbed_by).verdict.headline == low.verdict.headline
 
 
 @pytest.mark.parametrize(

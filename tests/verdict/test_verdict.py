@@ -275,6 +275,9 @@ def test_each_suspect_is_named_once_with_all_that_is_said_against_it() -> None:
     first, other = Suspect("rail", "it idled", "vn2", "hsn1"), Suspect("rail", "it idled", "vn2", "hsn0")
     again = replace(first, reason="it is slow")
     assert each_once([first, other, again, first]) == (replace(first, reason="it idled; it is slow"), other)
+    # A reason that is a part of another one's words is a reason of its own.
+    parts = (replace(first, reason="it is slow with vn1"), replace(first, reason="it is slow"))
+    assert each_once(parts) == (replace(first, reason="it is slow with vn1; it is slow"),)
 
 
 @pytest.mark.fault("rail", "a carrier lost until the time limit", f"; {lost_carrier('hsn1 of vn2')}")
