@@ -190,15 +190,19 @@ def sentences_of(path: Path) -> Iterator[tuple[int, str]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     left_out = {id(one) for node in ast.walk(tree) for one in _parts_left_out(node)}
     for node in ast.walk(tree):
-        if id(node) in left_out:
+        if id(node) in left_out or not isinstance(node, ast.JoinedStr | ast.Constant):
             continue
-        if isinstance(node, ast.JoinedStr):
-            pieces = [part.value if isinstance(part, ast.Constant) else "…" for part in node.values]
-        else:
-            pieces = [node.value if isinstance(node, ast.Constant) else None]
-        text = "".join(pieces) if all(isinstance(piece, str) for piece in pieces) else ""
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        text = "".join(_text_of(part) for part in parts)
         if len(_WORD.findall(text)) >= _SENTENCE_WORDS and " " in text.strip() and not _NO_SENTENCE.search(text):
             yield node.lineno, text
+
+
+def _text_of(part: ast.expr) -> str:
+    """Return a piece of a text; a value in braces is an ellipsis, and a number or None no text."""
+    if isinstance(part, ast.Constant):
+        return part.value if isinstance(part.value, str) else ""
+    return "…"
 
 
 def _parts_left_out(node: ast.AST) -> Iterator[ast.AST]:

@@ -274,13 +274,13 @@ ASSESSOR = Application()
 
 def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
     """Return the bound of so many nodes at the highest clock, in Gflop/s; None if the site does not state it."""
-    if hardware is None or hardware.turbo_ghz is None:
+    if hardware is None or hardware.turbo_ghz is None or hardware.flop_per_cycle is None:
         return None
     alone = hardware.peak_gflop_s(hardware.turbo_ghz)
     if alone is None:
         return None
-    cores = (hardware.cores, hardware.flop_per_cycle, hardware.turbo_ghz)
-    terms = words.peak_of(nodes, *cores, hardware.accelerator_gflop_s or 0.0)
+    flop, clock = hardware.flop_per_cycle, hardware.turbo_ghz
+    terms = words.peak_of(nodes, hardware.cores, flop, clock, hardware.accelerator_gflop_s or 0.0)
     return Most(nodes * alone, "Gflop/s", terms, source)
 
 

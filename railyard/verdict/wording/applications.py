@@ -79,7 +79,7 @@ def stated_hardware(system: str) -> str:
     return f"nodes.hardware of systems/{system}.yaml"
 
 
-def peak_of(nodes: int, cores: int, flop_per_cycle: float, clock_ghz: float, accelerator_gflop_s: float) -> str:
+def peak_of(nodes: int, cores: int, flop_per_cycle: int, clock_ghz: float, accelerator_gflop_s: float) -> str:
     """Return the terms of what nodes compute at most; ``accelerator_gflop_s``: of each node's cards, 0 without."""
     cards = f" + {accelerator_gflop_s:g} Gflop/s" if accelerator_gflop_s else ""
     return f"{count_of(nodes, 'node')} of {cores} cores x {flop_per_cycle} flop x {clock_ghz:g} GHz (turbo){cards}"

@@ -9,6 +9,7 @@ import pytest
 from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import nccl
+from railyard.stacks import wording as stack_words
 from railyard.verdict.assess import Assessment
 from railyard.verdict.gpu.collectives import shape_of_run
 from railyard.verdict.wording import gpu_rules as gpu_rule_words
@@ -336,7 +337,7 @@ def test_an_output_without_the_librarys_log_says_so(tmp_path: Path) -> None:
 def test_tests_that_are_linked_to_no_mpi_are_n_separate_jobs(tmp_path: Path) -> None:
     ldd = "\tlibnccl.so.2 => /opt/nccl/lib/libnccl.so.2 (0x00007f0000000000)\n"
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, linked=ldd)
-    assert found.verdict.sentence == ("nccl/all_reduce_perf is linked to no MPI library at all, expected libmpi.so.40")
+    assert found.verdict.sentence == stack_words.no_mpi("nccl/all_reduce_perf", ["libmpi.so.40"])
     both = f"{ldd}\tlibmpi.so.40 => /opt/openmpi/lib/libmpi.so.40 (0x00007f0000000000)\n"
     assert run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, linked=both).verdict.state == "report-only"
     other = both.replace("/opt/nccl/", "/usr/")

@@ -9,6 +9,7 @@ from railyard.verdict.blame.screening.model import Budget, BudgetError, Network,
 from railyard.verdict.blame.screening.screen import advance
 from railyard.verdict.blame.search.model import Layout, PairsError, Part, Step
 from railyard.verdict.wording import pair_search as search_words
+from railyard.verdict.wording import screening as screening_words
 from railyard.verdict.wording.pair_search import slow_node as node_words
 from railyard.verdict.wording.screening import leaves_unknown
 from tests.made.screened import GOOD, Speed, all_good, network, played, slow_node
@@ -35,10 +36,8 @@ def test_healthy_nodes_need_nothing_but_the_sample() -> None:
     assert (found.named(), found.verdict.cleared, found.verdict.unclear) == ([], (), ())
     assert [step.name for step in found.steps] == ["sample", "sample"]
     assert found.verdict.rounds == 20
-    assert found.verdict.sentence.startswith(
-        "nobody that was measured is named as slow: healthy is 48.00 MB/s (same side) and 48.00 MB/s (across sides); "
-        "measured in 20 rounds: "
-    )
+    levels = [(48.0, "same side"), (48.0, "across sides")]
+    assert found.verdict.sentence.startswith(f"{screening_words.nobody_named(levels, 'MB/s')}; measured in 20 rounds: ")
     assert "; if there had been one, it would have named: a node at 90 % 99.9 %, " in found.verdict.sentence
 
 
