@@ -181,7 +181,7 @@ def why_wrong(
         if not any(fnmatch(name, soname) for soname in sonames):
             return words.other_mpi(executable, name, path, sonames)
         if prefix is not None and not _lies_in(path, Path(prefix), files):
-            return words.elsewhere(executable, path, (name,), prefix)
+            return words.other_folder(executable, path, (name,), prefix)
     return None
 
 
@@ -200,7 +200,7 @@ def why_without(
     if path is None:
         return words.not_linked(executable, sonames)
     if prefix is not None and not _lies_in(path, Path(prefix), files):
-        return words.elsewhere(executable, path, sonames, prefix)
+        return words.other_folder(executable, path, sonames, prefix)
     return None
 
 

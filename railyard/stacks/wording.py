@@ -18,7 +18,7 @@ def other_mpi(executable: str, name: str, path: str, expected: Sequence[str]) ->
     return f"{executable} is linked to {name} ({path}), expected {' or '.join(expected)}"
 
 
-def elsewhere(executable: str, path: str, names: Sequence[str], prefix: str) -> str:
+def other_folder(executable: str, path: str, names: Sequence[str], prefix: str) -> str:
     """Return that a library of an executable is not in the folder where it must be."""
     return f"{executable} is linked to {path}, expected {' or '.join(names)} of {prefix}"
 

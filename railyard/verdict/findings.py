@@ -31,7 +31,7 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     judged = assessment.verdict
     if findings.suspects and inputs.job.stuck:  # a process that waits for a dead rail does not react either
         inputs = replace(inputs, job=replace(inputs.job, stuck=()))
-        judged = judged.again(inputs)
+        judged = judged.judge_again(inputs)
     said = replace(
         judged,
         suspects=verdict.suspects_of(inputs),
@@ -107,7 +107,7 @@ def with_bad_path(assessment: Assessment, findings: Findings) -> Assessment:
     )
     # A suspect that was slow by chance is cleared: this explains it.
     inputs = replace(assessment.inputs, path=path, suspects=())
-    said = assessment.verdict.again(inputs)
+    said = assessment.verdict.judge_again(inputs)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
@@ -207,7 +207,7 @@ def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]
         look_at=words.look_at_clock(),
     )
     inputs = replace(assessment.inputs, path=path)
-    said = assessment.verdict.again(inputs)
+    said = assessment.verdict.judge_again(inputs)
     judged = replace(assessment, inputs=inputs, path=path, verdict=said)
     return _disturb(judged, starved) if is_best and starved is not None and starved >= STARVED_SHARE.value else judged
 
@@ -223,7 +223,7 @@ def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:
         suspects=findings.suspects,
     )
     inputs = replace(assessment.inputs, path=path)
-    said = assessment.verdict.again(inputs)
+    said = assessment.verdict.judge_again(inputs)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 

@@ -116,7 +116,7 @@ class Verdict:
         """Return whether this rule is the one that failed, so that the sentence is its own."""
         return rule.state == "fail" and self.rule == rule.rule and rule in self.rules
 
-    def again(self, inputs: Inputs) -> "Verdict":
+    def judge_again(self, inputs: Inputs) -> "Verdict":
         """Return the verdict of changed inputs, with the remarks of this one."""
         return replace(judge(inputs).with_remarks(*self.remarks), disturbed_by=self.disturbed_by)
 

@@ -70,7 +70,7 @@ LDD = "\tlibnccl.so.2 => /opt/nccl/lib/libnccl.so.2 (0x00007f0000000000)\n"
         (LDD, None, None),
         (
             *(LDD, "/opt/other"),
-            stack_words.elsewhere("x", "/opt/nccl/lib/libnccl.so.2", ["libnccl.so.2"], "/opt/other"),
+            stack_words.other_folder("x", "/opt/nccl/lib/libnccl.so.2", ["libnccl.so.2"], "/opt/other"),
         ),
         ("", None, stack_words.not_linked("x", ["libnccl.so.2"])),
     ],

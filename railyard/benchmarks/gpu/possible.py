@@ -158,7 +158,7 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
     """
     of = found_collective(collective)
     known = bounds(of.name, shape) if algorithm is None else (bound(of.name, algorithm, shape),)
-    shown = words.Shown(row.busbw_mb_s, of.name, _place_words(shape))
+    shown = words.PrintedRate(row.busbw_mb_s, of.name, _place_words(shape))
     if not known:
         return PossibleResult("not-judged", words.no_algorithm(shown))
     ahead = _lead_factor(of, shape, row)

@@ -81,7 +81,7 @@ def nothing_known() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class PrintedRate:
     """A printed busbw of a collective on these nodes, MB/s."""
 
     busbw_mb_s: float
@@ -94,7 +94,7 @@ class Shown:
         return f"busbw {rate(self.busbw_mb_s)} of {self.collective} on {self.nodes}"
 
 
-def no_algorithm(shown: Shown) -> str:
+def no_algorithm(shown: PrintedRate) -> str:
     """Return that no algorithm of a collective is possible on such nodes."""
     return f"{shown.words}: no algorithm of {shown.collective} is possible there"
 
@@ -116,37 +116,37 @@ class Excess:
         return f"{percent(self.share)} of what {which} can show: {self.terms}{source}"
 
 
-def say_impossible(shown: Shown, excess: Excess, ahead: float) -> str:
+def say_impossible(shown: PrintedRate, excess: Excess, ahead: float) -> str:
     """Return that no run can show a value; ``ahead``: how many times more the mean over ranks may show."""
     return f"{shown.words} is {excess.words}; at most {percent(IMPOSSIBLE_FACTOR.value * ahead)} is believed"
 
 
-def may_be_ahead(shown: Shown, excess: Excess) -> str:
+def may_be_ahead(shown: PrintedRate, excess: Excess) -> str:
     """Return that a value is too high, but some ranks may have run ahead."""
     return f"{shown.words} is {excess.words}; but the time is a mean over ranks that may run ahead"
 
 
-def is_unbounded(shown: Shown, terms: str) -> str:
+def is_unbounded(shown: PrintedRate, terms: str) -> str:
     """Return why a value cannot be compared."""
     return f"{shown.words}: {terms}"
 
 
-def unknown_nics(shown: Shown, allowed: str) -> str:
+def unknown_nics(shown: PrintedRate, allowed: str) -> str:
     """Return that nobody knows what the NICs carry; ``allowed``: the bound of what is known."""
     return f"{shown.words}: it is unknown what the NICs carry, and what is known allows {allowed}"
 
 
-def needs(shown: Shown, possible: Sequence[str], excluded: Sequence[str]) -> str:
+def needs(shown: PrintedRate, possible: Sequence[str], excluded: Sequence[str]) -> str:
     """Return which algorithms a value needs, and which ones it rules out, each with its bound."""
     return f"{shown.words} is possible with {listing(possible)}; it rules out {listing(excluded)}"
 
 
-def share_of_bound(shown: Shown, share: float, is_lowest: bool, bound: str, terms: str) -> str:
+def share_of_bound(shown: PrintedRate, share: float, is_lowest: bool, bound: str, terms: str) -> str:
     """Return which share of the lowest bound, or of the only one, a value is."""
     return f"{shown.words} is {percent(share)} of {'the lowest' if is_lowest else 'its'} bound, {bound}: {terms}"
 
 
-def beyond_near_nics(shown: Shown, share: float, terms: str) -> str:
+def beyond_near_nics(shown: PrintedRate, share: float, terms: str) -> str:
     """Return that a value is more than the NICs nearest to each GPU allow."""
     return (
         f"{shown.words}: it is {percent(share)} of what the NICs nearest to each GPU allow ({terms}), and NCCL does "

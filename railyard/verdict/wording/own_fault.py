@@ -48,11 +48,11 @@ def fall(
     what = f"{metric} falls" if is_bandwidth else f"the bandwidth of {metric} falls"
     peak = ", its peak," if is_peak else ""
     most = "" if steepest is None else steepest.words
-    again = "" if rises is None else f", and rises again to {_at(rises, unit)}"
-    return f"{what} by {percent(share)}: from {_at(top, unit)}{peak} to {_at(low, unit)}{most}{again}"
+    again = "" if rises is None else f", and rises again to {_point(rises, unit)}"
+    return f"{what} by {percent(share)}: from {_point(top, unit)}{peak} to {_point(low, unit)}{most}{again}"
 
 
-def _at(point: Point, unit: str) -> str:
+def _point(point: Point, unit: str) -> str:
     return f"{number(point[1])} {unit} at {message_size(point[0])}"
 
 
