@@ -172,10 +172,7 @@ def _fall(
     whole = before == bandwidths[top] and behind == bandwidths[low]  # one step, which the sentence already has
     is_steep = not whole and before[1] > behind[1]
     again = max(range(low, len(rates)), key=rates.__getitem__)
-    return words.fall(
-        metric.name,
-        metric.unit,
-        metric.is_bandwidth,
+    found = words.Fall(
         1 - rates[low] / rates[top],
         sized[top],
         sized[low],
@@ -183,6 +180,7 @@ def _fall(
         steepest=words.Steepest(1 - behind[1] / before[1], before[0], behind[0]) if is_steep else None,
         rises=sized[again] if rates[again] * shares.falls_to > rates[low] else None,
     )
+    return words.fall(metric.name, metric.unit, metric.is_bandwidth, found)
 
 
 def _times(bandwidths: Sequence[tuple[int, float]], shares: Shares) -> list[tuple[int, float]]:

@@ -33,23 +33,29 @@ class Steepest:
         return f", by {percent(self.share)} between {edges}"
 
 
-def fall(
-    metric: str,
-    unit: str,
-    is_bandwidth: bool,
-    share: float,
-    top: Point,
-    low: Point,
-    is_peak: bool,
-    steepest: Steepest | None,
-    rises: Point | None,
-) -> str:
-    """Return that a curve falls by a share of its bandwidth; ``rises``: where it is high again, None: nowhere."""
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """From where to where a curve falls, and by which share of its bandwidth.
+
+    ``is_peak``: the fall begins at the highest value. ``rises``: where the curve is high again; None: nowhere.
+    """
+
+    share: float
+    top: Point
+    low: Point
+    is_peak: bool
+    steepest: Steepest | None
+    rises: Point | None
+
+
+def fall(metric: str, unit: str, is_bandwidth: bool, found: Fall) -> str:
+    """Return that a curve falls; a time falls by its bandwidth."""
     what = f"{metric} falls" if is_bandwidth else f"the bandwidth of {metric} falls"
-    peak = ", its peak," if is_peak else ""
-    most = "" if steepest is None else steepest.words
-    again = "" if rises is None else f", and rises again to {_point(rises, unit)}"
-    return f"{what} by {percent(share)}: from {_point(top, unit)}{peak} to {_point(low, unit)}{most}{again}"
+    peak = ", its peak," if found.is_peak else ""
+    most = "" if found.steepest is None else found.steepest.words
+    again = "" if found.rises is None else f", and rises again to {_point(found.rises, unit)}"
+    down = f"from {_point(found.top, unit)}{peak} to {_point(found.low, unit)}"
+    return f"{what} by {percent(found.share)}: {down}{most}{again}"
 
 
 def _point(point: Point, unit: str) -> str:
