@@ -10,6 +10,7 @@ from railyard.job.image import NodeImage, SeenImage
 from railyard.job.launch import Launch
 from railyard.site.site import Site
 from railyard.site.systems.stack_entry import Container
+from railyard.stacks import wording as stack_words
 from railyard.stacks.containers import Image
 from railyard.stacks.file_view import ImageFiles
 from railyard.verdict.assess import Assessment
@@ -50,7 +51,8 @@ def test_libraries_of_the_image_pass(imaged: Site, virtual: Site) -> None:
 def test_another_libmpi_inside_fails(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, linked="\tlibmpi.so.12 => /usr/lib/libmpi.so.12 (0x00007f)\n")
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "imb/Uniband is linked to /usr/lib/libmpi.so.12, expected libmpi.so.12 of /opt/mpi" in found.verdict.line
+    sentence = stack_words.other_folder("imb/Uniband", "/usr/lib/libmpi.so.12", ["libmpi.so.12"], "/opt/mpi")
+    assert sentence in found.verdict.line
 
 
 def test_another_ucx_than_the_images_fails(imaged: Site, virtual: Site) -> None:
@@ -63,7 +65,7 @@ def test_another_ucx_than_the_images_fails(imaged: Site, virtual: Site) -> None:
 def test_a_run_that_did_not_look_inside_fails(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, linked="", image=replace(SEEN, files=None))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "it is not known what imb/Uniband is linked to: ldd said nothing" in found.verdict.line
+    assert identity_words.unknown_linkage("imb/Uniband", "") in found.verdict.line
 
 
 def test_nodes_with_different_images_fail(imaged: Site, virtual: Site) -> None:

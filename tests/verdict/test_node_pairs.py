@@ -15,6 +15,7 @@ from railyard.verdict.blame.search.rounds import rounds, shifts
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
 from railyard.verdict.wording import possible as possible_words
 from railyard.verdict.wording.path import carried_part, went_over
+from railyard.verdict.wording.reference import say_crossed
 from tests.made.judged import case_of, judged
 from tests.made.words import below
 
@@ -100,7 +101,7 @@ def test_the_slowest_pair_is_judged(run: Run) -> None:
     state, rule, fault, sentence = said(run(slow={(1, 2): 30.0}))
     assert (state, rule, fault) == ("fail", 5, "fabric")
     assert sentence.startswith(f"{below(30.0, 45.0, SIZE)}, the bound of pairs-one-rail ")
-    assert sentence.endswith(", over hsn0 of vn1, vn2, vn3 and vn4")
+    assert sentence.endswith(say_crossed(["hsn0"], ["vn1", "vn2", "vn3", "vn4"]))
 
 
 def test_a_pair_that_is_good_alone_passes_and_that_is_said(run: Run) -> None:
