@@ -1,7 +1,7 @@
 """Which test files break if words of a verdict change: ``python -m tests.marked_words COUNT SEED [WORD]...``.
 
 It copies the project to a temporary folder and there adds a mark to one word of each of COUNT sentence functions of
-``railyard.verdict.wording``, drawn by the SEED. Then it runs pytest once with the other words (files, options), and
+the rooms of words, drawn by the SEED. Then it runs pytest once with the other words (files, options), and
 reads the marks in what failed tests say. It prints how many functions break no file, one file, and so on, and the files
 of each function that breaks more than one. tests/golden shows all sentences, so its test is not counted.
 """
@@ -26,7 +26,8 @@ import pytest
 
 from tests.conftest import ROOT
 
-ROOM = "railyard/verdict/wording"
+#: Where sentences are made: all files of a folder, or one file.
+ROOMS = ("railyard/verdict/wording", "railyard/stacks/wording.py", "railyard/benchmarks/gpu/wording.py")
 #: Set in the environment of pytest: the file that gets one line for each failed test.
 _KEPT = "RAILYARD_MARKED_WORDS"
 _MARK = re.compile(r"zq\d{4}")
@@ -70,10 +71,16 @@ def _words_in(token: tokenize.TokenInfo) -> Iterator[tuple[int]]:
     yield from ((token.start[1] + found.end(),) for found in _WORD.finditer(plain))
 
 
+def files_of(root: Path) -> list[Path]:
+    """Return the files below ``root`` that make sentences."""
+    rooms = [root / room for room in ROOMS]
+    return sorted(file for room in rooms for file in ([room] if room.is_file() else room.glob("*.py")))
+
+
 def mark_words(root: Path, count: int, seed: int) -> dict[str, str]:
     """Mark a word of each of ``count`` functions below ``root``, and return the function of each mark."""
     drawn = random.Random(seed)
-    functions = [words for file in sorted((root / ROOM).glob("*.py")) for words in places_of(file) if words]
+    functions = [words for file in files_of(root) for words in places_of(file) if words]
     chosen = [drawn.choice(words) for words in drawn.sample(functions, min(count, len(functions)))]
     marks = {f"zq{number:04d}": place for number, place in enumerate(chosen)}
     for mark, place in sorted(marks.items(), key=lambda each: -each[1].end):

@@ -1,4 +1,6 @@
-"""Samples of every sentence function of ``railyard.verdict.wording``, drawn from the types of its arguments.
+"""Samples of every sentence function of the rooms of words, drawn from the types of its arguments.
+
+``railyard.verdict.wording`` has them, and one module in each lower room whose sentences verdicts and others show.
 
 Each argument first has an ordinary value, then one after another its special ones: nothing, none, one, several. So a
 new function is in tests/golden/sentences.txt without a line here, unless only particular facts make its words: then its
@@ -7,23 +9,28 @@ module and name stand in ``PARTICULAR``.
 
 import ast
 import inspect
+import math
 import pkgutil
 import re
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from railyard.benchmarks.gpu import wording as gpu_wording
 from railyard.parsers.job_end import Kind
+from railyard.stacks import wording as stacks_wording
 from railyard.verdict import wording
 from railyard.verdict.wording import Figure, Miss
 
 _WORD = re.compile(r"[^\W\d]+")
 #: A text that stands for a fact.
 _FACT = re.compile(r"\[[^]]*\]")
-ROOM = Path(wording.__file__).parent
+#: The modules of words in rooms below the verdict's.
+BELOW = (gpu_wording, stacks_wording)
 
 #: What a text is, by the argument's name: others are shown as their name, in brackets.
 TEXTS: Mapping[str, str] = {"name": "bandwidth", "unit": "MB/s", "node": "vn2", "rail": "hsn1", "way": "sent"}
@@ -34,16 +41,19 @@ FACTS: Mapping[Any, Sequence[Any]] = {
     bool: (False, True),
     int: (3, 1),
     float: (40.0, 1.5),
+    date: (date(2026, 11, 21),),
     Kind: [kind for kind in get_args(Kind) if kind != "time"],
 }
 #: Facts that make words which the ordinary values do not make: by module and function, each with all its arguments.
 PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
+    "benchmarks.gpu.wording.upper_bound": [("[algorithm]", math.inf, "")],
     "blame.both_ways": [("vn2", "vn1", out, back, 0.9) for out, back in ((0.0, 40.0), (38.0, 40.0))],
     "blame.shared_part": [(("hsn0", "hsn1", "hsn2"), "[reason]", "vn2")],
     "complete.say_quoted": [("a long line of a log. " * 10,)],
     "complete.say_exited": [(137, "[after]")],
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
     "gpu_pairs.odds": [("shown", -12.0)],
+    "node_pairs.measured_again": [([(f"vn1-vn{number}", 40.0, 47.0) for number in range(2, 7)],)],
     "identity.other_image": [("[file]", ("vn1", 9), ("vn2", 8))],
     "pair_search.part_of_side": [("group", True)],
     "weak_figures.fewer_rails": [(needed, needed + 1, 40.0, "MB/s", 1 << 20, False) for needed in (1, 3)],
@@ -56,15 +66,20 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
 
 
 def modules() -> list[types.ModuleType]:
-    """Return the modules of the room, itself first."""
+    """Return the modules of the verdict's room, itself first, and those of the rooms below."""
     names = (each.name for each in pkgutil.walk_packages(wording.__path__, f"{wording.__name__}."))
-    return [wording, *map(import_module, names)]
+    return [wording, *map(import_module, names), *BELOW]
+
+
+def files() -> list[Path]:
+    """Return the files of these modules."""
+    return sorted(Path(str(module.__file__)) for module in modules())
 
 
 def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     """Yield each public function of the room with its module and name, and what gives the words of each fact."""
     for module in modules():
-        room = module.__name__.removeprefix(wording.__name__).removeprefix(".")
+        room = module.__name__.removeprefix(wording.__name__).removeprefix("railyard.").removeprefix(".")
         for name, value in vars(module).items():
             if getattr(value, "__module__", None) != module.__name__ or name.startswith("_"):
                 continue
@@ -142,13 +157,13 @@ def _several(parameter: str, kind: Any, count: int) -> list[Any]:
 
 def literals() -> Iterator[tuple[str, str]]:
     """Yield each piece of words in the room's functions and tables, with where it is."""
-    for path in sorted(ROOM.glob("*.py")):
+    for path in files():
         tree = ast.parse(path.read_text(encoding="utf-8"))
         no_words = {id(one) for node in ast.walk(tree) for one in _not_said(node)}
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in no_words:
                 if any(letter.isalpha() for letter in node.value):
-                    yield f"{path.name}:{node.lineno}", node.value
+                    yield f"{path.parent.name}/{path.name}:{node.lineno}", node.value
 
 
 def _not_said(node: ast.AST) -> Iterator[ast.AST]:
@@ -163,6 +178,45 @@ def _not_said(node: ast.AST) -> Iterator[ast.AST]:
         yield from ast.walk(node)
     elif isinstance(node, ast.Dict):
         yield from (key for key in node.keys if key is not None)
+
+
+#: How many words in a row read as a sentence, and what a text of them may not have: it is a pattern, or a type.
+_SENTENCE_WORDS = 3
+_NO_SENTENCE = re.compile(r"\\|\(\?|\[\^|\w\[\w|^\^")
+
+
+def sentences_of(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield each text of a module that reads as a sentence, with its line; what is raised as an error is none."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    left_out = {id(one) for node in ast.walk(tree) for one in _parts_left_out(node)}
+    for node in ast.walk(tree):
+        if id(node) in left_out or not isinstance(node, ast.JoinedStr | ast.Constant):
+            continue
+        parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+        text = "".join(_text_of(part) for part in parts)
+        if len(_WORD.findall(text)) >= _SENTENCE_WORDS and " " in text.strip() and not _NO_SENTENCE.search(text):
+            yield node.lineno, text
+
+
+def _text_of(part: ast.expr) -> str:
+    """Return a piece of a text; a value in braces is an ellipsis, and a number or None no text."""
+    if isinstance(part, ast.Constant):
+        return part.value if isinstance(part.value, str) else ""
+    return "…"
+
+
+def _parts_left_out(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what is no sentence of a node: docstrings, errors, annotations, and the pieces of a formatted text."""
+    if isinstance(node, ast.Expr):
+        yield node.value
+    elif isinstance(node, ast.Raise | ast.Assert):
+        yield from ast.walk(node)
+    elif isinstance(node, ast.JoinedStr):
+        yield from (part for each in node.values for part in ast.walk(each) if isinstance(part, ast.Constant))
+    elif isinstance(node, ast.arg | ast.AnnAssign) and node.annotation is not None:
+        yield from ast.walk(node.annotation)
+    elif isinstance(node, ast.FunctionDef) and node.returns is not None:
+        yield from ast.walk(node.returns)
 
 
 def samples_of_all() -> Iterator[tuple[str, list[str]]]:

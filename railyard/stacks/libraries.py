@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from railyard.stacks import wording as words
 from railyard.stacks.file_view import HOST, FileView
 
 _COMPILERS = "(ch|_cray|_ibm|_(gnu|intel|nvidia|aocc)[a-z0-9_]*)?"
@@ -133,12 +134,9 @@ def why_not_locked(executable: str, found: dict[str, str], lock: LockedLibraries
         if any(each.has(path) for each in (*named, *mpi)):
             continue
         if named:
-            return (
-                f"{executable} is linked to {path}, expected {name} of {named[0].short} in {named[0].prefix}, which "
-                "the lock names"
-            )
+            return words.not_locked(executable, path, name, named[0].short, named[0].prefix)
         if lock.is_whole and not (family.of_system and LOADERS_OWN.match(path)):
-            return f"{executable} is linked to {path}, expected no {family.title}: no package of the lock has it"
+            return words.in_no_package(executable, path, family.title)
     return None
 
 
@@ -173,17 +171,17 @@ def why_wrong(
     """
     missing = [name for name, path in found.items() if path is None]
     if missing:
-        return f"{executable} needs {', '.join(missing)}, which the loader does not find"
+        return words.not_found(executable, missing)
     if not any(soname.startswith("libmpi") for soname in sonames):
         return _why_without(executable, found, sonames)
     mpis = {name: path for name, path in found.items() if path and _LIBMPI.match(name)}
     if not mpis:
-        return f"{executable} is linked to no MPI library at all, expected {' or '.join(sonames)}"
+        return words.no_mpi(executable, sonames)
     for name, path in mpis.items():
         if not any(fnmatch(name, soname) for soname in sonames):
-            return f"{executable} is linked to {name} ({path}), expected {' or '.join(sonames)}"
+            return words.other_mpi(executable, name, path, sonames)
         if prefix is not None and not _lies_in(path, Path(prefix), files):
-            return f"{executable} is linked to {path}, expected {name} of {prefix}"
+            return words.other_folder(executable, path, (name,), prefix)
     return None
 
 
@@ -200,19 +198,19 @@ def why_without(
     """
     path = next((path for name, path in found.items() if name in sonames), None)
     if path is None:
-        return f"{executable} is not linked to {' or '.join(sonames)}, expected it"
+        return words.not_linked(executable, sonames)
     if prefix is not None and not _lies_in(path, Path(prefix), files):
-        return f"{executable} is linked to {path}, expected {' or '.join(sonames)} of {prefix}"
+        return words.other_folder(executable, path, sonames, prefix)
     return None
 
 
 def _why_without(executable: str, found: Mapping[str, str | None], sonames: tuple[str, ...]) -> str | None:
     """Return why an executable does not fit a stack without MPI: it has an MPI, or none of the stack's libraries."""
-    mpi = next((f"{name} ({path})" for name, path in found.items() if _LIBMPI.match(name)), None)
+    mpi = next(((name, str(path)) for name, path in found.items() if _LIBMPI.match(name)), None)
     if mpi is not None:
-        return f"{executable} is linked to {mpi}, expected no MPI library"
+        return words.any_mpi(executable, *mpi)
     if sonames and not any(fnmatch(name, soname) for name in found for soname in sonames):
-        return f"{executable} is not linked to {' or '.join(sonames)}, expected it"
+        return words.not_linked(executable, sonames)
     return None
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from railyard.base.bounds import BUSY_SHARE
 from railyard.base.hostlist import label
-from railyard.base.wording import count_of
 from railyard.benchmarks.apps import every_node, least_traffic
 from railyard.benchmarks.model import Curve, Figure, Metric, physics_of
 from railyard.benchmarks.table.micro import find
@@ -186,7 +185,7 @@ class Application(Sizes):
         """Return the most that the nodes can compute, for HPL's own figure, if the site states clock and cores."""
         if not metric.of_peak:
             return None
-        source = f"nodes.hardware of systems/{case.site.system.system}.yaml"
+        source = words.stated_hardware(case.site.system.system)
         return most(case.site.system.nodes.hardware, _nodes_together(case), source)
 
     def failures(self, case: "Case", tables: Sequence[Table], played: bool) -> tuple[OutputLine, ...]:
@@ -218,9 +217,7 @@ class Application(Sizes):
         found = [value for table in tables if within for value in table.column("fastest") if isinstance(value, float)]
         if not found:
             return ()
-        declared = DeclaredMetric(
-            "fastest", "MB/s", "bandwidth", True, False, "only a limit applies to it", sized=False
-        )
+        declared = DeclaredMetric("fastest", "MB/s", "bandwidth", True, False, words.only_a_limit(), sized=False)
         measured = MeasuredMetric("MB/s", (0,), (max(found),))
         return (MetricInput(declared, measured, limit=limit_within(case.site.system.gpus, within)),)
 
@@ -276,14 +273,13 @@ ASSESSOR = Application()
 
 def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:
     """Return the bound of so many nodes at the highest clock, in Gflop/s; None if the site does not state it."""
-    if hardware is None or hardware.turbo_ghz is None:
+    if hardware is None or hardware.turbo_ghz is None or hardware.flop_per_cycle is None:
         return None
     alone = hardware.peak_gflop_s(hardware.turbo_ghz)
     if alone is None:
         return None
-    accelerators = f" + {hardware.accelerator_gflop_s:g} Gflop/s" if hardware.accelerator_gflop_s else ""
-    cores = f"{hardware.cores} cores x {hardware.flop_per_cycle} flop x {hardware.turbo_ghz:g} GHz (turbo)"
-    terms = f"{count_of(nodes, 'node')} of {cores}{accelerators}"
+    flop, clock = hardware.flop_per_cycle, hardware.turbo_ghz
+    terms = words.peak_of(nodes, hardware.cores, flop, clock, hardware.accelerator_gflop_s or 0.0)
     return Most(nodes * alone, "Gflop/s", terms, source)
 
 

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from railyard.base.wording import listing
 from railyard.benchmarks import metrics
-from railyard.benchmarks.model import Benchmark, Curve, Figure, Within
+from railyard.benchmarks.model import Benchmark, Curve, Figure
 from railyard.benchmarks.table import micro
 from railyard.job import environment
 from railyard.job.case import Case, Evidence
@@ -36,14 +35,14 @@ from railyard.verdict.published_parts import find_computed
 from railyard.verdict.requested_output import unlike_asked
 from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, fail_rule
 from railyard.verdict.rules.reference import Deficit, smallest_deficit
+from railyard.verdict.rules.run import fails_for_length
 from railyard.verdict.run_setup import conditions_of
 from railyard.verdict.sizes import Sizes, assessor_of
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import complete as say
 from railyard.verdict.wording import identity as identity_words
-
-#: What a run within a node uses in place of rails.
-_WITHIN: Mapping[Within, str] = {"": "shared memory", "slot": "slots of GPUs", "gpu-link": "links between GPUs"}
+from railyard.verdict.wording import path as path_words
+from railyard.verdict.wording import verdict as words
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +115,13 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
         unlike_asked=None if evidence.played else unlike_asked(case, tables, judged, results),
     )
     findings = assessor.findings(case, tables)
+    failed = None if findings is None or findings.is_clear else _fail_findings(findings)
     of_metrics = metric_inputs(run, measured)
     inputs = Inputs(
         system=case.site.system.system,
         fabric=case.fabric,
         stack=case.stack,
-        rails=case.launch.meant or (_WITHIN[benchmark.within],),
+        rails=case.launch.meant or (path_words.in_place_of_rails(benchmark.within),),
         nodes=case.launch.nodes,
         job=job,
         metrics=(
@@ -142,7 +142,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
             *(() if findings is None else findings.suspects),
         ),
         own_fault=own_fault(run, of_metrics) if assessor.has_shape else None,
-        beside=assessor.floor(case, tables) if findings is None or findings.is_clear else _fail_findings(findings),
+        beside=failed or assessor.floor(case, tables),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)
     own_curves = curves if computed is None else computed.without_invented(curves)
@@ -157,11 +157,11 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
     reached, guesses = _verdict(case, run, inputs, tables if assessor.has_shape else [])
     if computed is not None:
         reached = replace(reached, rules=computed.say(reached.rules))
-    if findings is not None and findings.sentence not in reached.sentence:
+    if findings is not None and findings.sentence and not (failed is not None and reached.is_decided_by(failed)):
         reached = reached.with_remarks(findings.sentence)
     if findings is not None and findings.suspects and reached.misses_reference:
         reached = replace(reached, look_at=findings.look_at)
-    if evidence.too_long is not None and evidence.too_long not in reached.sentence:
+    if evidence.too_long is not None and not fails_for_length(inputs):
         reached = reached.with_remarks(evidence.too_long)
     if evidence.rehearsed:
         reached = reached.with_remarks(REHEARSED)
@@ -195,7 +195,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
 
 
 def _fail_findings(findings: Findings) -> RuleResult:
-    return fail_rule(5, findings.sentence, findings.fault or "fabric", findings.look_at or "the logs of its parts")
+    return fail_rule(5, findings.sentence, findings.fault or "fabric", findings.look_at or words.look_at_parts())
 
 
 def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> tuple[Verdict, tuple[str, ...]]:
@@ -212,7 +212,7 @@ def _verdict(case: Case, run: Run, inputs: Inputs, tables: list[Table]) -> tuple
         return judged.with_remarks(inputs.replayed), guesses
     if case.site.system.provider != "host" or judged.rule in (1, 2):
         return judged, guesses
-    untested = verdict.not_tested(f"the run is sound, but {case.site.system.report_only}")
+    untested = verdict.not_tested(words.sound_but(str(case.site.system.report_only)))
     return replace(untested, rules=(*judged.rules[:2], *untested.rules[2:]), curves=judged.curves), guesses
 
 
@@ -232,10 +232,7 @@ def _beside_hops(case: Case) -> list[str]:
     bound = case.site.references.by_hops(case.test)
     if not bound or case.hops in bound:
         return []
-    said = f"references by hops ({listing([str(hops) for hops in bound])}) were not used"
-    if case.hops is not None:
-        return [f"{said}: {listing(case.launch.nodes)} have {case.hops} between them"]
-    return [f"{said}: it is not known how many switches are between its nodes (type: railyard fabric --keep-hops)"]
+    return [words.other_hops(bound, case.launch.nodes, case.hops)]
 
 
 def _parse(text: str, parse: Callable[[str], ParsedOutput]) -> tuple[ParsedOutput, str | None]:
@@ -364,10 +361,10 @@ def _failures(case: Case, parsed: ParsedOutput, evidence: Evidence) -> tuple[Out
 def _accepts_unproven(case: Case) -> str | None:
     rules = case.site.system.fabrics[case.fabric].proof
     if rules.accept_unproven is not None:
-        return f"systems/{case.site.system.system}.yaml, accept_unproven of {case.fabric}: {rules.accept_unproven}"
+        return path_words.accepts_unproven(case.site.system.system, case.fabric, rules.accept_unproven)
     if counters_can_prove(case.site, case.fabric):
         return None
-    return f"systems/{case.site.system.system}.yaml says counters: none for a rail of {case.fabric}"
+    return path_words.has_no_counters(case.site.system.system, case.fabric)
 
 
 def _facts(case: Case, benchmark: Benchmark, tables: list[Table]) -> Facts:
@@ -400,4 +397,4 @@ def possible_causes(found: Iterable[ConditionRecord]) -> tuple[str, ...]:
     for each in found:
         worse = {has: nodes for has, nodes in each.unlike.items() if may_cost(each.name, each.stated, has)}
         costly += [replace(each, unlike=worse)] if worse else []
-    return tuple(f"a possible cause: {sentence}" for sentence in describe_differences(costly))
+    return tuple(map(words.possible_cause, describe_differences(costly)))

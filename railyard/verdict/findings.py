@@ -31,7 +31,7 @@ def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
     judged = assessment.verdict
     if findings.suspects and inputs.job.stuck:  # a process that waits for a dead rail does not react either
         inputs = replace(inputs, job=replace(inputs.job, stuck=()))
-        judged = verdict.judge(inputs).with_remarks(*judged.remarks)
+        judged = judged.judge_again(inputs)
     said = replace(
         judged,
         suspects=verdict.suspects_of(inputs),
@@ -107,7 +107,7 @@ def with_bad_path(assessment: Assessment, findings: Findings) -> Assessment:
     )
     # A suspect that was slow by chance is cleared: this explains it.
     inputs = replace(assessment.inputs, path=path, suspects=())
-    said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
+    said = assessment.verdict.judge_again(inputs)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 
@@ -127,7 +127,13 @@ def with_starvation(assessment: Assessment, starved: float | None) -> Assessment
 def _disturb(assessment: Assessment, starved: float) -> Assessment:
     """Return the assessment as *disturbed* by that share of its time in which processes waited for a processor."""
     remark, look = words.say_starved(starved), words.look_at_host()
-    said = replace(assessment.verdict.with_remarks(remark), state="disturbed", fault="disturbed", look_at=look)
+    said = replace(
+        assessment.verdict.with_remarks(remark),
+        state="disturbed",
+        fault="disturbed",
+        look_at=look,
+        disturbed_by=assessment.verdict.disturbed_by or remark,
+    )
     return replace(assessment, verdict=said)
 
 
@@ -201,7 +207,7 @@ def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]
         look_at=words.look_at_clock(),
     )
     inputs = replace(assessment.inputs, path=path)
-    said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
+    said = assessment.verdict.judge_again(inputs)
     judged = replace(assessment, inputs=inputs, path=path, verdict=said)
     return _disturb(judged, starved) if is_best and starved is not None and starved >= STARVED_SHARE.value else judged
 
@@ -217,7 +223,7 @@ def with_slow_way(assessment: Assessment, findings: Findings) -> Assessment:
         suspects=findings.suspects,
     )
     inputs = replace(assessment.inputs, path=path)
-    said = verdict.judge(inputs).with_remarks(*assessment.verdict.remarks)
+    said = assessment.verdict.judge_again(inputs)
     return replace(assessment, inputs=inputs, path=path, verdict=said)
 
 

@@ -55,6 +55,7 @@ from railyard.verdict.rules.model import (
 )
 from railyard.verdict.wording import Figure
 from railyard.verdict.wording import floors as words
+from railyard.verdict.wording.reference import rails_of
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -100,7 +101,7 @@ class Target:
             return ()
         if self.system:
             return tuple(rail.name for rail in self.fabric.used_rails(self.rails, self.policy))
-        return (self.fabric_name if self.rails == 1 else f"{self.rails} rails of {self.fabric_name}",)
+        return (self.fabric_name if self.rails == 1 else rails_of(self.rails, self.fabric_name),)
 
     @property
     def description(self) -> str:

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from railyard.base.hostlist import label, list_nodes
-from railyard.base.wording import listing, number, places
+from railyard.base.hostlist import label
 from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.micro import find, metric
@@ -23,6 +22,7 @@ from railyard.verdict.path import traffic as path_traffic
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import BandLike, DeclaredMetric, MeasuredMetric, MetricInput
 from railyard.verdict.sizes import Sizes
+from railyard.verdict.wording import node_pairs as words
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -83,17 +83,11 @@ def with_slow_nodes(found: "Assessment") -> "Assessment":
     if least is None or not found.pair_tables:
         return found
     slow = [pair for pair in node_pairs.pairs_of(found.pair_tables[0]) if pair.slower_mb_s < least]
-    suspects = tuple(
-        Suspect(
-            "node", f"its own two ranks reach {number(p.slower_mb_s)} MB/s, expected at least {number(least)}", p.first
-        )
-        for p in slow
-    )
-    names = list_nodes([pair.first for pair in slow])
+    suspects = tuple(Suspect("node", words.slow_node(pair.slower_mb_s, least), pair.first) for pair in slow)
     verdict = replace(
         found.verdict,
         fault="node",
-        look_at=f"memory, clock and NUMA placement of {names}: no network is involved",
+        look_at=words.look_at_memory([pair.first for pair in slow]),
         suspects=(*found.verdict.suspects, *suspects),
     )
     return replace(found, inputs=replace(found.inputs, suspects=suspects), verdict=verdict)
@@ -182,11 +176,11 @@ class NodePairs(Sizes):
         except ValueError:
             return ()
         declared = DeclaredMetric(
-            f"{BANDWIDTH} of the fastest pair",
+            words.fastest_pair(BANDWIDTH),
             curve.unit,
             "bandwidth",
             limited=True,
-            reported_only="only its limit counts",
+            reported_only=words.only_limit_counts(),
         )
         return (MetricInput(declared, MeasuredMetric(curve.unit, curve.sizes, curve.values), limit=limit),)
 
@@ -197,8 +191,7 @@ class NodePairs(Sizes):
         try:
             if find(case.benchmark).within_node:
                 slow = node_pairs.slow_nodes(tables[0], SLOW_NODE)
-                each = places([f"{host} {number(value)}" for host, value, _ in slow])
-                return (f"slow within the node: {each} MB/s (median {number(slow[0][2])})",) if slow else ()
+                return (words.slow_within([each[:2] for each in slow], slow[0][2]),) if slow else ()
             again = node_pairs.over_all(again)
             every = node_pairs.with_more(tables[0], again)
             better = node_pairs.with_alone(every, again)
@@ -210,9 +203,8 @@ class NodePairs(Sizes):
         except ValueError:
             return ()
         faster.sort(key=lambda both: both[0].slower_mb_s)
-        said = [f"{b.first}-{b.second} {number(b.slower_mb_s)} and then {number(a.slower_mb_s)}" for b, a in faster[:4]]
-        more = f" and {len(faster) - 4} more" if len(faster) > 4 else ""
-        return (f"measured again, alone: {listing(said)} MB/s{more}",) if said else ()
+        both = [(f"{b.first}-{b.second}", b.slower_mb_s, a.slower_mb_s) for b, a in faster]
+        return (words.measured_again(both),) if both else ()
 
     def path(
         self, case: "Case", tables: Sequence[Table], readings: Mapping[str, NodeCounters], plan: path_traffic.Plan

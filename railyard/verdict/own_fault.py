@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from railyard.base.wording import message_size, number, percent
 from railyard.benchmarks.model import BANDWIDTH, LATENCY, Benchmark, Metric
 from railyard.benchmarks.table import micro
 from railyard.hardware.day_one import RDMA, RDMA_NOT_INFINIBAND, RDMA_OF_QDR, UNNAMED, class_of
 from railyard.verdict.inputs import Run
 from railyard.verdict.rules.model import MetricInput, points
+from railyard.verdict.wording import own_fault as words
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +129,8 @@ def _dip(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Shares
             continue
         if value >= (_SHORT_DIPS_TO if is_short else _dips_to(before[0], behind[0], shares)) * lower:
             continue
-        beside = ", ".join(f"{number(near / rate)} us at {message_size(near)}" for near, rate in (before, behind))
-        return (
-            f"an outlier: a message of {message_size(size)} takes {number(size / value)} us ({metric.name}), "
-            f"{number(lower / value, 3)} times as long as at the rate of its slower neighbour ({beside})"
-        )
+        beside = [(near, near / rate) for near, rate in (before, behind)]
+        return words.dip(metric.name, (size, size / value), lower / value, beside)
     return None
 
 
@@ -172,25 +169,18 @@ def _fall(
     if rates[low] >= shares.falls_to * rates[top]:
         return None
     before, behind = max(pairwise(bandwidths[top : low + 1]), key=lambda two: two[0][1] / two[1][1])
-    edges = f"{message_size(before[0])} and {message_size(behind[0])}"
     whole = before == bandwidths[top] and behind == bandwidths[low]  # one step, which the sentence already has
-    steepest = "" if whole or before[1] <= behind[1] else f", by {percent(1 - behind[1] / before[1])} between {edges}"
+    is_steep = not whole and before[1] > behind[1]
     again = max(range(low, len(rates)), key=rates.__getitem__)
-    rises = (
-        f", and rises again to {_format_point(sized[again], metric.unit)}"
-        if rates[again] * shares.falls_to > rates[low]
-        else ""
+    found = words.Fall(
+        1 - rates[low] / rates[top],
+        sized[top],
+        sized[low],
+        is_peak=rates[top] == peak,
+        steepest=words.Steepest(1 - behind[1] / before[1], before[0], behind[0]) if is_steep else None,
+        rises=sized[again] if rates[again] * shares.falls_to > rates[low] else None,
     )
-    what = f"{metric.name} falls" if metric.is_bandwidth else f"the bandwidth of {metric.name} falls"
-    its_peak = ", its peak," if rates[top] == peak else ""
-    return (
-        f"{what} by {percent(1 - rates[low] / rates[top])}: from {_format_point(sized[top], metric.unit)}{its_peak} to "
-        f"{_format_point(sized[low], metric.unit)}{steepest}{rises}"
-    )
-
-
-def _format_point(point: tuple[int, float], unit: str) -> str:
-    return f"{number(point[1])} {unit} at {message_size(point[0])}"
+    return words.fall(metric.name, metric.unit, metric.is_bandwidth, found)
 
 
 def _times(bandwidths: Sequence[tuple[int, float]], shares: Shares) -> list[tuple[int, float]]:
@@ -203,10 +193,7 @@ def _slower(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Sha
     for place, (size, time) in enumerate(times):
         faster = min(times[place + 1 :], key=lambda point: point[1], default=None)
         if faster is not None and time >= _LEAST_STEP_US and time > shares.slower * faster[1]:
-            return (
-                f"an outlier: a message of {message_size(size)} takes {number(time)} us ({metric.name}), and one of "
-                f"{message_size(faster[0])} only {number(faster[1])} us: {number(time / faster[1], 3)} times less"
-            )
+            return words.slower(metric.name, (size, time), faster)
     return None
 
 
@@ -215,11 +202,7 @@ def _step(metric: Metric, bandwidths: Sequence[tuple[int, float]], shares: Share
     for (size, time), (next_size, next_time) in pairwise(_times(bandwidths, shares)):
         most = shares.step * time * next_size / size
         if next_time >= _LEAST_STEP_US and next_time > most:
-            return (
-                f"a step that is too high ({metric.name}): a message of {message_size(size)} takes {number(time)} us, "
-                f"and one of {message_size(next_size)} {number(next_time)} us, {number(next_time / time, 3)} times as "
-                f"long; at most {number(most / time, 3)} times are usual where an eager protocol ends"
-            )
+            return words.step(metric.name, (size, time), (next_size, next_time), most / time)
     return None
 
 

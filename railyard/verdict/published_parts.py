@@ -10,12 +10,12 @@ from railyard.provision.replay.form import PlayedTest
 from railyard.site.references.model import Entry
 from railyard.site.test_id import TestId
 from railyard.verdict.rules.model import RuleResult
+from railyard.verdict.wording.verdict import say_computed
 
 #: An output has few decimals, so a figure is its source's if it differs by no more than this share.
 ROUNDED = 0.005
 #: A floor of a link's class is nobody's measured figure.
 _OURS = "class"
-_OF_A_REPLAY = "; replayed: what no source printed was computed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +49,7 @@ class ComputedSizes:
         """
         made = any(self.sizes.values())
         return tuple(
-            replace(one, sentence=f"{one.sentence}{_OF_A_REPLAY}")
-            if made and one.rule == 3 and one.state == "pass"
-            else one
+            replace(one, sentence=say_computed(one.sentence)) if made and one.rule == 3 and one.state == "pass" else one
             for one in rules
         )
 

@@ -14,13 +14,12 @@ from railyard.verdict.blame.search.model import PairsError, Step
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.findings import with_remark, with_suspects
 from railyard.verdict.rules.model import fail_rule
-from railyard.verdict.wording import NOBODY_BLAMED
+from railyard.verdict.wording import screening as words
 from railyard.verdict.wording.ports import look_at
 from railyard.verdict.wording.screening import MOST_TOLD, more_named
 
 #: More steps than any screening has.
 _MOST_STEPS = 20
-#: A sentence names at most this many; all of them are suspects in the record.
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +51,7 @@ class ScreeningProgress:
         """What was left unmeasured, as a sentence; empty if no step is open."""
         if self.open_step is None:
             return ""
-        nobody = "" if self.screened.named else f", so {NOBODY_BLAMED}"
-        return f"{self.open_step.why}: that was not measured{nobody}"
+        return words.not_measured(self.open_step.why, bool(self.screened.named))
 
 
 def screen_tables(
@@ -96,7 +94,7 @@ def with_screening(found: Assessment, sampled: SampleOrigin, places: Places, up_
             found.pair_tables, sampled, places, _expected_rate(found), meant if len(meant) > 1 else (), up_links
         )  # fmt: skip
     except (ValueError, PairsError, BudgetError) as error:
-        return with_remark(found, f"the sample was not judged: {error}") if found.pair_tables else found
+        return with_remark(found, words.sample_not_judged(str(error))) if found.pair_tables else found
     findings = node_pair_sample.findings(came.screened, came.network, meant[0] if len(meant) == 1 else None)
     if came.open_step is not None:
         findings = replace(findings, sentence=f"{came.not_measured}; {findings.sentence}")
@@ -158,7 +156,7 @@ def _fail(found: Assessment, findings: Findings, came: ScreeningProgress) -> Ass
         rules=tuple(own if rule.rule == 5 else rule for rule in judged.rules),
         suspects=findings.suspects,
         look_at=next_look,
-        remarks=(rest, f"judged by its references alone: {judged.sentence}", *judged.remarks),
+        remarks=(rest, words.by_references_alone(judged.sentence), *judged.remarks),
     )
     return replace(found, inputs=replace(found.inputs, suspects=findings.suspects), verdict=said)
 

@@ -106,18 +106,20 @@ class Sizes:
     ) -> PathProof:
         """Return the path proof; ``plan`` has the intended rails and the policy; this adds its traffic."""
         from railyard.verdict.path import proof
+        from railyard.verdict.wording import path as words
 
         benchmark = micro.find(case.benchmark)
         tool = micro.tool(benchmark.tool)
         plan = replace(plan, collective=benchmark.traffic is None)
         if tool.repetitions == "printed" or case.repetitions is not None:
             return proof.judge(readings, replace(plan, traffic=_traffic(case, tables)))
-        plan = replace(plan, unknown=f"{tool.name} prints no repetitions and was given none")
+        reason = words.no_repetitions(tool.name)
+        plan = replace(plan, unknown=reason)
         if tool.repetitions == "told":
             return proof.judge(readings, replace(plan, traffic=_traffic(case, tables)))
         from railyard.verdict.path import counters_only
 
-        return counters_only.judge(case, readings, plan, (), f"expected bytes unknown: {plan.unknown}")
+        return counters_only.judge(case, readings, plan, (), words.unknown_bytes(reason, ""))
 
 
 ASSESSOR = Sizes()

@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from railyard.base.wording import listing
 from railyard.results.record.form import FaultClass, State, Suspect
-from railyard.results.record.headline import brief_of, make_headline, repeats
+from railyard.results.record.headline import make_headline, repeats
 from railyard.verdict.rules import run
 from railyard.verdict.rules.model import RULE_NAMES, Inputs, MetricInput, RuleResult
 from railyard.verdict.rules.reference import reference, worst_ratio
 from railyard.verdict.wording import Miss
+from railyard.verdict.wording import verdict as words
 
 _RULES: tuple[Callable[[Inputs], RuleResult], ...] = (
     run.complete,
@@ -46,7 +46,7 @@ class Verdict:
     """The state of one run, the rule that decided (None: none failed), all five rules, and suspects.
 
     ``sentence`` is only about what decided. ``remarks`` are further sentences: what was not judged, likely causes, what
-    probes found. ``text`` is both.
+    probes found. ``text`` is both. ``disturbed_by``: the remark that says what disturbed the run, empty if none does.
     """
 
     state: State
@@ -59,6 +59,7 @@ class Verdict:
     curves: tuple[CurveVerdict, ...]
     references: tuple[str, ...]
     remarks: tuple[str, ...] = ()
+    disturbed_by: str = ""
 
     @property
     def text(self) -> str:
@@ -81,7 +82,7 @@ class Verdict:
         failure = self._failure
         if failure is None:
             return ""
-        return make_headline(self.suspects, brief_of(failure.brief or self.sentence, self.remarks), self.fault)
+        return make_headline(self.suspects, self.disturbed_by or failure.brief or self.sentence, self.fault)
 
     @property
     def measured_text(self) -> str:
@@ -108,8 +109,15 @@ class Verdict:
         """The rule that decided, the text, and what to look at next; only the text if nothing failed."""
         if not self.fails:
             return self.text
-        look = f"; look at {self.look_at}" if self.look_at else ""
-        return f"rule {self.rule} ({RULE_NAMES[self.rule or 0]}): {self.text}{look}"
+        return words.of_rule(self.rule or 0, RULE_NAMES[self.rule or 0], words.with_look_at(self.text, self.look_at))
+
+    def is_decided_by(self, rule: RuleResult) -> bool:
+        """Return whether this rule is the one that failed, so that the sentence is its own."""
+        return rule.state == "fail" and self.rule == rule.rule and rule in self.rules
+
+    def judge_again(self, inputs: Inputs) -> "Verdict":
+        """Return the verdict of changed inputs, with the remarks of this one."""
+        return replace(judge(inputs).with_remarks(*self.remarks), disturbed_by=self.disturbed_by)
 
     def with_remarks(self, *remarks: str) -> "Verdict":
         """Return the verdict with more remarks after those that it has."""
@@ -142,7 +150,7 @@ def _rule_5(inputs: Inputs, judged: RuleResult) -> RuleResult:
 
 def not_tested(reason: str) -> Verdict:
     """Return the verdict of a case that did not run, and why: neither a pass nor a failure."""
-    sentence = f"not tested: {reason}"
+    sentence = words.not_tested(reason)
     rules = tuple(RuleResult(rule, name, "not-judged", sentence) for rule, name in RULE_NAMES.items())
     return Verdict("not-tested", sentence, None, None, rules, (), None, (), ())
 
@@ -150,16 +158,16 @@ def not_tested(reason: str) -> Verdict:
 def _pass(inputs: Inputs, rules: tuple[RuleResult, ...]) -> tuple[State, str]:
     last = rules[-1]
     expected = inputs.expected_failure
-    surprise = "" if expected is None else f"; it was expected to fail ({expected.reason}): remove that expectation"
+    sentence = last.sentence if expected is None else words.is_surprise(last.sentence, expected.reason)
     if inputs.report_only is not None or last.state == "not-judged" or inputs.path.one_rail:
-        return "report-only", last.sentence + surprise
-    return "pass", last.sentence + surprise
+        return "report-only", sentence
+    return "pass", sentence
 
 
 def _unjudged_sentences(rules: tuple[RuleResult, ...]) -> tuple[str, ...]:
     """Return the sentences of the rules before the last that were not judged."""
     unjudged = [rule for rule in rules[:-1] if rule.state == "not-judged"]
-    return tuple(f"rule {rule.rule} ({rule.name}) {rule.sentence}" for rule in unjudged)
+    return tuple(words.rule_not_judged(rule.rule, rule.name, rule.sentence) for rule in unjudged)
 
 
 def _shared_remarks(inputs: Inputs) -> tuple[str, ...]:
@@ -173,14 +181,13 @@ def _failure(inputs: Inputs, failure: RuleResult, rules: tuple[RuleResult, ...])
     state: State = "disturbed" if failure.fault == "disturbed" else "fail"
     if expected is None:
         return state, said
-    until = f"{expected.reason}, until {expected.expires.isoformat()}"
     if inputs.today > expected.expires:
-        return state, f"{said}; the expected failure ({until}) has expired"
+        return state, words.has_expired(said, expected.reason, expected.expires)
     # A missing reference is not a failure that can be expected of the hardware.
     if any(r.state == "fail" and (r.rule not in expected.rules or r.fault == "reference") for r in rules):
-        covered = listing([str(rule) for rule in expected.rules])
-        return state, f"{said}; the expected failure ({until}) covers rule {covered} only"
-    return "xfail", f"expected failure ({until}): rule {failure.rule} ({failure.name}): {said}"
+        return state, words.covers_only(said, expected.reason, expected.expires, expected.rules)
+    failed = words.of_rule(failure.rule, failure.name, said)
+    return "xfail", words.expected_failure(expected.reason, expected.expires, failed)
 
 
 def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
@@ -200,13 +207,12 @@ def suspects_of(inputs: Inputs) -> tuple[Suspect, ...]:
 
 def each_once(suspects: Iterable[Suspect]) -> tuple[Suspect, ...]:
     """Return each suspect once, at its first place, with all that speaks against it."""
-    found: dict[tuple[str, str | None, str | None], Suspect] = {}
+    found: dict[tuple[str, str | None, str | None], list[Suspect]] = {}
     for one in suspects:
-        name = (one.kind, one.node, one.rail)
-        known = found.setdefault(name, one)
-        if one.reason not in known.reason:
-            found[name] = replace(known, reason=f"{known.reason}; {one.reason}")
-    return tuple(found.values())
+        found.setdefault((one.kind, one.node, one.rail), []).append(one)
+    return tuple(
+        replace(same[0], reason="; ".join(dict.fromkeys(each.reason for each in same))) for same in found.values()
+    )
 
 
 def _curve(metric: MetricInput) -> CurveVerdict:

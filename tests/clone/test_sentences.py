@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tests import quoted_sentences
 from tests.conftest import ROOT
-from tests.marked_words import ROOM, broken_files, mark_words, summary
+from tests.marked_words import broken_files, files_of, mark_words, summary
 from tests.sentences import PAGE, page
-from tests.wording_samples import literals, samples_of_all
+from tests.wording_samples import literals, samples_of_all, sentences_of
 
 
 def test_the_golden_sentences_are_those_of_the_judges() -> None:
@@ -28,6 +28,51 @@ def test_all_words_of_the_room_are_in_the_golden_file() -> None:
     assert not unseen, "add facts that make these words to PARTICULAR in tests/wording_samples.py"
 
 
+#: What makes words of its own, each with its reason: below railyard/verdict.
+OWN_WORDS = {
+    "hints/causes.py": "the table of causes as its page shows it: what is looked for, and its source",
+    "hints/gpu.py": "the table of causes of GPUs as its page shows it",
+    "hints/fallback.py": "a table of what libraries print: a row has the pattern, what it means, and its source",
+    "hints/first_cause.py": "a table of what libraries print",
+    "stored_outputs/one_node_words.py": "a table of what libraries and schedulers print",
+}
+#: Texts of other files that are no sentences of ours.
+NO_SENTENCES = {
+    **dict.fromkeys(("No device found", "No IP interface found", "Loaded net plugin"), "NCCL prints it"),
+    **dict.fromkeys(("NVLS multicast support is not", "GPU Direct RDMA Disabled"), "NCCL prints it"),
+    "PCIe Gen3 x16": "the terms of a rate, like those of a limit",
+    "out of place": "a half of a row, as a fact",
+    **dict.fromkeys(("pairs of ranks", "messages in flight"), "what a heading counts, as a fact"),
+    **dict.fromkeys(("link between GPUs", "way within a node"), "a part of an error"),
+    **dict.fromkeys(("no such folder", "…, without a name", "nodes … and … of …"), "a part of an error"),
+}
+
+
+def test_no_sentence_of_a_verdict_is_made_outside_the_room_of_words() -> None:
+    folder = ROOT / "railyard" / "verdict"
+    paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.py"))}
+    assert set(OWN_WORDS) <= set(paths)
+    outside = [path for name, path in paths.items() if not name.startswith("wording/") and name not in OWN_WORDS]
+    texts = [(path.relative_to(ROOT).as_posix(), line, text) for path in outside for line, text in sentences_of(path)]
+    assert set(NO_SENTENCES) <= {text for _, _, text in texts}
+    found = [f"{file}:{line}: {text}" for file, line, text in texts if text not in NO_SENTENCES]
+    assert not found, "make it in railyard/verdict/wording, from typed facts"
+
+
+def test_a_sentence_is_found_by_its_words(tmp_path: Path) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(
+        '"""A docstring has many words."""\n'
+        "PATTERN = r'(?P<node>\\w+) is not there at all'\n"
+        'def said(node: "Mapping[str, Sequence[int] | None]") -> str:\n'
+        '    """Return a docstring of a function."""\n'
+        "    if not node:\n        raise ValueError(f'{node}: expected a node of the run')\n"
+        "    return f'the cable of {node} is broken' or 'same side'\n",
+        encoding="utf-8",
+    )
+    assert list(sentences_of(module)) == [(7, "the cable of … is broken")]
+
+
 def test_pages_quote_what_sentences_still_say() -> None:
     quoted = [line.partition(": ") for line in quoted_sentences.QUOTED.read_text(encoding="utf-8").splitlines()]
     stale = [f"{where}: {quote}" for where, _, quote in quoted if not quoted_sentences.is_said(quote)]
@@ -40,9 +85,12 @@ def test_each_sentence_that_a_page_quotes_is_in_the_list() -> None:
 
 
 def test_a_mark_is_put_into_one_word_of_a_sentence_and_found_in_what_a_failed_test_says(tmp_path: Path) -> None:
-    shutil.copytree(ROOT / ROOM, tmp_path / ROOM)
+    for file in files_of(ROOT):
+        copy = tmp_path / file.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, copy)
     functions = mark_words(tmp_path, 50, 1)
-    texts = {file: file.read_text(encoding="utf-8") for file in (tmp_path / ROOM).glob("*.py")}
+    texts = {file: file.read_text(encoding="utf-8") for file in files_of(tmp_path)}
     assert all(sum(text.count(mark) for text in texts.values()) == 1 for mark in functions)
     shown = {mark for text in texts.values() for mark in functions if mark in ast.unparse(ast.parse(text))}
     assert shown == set(functions)

@@ -1,6 +1,9 @@
 """The shared words of verdicts for tests that look for them: made by ``railyard.verdict.wording``, never quoted."""
 
-from railyard.verdict.wording import Figure, Miss, Side
+from collections.abc import Sequence
+
+from railyard.base.bounds import IDLE_SHARE
+from railyard.verdict.wording import Figure, Miss, Side, complete, reference, split
 
 
 def below(
@@ -17,3 +20,32 @@ def above(value: float, bound: float, at: int | None = None, name: str = "latenc
 
 def _missed(side: Side, value: float, bound: float, at: int | None, name: str, unit: str, best_of: str = "") -> str:
     return Miss(Figure(name, value, unit, at), side, bound, best_of).words
+
+
+def broken(
+    side: Side,
+    value: float,
+    bound: float,
+    entry: str,
+    at: int | None = None,
+    name: str = "bandwidth",
+    unit: str = "MB/s",
+    own: str = "",
+) -> str:
+    """Return that a value breaks the bound of a reference; ``own``: by how much it misses a condition of ours."""
+    return reference.say_missed(Miss(Figure(name, value, unit, at), side, bound), reference.bound(), entry, own)
+
+
+def bounded(sizes: Sequence[int], measured: int, left: str = "") -> str:
+    """Return which of so many ``measured`` sizes are bounded (in bytes, rising), and which are ``left``."""
+    return reference.bounded_sizes(sizes, measured, left, None)
+
+
+def at_line(number: int) -> str:
+    """Return how a sentence begins to quote a line of the output that reports a failure."""
+    return complete.first_failure(number, "", "", "").removeprefix(", ")[:-1]
+
+
+def idle_second(part: str) -> str:
+    """Return that the second of two rails was idle that should carry its share; ``part``: what it carried."""
+    return split.idle([part], 2, IDLE_SHARE.value, IDLE_SHARE.unit, IDLE_SHARE.name)

@@ -10,6 +10,7 @@ from railyard.parsers import TOOLS
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
+from tests.made.words import at_line
 from tests.parsers.samples import samples
 from tests.parsers.test_unread_rows import TABLES
 
@@ -48,7 +49,8 @@ def test_the_failure_names_the_line(tmp_path: Path, capsys: pytest.CaptureFixtur
     file.write_text(f"{head}65536     11000.00\n#1048576   2884.24   # slow\n", encoding="utf-8")
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
     said = " ".join(capsys.readouterr().out.split())
-    assert 'line 6: "a row that is commented out: found "#1048576 2884.24 # slow", expected it without the mark' in said
+    row = 'a row that is commented out: found "#1048576 2884.24 # slow", expected it without the mark'
+    assert f"{at_line(6)}{row}" in said
 
 
 @pytest.mark.parametrize(

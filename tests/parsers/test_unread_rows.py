@@ -10,6 +10,7 @@ from railyard.parsers.output import ParsedOutput, Remark
 from railyard.parsers.unread_rows import unread_rows, without_lost_rows, without_unannounced_rows
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results.report.output_text import parsed_text
+from tests.made.words import at_line
 
 HEADING = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
 UNFIT = f"{HEADING}1        fast    1.60\n2        fast    3.10\n"
@@ -62,7 +63,7 @@ def test_judge_says_it_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
         "  FAIL  Line 1 of the output: a heading without any row: osu_bw\n"
         "  found: the output has no table (2 lines with figures are among the remarks, first line 3, "
         '"1 fast 1.60", but they do not have the columns that the heading in line 1 announces) and reports 1 failure, '
-        'line 1: "a heading without any row: osu_bw"\n'
+        f'{at_line(1)}a heading without any row: osu_bw"\n'
     ) in capsys.readouterr().out
 
 
@@ -233,7 +234,7 @@ def test_a_slow_curve_does_not_pass_because_its_slow_rows_are_marked(
     table, row = TABLES["osu"]
     file.write_text(f"{table}{row.replace('FIGURE', '**2841.39**')}\n", encoding="utf-8")
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
-    said = 'line 5: "a row that cannot be read: found "65536 **2841.39**", expected plain numbers'
+    said = f'{at_line(5)}a row that cannot be read: found "65536 **2841.39**", expected plain numbers'
     assert said in " ".join(capsys.readouterr().out.split())
 
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from railyard.stacks import wording as stack_words
 from railyard.stacks.file_view import HOST, ImageFiles
 from railyard.stacks.libraries import why_wrong
 
@@ -29,9 +30,8 @@ def test_a_prefix_that_is_a_link_in_the_image_fits(tmp_path: Path) -> None:
     """The same path on this host is another one: here it is a link to somewhere else."""
     found = {"libmpi.so.12": "/opt/mpi-5.0/lib/libmpi.so.12"}
     assert why_wrong("osu_bw", found, ("libmpi.so.12",), "/opt/mpi", SEEN) is None
-    assert why_wrong("osu_bw", found, ("libmpi.so.12",), "/opt/mpi", HOST) == (
-        "osu_bw is linked to /opt/mpi-5.0/lib/libmpi.so.12, expected libmpi.so.12 of /opt/mpi"
-    )
+    sentence = stack_words.other_folder("osu_bw", "/opt/mpi-5.0/lib/libmpi.so.12", ["libmpi.so.12"], "/opt/mpi")
+    assert why_wrong("osu_bw", found, ("libmpi.so.12",), "/opt/mpi", HOST) == sentence
 
 
 def test_a_link_of_this_host_does_not_count_in_an_image(tmp_path: Path) -> None:

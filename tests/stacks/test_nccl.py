@@ -3,6 +3,7 @@
 import pytest
 
 from railyard.stacks import ask, programs
+from railyard.stacks import wording as stack_words
 from railyard.stacks.libraries import parse, why_without
 from railyard.stacks.table import STACKS
 
@@ -67,8 +68,11 @@ LDD = "\tlibnccl.so.2 => /opt/nccl/lib/libnccl.so.2 (0x00007f0000000000)\n"
     [
         (LDD, "/opt/nccl", None),
         (LDD, None, None),
-        (LDD, "/opt/other", "x is linked to /opt/nccl/lib/libnccl.so.2, expected libnccl.so.2 of /opt/other"),
-        ("", None, "x is not linked to libnccl.so.2, expected it"),
+        (
+            *(LDD, "/opt/other"),
+            stack_words.other_folder("x", "/opt/nccl/lib/libnccl.so.2", ["libnccl.so.2"], "/opt/other"),
+        ),
+        ("", None, stack_words.not_linked("x", ["libnccl.so.2"])),
     ],
 )
 def test_its_tests_are_linked_to_it(ldd: str, prefix: str | None, why: str | None) -> None:

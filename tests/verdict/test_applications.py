@@ -12,11 +12,19 @@ from railyard.hardware.node import NodeHardware
 from railyard.parsers import hpl, npb
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
-from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED, NOT_PROVEN
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, not_judged
+from railyard.verdict.wording import applications as application_words
+from railyard.verdict.wording import complete as complete_words
+from railyard.verdict.wording import identity as identity_words
+from railyard.verdict.wording import path as path_words
+from railyard.verdict.wording import possible as possible_words
+from railyard.verdict.wording import reference as reference_words
 from railyard.verdict.wording.complete import say_reported
+from railyard.verdict.wording.floors import not_in_references
 from railyard.verdict.wording.path import carried_part, unseen_rest
 from railyard.verdict.wording.split import idle_part
 from tests.made.judged import IDLE, case_of, counters_file, judged
+from tests.made.words import at_line
 
 #: MB that each node sends and receives over hsn0.
 BUSY = (30.0, 30.0)
@@ -85,17 +93,16 @@ def said(found: Assessment) -> tuple[str, int | None, str]:
     return found.verdict.state, found.verdict.rule, found.verdict.text
 
 
-NOT_ASSERTED = (
-    "not judged: only reported, never compared with a reference (op_rate and runtime: processors, memory and "
-    "compiler set it, and no reference names it)"
-)
+_WHY = f"processors, memory and compiler set it, and {not_in_references(has_upper_limit=False)}"
+NOT_ASSERTED = not_judged(reference_words.only_reported([reference_words.say_because(["op_rate", "runtime"], _WHY)]))
 
 
 def test_a_sound_run_without_a_reference_is_report_only(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), remarks=("4 of 4 nodes, 1 of 1 cores a node",))
     state, rule, sentence = said(found)
     assert (state, rule) == ("report-only", None)
-    assert sentence.startswith(f"{NOT_ASSERTED}; rule 3 (possible) not judged: no physical limit is known for ")
+    no_limit = possible_words.no_limit_for(["op_rate", "runtime"])
+    assert sentence.startswith(f"{NOT_ASSERTED}; rule 3 (possible) not judged: {no_limit}; ")
     assert sentence.endswith("; 4 of 4 nodes, 1 of 1 cores a node")
     assert [(figure.name, figure.value) for figure in found.figures] == [("op_rate", 800.0), ("runtime", 0.0)]
     assert found.verdict.rules[0].sentence == (
@@ -108,7 +115,7 @@ def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ra
     assert (path.state, path.expected_bytes) == ("proven", None)
     assert path.sentence == (
         "240.0 MB moved on vn1, vn2, vn3 and vn4: 100.0 % over hsn0, at most 0.1 MB over another network; "
-        "it is not known how much npb/CG/W must move"
+        f"{application_words.unknown_traffic('npb/CG/W')}"
     )
 
 
@@ -117,11 +124,10 @@ def test_an_application_whose_messages_may_be_small_speaks_for_one_rail_where_th
     found = ran("npb/CG/W", npb_text(), rails=2)
     assert said(found)[:2] == ("report-only", None)
     assert (found.path.state, found.path.one_rail) == ("not-judged", True)
-    assert found.verdict.rules[3].sentence == (
-        "not judged: hsn1 idled on all of vn1, vn2, vn3 and vn4: the stack did not use it; mpich splits messages of "
-        "1 MiB and more, and none of npb/CG/W is known to be so large: its figure is that of hsn0 only"
-    )
-    assert "rule 4 (path) not judged: hsn1 idled on all of" in found.verdict.text
+    idled = path_words.idled_on_all(["hsn1"], ["vn1", "vn2", "vn3", "vn4"])
+    why = path_words.tells_one_rail(idled, "mpich", 1 << 20, "npb/CG/W", ["hsn0"])
+    assert found.verdict.rules[3].why_unjudged == why
+    assert f"rule 4 (path) {not_judged(why)}" in found.verdict.text
     used = ran("npb/CG/W", npb_text(), {"hsn1": (4.0, 4.0)}, rails=2)
     assert (used.path.state, used.path.one_rail) == ("proven", False)
 
@@ -152,7 +158,7 @@ def test_a_transpose_that_must_be_split_fails_over_one_rail(ran: Run) -> None:
 def test_bytes_over_another_network_fail_it(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(), {"hsn0": IDLE, "eth0": BUSY})
     assert said(found)[:2] == ("fail", 4)
-    assert found.path.sentence.startswith(f"eth0 of vn1, which {NOT_INTENDED}, sent 30.0 MB while the run moved 0.1 MB")
+    assert found.path.sentence.startswith(path_words.not_intended("eth0", "vn1", "sent 30.0 MB while the run"))
 
 
 def test_a_transpose_that_no_rail_carried_is_missing(ran: Run) -> None:
@@ -190,18 +196,15 @@ def test_a_run_on_one_node_keeps_off_every_network(ran: Run) -> None:
 def test_ranks_that_do_not_know_one_another_fail_rule_1(ran: Run) -> None:
     alone = ran("npb/CG/W", npb_text(processes=1) * 4)
     assert said(alone)[:2] == ("fail", 1)
-    assert (
-        "each of the 4 processes ran alone, as rank 0 of 1: the output has a table of 1 process 4 times"
-        in said(alone)[2]
-    )
+    assert identity_words.separate_runs(4, "", 4) in said(alone)[2]
     other = ran("hpl/hpl", hpl_text().replace("     2     2   ", "     1     2   "))
-    assert 'line 1: "hpl/hpl ran on 2 processes, but the launch gave it 4"' in said(other)[2]
+    assert f'{at_line(1)}{application_words.other_ranks("hpl/hpl", 2, 4)}"' in said(other)[2]
 
 
 def test_a_verification_that_fails_fails_the_run(ran: Run) -> None:
     found = ran("npb/CG/W", npb_text(verified="UNSUCCESSFUL"))
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith("the application's own check says that its result is wrong, line 12: ")
+    assert said(found)[2].startswith(f"{complete_words.wrong_data(True, '')}, {at_line(12)}")
 
 
 def multi_zone_text(processes: int = 4, threads: int | None = 8, verified: str = "SUCCESSFUL") -> str:
@@ -245,7 +248,7 @@ def test_other_processes_or_threads_fail_and_both_are_named(
 def test_a_hybrid_run_that_calls_its_result_wrong_fails(ran: Run) -> None:
     found = ran("npb/SP-MZ/W", multi_zone_text(verified="UNSUCCESSFUL"), threads=2)
     assert said(found)[:2] == ("fail", 1)
-    assert said(found)[2].startswith("the application's own check says that its result is wrong, line 12: ")
+    assert said(found)[2].startswith(f"{complete_words.wrong_data(True, '')}, {at_line(12)}")
 
 
 @pytest.mark.parametrize("residual", ["8.1e+03 ...... FAILED", "nan ...... PASSED"])
@@ -321,7 +324,7 @@ def test_threads_that_did_not_work_fail_hpl_on_every_node(
             assert found.verdict.rule != 1, found.verdict.text
         else:
             assert found.verdict.rule == 1
-            assert found.verdict.text.startswith(f'{say_reported(1, "")}, line 1: "{expected}"')
+            assert found.verdict.text.startswith(f'{say_reported(1, "")}, {at_line(1)}{expected}"')
 
 
 #: Processor seconds that the first rank of each node used, with eight threads in the 3.26 s that HPL measured.
@@ -365,4 +368,4 @@ def test_threads_of_which_nothing_is_known_did_not_work(virtual: Site) -> None:
     case = case_of(nodes, "hpl/every-node", launch={"nodes": ("vn1",), "within_node": True}, time_limit_s=120)
     bare = every_node_text(3.26).replace("# railyard: used 326 326 56\n", "")
     found = judged(case, bare, every_node.hpl_of_nodes, {"vn1": {}})
-    assert 'line 1: "it is not known how many threads of hpl worked on vn1"' in found.verdict.text
+    assert f"{at_line(1)}{application_words.unknown_threads('hpl', 'vn1')}" in found.verdict.text

@@ -12,6 +12,7 @@ from railyard.site.references.load import References
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
 from railyard.verdict.assess import Assessment
+from railyard.verdict.wording.reference import say_crossed
 from tests.made.judged import TAG, case_of, judged
 from tests.made.systems import GPUS
 
@@ -188,7 +189,7 @@ def test_the_slowest_copy_of_all_nodes_is_judged_by_the_gpus_slot(tmp_path: Path
     assert [curve.values for curve in found.curves] == [(53610.0,)]
     state, rule, text = said(on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6))))
     assert (state, rule) == ("fail", 5)
-    assert "27600" in text and "over slots of GPUs of vn1 and vn2; slowest: vn2" in text
+    assert "27600" in text and f"{say_crossed(['slots of GPUs'], ['vn1', 'vn2'])}; slowest: vn2" in text
     found = on_every_node(site(tmp_path), node("vn1", HEALTHY) + node("vn2", (*HEALTHY[:7], 27.6)))
     assert [(one.kind, one.node, one.reason) for one in found.verdict.suspects] == [
         (

@@ -13,6 +13,8 @@ from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording import Figure, too_short
+from railyard.verdict.wording import unfit as unfit_words
+from railyard.verdict.wording import weak_figures as weak_words
 from tests.conftest import ROOT
 from tests.verdict.test_one_host import ib_write_bw, iperf3_client, osu_bw, osu_latency
 
@@ -25,6 +27,9 @@ _DEVICE = "# Send Buffer on DEVICE (D) and Receive Buffer on DEVICE (D)\n"
 @pytest.fixture(scope="module")
 def site() -> Site:
     return site_at(ROOT, "csd3-2020")
+
+
+SAME_HOST = unfit_words.one_host("10.0.0.1", 0, "", "").partition(",")[0]
 
 
 def own_file(site: Site, link: str, rails: int = 1, device: str = "mlx5_") -> Target:
@@ -45,28 +50,28 @@ def verdict(text: str, target: Target, nodes: Nodes = BETWEEN) -> Judgement:
 @pytest.mark.parametrize(
     ("text", "link", "rails", "nodes", "state", "said"),
     [
-        (osu_latency(1.2, 11000), "ib-edr", 2, BETWEEN, "not-judged", "one of the 2 rails can carry its"),
+        (osu_latency(1.2, 11000), "ib-edr", 2, BETWEEN, "not-judged", weak_words.some_rails(1, 2)),
         (
             iperf3_client("10.0.0.1", "10.0.0.2").replace("69.85 GB", "10.94 GB").replace("60.00 G", "9.40 G"),
             *("eth-100", 1, BETWEEN, "not-judged", "is a rate of eth-10 "),
         ),
         (osu_bw(8, 2950), "eth-100", 1, BETWEEN, "not-judged", "is a rate of eth-25 "),
-        (iperf3_client("10.0.0.1", "10.0.0.1"), "eth-100", 1, BETWEEN, "not-judged", "both ends are the same host"),
+        (iperf3_client("10.0.0.1", "10.0.0.1"), "eth-100", 1, BETWEEN, "not-judged", SAME_HOST),
         (osu_latency(0.4, 9000), "ib-edr", 1, BETWEEN, "fail", too_short(Figure("latency", 0.4, "us", 0), 0.7)),
         (osu_latency(0.4, 500), "ib-edr", 1, ONE_NODE, "fail", "day-one band of the memory of one node"),
         (osu_latency(0.4, 9000), "ib-ndr", 1, ONE_NODE, "pass", "latency holds day-one"),
         (osu_bw(0.2, 30000), "ib-edr", 1, ONE_NODE, "pass", "bandwidth holds day-one"),
         (
             osu_bw(8, 1600).replace("v7.3\n", f"v7.3\n{_DEVICE}"),
-            *("ib-hdr", 1, ONE_NODE, "not-judged", "less than GPUs of one node exchange"),
+            *("ib-hdr", 1, ONE_NODE, "not-judged", "GPUs of one node"),
         ),
         (
             ib_write_bw("0x01", "0x02").replace("mlx5_0", "rxe0"),
-            *("ib-edr", 1, BETWEEN, "not-judged", "the output is of the device rxe0: RDMA in software"),
+            *("ib-edr", 1, BETWEEN, "not-judged", unfit_words.device("rxe0")),
         ),
         (
             ib_write_bw("0x01", "0x02").replace("mlx5_0", "hfi1_0"),
-            *("ib-edr", 1, BETWEEN, "not-judged", "the output is of the device hfi1_0: Omni-Path"),
+            *("ib-edr", 1, BETWEEN, "not-judged", unfit_words.device("hfi1_0")),
         ),
     ],
 )

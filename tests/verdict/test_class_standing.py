@@ -8,6 +8,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.wording import IMPOSSIBLE
 from railyard.site.references.transport_class import TransportClass, find_class
 from railyard.verdict.class_standing import standing
+from railyard.verdict.wording import class_standing as standing_words
 
 CLASSES = Path(__file__).parents[2] / "references" / "classes"
 GIB = 1 << 30
@@ -103,7 +104,7 @@ def test_sizes_without_a_published_number_are_told() -> None:
     other = standing(of("h100-efa3200"), "all_gather", {GIB: 330.0}, nodes=2)
     assert other.sentence == "not known: h100-efa3200 has published all_gather only at 16 GiB"
     none = standing(of("h100-efa3200"), "sendrecv", {GIB: 10.0}, nodes=2)
-    assert none.sentence == "not known: no published measurement of sendrecv on h100-efa3200 is stored here"
+    assert none.sentence == standing_words.not_known(standing_words.nothing_published("sendrecv", "h100-efa3200"))
 
 
 def test_an_impossible_value_is_not_compared() -> None:

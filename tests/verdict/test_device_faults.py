@@ -9,11 +9,13 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
-from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
+from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording.path import say_besides, say_moved
-from railyard.verdict.wording.ports import grew, lost_carrier
+from railyard.verdict.wording.ports import grew, look_at, lost_carrier
 from railyard.verdict.wording.split import idle_part
 from tests.made.sysfs import Tree
+from tests.made.words import idle_second
 
 MB = 1_000_000
 RAILS = ("mlx5_0:1", "mlx5_1:1")
@@ -106,10 +108,7 @@ def test_a_second_rail_that_idles_on_both_nodes_is_the_stacks(pair: Pair) -> Non
         },
     }
     proof = pair.judged(one)
-    assert proof.sentence == (
-        f"{idle_part('mlx5_1:1', 'vn1', 'sent', 0, 190_000_000)}: {IDLE_SECOND} (bound 5.0 % "
-        "of what the rail should carry, idle-share)"
-    )
+    assert proof.sentence == (idle_second(idle_part("mlx5_1:1", "vn1", "sent", 0, 190_000_000)))
     assert blamed(proof) == {("stack", None, None)}
 
 
@@ -136,9 +135,7 @@ def test_a_counter_that_stands_still_is_no_proof_where_no_other_shows_the_bytes(
     proof = pair.judged({"vn2": still})
     assert (proof.state, blamed(proof)) == ("not-proven", set())
     assert proof.sentence == (
-        f"{NOT_PROVEN}over mlx5_0:1 and mlx5_1:1 vn1 sent 190.0 MB, and vn2 counted 0.0 kB received: the two "
-        "ends contradict each other, so the counter of bytes received of mlx5_0:1 and mlx5_1:1 on vn2 is wrong, not "
-        "the rail"
+        path_words.wrong_counter(["mlx5_0:1", "mlx5_1:1"], ["vn1"], 190_000_000, "vn2", 0, "received")
     )
 
 
@@ -165,9 +162,7 @@ def test_a_port_that_receives_broken_packets_is_named_and_its_neighbours_are_not
         f"errors on mlx5_1:1 of vn2 during the run: {grew('port_rcv_errors', 31, 0, 'hard-errors')}"
     )
     assert blamed(proof) == {("rail", "vn2", "mlx5_1:1")}
-    assert proof.look_at == (
-        "cable, port and switch port of mlx5_1:1 of vn2: link state, and error counters of both ends"
-    )
+    assert proof.look_at == look_at("mlx5_1:1 of vn2")
 
 
 def test_packets_out_of_order_are_said_and_blame_nobody(pair: Pair) -> None:

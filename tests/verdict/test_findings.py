@@ -22,6 +22,9 @@ from railyard.verdict.findings import (
 from railyard.verdict.recording import attempt_of
 from railyard.verdict.verdict import judge
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY, Figure, Miss
+from railyard.verdict.wording import blame as blame_words
+from railyard.verdict.wording import complete as complete_words
+from railyard.verdict.wording.ports import look_at
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -35,9 +38,7 @@ def test_a_rail_that_loses_packets_fails_the_path_of_a_run_that_holds_its_refere
     verdict = with_bad_path(healthy, Findings((suspect,), REASON)).verdict
     assert (verdict.state, verdict.rule, verdict.fault, verdict.suspects) == ("fail", 4, "fabric", (suspect,))
     assert verdict.sentence == f"{REASON}; {healthy.path.sentence}"
-    assert verdict.look_at == (
-        "cable, port and switch port of hsn0 of vn2: link state, and error counters of both ends"
-    )
+    assert verdict.look_at == look_at("hsn0 of vn2")
     remarked = with_bad_path(with_remark(healthy, "3 of 4 nodes"), Findings((suspect,), REASON)).verdict
     assert (remarked.sentence, remarked.remarks) == (verdict.sentence, ("3 of 4 nodes",))
     # The bandwidth still met its reference, and the verdict still says so.
@@ -66,7 +67,7 @@ def test_a_named_switch_is_what_to_look_at(assessed: Assess, found: tuple[Suspec
 
 def test_a_pair_that_was_slow_is_cleared_by_the_rail_that_loses_packets(assessed: Assess) -> None:
     slow = assessed(rates={M: 4.7, 4 * M: 4.8})
-    pair, rail = Suspect("pair", "slow only between one pair", None, "hsn0"), Suspect("rail", REASON, "vn2", "hsn0")
+    pair, rail = Suspect("pair", "slow between two nodes", None, "hsn0"), Suspect("rail", REASON, "vn2", "hsn0")
     found = with_bad_path(with_suspects(slow, Findings((pair,), pair.reason)), Findings((rail,), REASON))
     assert (found.verdict.rule, found.verdict.suspects) == (4, (rail,))
 
@@ -76,16 +77,16 @@ def test_a_process_that_waits_for_a_dead_rail_is_not_named_as_one_that_did_not_r
     job = replace(found.inputs.job, timed_out=True, exit_code=None, stuck=("vn1",))
     inputs = replace(found.inputs, job=job)
     hung = replace(found, inputs=inputs, verdict=judge(inputs))
-    assert hung.verdict.text.startswith("the process on vn1 did not react: the job was ended at its time limit")
-    known = judge(replace(inputs, job=replace(job, stuck_in=("hangs in the kernel (state D)", "is stopped (state T)"))))
-    assert known.text.startswith(
-        "the process on vn1 did not react, it hangs in the kernel (state D), another is stopped (state T): the job was"
-    )
-    rail = Suspect("rail", "hsn1 of vn2 gives no result with any partner", "vn2", "hsn1")
+    ended = complete_words.at_time_limit(job.time_limit_s, job.tables, 1, "", "", "")
+    assert hung.verdict.sentence == complete_words.did_not_react(["vn1"], [], ended)
+    does = (complete_words.hangs(None), complete_words.say_stopped())
+    known = judge(replace(inputs, job=replace(job, stuck_in=does)))
+    assert known.sentence == complete_words.did_not_react(["vn1"], does, ended)
+    rail = Suspect("rail", "no result with anybody", "vn2", "hsn1")
     named = with_suspects(hung, Findings((rail,), rail.reason)).verdict
-    assert named.text.startswith("the job was ended at its time limit") and "did not react" not in named.text
+    assert named.sentence.startswith(ended) and hung.verdict.sentence not in named.text
     assert (named.suspects, named.fault) == ((rail,), "fabric")
-    assert with_suspects(hung, Findings((), NOBODY_BLAMED)).verdict.text.startswith("the process on vn1 did not")
+    assert with_suspects(hung, Findings((), NOBODY_BLAMED)).verdict.text.startswith(hung.verdict.sentence)
 
 
 def slow_rails(found: Assessment, times: float) -> dict[str, list[Reading]]:
@@ -187,11 +188,14 @@ def test_a_low_run_whose_processes_starved_is_disturbed_and_blames_nobody(assess
     assert verdict.fails
     assert verdict.sentence == low.verdict.sentence
     assert verdict.why == (
-        f"rule 5 (reference): {low.verdict.sentence}; {NOBODY_BLAMED}; disturbed: its processes waited for a "
-        "processor 12 % of the time (bound 2 %, starved-share); look at what else runs on this host (top, steal time "
-        "of the hypervisor); run the test again when that has ended"
+        f"rule 5 (reference): {low.verdict.sentence}; {NOBODY_BLAMED}; {blame_words.say_starved(0.12)}; look at "
+        f"{blame_words.look_at_host()}"
     )
     assert found.starved == 0.12
+    assert verdict.disturbed_by == blame_words.say_starved(0.12)
+    assert verdict.headline != low.verdict.headline
+    # How the words of any other remark begin decides nothing.
+    assert with_remark(low, verdict.disturbed_by).verdict.headline == low.verdict.headline
 
 
 @pytest.mark.parametrize(

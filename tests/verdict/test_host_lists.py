@@ -3,6 +3,7 @@
 import pytest
 
 from railyard.verdict.stored_outputs.host_lists import host_lists
+from railyard.verdict.wording import unfit as unfit_words
 from tests.verdict.test_one_node_words import TABLE, judged, state
 
 RUN = "$ mpirun -np 2 -hostfile hosts ./osu_latency"
@@ -75,7 +76,7 @@ SAYS_NOTHING = [
 def test_a_list_of_one_host_leaves_an_output_not_judged(words: str) -> None:
     (found,) = judged(f"{words}\n{TABLE}")
     assert found.state == "not-judged"
-    assert "says that both ends share a node" in found.sentence
+    assert "nothing crossed" in found.sentence
 
 
 @pytest.mark.parametrize("words", SAYS_NOTHING)
@@ -85,10 +86,8 @@ def test_a_list_of_two_hosts_or_of_another_run_says_nothing(words: str) -> None:
 
 def test_the_sentence_names_the_launch_and_the_line_of_its_host_file() -> None:
     (found,) = judged(f"a line\n$ cat hosts\nnode1 slots=2\n{RUN}\n{TABLE}")
-    assert found.sentence == (
-        f'not judged: line 4 says that both ends share a node, "{RUN}" (node1 is the only host of its host file, '
-        "line 2), so nothing crossed ib-edr; run it between two nodes"
-    )
+    means = unfit_words.hosts_in(unfit_words.only_host("node1", in_file=True), 2)
+    assert found.why_unjudged == unfit_words.one_node(4, RUN, means, "ib-edr")
 
 
 def test_a_list_has_its_hosts_with_their_slots() -> None:

@@ -10,9 +10,11 @@ from railyard.job.image import NodeImage, SeenImage
 from railyard.job.launch import Launch
 from railyard.site.site import Site
 from railyard.site.systems.stack_entry import Container
+from railyard.stacks import wording as stack_words
 from railyard.stacks.containers import Image
 from railyard.stacks.file_view import ImageFiles
 from railyard.verdict.assess import Assessment
+from railyard.verdict.wording import identity as identity_words
 from tests.made.judged import launch_of, run_of_cell
 
 INSIDE = Image("apptainer", "/images/mpi.sif")
@@ -49,7 +51,8 @@ def test_libraries_of_the_image_pass(imaged: Site, virtual: Site) -> None:
 def test_another_libmpi_inside_fails(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, linked="\tlibmpi.so.12 => /usr/lib/libmpi.so.12 (0x00007f)\n")
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "imb/Uniband is linked to /usr/lib/libmpi.so.12, expected libmpi.so.12 of /opt/mpi" in found.verdict.line
+    sentence = stack_words.other_folder("imb/Uniband", "/usr/lib/libmpi.so.12", ["libmpi.so.12"], "/opt/mpi")
+    assert sentence in found.verdict.line
 
 
 def test_another_ucx_than_the_images_fails(imaged: Site, virtual: Site) -> None:
@@ -62,20 +65,20 @@ def test_another_ucx_than_the_images_fails(imaged: Site, virtual: Site) -> None:
 def test_a_run_that_did_not_look_inside_fails(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, linked="", image=replace(SEEN, files=None))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "it is not known what imb/Uniband is linked to: ldd said nothing" in found.verdict.line
+    assert identity_words.unknown_linkage("imb/Uniband", "") in found.verdict.line
 
 
 def test_nodes_with_different_images_fail(imaged: Site, virtual: Site) -> None:
     found = judge(imaged, virtual, image=replace(SEEN, nodes=(NodeImage("vn1", 9, 1, 7), NodeImage("vn2", 7, 1, 7))))
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "the image /images/mpi.sif has 9 bytes on vn1 and 7 on vn2, expected the same image" in found.verdict.line
+    assert identity_words.other_image("/images/mpi.sif", ("vn1", 9), ("vn2", 7)) in found.verdict.line
 
 
 def test_a_node_that_shows_nothing_of_a_process_inside_is_named(imaged: Site, virtual: Site) -> None:
     launch = launch_of(imaged, "mpich", ("hsn0",), nodes=("vn1", "vn2"))
     silent = tuple(RankEnvironment(node, "IMB-MPI1", dict(planned_variables(launch))) for node in launch.nodes)
     found = judge(imaged, virtual, environment=silent)
-    assert "not proven: which libraries the benchmark loaded on vn1 and vn2 (they were not read)" in found.verdict.line
+    assert identity_words.libraries_unread(["vn1", "vn2"]) in found.verdict.line
 
 
 def started(imaged: Site, launcher: str, kind: str = "apptainer", **changes: Any) -> Launch:

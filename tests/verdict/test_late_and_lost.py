@@ -7,6 +7,7 @@ import pytest
 from railyard.parsers.detect import parse
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.target import Nodes, of_link
+from railyard.verdict.wording.weak_figures import flat_top
 from tests.parsers.test_iperf3 import seconds_of
 
 MADE = Path(__file__).parents[1] / "parsers/made"
@@ -118,7 +119,7 @@ def test_both_ways_at_the_rate_of_a_slower_ethernet_are_not_judged() -> None:
     )
     (fast,) = judged(text, "eth-100")
     assert fast.state == "not-judged"
-    assert "its flat top of 1177 MB/s from 1 MiB on each way is a rate of eth-10" in fast.sentence
+    assert f"{flat_top(1177.0, 1 << 20, is_one_size=False, each_way=True)} is a rate of eth-10" in fast.sentence
     (own,) = judged(text, "eth-10")
     assert own.state == "pass"
 

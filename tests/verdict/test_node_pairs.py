@@ -13,7 +13,9 @@ from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.search.rounds import rounds, shifts
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
+from railyard.verdict.wording import possible as possible_words
 from railyard.verdict.wording.path import carried_part, went_over
+from railyard.verdict.wording.reference import say_crossed
 from tests.made.judged import case_of, judged
 from tests.made.words import below
 
@@ -99,7 +101,7 @@ def test_the_slowest_pair_is_judged(run: Run) -> None:
     state, rule, fault, sentence = said(run(slow={(1, 2): 30.0}))
     assert (state, rule, fault) == ("fail", 5, "fabric")
     assert sentence.startswith(f"{below(30.0, 45.0, SIZE)}, the bound of pairs-one-rail ")
-    assert sentence.endswith(", over hsn0 of vn1, vn2, vn3 and vn4")
+    assert sentence.endswith(say_crossed(["hsn0"], ["vn1", "vn2", "vn3", "vn4"]))
 
 
 def test_a_pair_that_is_good_alone_passes_and_that_is_said(run: Run) -> None:
@@ -193,7 +195,7 @@ def test_a_pair_within_each_node_moves_nothing_over_any_network(run: Run) -> Non
         "pass", None, None,
         "bandwidth holds pair-within-a-node: its worst value at 4 MiB is 7.8 times better than the bound of "
         "pair-within-a-node (bounded: 1 of 1 size, 4 MiB); rule 3 (possible) not "
-        "judged: no physical limit is known for bandwidth and latency",
+        f"judged: {possible_words.no_limit_for(['bandwidth', 'latency'])}",
     )  # fmt: skip
     assert found.path.sentence == (
         "no network of vn1, vn2, vn3 and vn4 carried it: each pair moved 33.6 MB one way in memory"

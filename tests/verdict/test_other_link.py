@@ -5,6 +5,8 @@ import pytest
 from railyard.parsers import perftest
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.target import of_link
+from railyard.verdict.wording import not_judged
+from railyard.verdict.wording import unfit as unfit_words
 
 
 def ib_write_bw(link_type: str, mib_s: float) -> str:
@@ -69,21 +71,22 @@ def test_the_kind_of_the_link_or_one_that_nobody_knows_is_judged(link_type: str,
 
 
 @pytest.mark.parametrize(
-    ("line", "link", "starts"),
+    ("line", "link", "by", "network"),
     [
-        (" Connection type : SRD", "ib-edr", "not judged: the output is of a connection of type SRD: EFA"),
-        (" Device         : hfi1_0", "ib-edr", "not judged: the output is of the device hfi1_0: Omni-Path"),
-        (" Device         : rxe0", "roce-100", "not judged: the output is of the device rxe0: RDMA in software"),
-        (" Device         : efa_0", "ib-edr", "not judged: the output is of the device efa_0: EFA"),
-        (" Device         : cxgb4_0", "roce-100", "not judged: the output is of the device cxgb4_0: iWARP"),
+        (" Connection type : SRD", "ib-edr", unfit_words.connection("SRD"), "efa"),
+        (" Device         : hfi1_0", "ib-edr", unfit_words.device("hfi1_0"), "omnipath"),
+        (" Device         : rxe0", "roce-100", unfit_words.device("rxe0"), "software"),
+        (" Device         : efa_0", "ib-edr", unfit_words.device("efa_0"), "efa"),
+        (" Device         : cxgb4_0", "roce-100", unfit_words.device("cxgb4_0"), "iwarp"),
     ],
 )
-def test_a_connection_or_device_of_another_network_is_named_first(line: str, link: str, starts: str) -> None:
+def test_a_connection_or_device_of_another_network_is_named_first(
+    line: str, link: str, by: str, network: unfit_words.Network
+) -> None:
     kind = "Ethernet" if link.startswith("roce") else "IB"
     text = ib_write_bw(kind, 11200.0).replace(" TX depth        : 128\n", f"{line}\n TX depth        : 128\n")
     (found,) = judge(perftest.parse(text), of_link(link), text=text)
-    assert (found.state, found.sentence.startswith(starts)) == ("not-judged", True)
-    assert found.sentence.endswith(f"--link {link} is another network")
+    assert (found.state, found.sentence) == ("not-judged", not_judged(unfit_words.other_network(by, network, link, "")))
 
 
 def test_a_device_of_the_link_is_judged_and_an_older_card_is_a_remark() -> None:

@@ -14,6 +14,7 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import Inputs, Job
 from railyard.verdict.verdict import Verdict, judge
+from railyard.verdict.wording import complete as complete_words
 from tests.made.fault_case import fault
 
 Assess = Callable[..., Assessment]
@@ -106,7 +107,7 @@ def test_a_drained_neighbour_of_a_node_that_died_is_no_suspect(said: str) -> Non
 def test_a_job_that_slurm_ended_for_time_is_no_crash(said: str) -> None:
     verdict = of_record(record("TIMEOUT", "0:15"))
     assert (verdict.state, verdict.rule) == ("fail", 1)
-    assert verdict.sentence.startswith("the job was ended at its time limit")
+    assert verdict.sentence.startswith(complete_words.at_time_limit(120, 0, 1, "", "", ""))
     assert said in verdict.sentence
 
 
@@ -114,13 +115,13 @@ def test_a_job_that_slurm_ended_for_time_is_no_crash(said: str) -> None:
     ("ran_on", "changes"),
     [
         fault("other-node", "scheduler", "a job that ran on another node than asked",
-              "the job ran on vn1 and vn9, expected vn1 and vn2", ("vn1", "vn9"), {}),
+              complete_words.other_nodes(("vn1", "vn9"), ("vn1", "vn2")), ("vn1", "vn9"), {}),
         fault("more-nodes", "scheduler", "a job that ran on a node more than asked",
-              "ran on vn1, vn2 and vn3, expected vn1 and vn2", ("vn1", "vn2", "vn3"), {}),
+              complete_words.other_nodes(("vn1", "vn2", "vn3"), ("vn1", "vn2")), ("vn1", "vn2", "vn3"), {}),
         fault("fewer-nodes", "scheduler", "a job that ran on a node fewer than asked",
-              "the job ran on vn1, expected vn1 and vn2", ("vn1",), {}),
+              complete_words.other_nodes(("vn1",), ("vn1", "vn2")), ("vn1",), {}),
         fault("no-last-line", "session", "a job script that was killed before its last line",
-              "the job ended without an exit code", ("vn1", "vn2"), {"exit_code": None}),
+              complete_words.no_exit_code(""), ("vn1", "vn2"), {"exit_code": None}),
     ],
 )  # fmt: skip
 def test_nodes_that_were_not_asked_for_are_named_and_nobody_is_blamed(

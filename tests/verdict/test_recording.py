@@ -16,9 +16,11 @@ from railyard.site.test_id import of_name
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of, untested_record, verdict_record
 from railyard.verdict.verdict import not_tested
-from railyard.verdict.wording import IDLE_SECOND
+from railyard.verdict.wording import path as path_words
+from railyard.verdict.wording import split as split_words
 from railyard.verdict.wording.split import idle_part
 from tests.conftest import ROOT
+from tests.made.words import idle_second
 
 Assess = Callable[..., Assessment]
 M = 1 << 20
@@ -138,15 +140,10 @@ def test_the_path_proof_has_the_clock_at_the_end_of_the_run(
 
 def test_a_failure_has_rule_class_suspects_and_next_look_apart(assessed: Assess) -> None:
     verdict = recorded(assessed(rails=2, moved={"vn1": IDLE, "vn2": {**IDLE, "hsn0": (2, 190)}})).found.verdict
-    assert verdict.sentence == (
-        f"{idle_part('hsn1', 'vn1', 'sent', 100_000, 190_100_000)}: {IDLE_SECOND} (bound 5.0 % "
-        "of what the rail should carry, idle-share)"
-    )
+    assert verdict.sentence == (idle_second(idle_part("hsn1", "vn1", "sent", 100_000, 190_100_000)))
     assert (verdict.rule, verdict.class_) == (4, "set-up")
-    assert verdict.suspects == (
-        Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it", None, None),
-    )
-    assert verdict.next == ("how the stack's devices and rails are set; whether hsn1 of vn1 reaches the other nodes")
+    assert verdict.suspects == (Suspect("stack", path_words.idled_on_all(["hsn1"], ["vn1", "vn2"]), None, None),)
+    assert verdict.next == split_words.look_at_settings(["hsn1"], "vn1")
     assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [
         (1, "complete", "pass"),
         (2, "metrics", "pass"),

@@ -1,4 +1,4 @@
-"""The five rules: each failing case beside a similar healthy one, with whole sentences."""
+"""The five rules: each failing case beside a similar healthy one, with the facts of its sentence."""
 
 import json
 import math
@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from railyard.base.bounds import LEAST_LATENCY
 from railyard.base.json_codec import encode
-from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Crossing
 from railyard.hardware.limits import Limit, LinkFloor
-from railyard.parsers.job_end import JobEnd
+from railyard.parsers.job_end import JobEnd, Kind
 from railyard.results.record.form import Suspect
 from railyard.results.record.headline import make_headline
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
@@ -33,15 +33,20 @@ from railyard.verdict.rules.model import (
     RefusedRail,
 )
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
-from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, too_short
+from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, not_judged
+from railyard.verdict.wording import complete as say
+from railyard.verdict.wording import metrics as metric_words
+from railyard.verdict.wording import path as path_words
+from railyard.verdict.wording import possible as possible_words
+from railyard.verdict.wording import reference as reference_words
 from railyard.verdict.wording.complete import brief_failure, ended_well, look_at_outputs, say_exited
 from railyard.verdict.wording.metrics import read, read_at
 from railyard.verdict.wording.path import counters_not_found
 from railyard.verdict.wording.ports import lost_carrier
-from railyard.verdict.wording.possible import no_limit_for
-from railyard.verdict.wording.reference import look_at_rails, no_size_for, other_unit, own_condition, say_crossed
+from railyard.verdict.wording.reference import held_at_worst, look_at_rails, no_size_for, own_condition, say_crossed
+from railyard.verdict.wording.reference import other_unit as other_unit_of
 from railyard.verdict.wording.split import idle_part
-from tests.made.words import above, below
+from tests.made.words import bounded, broken
 
 K, M = 1 << 10, 1 << 20
 SIZES = (1, 4096, M, 4 * M)
@@ -60,6 +65,8 @@ LATENCY = MetricInput(
     DeclaredMetric("latency", "us", "latency", reported_only="means nothing on shaped rails"),
     MeasuredMetric("us", (0, 8), (20.0, 21.0)),
 )
+#: How a sentence ends about a value of the healthy run's two nodes.
+CROSSED = say_crossed(["hsn0"], ["vn1", "vn2"])
 PROVEN = PathProof("proven", "96.0 MB moved on vn1 and vn2: 100.0 % over hsn0")
 
 
@@ -81,6 +88,12 @@ HEALTHY = Inputs(
 )
 
 
+def share_of_limit(value_mb_s: float, at: int | None = None, with_burst: float = LIMIT.value_mb_s) -> str:
+    """Return which share of ``LIMIT`` a bandwidth is; ``with_burst``: the limit of a message of that size."""
+    limit = possible_words.Limit(LIMIT.value_mb_s, with_burst, LIMIT.terms, LIMIT.source)
+    return possible_words.share_of_limit(Figure("bandwidth", value_mb_s, "MB/s", at), limit)
+
+
 def with_job(**changes: Any) -> Inputs:
     return replace(HEALTHY, job=replace(HEALTHY.job, **changes))
 
@@ -90,7 +103,11 @@ def with_metric(metric: MetricInput, **changes: Any) -> Inputs:
 
 
 def said(verdict: Verdict) -> tuple[str, int | None, str | None, str]:
-    return verdict.state, verdict.rule, verdict.fault, verdict.why
+    return verdict.state, verdict.rule, verdict.fault, verdict.text
+
+
+def found(verdict: Verdict) -> tuple[str, int | None, str | None, str, str | None]:
+    return (*said(verdict), verdict.look_at)
 
 
 def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
@@ -99,8 +116,7 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
         "pass",
         None,
         None,
-        "bandwidth holds hsn-uni-1 and hsn-curve, at worst 100.0 % of hsn-curve at 1 B (bounded: 4 of 4 sizes, 1 B to "
-        "4 MiB)",
+        held_at_worst("bandwidth", ["hsn-uni-1", "hsn-curve"], " at 1 B", 1.0, "hsn-curve", bounded(SIZES, 4)),
     )
     assert [(rule.rule, rule.name, rule.state) for rule in verdict.rules] == [
         (number, name, "pass") for number, name in RULE_NAMES.items()
@@ -108,9 +124,8 @@ def test_a_healthy_run_passes_and_all_five_rules_say_why() -> None:
     assert [rule.sentence for rule in verdict.rules[:4]] == [
         ended_well(("vn1", "vn2"), 1, False),
         read([read_at("bandwidth", "MB/s", 4), read_at("latency", "us", 2)]),
-        "bandwidth 47.83 MB/s at 4 MiB is 98.4 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard "
-        "testbed); latency 20.00 us at 0 B is not below 0.4 us",
-        "96.0 MB moved on vn1 and vn2: 100.0 % over hsn0",
+        f"{share_of_limit(47.83, 4 * M)}; {possible_words.long_enough(Figure('latency', 20.0, 'us', 0), 0.4)}",
+        PROVEN.sentence,
     ]
     assert verdict.references == ("hsn-uni-1", "hsn-curve")
     assert verdict.suspects == ()
@@ -120,8 +135,9 @@ def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> 
     path = replace(PROVEN, state="not-judged", sentence="hsn1 idled", one_rail=True)
     state, rule, _, sentence = said(judge(replace(HEALTHY, path=path)))
     assert (state, rule) == ("report-only", None)
-    assert sentence.endswith("; rule 4 (path) not judged: hsn1 idled")
-    assert judge(replace(HEALTHY, path=path)).remarks == ("rule 4 (path) not judged: hsn1 idled",)
+    remark = f"rule 4 (path) {not_judged('hsn1 idled')}"
+    assert sentence.endswith(f"; {remark}")
+    assert judge(replace(HEALTHY, path=path)).remarks == (remark,)
 
 
 def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
@@ -166,97 +182,64 @@ def test_the_record_has_the_contracts_keys_and_is_json() -> None:
 
 # Rule 1
 
+#: What a job shows -> the class of the fault, its sentence, and what to look at next.
 RULE_1 = [
     (
         {"scheduler_error": "no such\npartition"},
         "scheduler",
-        'the job did not run: "no such partition"; '
-        "look at the scheduler's own log of the job, then the state of its nodes",
+        say.did_not_run("no such partition"),
+        say.look_at_log_and_nodes(),
     ),
     (
         {"exit_code": 71, "refused": (RefusedRail("vn2", "hsn1", "rail hsn1 of vn2 has no carrier"),)},
         "fabric",
-        "rail hsn1 of vn2 has no carrier; look at cable, port and driver of hsn1 of vn2",
+        "rail hsn1 of vn2 has no carrier",
+        say.look_at_cables(["hsn1 of vn2"]),
     ),
     (
         {"timed_out": True, "exit_code": None, "tables": 1},
         "set-up",
-        "the job was ended at its time limit of 60 s (bound from the check or the system's file), 1 table of 1 begun; "
-        "look at whether hsn0 passes traffic between vn1 and vn2 (ping, carrier, counters)",
+        say.at_time_limit(60, 1, 1, "", "", ""),
+        say.look_at_traffic(["hsn0"], ["vn1", "vn2"]),
     ),
     (
         {"exit_code": 3, "failures": (OutputLine(12, "\x1b[31mFatal error in MPI_Init"),)},
         "set-up",
-        f'{say_exited(3, "")}, line 12: "Fatal error in MPI_Init"; look at {look_at_outputs()}',
+        say.say_exited(3, say.first_failure(12, "", "Fatal error in MPI_Init", "")),
+        say.look_at_outputs(),
     ),
-    (
-        {"exit_code": 137},
-        "node",
-        f"{say_exited(137, '')}; look at {look_at_outputs()}",
-    ),
-    (
-        {"exit_code": None},
-        "scheduler",
-        "the job ended without an exit code, expected 0; look at the scheduler's own log of the job",
-    ),
+    ({"exit_code": 137}, "node", say.say_exited(137, ""), say.look_at_outputs()),
+    ({"exit_code": None}, "scheduler", say.no_exit_code(""), say.look_at_log()),
     (
         {"nodes_seen": ("vn1",)},
         "scheduler",
-        "the job ran on vn1, expected vn1 and vn2; look at how the launcher was given hosts and ranks per node",
+        say.other_nodes(["vn1"], ["vn1", "vn2"]),
+        say.look_at_placement_of_ranks(),
     ),
-    (
-        {"nodes_seen": ()},
-        "scheduler",
-        "the job ran on no node, expected vn1 and vn2; look at how the launcher was given hosts and ranks per node",
-    ),
-    (
-        {"nodes_expected": (), "nodes_seen": ("vn1", "vn2")},
-        "scheduler",
-        "neither the scheduler nor the job says which nodes it had; look at the scheduler's own record of the job",
-    ),
-    (
-        {"nodes_expected": (), "nodes_seen": ()},
-        "scheduler",
-        "neither the scheduler nor the job says which nodes it had; look at the scheduler's own record of the job",
-    ),
+    ({"nodes_seen": ()}, "scheduler", say.other_nodes([], ["vn1", "vn2"]), say.look_at_placement_of_ranks()),
+    ({"nodes_expected": (), "nodes_seen": ("vn1", "vn2")}, "scheduler", say.no_nodes(), say.look_at_record()),
+    ({"nodes_expected": (), "nodes_seen": ()}, "scheduler", say.no_nodes(), say.look_at_record()),
     (
         {"failures": (OutputLine(0, "262144 time-out."), OutputLine(9, "x"))},
         "set-up",
-        'the output itself reports 2 failures, "262144 time-out."; look at the quoted line in the job\'s output',
+        say.say_reported(2, say.first_failure(0, "", "262144 time-out.", "")),
+        say.look_at_quoted(),
     ),
     (
         {"unread": "line 1: found 'hello'"},
         "set-up",
-        "the output is not the benchmark's: \"line 1: found 'hello'\"; look at the job's output and error output",
+        say.say_unread("line 1: found 'hello'"),
+        say.look_at_both_outputs(),
     ),
-    (
-        {"tables": 0},
-        "set-up",
-        "the output has 0 tables, expected 1; look at where the job's output ends",
-    ),
-    (
-        {"incomplete": ("PingPong",)},
-        "set-up",
-        "the output is cut: PingPong lacks rows; "
-        "look at where the job's output ends, and its limits of time and file size",
-    ),
-    (
-        {"validates": True, "validation": False},
-        "node",
-        "the benchmark's own validation found wrong data: what arrived is not what was sent; look at memory and "
-        "device errors of the nodes, then the stack's version",
-    ),
-    (
-        {"validates": True, "validation": None},
-        "set-up",
-        "the benchmark was asked to validate its data but printed no validation; look at the benchmark's version and "
-        "its validation option",
-    ),
+    ({"tables": 0}, "set-up", say.too_few_tables(0, 1), say.look_at_end()),
+    ({"incomplete": ("PingPong",)}, "set-up", say.cut_rows(["PingPong"]), say.look_at_end_and_limits()),
+    ({"validates": True, "validation": False}, "node", say.wrong_data(False, ""), say.look_at_devices()),
+    ({"validates": True, "validation": None}, "set-up", say.not_validated(), say.look_at_validation()),
     (  # wrong data ends the benchmark: this is the cause, not its exit code
         {"validates": True, "validation": False, "exit_code": 1, "failures": (OutputLine(5, "1024 3.20 Fail"),)},
         "node",
-        "the benchmark's own validation found wrong data: what arrived is not what was sent, line 5: \"1024 3.20 "
-        "Fail\"; look at memory and device errors of the nodes, then the stack's version",
+        say.wrong_data(False, say.first_failure(5, "", "1024 3.20 Fail", "")),
+        say.look_at_devices(),
     ),
 ]
 
@@ -269,9 +252,9 @@ def test_the_headline_of_a_failed_run_quotes_more_than_the_name_of_a_host() -> N
     assert make_headline((), brief_failure(12, "", "no row: x"), "set-up") == "Line 12 of the output: no row: x"
 
 
-@pytest.mark.parametrize(("changes", "fault", "sentence"), RULE_1)
-def test_rule_1_names_what_is_incomplete(changes: dict[str, Any], fault: str, sentence: str) -> None:
-    assert said(judge(with_job(**changes))) == ("fail", 1, fault, f"rule 1 (complete): {sentence}")
+@pytest.mark.parametrize(("changes", "fault", "sentence", "look_at"), RULE_1)
+def test_rule_1_names_what_is_incomplete(changes: dict[str, Any], fault: str, sentence: str, look_at: str) -> None:
+    assert found(judge(with_job(**changes))) == ("fail", 1, fault, sentence, look_at)
 
 
 def test_rule_1_holds_for_more_tables_than_expected_and_a_passed_validation() -> None:
@@ -292,6 +275,9 @@ def test_each_suspect_is_named_once_with_all_that_is_said_against_it() -> None:
     first, other = Suspect("rail", "it idled", "vn2", "hsn1"), Suspect("rail", "it idled", "vn2", "hsn0")
     again = replace(first, reason="it is slow")
     assert each_once([first, other, again, first]) == (replace(first, reason="it idled; it is slow"), other)
+    # A reason that is a part of another one's words is a reason of its own.
+    parts = (replace(first, reason="it is slow with vn1"), replace(first, reason="it is slow"))
+    assert each_once(parts) == (replace(first, reason="it is slow with vn1; it is slow"),)
 
 
 @pytest.mark.fault("rail", "a carrier lost until the time limit", f"; {lost_carrier('hsn1 of vn2')}")
@@ -306,11 +292,11 @@ def test_a_job_that_hung_says_which_link_was_lost(said: str) -> None:
 def test_a_failure_of_a_replay_speaks_of_no_nodes() -> None:
     low = (bandwidth(0.8, 2.5, 30.0, 30.0),)
     replayed = judge(replace(HEALTHY, metrics=low, nodes=()))
-    assert replayed.sentence.endswith(", over hsn0")
-    assert replayed.look_at == "each rail alone (hsn0), then link state and error counters"
+    assert replayed.sentence.endswith(say_crossed(["hsn0"], []))
+    assert replayed.look_at == look_at_rails(["hsn0"], [], False, False)
     run = judge(replace(HEALTHY, metrics=low))
-    assert run.sentence.endswith(say_crossed(["hsn0"], ["vn1", "vn2"]))
-    assert "between vn1 and vn2 and good partners" in str(run.look_at)
+    assert run.sentence.endswith(CROSSED)
+    assert run.look_at == look_at_rails(["hsn0"], ["vn1", "vn2"], False, False)
 
 
 def test_a_refused_rail_is_a_suspect() -> None:
@@ -325,65 +311,28 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ended", "fault", "sentence"),
+    ("kind", "fault"),
     [
-        (
-            JobEnd("memory", "job 12 was killed for memory"),
-            "set-up",
-            "job 12 was killed for memory; look at how much memory the job got, and what else used memory on its nodes",
-        ),
-        (
-            JobEnd("preempted", "job 12 was preempted by another job"),
-            "scheduler",
-            "job 12 was preempted by another job; look at the partition and QOS of the job: jobs there can be "
-            "preempted",
-        ),
-        (
-            JobEnd("requeued", "job 12 was requeued once"),
-            "scheduler",
-            "job 12 was requeued once; look at the scheduler's log: who requeued the job, and why; then run the test "
-            "again",
-        ),
-        (
-            JobEnd("node", "job 12 was ended because a node died: vn2 is down", ("vn2",)),
-            "node",
-            "job 12 was ended because a node died: vn2 is down; look at the nodes' own logs, and why the scheduler "
-            "marks them as down (scontrol show node)",
-        ),
-        (
-            JobEnd("cancelled", "job 12 was cancelled"),
-            "scheduler",
-            "job 12 was cancelled; look at who cancelled the job: the scheduler's log",
-        ),
-        (
-            JobEnd("pending", "job 12 could not begin and was cancelled"),
-            "scheduler",
-            "job 12 could not begin and was cancelled; look at what the job asks for, and what there is: sinfo, "
-            "squeue, the system's file (jobs)",
-        ),
-        (
-            JobEnd("lost", "the scheduler said nothing about job 12 for 3 min: no answer"),
-            "scheduler",
-            "the scheduler said nothing about job 12 for 3 min: no answer; look at whether the scheduler answers "
-            "(scontrol ping), and how long it remembers jobs (MinJobAge)",
-        ),
+        ("memory", "set-up"),
+        ("preempted", "scheduler"),
+        ("requeued", "scheduler"),
+        ("node", "node"),
+        ("cancelled", "scheduler"),
+        ("pending", "scheduler"),
+        ("lost", "scheduler"),
     ],
-    ids=lambda value: value.kind if isinstance(value, JobEnd) else "",
 )
-def test_rule_1_says_what_the_scheduler_did(ended: JobEnd, fault: str, sentence: str) -> None:
+def test_rule_1_says_what_the_scheduler_did(kind: Kind, fault: str) -> None:
     """The scheduler's reason comes before its consequences: no exit code, no table, a node that was not seen."""
+    ended = JobEnd(kind, f"job 12: {kind}", ("vn2",) if kind == "node" else ())
     verdict = judge(with_job(ended=ended, exit_code=None, tables=0, nodes_seen=("vn1",)))
-    assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 1, fault)
-    assert verdict.why == f"rule 1 (complete): {sentence}"
+    assert found(verdict) == ("fail", 1, fault, ended.sentence, say.look_at_ended(kind))
 
 
 def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> None:
     ended = JobEnd("time", "job 12 was killed at its time limit of 00:02:00 on vn[1-2]")
     verdict = judge(with_job(ended=ended, timed_out=True, exit_code=143, tables=0, time_limit_s=120.0))
-    assert verdict.sentence == (
-        "the job was ended at its time limit of 120 s (bound from the check or the system's file), 0 tables of 1 begun"
-        "; job 12 was killed at its time limit of 00:02:00 on vn[1-2]"
-    )
+    assert verdict.sentence == say.at_time_limit(120, 0, 1, "", ended.sentence, "")
 
 
 def test_only_the_node_that_the_scheduler_names_is_a_suspect() -> None:
@@ -409,42 +358,39 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
         return [rule.sentence for rule in judge(replace(HEALTHY, metrics=(metric,))).rules]
 
     _, _, possible, _, reference = sentences(46.67)
-    assert possible == (
-        "bandwidth 46.67 MB/s is 96.0 % of the limit, 48.60 MB/s (400 Mbit/s less TCP/IP headers; railyard testbed)"
-    )
-    assert reference == (
-        f"{below(46.67, 47.0)}, the bound of tcp-1 (class: shaped rate){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
-    )
-    assert sentences(47.5)[4] == "bandwidth holds tcp-1, at worst 101.1 % of tcp-1 (bounded: 1 of 1 figure)"
-    assert sentences(60.0)[2].startswith(f"{IMPOSSIBLE}bandwidth 60.00 MB/s is 123.5 % of the limit")
-    assert sentences(math.nan)[1] == "bandwidth is nan, expected a finite number"
+    assert possible == share_of_limit(46.67)
+    assert reference == (f"{broken('below', 46.67, 47.0, 'tcp-1 (class: shaped rate)')}{CROSSED}")
+    held = held_at_worst("bandwidth", ["tcp-1"], "", 47.5 / 47.0, "tcp-1", reference_words.bounded_figure(True))
+    assert sentences(47.5)[4] == held
+    assert sentences(60.0)[2] == possible_words.say_disbelieved(share_of_limit(60.0))
+    assert sentences(math.nan)[1] == metric_words.not_finite("bandwidth", math.nan)
 
 
 # Rule 2
 
 RULE_2 = [
-    (bandwidth(measured=None), "the output has no bandwidth in MB/s that can be read"),
+    (bandwidth(measured=None), metric_words.say_unread("bandwidth", "MB/s", "")),
     (
         bandwidth(measured=None, problem="no column bandwidth"),
-        "the output has no bandwidth in MB/s that can be read: no column bandwidth",
+        metric_words.say_unread("bandwidth", "MB/s", "no column bandwidth"),
     ),
-    (bandwidth(measured=MeasuredMetric("MB/s", (), ())), "the output has no bandwidth in MB/s that can be read"),
-    (bandwidth(measured=MeasuredMetric("MB/s", (1, 2), (1.0,))), "bandwidth has 2 sizes but 1 values"),
-    (bandwidth(measured=MeasuredMetric("GB/s", SIZES, (1.0,) * 4)), "bandwidth is in GB/s, expected MB/s"),
-    (bandwidth(measured=MeasuredMetric(None, SIZES, (1.0,) * 4)), "bandwidth is in no unit, expected MB/s"),
+    (bandwidth(measured=MeasuredMetric("MB/s", (), ())), metric_words.say_unread("bandwidth", "MB/s", "")),
+    (bandwidth(measured=MeasuredMetric("MB/s", (1, 2), (1.0,))), metric_words.unlike_counts("bandwidth", 2, 1)),
     (
-        bandwidth(measured=MeasuredMetric("MB/s", (8, 4), (1.0, 1.0))),
-        "bandwidth has sizes that are not in rising order",
+        bandwidth(measured=MeasuredMetric("GB/s", SIZES, (1.0,) * 4)),
+        metric_words.other_unit("bandwidth", "GB/s", "MB/s"),
     ),
-    (bandwidth(0.8, math.nan, 47.5, 47.8), "bandwidth at 4 KiB is nan, expected a finite number"),
-    (bandwidth(0.8, 2.5, 47.5, math.inf), "bandwidth at 4 MiB is inf, expected a finite number"),
-    (bandwidth(0.8, 2.5, None, 47.8), "bandwidth at 1 MiB is missing, expected a finite number"),
-    (bandwidth(0.8, 2.5, True, 47.8), "bandwidth at 1 MiB is True, expected a finite number"),
-    (bandwidth(0.8, 0.0, 47.5, 47.8), "bandwidth at 4 KiB is 0 MB/s, expected more than 0"),
-    (bandwidth(-0.1, 2.5, 47.5, 47.8), "bandwidth at 1 B is -0.1 MB/s, expected more than 0"),
+    (bandwidth(measured=MeasuredMetric(None, SIZES, (1.0,) * 4)), metric_words.other_unit("bandwidth", None, "MB/s")),
+    (bandwidth(measured=MeasuredMetric("MB/s", (8, 4), (1.0, 1.0))), metric_words.unsorted_sizes("bandwidth")),
+    (bandwidth(0.8, math.nan, 47.5, 47.8), metric_words.not_finite("bandwidth at 4 KiB", math.nan)),
+    (bandwidth(0.8, 2.5, 47.5, math.inf), metric_words.not_finite("bandwidth at 4 MiB", math.inf)),
+    (bandwidth(0.8, 2.5, None, 47.8), metric_words.not_finite("bandwidth at 1 MiB", None)),
+    (bandwidth(0.8, 2.5, True, 47.8), metric_words.not_finite("bandwidth at 1 MiB", True)),
+    (bandwidth(0.8, 0.0, 47.5, 47.8), metric_words.not_above_0("bandwidth at 4 KiB", 0.0, "MB/s")),
+    (bandwidth(-0.1, 2.5, 47.5, 47.8), metric_words.not_above_0("bandwidth at 1 B", -0.1, "MB/s")),
     (
         bandwidth(measured=MeasuredMetric("MB/s", (1, 8, 4 << 20), (0.8, 0.0, 47.8))),
-        "bandwidth at 8 B is 0 MB/s, expected more than 0",
+        metric_words.not_above_0("bandwidth at 8 B", 0.0, "MB/s"),
     ),
 ]
 
@@ -454,9 +400,8 @@ def test_rule_2_lets_a_rate_that_is_only_reported_be_printed_as_zero() -> None:
     rate = MetricInput(declared, MeasuredMetric("1/s", (1, 4 << 20), (9000.0, 0.0)))
     asserted = replace(rate, declared=replace(declared, reported_only=None))
     assert judge(replace(HEALTHY, metrics=(bandwidth(), rate))).rules[1].state == "pass"
-    assert judge(replace(HEALTHY, metrics=(bandwidth(), asserted))).rules[1].sentence == (
-        "message_rate at 4 MiB is 0 1/s, expected more than 0"
-    )
+    wrong = metric_words.not_above_0("message_rate at 4 MiB", 0.0, "1/s")
+    assert judge(replace(HEALTHY, metrics=(bandwidth(), asserted))).rules[1].sentence == wrong
 
 
 def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
@@ -467,21 +412,18 @@ def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
 
 @pytest.mark.parametrize(("metric", "sentence"), RULE_2)
 def test_rule_2_names_the_metric_that_is_wrong(metric: MetricInput, sentence: str) -> None:
-    look = "look at the benchmark's output: whether its headings and rows are whole, and as its release prints them"
-    assert said(judge(with_metric(metric))) == ("fail", 2, "set-up", f"rule 2 (metrics): {sentence}; {look}")
+    assert found(judge(with_metric(metric))) == ("fail", 2, "set-up", sentence, metric_words.look_at_headings())
 
 
 def test_rule_2_fails_a_check_that_declares_nothing() -> None:
-    assert judge(replace(HEALTHY, metrics=())).line == (
-        "rule 2 (metrics): the check declares no metric, so nothing was measured; look at the check's metrics"
-    )
+    verdict = judge(replace(HEALTHY, metrics=()))
+    assert found(verdict)[:4] == ("fail", 2, "set-up", metric_words.nothing_declared())
 
 
 def test_rule_2_names_all_metrics_that_are_wrong() -> None:
     metrics = (bandwidth(measured=None), replace(LATENCY, measured=None))
-    assert judge(replace(HEALTHY, metrics=metrics)).rules[1].sentence == (
-        "the output has no bandwidth in MB/s that can be read; the output has no latency in us that can be read"
-    )
+    unread = [metric_words.say_unread(name, unit, "") for name, unit in (("bandwidth", "MB/s"), ("latency", "us"))]
+    assert judge(replace(HEALTHY, metrics=metrics)).rules[1].sentence == "; ".join(unread)
 
 
 # Rule 3
@@ -489,13 +431,12 @@ def test_rule_2_names_all_metrics_that_are_wrong() -> None:
 
 def test_rule_3_fails_above_the_limit_by_2_percent() -> None:
     wide = bandwidth(0.8, 2.5, 47.5, 49.6, bands=(FLOOR,))
-    assert said(judge(with_metric(wide))) == (
+    assert found(judge(with_metric(wide))) == (
         "fail",
         3,
         "set-up",
-        f"rule 3 (possible): {IMPOSSIBLE}bandwidth 49.60 MB/s at 4 MiB is 102.1 % of the limit, 48.60 MB/s (400 Mbit/s "
-        "less TCP/IP headers; railyard testbed); at most 102.0 % is believed; look at whether both ranks ran on one "
-        "node, the system's link, slot and rails, and the number of iterations",
+        possible_words.say_disbelieved(share_of_limit(49.6, 4 * M)),
+        possible_words.look_at_limit(),
     )
     assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 49.5, bands=(FLOOR,)))).state == "pass"
 
@@ -511,20 +452,14 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
     bucket = replace(LIMIT, burst_bytes=128 << 10)
     # 8/7 of the rate at 1 MiB, and 2 % more are accepted
     at_most = judge(with_metric(bandwidth(0.8, 2.5, 56.65, 47.8, limit=bucket, bands=(FLOOR,))))
-    assert (at_most.state, at_most.rules[2].sentence) == (
-        "pass",
-        "bandwidth 56.65 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long stream, and 55.54 MB/s with the "
-        "burst at its start (400 Mbit/s less TCP/IP headers; railyard testbed); latency 20.00 us at 0 B is not below "
-        "0.4 us",
-    )
+    with_burst = 48.6 * 8 / 7
+    assert (at_most.state, at_most.rules[2].state) == ("pass", "pass")
+    assert at_most.rules[2].sentence.startswith(share_of_limit(56.65, M, with_burst))
     assert said(judge(with_metric(bandwidth(0.8, 2.5, 56.66, 47.8, limit=bucket, bands=(FLOOR,))))) == (
         "fail",
         3,
         "set-up",
-        f"rule 3 (possible): {IMPOSSIBLE}bandwidth 56.66 MB/s at 1 MiB is 102.0 % of the limit, 48.60 MB/s for a long "
-        "stream, and 55.54 MB/s with the burst at its start (400 Mbit/s less TCP/IP headers; railyard testbed); at "
-        "most 102.0 % is believed; look at whether both ranks ran on one node, the system's link, slot and rails, and "
-        "the number of iterations",
+        possible_words.say_disbelieved(share_of_limit(56.66, M, with_burst)),
     )
     # the same figure at 4 MiB is too much, since a bucket is a smaller part of a longer message
     assert judge(with_metric(bandwidth(0.8, 2.5, 47.5, 51.1, limit=bucket, bands=(FLOOR,)))).state == "pass"
@@ -534,48 +469,46 @@ def test_rule_3_lets_each_message_begin_with_a_full_bucket() -> None:
 def test_rule_3_says_not_judged_without_a_limit() -> None:
     verdict = judge(replace(HEALTHY, metrics=(bandwidth(limit=None),), link_limit_known=False))
     assert verdict.state == "pass"
-    assert (verdict.rules[2].state, verdict.rules[2].sentence) == ("not-judged", "not judged: no limit known")
-    assert verdict.line.endswith("; rule 3 (possible) not judged: no limit known")
+    assert (verdict.rules[2].state, verdict.rules[2].why_unjudged) == ("not-judged", possible_words.no_limit())
+    assert verdict.remarks == (f"rule 3 (possible) {verdict.rules[2].sentence}",)
 
 
 def test_rule_3_says_not_judged_where_no_size_reaches_the_limit() -> None:
     short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (0.8, 2.5)))
-    assert judge(replace(HEALTHY, metrics=(short,))).rules[2].sentence == (
-        "not judged: bandwidth has no size from 1 MiB, where the limit holds"
+    assert judge(replace(HEALTHY, metrics=(short,))).rules[2].why_unjudged == possible_words.no_size_from(
+        "bandwidth", M
     )
 
 
 def test_rule_3_says_what_it_had_nothing_to_hold_against() -> None:
     unread = judge(replace(HEALTHY, metrics=(bandwidth(measured=None),)))
-    assert unread.rules[2].sentence == "not judged: bandwidth was not read"
-    assert unread.rules[4].sentence == "not judged: bandwidth could not be read"
+    assert unread.rules[2].why_unjudged == possible_words.not_read("bandwidth")
+    assert unread.rules[4].why_unjudged == reference_words.say_unread(["bandwidth"])
     rate = MetricInput(DeclaredMetric("message_rate", "1/s", "rate"), MeasuredMetric("1/s", (8,), (1e6,)))
-    assert judge(replace(HEALTHY, metrics=(rate,))).rules[2].sentence == (
-        "not judged: no physical limit is known for message_rate"
-    )
-    assert judge(replace(HEALTHY, metrics=())).rules[2].sentence == f"not judged: {no_limit_for([])}"
+    no_limit = possible_words.no_limit_for(["message_rate"])
+    assert judge(replace(HEALTHY, metrics=(rate,))).rules[2].why_unjudged == no_limit
+    assert judge(replace(HEALTHY, metrics=())).rules[2].why_unjudged == possible_words.no_limit_for([])
     scaled = bandwidth(declared=replace(DECLARED, unit="GB/s"), measured=MeasuredMetric("GB/s", SIZES, (0.04,) * 4))
-    assert judge(replace(HEALTHY, metrics=(scaled,))).rules[2].sentence == (
-        "not judged: bandwidth is in GB/s and the limit in MB/s"
-    )
+    other_unit = possible_words.unit_of_limit("bandwidth", "GB/s")
+    assert judge(replace(HEALTHY, metrics=(scaled,))).rules[2].why_unjudged == other_unit
 
 
 def test_a_reference_without_a_bound_to_keep_has_no_ratio() -> None:
     band = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(0.0, 60.0, None))
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.curves[0].percent_of_reference) == ("pass", None)
-    assert verdict.line == "bandwidth holds x (bounded: 4 of 4 sizes, 1 B to 4 MiB)"
+    assert verdict.sentence == reference_words.say_held("bandwidth", ["x"], bounded(SIZES, 4))
 
 
 def test_a_bandwidth_that_is_bounded_from_above_alone_does_not_pass() -> None:
     band = scalar_band("x", "class", "bandwidth", "MB/s", "s", Bound(None, 60.0, None))
     verdict = judge(with_metric(bandwidth(bands=(band,))))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "reference")
-    assert verdict.why == (
-        "rule 5 (reference): not judged: nothing bounds bandwidth at 4 MiB, its largest size; bandwidth holds x "
-        "(bounded: 4 of 4 sizes, 1 B to 4 MiB); look at references/virtual.yaml (an entry for these sizes)"
-    )
-    assert "a reference is missing" in verdict.headline
+    end = reference_words.open_end("bandwidth", 4 * M, is_largest=True)
+    held = reference_words.say_held("bandwidth", ["x"], bounded(SIZES, 4))
+    assert verdict.sentence == reference_words.nothing_decides([end, held])
+    assert verdict.look_at == reference_words.look_at_entry("virtual")
+    assert verdict.headline.lower() == reference_words.brief_open_end(end).lower()
 
 
 @pytest.mark.parametrize(("bounded", "state"), [((None, 64), "pass"), ((None, None), "pass"), ((M, None), "fail")])
@@ -586,7 +519,8 @@ def test_the_smallest_size_decides_about_a_message_rate(bounded: tuple[int | Non
     )
     verdict = judge(replace(HEALTHY, metrics=(*HEALTHY.metrics, rate)))
     assert verdict.state == state
-    assert ("nothing bounds message_rate at 1 B, its smallest size" in verdict.line) == (state == "fail")
+    end = reference_words.open_end("message_rate", 1, is_largest=False)
+    assert (end in verdict.line) == (state == "fail")
 
 
 @pytest.mark.parametrize(("latency_us", "state"), [(0.39, "fail"), (0.4, "pass"), (0.61, "pass")])
@@ -595,10 +529,8 @@ def test_rule_3_fails_a_latency_of_shared_memory(latency_us: float, state: str) 
     verdict = judge(replace(HEALTHY, metrics=metrics))
     assert verdict.state == state
     if state == "fail":
-        assert verdict.rules[2].sentence == (
-            f"{IMPOSSIBLE}{too_short(Figure('latency', 0.39, 'us', 0), 0.4)} "
-            "(lowest value of the published tables; the margin is this project's)"
-        )
+        figure = Figure("latency", 0.39, "us", 0)
+        assert verdict.rules[2].sentence == possible_words.too_short_latency(figure, 0.4, LEAST_LATENCY.source)
 
 
 def test_rule_3_allows_a_collective_of_no_bytes_and_a_latency_within_a_node() -> None:
@@ -630,10 +562,9 @@ def test_rule_3_leaves_collectives_of_less_than_50_us_alone(size: int, time_us: 
     rule = judge(replace(HEALTHY, metrics=(bandwidth(), time))).rules[2]
     assert rule.state == state, rule.sentence
     if state == "fail":
-        assert rule.sentence == (
-            f"{IMPOSSIBLE}time_avg 40.00 us at 4 MiB, and it takes at least 83.89 us: a node must send or receive "
-            "1.000 x 4 MiB; the limit is 50000 MB/s (400 Gbit/s; a table)"
-        )
+        most = possible_words.Limit(50_000.0, 50_000.0, "400 Gbit/s", "a table")
+        figure, least_us = Figure("time_avg", 40.0, "us", 4 * M), 4 * M / 50_000.0
+        assert rule.sentence == possible_words.too_fast_collective(figure, least_us, 1.0, 4 * M, 1.0, most)
 
 
 # Rule 4
@@ -650,37 +581,27 @@ UNPROVEN = PathProof("not-proven", f"{NOT_PROVEN}{counters_not_found('vn2')}", "
 
 def test_rule_4_takes_the_path_proofs_sentence_class_and_suspects() -> None:
     verdict = judge(replace(HEALTHY, path=FAILED))
-    assert said(verdict) == (
-        "fail",
-        4,
-        "set-up",
-        f"rule 4 (path): {idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}: {IDLE_SECOND}; "
-        "look at how the stack is told its rails",
-    )
+    assert found(verdict) == ("fail", 4, "set-up", FAILED.sentence, FAILED.look_at)
     assert verdict.suspects == FAILED.suspects
     assert judge(replace(HEALTHY, path=replace(FAILED, fault="fabric"))).fault == "fabric"
 
 
 def test_rule_4_fails_what_is_not_proven_unless_the_system_accepts_it() -> None:
-    assert said(judge(replace(HEALTHY, path=UNPROVEN))) == (
-        "fail",
-        4,
-        "not-proven",
-        f"rule 4 (path): {NOT_PROVEN}{counters_not_found('vn2')}; look at the counter reader",
+    assert found(judge(replace(HEALTHY, path=UNPROVEN))) == (
+        *("fail", 4, "not-proven", UNPROVEN.sentence, UNPROVEN.look_at),
     )
     accepted = judge(replace(HEALTHY, path=UNPROVEN, accepts_unproven="no counters in containers"))
     assert accepted.state == "pass"
-    assert accepted.line.endswith(
-        f"; rule 4 (path) not judged: {NOT_PROVEN}{counters_not_found('vn2')}; "
-        "the system accepts this: no counters in containers"
-    )
+    reason = path_words.say_accepted(UNPROVEN.sentence, "no counters in containers")
+    assert (accepted.rules[3].state, accepted.rules[3].why_unjudged) == ("not-judged", reason)
+    assert accepted.remarks == (f"rule 4 (path) {not_judged(reason)}",)
     assert judge(replace(HEALTHY, path=FAILED, accepts_unproven="no counters in containers")).state == "fail"
 
 
 def test_a_benchmark_without_payload_has_no_path_to_prove_but_may_take_a_wrong_one() -> None:
-    found = judge(replace(HEALTHY, path=UNPROVEN, no_payload="osu/osu_barrier moves no payload"))
-    assert found.state == "pass"
-    assert found.rules[3].sentence == "not judged: osu/osu_barrier moves no payload"
+    moved = judge(replace(HEALTHY, path=UNPROVEN, no_payload="osu/osu_barrier moves no payload"))
+    assert moved.state == "pass"
+    assert moved.rules[3].why_unjudged == "osu/osu_barrier moves no payload"
     assert judge(replace(HEALTHY, path=FAILED, no_payload="osu/osu_barrier moves no payload")).state == "fail"
 
 
@@ -689,14 +610,15 @@ def test_a_benchmark_without_payload_has_no_path_to_prove_but_may_take_a_wrong_o
 
 def test_rule_5_names_value_unit_bound_source_rail_and_node() -> None:
     slow = bandwidth(0.8, 2.5, 45.5, 4.8)
-    assert said(judge(with_metric(slow))) == (
+    verdict = judge(with_metric(slow))
+    assert found(verdict) == (
         "fail",
         5,
         "fabric",
-        f"rule 5 (reference): {below(4.8, 47.0, 4 * M)}, the bound of hsn-uni-1 (class: shaped "
-        f"rate){say_crossed(['hsn0'], ['vn1', 'vn2'])}; look at "
-        f"{look_at_rails(['hsn0'], ['vn1', 'vn2'], False, False)}",
+        f"{broken('below', 4.8, 47.0, 'hsn-uni-1 (class: shaped rate)', 4 * M)}{CROSSED}",
+        look_at_rails(["hsn0"], ["vn1", "vn2"], False, False),
     )
+    assert verdict.why == f"rule 5 (reference): {verdict.text}; look at {verdict.look_at}"
 
 
 @pytest.mark.parametrize(
@@ -718,14 +640,9 @@ def test_rule_5_holds_over_the_whole_curve(values: tuple[float, ...], state: str
 def test_rule_5_needs_every_size_that_a_reference_requires() -> None:
     lacking = bandwidth(measured=MeasuredMetric("MB/s", (1, M, 4 * M), (0.8, 47.5, 47.8)))
     judged = judge(with_metric(lacking)).rules[4]
-    assert (judged.fault, judged.look_at) == (
-        "reference",
-        "unit and sizes of that reference, and the sizes that the check measures",
-    )
-    assert judged.sentence == (
-        "bandwidth was not measured at 4 KiB, which hsn-curve (baseline: run 7) requires"
-        f"{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
-    )
+    assert (judged.fault, judged.look_at) == ("reference", reference_words.look_at_reference())
+    needed = reference_words.say_lacking("bandwidth", [4096], "hsn-curve (baseline: run 7)")
+    assert judged.sentence == f"{needed}{CROSSED}"
 
 
 def test_a_reference_that_is_broken_is_named_before_one_that_no_measured_size_meets() -> None:
@@ -733,16 +650,14 @@ def test_a_reference_that_is_broken_is_named_before_one_that_no_measured_size_me
     short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (2.8, 2.5)), bands=(FLOOR, own))
     judged = judge(with_metric(short)).rules[4]
     assert judged.miss == Miss(Figure("bandwidth", 2.5, "MB/s", 4096), "below", 2.7)
-    assert "the bound of own " in judged.sentence
+    assert judged.sentence.startswith(broken("below", 2.5, 2.7, "own (class: a source)", 4096))
 
 
 def test_rule_5_fails_a_reference_that_no_measured_size_meets() -> None:
     short = bandwidth(measured=MeasuredMetric("MB/s", (1, 4096), (0.8, 2.5)), bands=(FLOOR,))
     judged = judge(with_metric(short)).rules[4]
     assert judged.fault == "reference"  # nothing was slow: no rail is looked at
-    assert judged.sentence == (
-        f"{no_size_for('bandwidth', 'hsn-uni-1 (class: shaped rate)')}{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
-    )
+    assert judged.sentence == (f"{no_size_for('bandwidth', 'hsn-uni-1 (class: shaped rate)')}{CROSSED}")
 
 
 def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
@@ -750,18 +665,17 @@ def test_rule_5_fails_a_bound_without_bounds_and_a_wrong_unit() -> None:
     assert judge(with_metric(bandwidth(bands=(nothing,)))).rule == 5
     unit = scalar_band("x", "class", "bandwidth", "GB/s", "s", Bound(0.04, None, None))
     assert judge(with_metric(bandwidth(bands=(unit,)))).rules[4].sentence == (
-        f"{other_unit('bandwidth', 'MB/s', 'x (class: s)', 'GB/s')}{say_crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{other_unit_of('bandwidth', 'MB/s', 'x (class: s)', 'GB/s')}{CROSSED}"
     )
 
 
 def test_rule_5_fails_without_a_reference_and_names_the_files() -> None:
-    assert said(judge(with_metric(bandwidth(bands=())))) == (
+    assert found(judge(with_metric(bandwidth(bands=())))) == (
         "fail",
         5,
         "reference",
-        "rule 5 (reference): no reference for bandwidth with mpich over hsn0 on fabric hsn of virtual, and the system "
-        "is not report-only; look at references/virtual.yaml (add an entry) or systems/virtual.yaml (report_only and a "
-        "reason)",
+        reference_words.no_reference(["bandwidth"], "mpich", ["hsn0"], "hsn", "virtual"),
+        reference_words.look_at_both_files("virtual"),
     )
 
 
@@ -774,7 +688,7 @@ def test_a_latency_is_worse_above_its_reference() -> None:
     assert verdict.curves[0].percent_of_reference == pytest.approx(80.0)
     bad = replace(good, measured=MeasuredMetric("us", (0, 8), (1.0, 1.6)))
     assert judge(replace(HEALTHY, metrics=(bad,))).rules[4].sentence == (
-        f"{above(1.6, 1.5, 8)}, the bound of lat (published: a paper){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{broken('above', 1.6, 1.5, 'lat (published: a paper)', 8, 'latency', 'us')}{CROSSED}"
     )
 
 
@@ -787,9 +701,9 @@ def test_a_floor_of_the_links_class_holds_beside_the_references() -> None:
     both = replace(EDR, bands=(band, EDR_FLOOR))
     assert judge(replace(HEALTHY, metrics=(both,))).state == "pass"
     low = replace(both, measured=MeasuredMetric("MB/s", (M, 4 * M), (11990.0, 12080.0)))
+    own = own_condition(10.0, "MB/s", 10 / 12_000)
     assert judge(replace(HEALTHY, metrics=(low,))).rules[4].sentence == (
-        f"{own_condition(10.0, 'MB/s', 10 / 12_000)}: {below(11990, 12000, M)}, "
-        f"the bound of class:ib-edr (class: EDR unidirectional){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
+        f"{broken('below', 11_990, 12_000, 'class:ib-edr (class: EDR unidirectional)', M, own=own)}{CROSSED}"
     )
 
 
@@ -800,7 +714,8 @@ def test_a_disturbed_path_is_disturbed_only_with_the_reference_and_blames_nobody
     verdict = judge(with_metric(bandwidth(0.8, 2.5, 45.5, 40.0), path=disturbed))
     assert (verdict.state, verdict.rule, verdict.fault) == ("disturbed", 5, "disturbed")
     assert (verdict.fails, verdict.suspects) == (True, ())
-    assert "; disturbed: shared: hsn0 of vn1 sent 242.0 MB; look at who else used the rails" in verdict.line
+    assert verdict.sentence.endswith(f"; {reference_words.say_disturbed('shared: hsn0 of vn1 sent 242.0 MB')}")
+    assert verdict.look_at == reference_words.look_at_others()
 
 
 # States
@@ -808,12 +723,14 @@ def test_a_disturbed_path_is_disturbed_only_with_the_reference_and_blames_nobody
 
 def test_a_report_only_system_is_judged_by_the_floors_of_its_links() -> None:
     inputs = replace(HEALTHY, metrics=(EDR,), report_only="new machine")
+    ratio = 12_010 / 12_000
+    held = held_at_worst("bandwidth", ["class:ib-edr"], " at 1 MiB", ratio, "class:ib-edr", bounded((M, 4 * M), 2))
     assert said(judge(inputs)) == (
         "report-only",
         None,
         None,
-        "report-only (new machine): bandwidth holds class:ib-edr, at worst 100.1 % of class:ib-edr at 1 MiB "
-        "(bounded: 2 of 2 sizes, 1 MiB to 4 MiB); rule 3 (possible) not judged: no limit known",
+        f"{reference_words.report_only('new machine', [held])}; rule 3 (possible) "
+        f"{not_judged(possible_words.no_limit())}",
     )
     low = replace(EDR, measured=MeasuredMetric("MB/s", (M,), (9000.0,)))
     assert judge(replace(inputs, metrics=(low,))).rule == 5
@@ -823,28 +740,26 @@ def test_a_report_only_system_whose_links_have_no_floor_says_so() -> None:
     bare = bandwidth(bands=(), floor_remark="TCP has no day-one floor")
     verdict = judge(with_metric(bare, report_only="laptop"))
     assert (verdict.state, verdict.rules[4].state) == ("report-only", "not-judged")
-    assert verdict.line == "report-only (laptop): not judged: TCP has no day-one floor"
+    assert verdict.line == reference_words.report_only("laptop", [not_judged("TCP has no day-one floor")])
 
 
 def test_a_report_only_system_without_a_known_limit_fails() -> None:
     bare = bandwidth(bands=(), limit=None)
     verdict = judge(with_metric(bare, report_only="laptop", link_limit_known=False))
-    assert said(verdict) == (
+    assert found(verdict) == (
         "fail",
         5,
         "reference",
-        "rule 5 (reference): virtual is report-only (laptop) and no limit is known for the link of hsn: there is "
-        "nothing to compare it with; look at the link in systems/virtual.yaml: it should declare its data rate and "
-        "source",
+        reference_words.nothing_to_compare("virtual", "laptop", "hsn"),
+        reference_words.look_at_link("virtual"),
     )
 
 
 def test_metrics_that_are_only_reported_make_no_pass() -> None:
     verdict = judge(replace(HEALTHY, metrics=(LATENCY,)))
     assert verdict.state == "report-only"
-    assert verdict.line == (
-        "not judged: only reported, never compared with a reference (latency: means nothing on shaped rails)"
-    )
+    because = reference_words.say_because(["latency"], "means nothing on shaped rails")
+    assert verdict.line == not_judged(reference_words.only_reported([because]))
 
 
 EXPECTED = ExpectedFailure.model_validate(
@@ -976,7 +891,7 @@ def both_ways(*values_mb_s: float) -> Inputs:
 def test_a_rate_that_one_size_holds_is_that_of_the_rail_but_bounds_no_size() -> None:
     verdict = judge(both_ways(14.1, 28.6, 14.3))
     assert verdict.state == "pass"
-    assert verdict.sentence.endswith("(bounded: 1 of 3 sizes, 1 MiB; no reference bounds 64 KiB to 256 KiB)")
+    assert verdict.sentence.endswith(f"({bounded((M,), 3, '64 KiB to 256 KiB')})")
     slow = judge(both_ways(20.1, 20.2, 20.3))
     assert (slow.state, slow.rule, slow.fault) == ("fail", 5, "fabric")
     assert slow.miss == Miss(Figure("bandwidth", 20.3, "MB/s", M), "below", 22.5, best_of="64 KiB to 1 MiB")
@@ -988,7 +903,7 @@ def test_a_floor_from_4_mib_alone_leaves_the_rate_at_1_mib_open_and_is_no_pass()
     metric = MetricInput(DeclaredMetric("bandwidth", "MB/s", "bandwidth"), curve, bands=(floor,))
     verdict = judge(replace(HEALTHY, metrics=(metric,)))
     assert (verdict.state, verdict.rule) == ("fail", 5)
-    assert "nothing bounds bandwidth at 1 MiB to 2 MiB, where a link shows its rate" in verdict.sentence
+    assert reference_words.open_rates("bandwidth", "1 MiB to 2 MiB") in verdict.sentence
 
 
 def test_a_rate_that_only_the_best_size_bounds_is_no_pass() -> None:
@@ -996,7 +911,7 @@ def test_a_rate_that_only_the_best_size_bounds_is_no_pass() -> None:
     (metric,) = inputs.metrics
     verdict = judge(replace(inputs, metrics=(replace(metric, bands=metric.bands[:1]),)))
     assert (verdict.state, verdict.rule) == ("fail", 5)
-    assert "nothing bounds bandwidth at 1 MiB, its largest size" in verdict.sentence
+    assert reference_words.open_end("bandwidth", M, is_largest=True) in verdict.sentence
 
 
 def small_messages(*values_us: float) -> Inputs:
@@ -1010,18 +925,14 @@ def small_messages(*values_us: float) -> Inputs:
 def test_a_time_that_one_size_holds_was_disturbed_at_the_others() -> None:
     assert said(judge(small_messages(2100.0, 12.0, 3000.0, 20.0))) == (
         *("pass", None, None),
-        "latency holds small: its worst value at 4 B is 33.3 times better than the bound of small (bounded: 3 of 4 "
-        "sizes, 1 B to 64 B; no reference bounds 4 KiB)",
+        held_at_worst("latency", ["small"], " at 4 B", 400 / 12, "small", bounded((1, 4, 64), 4, "4 KiB")),
     )
 
 
 def test_a_time_that_no_size_holds_is_a_delay_even_if_others_are_short() -> None:
     verdict = judge(small_messages(2100.0, 2012.0, 3000.0, 20.0))
     assert (verdict.state, verdict.rule, verdict.fault) == ("fail", 5, "fabric")
-    assert verdict.sentence.startswith(
-        "latency 2012 us at 4 B, the best of 1 B to 64 B, is above 400.0 us (503.0 %), the "
-        f"bound of small (class: recorded){say_crossed(['hsn0'], ['vn1', 'vn2'])}"
-    )
+    assert verdict.miss == Miss(Figure("latency", 2012.0, "us", 4), "above", 400.0, best_of="1 B to 64 B")
     # Probes then send messages of that size.
     assert [
         (curve.percent_of_reference_size, round(curve.percent_of_reference or 0, 1)) for curve in verdict.curves

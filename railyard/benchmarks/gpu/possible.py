@@ -17,7 +17,8 @@ from typing import Literal
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.errors import RailyardError
-from railyard.base.wording import IMPOSSIBLE, count_of, listing, number, percent
+from railyard.base.wording import IMPOSSIBLE
+from railyard.benchmarks.gpu import wording as words
 from railyard.benchmarks.gpu.collectives import ALGORITHMS, Collective, possible_algorithms
 from railyard.benchmarks.gpu.collectives import collective as found_collective
 from railyard.benchmarks.gpu.domain_shares import Share, shares_of
@@ -53,9 +54,7 @@ class Bound:
     @property
     def text(self) -> str:
         """The bound as sentences write it: ``ring (at most 397.5 GB/s, set by NIC)``."""
-        if math.isinf(self.busbw_mb_s):
-            return f"{self.algorithm} (nothing known bounds it)"
-        return f"{self.algorithm} (at most {_gb_s(self.busbw_mb_s)}, set by {self.limited_by})"
+        return words.upper_bound(self.algorithm, self.busbw_mb_s, self.limited_by)
 
 
 def bound(collective: str, algorithm: str, shape: Shape) -> Bound:
@@ -71,15 +70,14 @@ def bound(collective: str, algorithm: str, shape: Shape) -> Bound:
         raise RailyardError("found one rank, expected at least 2: a collective of one moves nothing")
     factor = of.factor(shape.ranks)
     each = [
-        (factor * rate / share, limited_by, f"{what} carry {number(share)} S one way of {of.name}", source)
+        (factor * rate / share, limited_by, words.carries(what, share, of.name), source)
         for what, limited_by, rate, share, source in _parts(shares, shape)
         if share > 0
     ]
     if not each:
-        return Bound(algorithm, math.inf, "", "no rate is known of any part that carries it", "")
+        return Bound(algorithm, math.inf, "", words.nothing_known(), "")
     value, limited_by, what, source = min(each, key=lambda part: part[0])
-    terms = f"{what}, and busbw is {number(factor)} S/t: {_gb_s(value)}"
-    return Bound(algorithm, value, limited_by, terms, source)
+    return Bound(algorithm, value, limited_by, words.busbw_of(what, factor, value), source)
 
 
 def bounds(collective: str, shape: Shape) -> tuple[Bound, ...]:
@@ -118,7 +116,7 @@ def most(collective: str, shape: Shape, iterations: int) -> Most | None:
     if not known or math.isinf(known[-1].busbw_mb_s):
         return None
     highest = known[-1]
-    terms = f"{ALGORITHMS[highest.algorithm]} on {_place_words(shape)}: {highest.terms}"
+    terms = words.on_nodes(ALGORITHMS[highest.algorithm], _place_words(shape), highest.terms)
     return Most(of, shape, iterations, highest.busbw_mb_s, terms, highest.source)
 
 
@@ -160,49 +158,36 @@ def judge(collective: str, shape: Shape, row: Row, algorithm: str | None = None)
     """
     of = found_collective(collective)
     known = bounds(of.name, shape) if algorithm is None else (bound(of.name, algorithm, shape),)
-    shown = f"busbw {_gb_s(row.busbw_mb_s)} of {of.name} on {_place_words(shape)}"
+    shown = words.PrintedRate(row.busbw_mb_s, of.name, _place_words(shape))
     if not known:
-        return PossibleResult("not-judged", f"{shown}: no algorithm of {of.name} is possible there")
+        return PossibleResult("not-judged", words.no_algorithm(shown))
     ahead = _lead_factor(of, shape, row)
     without = tuple(each for each in known if each.is_broken_by(row.busbw_mb_s, ahead))
     with_ = tuple(each for each in known if each not in without)
     most = known[-1]
-    which = "any algorithm" if algorithm is None else f"a {ALGORITHMS[algorithm]}"
     if most.is_broken_by(row.busbw_mb_s):
-        share = percent(row.busbw_mb_s / most.busbw_mb_s)
-        said = f"{shown} is {share} of what {which} can show: {most.terms}; {_sources(most)}"
+        which = "" if algorithm is None else ALGORITHMS[algorithm]
+        excess = words.Excess(row.busbw_mb_s / most.busbw_mb_s, which, most.terms, most.source)
         if not with_:
-            sentence = f"{said}at most {percent(IMPOSSIBLE_FACTOR.value * ahead)} is believed"
-            return PossibleResult("impossible", sentence, with_, without)
-        return PossibleResult("not-judged", f"{said}but the time is a mean over ranks that may run ahead", known)
+            return PossibleResult("impossible", words.say_impossible(shown, excess, ahead), with_, without)
+        return PossibleResult("not-judged", words.may_be_ahead(shown, excess), known)
     finite = [each for each in with_ if math.isfinite(each.busbw_mb_s)]
     if not finite:
-        return PossibleResult("not-judged", f"{shown}: {with_[0].terms}", with_, without)
+        return PossibleResult("not-judged", words.is_unbounded(shown, with_[0].terms), with_, without)
     least = finite[0]
     if shape.domains > 1 and shape.network_mb_s is None:
-        why = f"it is unknown what the NICs carry, and what is known allows {least.text}"
-        return PossibleResult("not-judged", f"{shown}: {why}", with_, without)
+        return PossibleResult("not-judged", words.unknown_nics(shown, least.text), with_, without)
     if without:
-        sentence = (
-            f"{shown} is possible with {listing([each.text for each in with_])}; it rules out "
-            f"{listing([each.text for each in without])}"
-        )
+        sentence = words.needs(shown, [each.text for each in with_], [each.text for each in without])
         return PossibleResult("possible", sentence, with_, without)
-    sentence = (
-        f"{shown} is {percent(row.busbw_mb_s / least.busbw_mb_s)} of {'the lowest' if algorithm is None else 'its'} "
-        f"bound, {least.text}: {least.terms}"
-    )
+    share = row.busbw_mb_s / least.busbw_mb_s
+    sentence = words.share_of_bound(shown, share, algorithm is None, least.text, least.terms)
     own = own_nics(of.name, shape)
     if own is not None and own.is_broken_by(row.busbw_mb_s, ahead):
-        share = percent(row.busbw_mb_s / own.busbw_mb_s)
-        why = (
-            f"it is {share} of what the NICs nearest to each GPU allow ({own.terms}), and NCCL does not spread a "
-            "message over more of them: a node has more NICs, or faster ones, or the messages did not cross the network"
-        )
-        return PossibleResult("not-judged", f"{shown}: {why}", with_)
+        why = words.beyond_near_nics(shown, row.busbw_mb_s / own.busbw_mb_s, own.terms)
+        return PossibleResult("not-judged", why, with_)
     if own is not None and own.busbw_mb_s < least.busbw_mb_s:
-        share = percent(row.busbw_mb_s / own.busbw_mb_s)
-        sentence = f"{sentence}; it is {share} of what the NICs nearest to each GPU allow, as NCCL sends: {own.terms}"
+        sentence = words.within_near_nics(sentence, row.busbw_mb_s / own.busbw_mb_s, own.terms)
     return PossibleResult("possible", sentence, with_, without)
 
 
@@ -231,19 +216,18 @@ def _parts(shares: Sequence[Share], shape: Shape) -> Iterator[tuple[str, str, fl
     net = max(max(share.sent, share.received) for share in shares)
     local = max(max(share.gpu_sent, share.gpu_received) for share in shares)
     if shape.network_mb_s is not None and node.network is not None:
-        nics = _nics(shape)
         limited_by = "slot" if node.behind_slot else "NIC"
-        yield f"{nics} ({_gb_s(shape.network_mb_s)})", limited_by, shape.network_mb_s, net, node.network.source
+        what = words.at_rate(_nics(shape), shape.network_mb_s)
+        yield what, limited_by, shape.network_mb_s, net, node.network.source
     link = node.gpu_link
     if link is not None and gpus > 1:
         one = all(share.to_one_gpu for share in shares)
         rate = link.pair_rate_mb_s() if one else link.rate_mb_s(gpus)
         # The traffic of a GPU's NICs passes its slot. If slots connect the GPUs, it is the same slot.
         both = local + (net / gpus if link.is_slot else 0.0)
-        yield f"the {link.word} links of a GPU ({_gb_s(rate)})", link.word, rate, both, link.source
+        yield words.at_rate(words.links_of_gpu(link.word), rate), link.word, rate, both, link.source
     if node.gpu_slot_mb_s is not None and node.gpu_slot is not None and (link is None or not link.is_slot or gpus == 1):
-        what = f"the slots of GPUs ({_gb_s(node.gpu_slot_mb_s)} each)"
-        yield what, "GPU slot", node.gpu_slot_mb_s, net / gpus, node.gpu_slot.source
+        yield words.slots_of_gpus(node.gpu_slot_mb_s), "GPU slot", node.gpu_slot_mb_s, net / gpus, node.gpu_slot.source
 
 
 def own_nics(collective: str, shape: Shape) -> Bound | None:
@@ -260,24 +244,15 @@ def own_nics(collective: str, shape: Shape) -> Bound | None:
     share = max(each.of_one_gpu for each in shares)
     factor = of.factor(shape.ranks)
     value = min(factor * one / share, bound(of.name, "p2p", shape).busbw_mb_s)
-    terms = f"{count_of(nics, 'NIC')} of a GPU ({_gb_s(one)}) carry {number(share)} S one way of {of.name}"
-    return Bound("p2p", value, "NIC", f"{terms}: {_gb_s(value)}", shape.node.network.source)
+    carried = words.carries(words.at_rate(words.near_nics(nics), one), share, of.name)
+    return Bound("p2p", value, "NIC", words.carried_at(carried, value), shape.node.network.source)
 
 
 def _nics(shape: Shape) -> str:
     if shape.node.within_over_nics:
-        return "the NICs for each GPU"
-    whose = "a node" if shape.gpus_a_domain == shape.gpus else "an NVLink domain"
-    return f"the {count_of(round(shape.nics_a_domain), 'NIC')} of {whose}"
+        return words.nics_of_gpu()
+    return words.all_nics(round(shape.nics_a_domain), shape.gpus_a_domain == shape.gpus)
 
 
 def _place_words(shape: Shape) -> str:
-    return f"{count_of(shape.nodes, 'node')} of {count_of(shape.gpus, 'GPU')}"
-
-
-def _gb_s(value_mb_s: float) -> str:
-    return f"{number(value_mb_s / 1000)} GB/s"
-
-
-def _sources(most: Bound) -> str:
-    return f"source {most.source}; " if most.source else ""
+    return words.nodes(shape.nodes, shape.gpus)

@@ -30,15 +30,16 @@ def headline(verdict: VerdictRecord) -> str:
 
     A record from before headlines has none; then it is made from the reasons of its suspects, or from its sentence.
     """
-    made = verdict.headline or make_headline(
-        verdict.suspects, brief_of(verdict.sentence, verdict.remarks), verdict.class_
-    )
+    made = verdict.headline or make_headline(verdict.suspects, _brief_of_old(verdict), verdict.class_)
     return shorten(one_line(made))
 
 
-def brief_of(sentence: str, remarks: Sequence[str]) -> str:
-    """Return what says most: who or what disturbed the run, if a remark says so, else the sentence."""
-    return next((remark for remark in remarks if remark.startswith(_DISTURBED)), sentence)
+def _brief_of_old(verdict: VerdictRecord) -> str:
+    """Return what says most in a record without typed facts: what disturbed the run, if a remark does, or the sentence.
+
+    Such records are stored, so their words never change.
+    """
+    return next((remark for remark in verdict.remarks if remark.startswith(_DISTURBED)), verdict.sentence)
 
 
 def describe_finding(first: str, sentence: str, measured: str) -> str:

@@ -73,7 +73,7 @@ class LossProbe:
     @property
     def measured_text(self) -> str:
         """``vn1-vn2 1.0 % of segments sent again``."""
-        return f"{self.node_a}-{self.node_b} {self.share_text} of segments sent again"
+        return words.say_resent(f"{self.node_a}-{self.node_b}", self.resent / self.sent)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ Slower ways, idle NICs and crossed rails decide nothing: they are remarks.
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.gpu.collectives import COLLECTIVES, algorithm_of_nccl, set_algorithm, why_not
@@ -30,12 +31,22 @@ _TCP_PROVIDER = re.compile(r"NET/OFI Selected [Pp]rovider is (?:tcp|sockets|udp|
 class LogWord:
     """Rule 4 as far as the log can judge it, and what a reader should also know.
 
-    ``few``: a host that lists fewer NICs than the nodes have, how many, and the line.
+    ``few``: a host that lists fewer NICs than the nodes have, how many, and the line. ``host``: the one that a failure
+    is about, if the log says which.
     """
 
     rule: RuleResult
     remarks: tuple[str, ...] = ()
     few: tuple[str, int, int] | None = None
+    host: str | None = None
+
+
+class _Other(NamedTuple):
+    """What a log names in place of the intended way: the sentence, what to look at, and the host, if it says which."""
+
+    sentence: str
+    look_at: str
+    host: str | None = None
 
 
 def word(
@@ -52,8 +63,8 @@ def word(
     for why in _CONTRADICTIONS:
         found = why(seen)
         if found is not None:
-            sentence, look = found
-            return LogWord(fail_rule(4, words.in_log(sentence), "set-up", look), remarks)
+            rule = fail_rule(4, words.in_log(found.sentence), "set-up", found.look_at)
+            return LogWord(rule, remarks, host=found.host)
     return LogWord(not_judged(4, words.no_counter(_what_is_named(seen))), remarks, few_nics(seen))
 
 
@@ -93,7 +104,7 @@ def _what_is_named(seen: SeenLog) -> str:
     return words.networks_and_nics(list(dict.fromkeys(said.text for said in named)), nics, len(seen.hosts) - 2)
 
 
-def _sockets(seen: SeenLog) -> tuple[str, str] | None:
+def _sockets(seen: SeenLog) -> _Other | None:
     if not (seen.over_network and seen.is_rdma):
         return None
     used = next((each for each in log_reading.networks(seen.log) if each.name == log_reading.SOCKET), None)
@@ -101,12 +112,14 @@ def _sockets(seen: SeenLog) -> tuple[str, str] | None:
         return None
     if used is None:
         return _nothing_but_sockets(seen, seen.target.node.link.name)
-    host = used.by.host if used.by is not None else words.some_node()
+    named = None if used.by is None else used.by.host
+    host = named or words.some_node()
     reason = log_reading.log_reason(seen.log)
-    return words.used_sockets(host, seen.target.node.link.name, used.line, reason), words.look_at_cards(host)
+    sentence = words.used_sockets(host, seen.target.node.link.name, used.line, reason)
+    return _Other(sentence, words.look_at_cards(host), named)
 
 
-def _nothing_but_sockets(seen: SeenLog, link: str) -> tuple[str, str] | None:
+def _nothing_but_sockets(seen: SeenLog, link: str) -> _Other | None:
     """Return that a host found no InfiniBand or RoCE and names no network: its log was cut or filtered before that."""
     if seen.target.node.link is None or seen.target.node.link.family not in _FAMILIES.values():
         return None
@@ -114,30 +127,32 @@ def _nothing_but_sockets(seen: SeenLog, link: str) -> tuple[str, str] | None:
     for said in seen.log.fallbacks:
         if said.by is not None and said.by.host not in has_network and "No device found" in said.text:
             host = said.by.host
-            return words.found_no_card(host, link, said.line, said.text), words.look_at_container(host)
+            return _Other(words.found_no_card(host, link, said.line, said.text), words.look_at_container(host), host)
     for said in seen.log.settings:
         if said.by is not None and said.by.host not in has_network and log_reading.is_for_sockets(said):
-            return words.set_to_no_card(said.by.host, link, said.line, said.text), words.look_at_setting()
+            sentence = words.set_to_no_card(said.by.host, link, said.line, said.text)
+            return _Other(sentence, words.look_at_setting(), said.by.host)
     only = next((nic for nic in seen.log.nics if nic.kind == "Socket" and nic.by.host not in has_network), None)
     if only is None:
         return None
     host = only.by.host
-    return words.lists_no_card(host, only.name, only.line, link), words.look_at_listed_cards(host)
+    return _Other(words.lists_no_card(host, only.name, only.line, link), words.look_at_listed_cards(host), host)
 
 
-def _tcp_provider(seen: SeenLog) -> tuple[str, str] | None:
+def _tcp_provider(seen: SeenLog) -> _Other | None:
     """Return that Libfabric gave NCCL's plugin (aws-ofi-nccl) TCP: NCCL itself only names the plugin."""
     if not (seen.over_network and seen.is_rdma):
         return None
     said = next((each for each in seen.log.facts if _TCP_PROVIDER.search(each.text)), None)
     if said is None or seen.target.node.link is None:
         return None
-    host = said.by.host if said.by is not None else words.some_node()
+    named = None if said.by is None else said.by.host
+    host = named or words.some_node()
     sentence = words.provider_of_tcp(host, seen.target.node.link.name, said.line, said.text)
-    return sentence, words.look_at_provider(host)
+    return _Other(sentence, words.look_at_provider(host), named)
 
 
-def _other_kind(seen: SeenLog) -> tuple[str, str] | None:
+def _other_kind(seen: SeenLog) -> _Other | None:
     link = seen.target.node.link
     if link is None or link.family not in _FAMILIES.values() or not seen.over_network:
         return None
@@ -145,18 +160,19 @@ def _other_kind(seen: SeenLog) -> tuple[str, str] | None:
         kinds = {nic.kind for nic in seen.nics[host] if nic.kind in _FAMILIES}
         if kinds and all(_FAMILIES[kind] != link.family for kind in kinds):
             first = seen.nics[host][0]
-            return words.other_kind(host, sorted(kinds), first.line, link.name), words.look_at_link()
+            return _Other(words.other_kind(host, sorted(kinds), first.line, link.name), words.look_at_link(), host)
     return None
 
 
-def _fewer_nics(seen: SeenLog) -> tuple[str, str] | None:
+def _fewer_nics(seen: SeenLog) -> _Other | None:
     due = seen.target.node.nics
     for host in seen.hosts if seen.over_network and seen.is_rdma else ():
         found = [nic for nic in seen.nics[host] if _is_ours(seen, nic)]
         count = sum(1 + nic.name.count("+") for nic in found)  # NCCL joins ports: mlx5_0+mlx5_1
         if 0 < count < due and not seen.target.rails and seen.hears_all(host):
             names = [log_reading.name(nic) for nic in found]
-            return words.fewer_nics(host, count, found[0].line, names, due), words.look_at_links_of_cards(host)
+            sentence = words.fewer_nics(host, count, found[0].line, names, due)
+            return _Other(sentence, words.look_at_links_of_cards(host), host)
     return None
 
 
@@ -165,7 +181,7 @@ def _is_ours(seen: SeenLog, nic: Nic) -> bool:
     return link is None or nic.kind not in _FAMILIES or _FAMILIES[nic.kind] == link.family
 
 
-def _other_names(seen: SeenLog) -> tuple[str, str] | None:
+def _other_names(seen: SeenLog) -> _Other | None:
     """Return that a node does not list a NIC of the system's file."""
     if not seen.target.rails or not seen.over_network:
         return None
@@ -176,7 +192,7 @@ def _other_names(seen: SeenLog) -> tuple[str, str] | None:
         if lacking and seen.hears_all(host):
             line = seen.nics[host][0].line
             sentence = words.lacking_rails(host, lacking, seen.target.system, line, sorted(listed))
-            return sentence, words.look_at_rails(host)
+            return _Other(sentence, words.look_at_rails(host), host)
     return None
 
 
@@ -190,7 +206,7 @@ def _is_lacking(rail: str, devices: Set[str], listed: Set[str]) -> bool:
     return device not in devices or (bool(port) and other and rail not in listed)
 
 
-def _slow_nics(seen: SeenLog) -> tuple[str, str] | None:
+def _slow_nics(seen: SeenLog) -> _Other | None:
     """Return that a NIC came up at less than its link's rate, so that fewer than a node has are at that rate.
 
     Others may be slower by design, such as one for storage. NCCL counts a lane of FDR as 14 Gbit/s and one of NDR as
@@ -206,7 +222,7 @@ def _slow_nics(seen: SeenLog) -> tuple[str, str] | None:
             device, said = min(slow.items(), key=lambda each: each[1].mbit_s)
             others = len(ours) - len(slow)
             sentence = words.slow_nic(device, host, said.mbit_s / 1000, said.line, others, link.name, due)
-            return sentence, words.look_at_cable(device, host)
+            return _Other(sentence, words.look_at_cable(device, host), host)
     return None
 
 
@@ -217,38 +233,38 @@ def _is_rail(device: str, seen: SeenLog) -> bool:
     )
 
 
-def _more_nics(seen: SeenLog) -> tuple[str, str] | None:
+def _more_nics(seen: SeenLog) -> _Other | None:
     due = seen.target.node.nics
     if not due or not seen.over_network or seen.target.rails:
         return None
     for host, used in sorted(seen.used.items()):
         if len(used) > due:
-            return words.more_nics(host, sorted(used), due), words.look_at_nic_count()
+            return _Other(words.more_nics(host, sorted(used), due), words.look_at_nic_count(), host)
     return None
 
 
-def _idle_in_ring(seen: SeenLog) -> tuple[str, str] | None:
+def _idle_in_ring(seen: SeenLog) -> _Other | None:
     """Return that no GPU of a node uses a NIC, in a collective that spreads over all: a rail that is idle."""
     shape, of = seen.shape, COLLECTIVES.get(seen.collective)
     if shape is None or of is None or of.rooted or of.point_to_point or shape.gpus < shape.node.gpus:
         return None
     for host, names in idle(seen) if seen.over_network else ():
         if log_reading.all_connect(seen.log, host, shape.gpus):
-            return words.idle_nics(host, names), words.look_at_idle_cards(host)
+            return _Other(words.idle_nics(host, names), words.look_at_idle_cards(host), host)
     return None
 
 
-def _no_domain(seen: SeenLog) -> tuple[str, str] | None:
+def _no_domain(seen: SeenLog) -> _Other | None:
     domain = seen.target.node.domain
     off = log_reading.said_with(seen.log.fallbacks + seen.log.facts, "MNNVL", "isabled") or log_reading.said_with(
         seen.log.settings, "NCCL_MNNVL_ENABLE", "to 0"
     )
     if domain is None or domain <= seen.target.node.gpus or off is None:
         return None
-    return words.no_domain(off.text, off.line, domain), words.look_at_domain()
+    return _Other(words.no_domain(off.text, off.line, domain), words.look_at_domain())
 
 
-_CONTRADICTIONS: tuple[Callable[[SeenLog], tuple[str, str] | None], ...] = (
+_CONTRADICTIONS: tuple[Callable[[SeenLog], _Other | None], ...] = (
     _sockets,
     _tcp_provider,
     _other_kind,

@@ -81,10 +81,8 @@ def _paths(log: str, pair: tuple[str, str], parsed: ParsedOutput, target: GpuTar
         of_run = None if table is None else _of_table(log, table, spoken, target)
         said = word(spoken.log, target, None if of_run is None else of_run.shape, job.ranks, _name(job.benchmark))
         if said.rule.state == "fail":
-            words = re.split(r"[\s:,]+", said.rule.sentence)
-            yield Contradiction(
-                log, next((host for host in job.hosts if host in words), "-".join(pair)), said.rule.sentence
-            )
+            who = said.host if said.host is not None and said.host in job.hosts else "-".join(pair)
+            yield Contradiction(log, who, said.rule.sentence)
             return
 
 

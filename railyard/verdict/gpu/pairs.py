@@ -35,6 +35,7 @@ from railyard.verdict.path import proof, traffic
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, OtherWay, OutputLine, RuleResult
 from railyard.verdict.wording import gpu_runs as words
+from railyard.verdict.wording import node_pairs as pair_words
 
 #: How many are named one by one in a sentence.
 _SHOWN = 3
@@ -62,9 +63,9 @@ class GpuPairs(GpuCollectives):
         if not tests or limit is None:
             return ()
         declared = DeclaredMetric(
-            *(words.fastest_pair(BANDWIDTH), "MB/s", "bandwidth"),
+            *(pair_words.fastest_pair(BANDWIDTH), "MB/s", "bandwidth"),
             limited=True,
-            reported_only=words.only_limit_counts(),
+            reported_only=pair_words.only_limit_counts(),
         )
         curve = _curve(self._table_of(max(tests, key=_value)))
         return (MetricInput(declared, MeasuredMetric(curve.unit, curve.sizes, curve.values), limit=limit),)

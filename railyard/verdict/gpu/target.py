@@ -13,6 +13,7 @@ from railyard.site.references.transport_class import TransportClass
 from railyard.site.site import Site
 from railyard.site.systems.fields import ANY
 from railyard.verdict.inputs import Target
+from railyard.verdict.wording import gpu_runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class GpuTarget:
     @property
     def description(self) -> str:
         """The target in a few words."""
-        who = f"{self.system}, fabric {self.fabric}: {self.words}" if self.system else f"nodes of {self.words}"
-        return who if self.of is None else f"{who}, and published numbers of {self.of.name}"
+        of_class = "" if self.of is None else self.of.name
+        return gpu_runs.describe_target(self.system, self.fabric, self.words, of_class)
 
     @property
     def given_option(self) -> str:

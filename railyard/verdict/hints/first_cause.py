@@ -14,6 +14,7 @@ from railyard.base.clean_text import one_line
 from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STOPPED
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine
+from railyard.verdict.wording.complete import failed_on
 
 #: Search only so many characters of each text: the first cause is near the beginning.
 LOOKED_THROUGH = 1 << 18
@@ -316,7 +317,7 @@ def first_cause(stack: str | None, texts: Iterable[str]) -> FirstCause | None:
                 line = head.count("\n", 0, found.start()) + 1
                 means = message.means.format_map(parts)
                 failed = None if "node" in parts else _FAILED_TASK.search(head)
-                means = means if failed is None else f"{means}; it failed on {failed[1]}"
+                means = means if failed is None else failed_on(means, failed[1])
                 return FirstCause(index, line, quoted, means, message.of_launcher)
     return None
 

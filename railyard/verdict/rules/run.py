@@ -61,6 +61,11 @@ def complete(inputs: Inputs) -> RuleResult:
     return pass_rule(1, say.ended_well(job.nodes_seen, job.tables, job.validates))
 
 
+def fails_for_length(inputs: Inputs) -> bool:
+    """Return whether rule 1 fails because only a part of the output was read, and for no earlier cause."""
+    return next((cause for cause in _CAUSES if cause(inputs) is not None), None) is _too_long
+
+
 def metrics(inputs: Inputs) -> RuleResult:
     """Return rule 2: one sentence names all metrics that are wrong; a check that declares none fails."""
     if not inputs.metrics:

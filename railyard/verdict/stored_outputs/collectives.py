@@ -57,6 +57,7 @@ from railyard.verdict.stored_outputs.judge import (
 )
 from railyard.verdict.stored_outputs.target import ANY_STACK
 from railyard.verdict.wording import stored_outputs as words
+from railyard.verdict.wording import verdict as verdict_words
 from railyard.verdict.wording.reference import report_only
 
 
@@ -188,7 +189,9 @@ def _say_verdict(found: Sequence[RuleResult]) -> tuple[str, str]:
     """
     broken = next((rule for rule in found if rule.state == "fail"), None)
     if broken is not None:
-        return words.of_rule(broken.rule, broken.name, words.with_look_at(broken.sentence, broken.look_at)), ""
+        return verdict_words.of_rule(
+            broken.rule, broken.name, verdict_words.with_look_at(broken.sentence, broken.look_at)
+        ), ""
     *before, last = found
     others = []
     for rule in before:
@@ -222,7 +225,7 @@ def _inputs(
         unlike_asked=of_run.unlike or unlike_asked(key, [table], sizes),
     )
     return Inputs(
-        system=target.system or "the nodes",
+        system=target.system or words.unnamed_system(of_gpus=True),
         fabric=target.fabric,
         stack=ANY_STACK,
         rails=target.rails or (target.words,),

@@ -71,6 +71,7 @@ from railyard.verdict.stored_outputs.unfit import why_unfit
 from railyard.verdict.wording import Miss
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import stored_outputs as words
+from railyard.verdict.wording import verdict as verdict_words
 from railyard.verdict.wording.causes import with_first_cause
 from railyard.verdict.wording.complete import brief_failure
 from railyard.verdict.wording.reference import brief_share
@@ -78,7 +79,7 @@ from railyard.verdict.wording.reference import brief_share
 State = Literal["pass", "fail", "report-only", "not-judged"]
 
 #: A stored output does not say which nodes these were.
-NODES = ("the run's nodes",)
+NODES = (words.unnamed_nodes(),)
 #: More than any node has cores: so many pairs of ranks share a rail at most.
 _MOST_PAIRS = 512
 #: The first size of perftest's ``-a``, B.
@@ -279,7 +280,7 @@ def without_table(failures: tuple[OutputLine, ...], has: str = "", unread: str |
     sentence = words.failures_only(has or words.no_table(), unread or "", *shown)
     brief = first.means or brief_failure(first.line, first.of, first.text)
     rule = fail_rule(1, sentence, "set-up", words.look_at_quoted(), brief=brief)
-    return Judgement(None, (), "fail", words.of_rule(rule.rule, rule.name, sentence), (rule,))
+    return Judgement(None, (), "fail", verdict_words.of_rule(rule.rule, rule.name, sentence), (rule,))
 
 
 def _of_the_fabric(parsed: ParsedOutput, target: Target) -> str | None:
@@ -463,7 +464,7 @@ def _inputs(
         end_line=micro.tool(micro.find(key).tool).end_line,
     )
     return Inputs(
-        system=target.system or "the link",
+        system=target.system or words.unnamed_system(of_gpus=False),
         fabric=target.fabric_name,
         stack=target.stack,
         rails=target.rail_names,
@@ -566,8 +567,8 @@ def _unless_pairs_share(last: RuleResult, inputs: Inputs, run_: Run, read: Read)
 def _say_verdict(rules: tuple[RuleResult, ...], failure: RuleResult | None, target: Target) -> tuple[State, str, str]:
     """Return the state, its sentence, and why nothing was judged, as in ``Judgement``."""
     if failure is not None:
-        sentence = words.with_look_at(failure.sentence, failure.look_at)
-        return "fail", words.of_rule(failure.rule, failure.name, sentence), ""
+        sentence = verdict_words.with_look_at(failure.sentence, failure.look_at)
+        return "fail", verdict_words.of_rule(failure.rule, failure.name, sentence), ""
     last = rules[-1]
     others = [words.rule_unjudged(one.rule, one.name, one.sentence) for one in rules[:3] if one.state == "not-judged"]
     sentence, why = ("; ".join([said, *others]) if said else "" for said in (last.sentence, last.why_unjudged))

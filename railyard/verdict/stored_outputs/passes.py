@@ -125,7 +125,7 @@ def counted_as(tables: Sequence[Table]) -> str:
     groups = len({table.column("group")[0] for table in tables if "group" in table.columns})
     if groups < 2:
         return "passes"
-    return "groups" if groups == len(tables) else f"tables of {groups} groups"
+    return "groups" if groups == len(tables) else words.tables_of_groups(groups)
 
 
 def pass_name(table: Table, count: int) -> str:

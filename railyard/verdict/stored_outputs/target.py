@@ -64,12 +64,9 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
     check_rails(rails, None, link)
     known = LINKS[link]
     if mtu is not None and mtu not in known.mtus and not (known.headers == "tcp" and 576 <= mtu <= 65535):
-        expected = (
-            f"one of {', '.join(map(str, known.mtus))}"
-            if known.mtus
-            else f"none: Railyard does not know the headers of {link}"
-        )
-        raise RailyardError(f"--mtu: found {mtu}, expected {expected}")
+        if not known.mtus:
+            raise RailyardError(f"--mtu: found {mtu}, expected none: Railyard does not know the headers of {link}")
+        raise RailyardError(f"--mtu: found {mtu}, expected one of {', '.join(map(str, known.mtus))}")
     return Target("", link, link_alone(known, rails, slot, mtu), ANY_STACK, rails, "any", None)
 
 
@@ -86,10 +83,13 @@ def _of_gpus(name: str, found: re.Match[str], is_alone: bool) -> Target:
     xgmi = found["xgmi"]
     if xgmi is not None and xgmi not in _EQUAL_XGMI:
         names = either([f"xgmi-{gpu}" for gpu in _EQUAL_XGMI])
-        why = "; two of its GPUs have one, two or four links" if xgmi in XGMI_GPUS else ""
-        raise RailyardError(f'--link: found "{name}", expected {names}{why}')
+        if xgmi in XGMI_GPUS:
+            raise RailyardError(
+                f'--link: found "{name}", expected {names}; two of its GPUs have one, two or four links'
+            )
+        raise RailyardError(f'--link: found "{name}", expected {names}')
     nvlink = None if found["nvlink"] is None else int(found["nvlink"])
-    said = {"per_node": _FEWEST_LINKS, "kind": "named by its link", "nvlink": nvlink, "xgmi": xgmi, "slot": slot}
+    said = {"per_node": _FEWEST_LINKS, "kind": words.named_by_link(), "nvlink": nvlink, "xgmi": xgmi, "slot": slot}
     gpus = Gpus.model_validate(said)
     return replace(unnamed_link(), fabric_name=name, gpus=gpus)
 
@@ -130,13 +130,14 @@ def unnamed_link() -> Target:
         *(UNNAMED, UNNAMED, None, None, "none", None, UNNAMED),
         headers="none",
         mtus=(),
-        source="nobody named it",
+        source=words.unnamed_source(),
     )
-    return Target("", "no named link", link_alone(link), ANY_STACK, 1, "any", None)
+    return Target("", words.unnamed_link(), link_alone(link), ANY_STACK, 1, "any", None)
 
 
 def check_rails(rails: int, most: int | None, where: str) -> None:
     """Raise RailyardError unless there are 1 to ``most`` rails; ``most`` None: any number. ``where`` has them."""
-    if rails < 1 or (most is not None and rails > most):
-        expected = "at least 1" if most is None else f"1 to {most}, the rails of {where}"
-        raise RailyardError(f"--rails: found {rails}, expected {expected}")
+    if most is not None and not 1 <= rails <= most:
+        raise RailyardError(f"--rails: found {rails}, expected 1 to {most}, the rails of {where}")
+    if rails < 1:
+        raise RailyardError(f"--rails: found {rails}, expected at least 1")

@@ -28,7 +28,7 @@ def text(name: str, target: "Target | GpuTarget", judgements: Sequence[Judgement
         lines += [f"  {_curve(curve)}" for curve in judgement.curves]
         lines += [f"  {cause.sentence}" for cause in judgement.causes]
         lines += [f"  {remark}" for remark in judgement.remarks]
-    return "\n".join([*lines, "", f"not judged here: {words.not_judged_here()}", _last(judgements)])
+    return "\n".join([*lines, "", words.say_not_judged_here(), _last(judgements)])
 
 
 def _verdict(judgement: Judgement, why: bool) -> list[str]:
@@ -42,7 +42,7 @@ def _verdict(judgement: Judgement, why: bool) -> list[str]:
     # A sentence that is its own headline stays as it is, so that a search for its words finds them.
     first = judgement.headline if found else without_names(failure.sentence)
     lines = [f"{word}  {first}", *([found] if found else [])]
-    lines += [f"look at: {failure.look_at}"] if failure.look_at else []
+    lines += [words.look_at(failure.look_at)] if failure.look_at else []
     return [*lines, *([f"why: {judgement.sentence}"] if why else [])]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from railyard.base.hostlist import list_nodes
-from railyard.base.wording import listing, number, places
+from railyard.base.wording import count_of, listing, number, places
 
 
 def other_ranks(benchmark: str, ran: int, given: int) -> str:
@@ -72,6 +72,22 @@ def idle_in_rank(benchmark: str, node: str, busy: float, threads: int, least: fl
         f"at most {busy:.1f} of {threads} threads of the first rank of {benchmark} on {node} worked, expected at least "
         f"{least:g}: a library without threads, or a rank bound to one core?"
     )
+
+
+def stated_hardware(system: str) -> str:
+    """Return where a site states what its nodes can compute."""
+    return f"nodes.hardware of systems/{system}.yaml"
+
+
+def peak_of(nodes: int, cores: int, flop_per_cycle: int, clock_ghz: float, accelerator_gflop_s: float) -> str:
+    """Return the terms of what nodes compute at most; ``accelerator_gflop_s``: of each node's cards, 0 without."""
+    cards = f" + {accelerator_gflop_s:g} Gflop/s" if accelerator_gflop_s else ""
+    return f"{count_of(nodes, 'node')} of {cores} cores x {flop_per_cycle} flop x {clock_ghz:g} GHz (turbo){cards}"
+
+
+def only_a_limit() -> str:
+    """Return why a metric has no reference."""
+    return "only a limit applies to it"
 
 
 def slowest_node(node: str) -> str:

@@ -170,6 +170,11 @@ def none_lost(probes: int) -> str:
     return f"none of {count_of(probes, 'probe')} of single rails lost packets: {NOBODY_BLAMED}"
 
 
+def say_resent(pair: str, share: float) -> str:
+    """Return which share of its segments a pair sent again."""
+    return f"{pair} {percent(share)} of segments sent again"
+
+
 def brief_loss(most: str) -> str:
     """Return as a headline that a rail loses packets with every partner; ``most``: the largest share."""
     return f"loses packets {WITH_EVERY}: up to {most} of segments sent again"

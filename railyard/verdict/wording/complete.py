@@ -25,6 +25,11 @@ def first_failure(line: int, of: str, text: str, means: str) -> str:
     return f", {begins}{say_quoted(text)}{f' ({means})' if means else ''}"
 
 
+def failed_on(means: str, node: str) -> str:
+    """Return what a message means that does not name its node, with the node whose task failed."""
+    return f"{means}; it failed on {node}"
+
+
 def brief_failure(line: int, of: str, text: str) -> str:
     """Return the first line about a failure as a headline; ``line`` 0: unknown, ``of``: which output, if not the first.
 

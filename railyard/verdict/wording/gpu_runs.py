@@ -6,6 +6,12 @@ from railyard.base.wording import count_of, listing, number
 from railyard.verdict.wording import NOBODY_BLAMED
 
 
+def describe_target(system: str, fabric: str, nodes: str, of_class: str) -> str:
+    """Return what a run is judged by; without a ``system`` its ``nodes`` in words, and numbers of a class, if any."""
+    who = f"{system}, fabric {fabric}: {nodes}" if system else f"nodes of {nodes}"
+    return f"{who}, and published numbers of {of_class}" if of_class else who
+
+
 def healthy_curve(why: str, sentence: str, rises: bool) -> str:
     """Return what the floor says of a report-only system; ``rises``: the curve is known to have no dip or fall."""
     more = "; the curve has no dip, and does not fall" if rises else ""
@@ -94,16 +100,6 @@ def look_at_pairs() -> str:
 def one_of_rails(rails: Sequence[str], gpu: int) -> str:
     """Return the rail of a GPU: any of these, or one without a name."""
     return " or ".join(rails) if rails else f"the rail of GPU {gpu}"
-
-
-def fastest_pair(metric: str) -> str:
-    """Return the metric of the fastest pair."""
-    return f"{metric} of the fastest pair"
-
-
-def only_limit_counts() -> str:
-    """Return why a metric has no reference."""
-    return "only its limit counts"
 
 
 def no_valid_result() -> str:

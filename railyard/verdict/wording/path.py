@@ -6,10 +6,12 @@ from typing import Literal
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD, PACE_FACTOR, SHARED_LEAST, UNMEANT_SHARE, WIRE_UP
 from railyard.base.hostlist import list_nodes
 from railyard.base.wording import listing, message_size, number, percent, traffic
+from railyard.benchmarks.model import Within
 from railyard.verdict.wording import NOT_INTENDED, NOT_PROVEN
 
 Way = Literal["sent", "received"]
 
+_WITHIN: dict[Within, str] = {"": "shared memory", "slot": "slots of GPUs", "gpu-link": "links between GPUs"}
 _BACKGROUND = f"too little to tell from background traffic (bound {traffic(LEAST_PAYLOAD.value)}, {LEAST_PAYLOAD.name})"
 _NOT_OF_THIS_RUN = "the printed figures are not those of this run"
 _PACE_BOUND = f"bound {PACE_FACTOR.value:g} times, {PACE_FACTOR.name}"
@@ -33,6 +35,21 @@ def no_counters_of_rails(fabric: str) -> str:
 def say_accepted(sentence: str, reason: str) -> str:
     """Return that a system accepts a path that is not proven, and its own reason."""
     return f"{sentence}; the system accepts this: {reason}"
+
+
+def accepts_unproven(system: str, fabric: str, reason: str) -> str:
+    """Return where a system's file accepts paths that are not proven, and its own reason."""
+    return f"systems/{system}.yaml, accept_unproven of {fabric}: {reason}"
+
+
+def has_no_counters(system: str, fabric: str) -> str:
+    """Return where a system's file says that a fabric's rails count nothing."""
+    return f"systems/{system}.yaml says counters: none for a rail of {fabric}"
+
+
+def in_place_of_rails(within: Within) -> str:
+    """Return what a run within a node uses in place of rails."""
+    return _WITHIN[within]
 
 
 def not_proven(reason: str) -> str:
@@ -86,8 +103,13 @@ def too_little(node: str, moved_bytes: int) -> str:
 
 
 def unknown_bytes(reason: str, carried: str) -> str:
-    """Return that nobody knows what a run should have moved, and what was ``carried``."""
-    return f"expected bytes unknown: {reason}; {carried}"
+    """Return that nobody knows what a run should have moved, and what was ``carried``; empty: that was said."""
+    return f"expected bytes unknown: {reason}{f'; {carried}' if carried else ''}"
+
+
+def no_repetitions(tool: str) -> str:
+    """Return why nobody knows what a run should have moved."""
+    return f"{tool} prints no repetitions and was given none"
 
 
 def carried_one_way(rails: Sequence[str], node: str, moved_bytes: int, is_little: bool) -> str:

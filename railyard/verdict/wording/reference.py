@@ -164,6 +164,11 @@ def say_crossed(rails: Sequence[str], nodes: Sequence[str]) -> str:
     return f", over {listing(rails)}{of_nodes}" if rails else ""
 
 
+def rails_of(count: int, link: str) -> str:
+    """Return the rails of an output that does not name them."""
+    return f"{count} rails of {link}"
+
+
 def nothing_to_compare(system: str, reason: str, fabric: str) -> str:
     """Return that a system has neither references nor a known limit for a link."""
     return (

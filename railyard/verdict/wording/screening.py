@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from railyard.base.wording import count_of, listing, number, percent
+from railyard.verdict.wording import NOBODY_BLAMED
 
 #: How many are in a sentence; all are in the verdict.
 MOST_TOLD = 6
@@ -19,6 +20,21 @@ def too_short_budget(
         f"({least_s:g} s): half of them for a sample in which each node meets neighbours and other leaves, the rest to "
         "measure a suspect three times with two good partners; give it more time"
     )
+
+
+def not_measured(why: str, is_named: bool) -> str:
+    """Return that a step is missing; ``is_named``: the steps before it name somebody all the same."""
+    return f"{why}: that was not measured{'' if is_named else f', so {NOBODY_BLAMED}'}"
+
+
+def sample_not_judged(error: str) -> str:
+    """Return why a sample was not judged."""
+    return f"the sample was not judged: {error}"
+
+
+def by_references_alone(sentence: str) -> str:
+    """Return what the references say of a run whose screening names somebody."""
+    return f"judged by its references alone: {sentence}"
 
 
 def too_few_nodes(there: int, nodes: int) -> str:

@@ -15,6 +15,46 @@ def not_judged_here() -> str:
     return "exit code, time limit and nodes of the job, and the path that the bytes took (rule 4)"
 
 
+def say_not_judged_here() -> str:
+    """Return which rules a stored output cannot show, as a line of its own."""
+    return f"not judged here: {not_judged_here()}"
+
+
+def unnamed_nodes() -> str:
+    """Return the nodes of an output that does not name them."""
+    return "the run's nodes"
+
+
+def unnamed_system(of_gpus: bool) -> str:
+    """Return what stands for a system if an output is judged by a link, or by nodes with GPUs in words."""
+    return "the nodes" if of_gpus else "the link"
+
+
+def unnamed_link() -> str:
+    """Return what stands for a link that nobody named."""
+    return "no named link"
+
+
+def unnamed_source() -> str:
+    """Return where a link's facts come from that nobody named."""
+    return "nobody named it"
+
+
+def named_by_link() -> str:
+    """Return which kind of GPUs a node has of which only their link is named."""
+    return "named by its link"
+
+
+def tables_of_groups(groups: int) -> str:
+    """Return what several tables are called, of so many groups of processes."""
+    return f"tables of {groups} groups"
+
+
+def look_at(what: str) -> str:
+    """Return what to look at, as a line of its own."""
+    return f"look at: {what}"
+
+
 def no_live_run() -> str:
     """Return why a path has no proof."""
     return "there was no live run"
@@ -23,16 +63,6 @@ def no_live_run() -> str:
 def no_live_path() -> str:
     """Return why rule 4 is not judged."""
     return f"{no_live_run()}, whose counters would show the path"
-
-
-def with_look_at(sentence: str, look_at: str | None) -> str:
-    """Return the sentence of a failure with what to look at."""
-    return f"{sentence}; look at {look_at}" if look_at else sentence
-
-
-def of_rule(rule: int, name: str, sentence: str) -> str:
-    """Return a rule's sentence with the rule."""
-    return f"rule {rule} ({name}): {sentence}"
 
 
 def rule_unjudged(rule: int, name: str, sentence: str) -> str:

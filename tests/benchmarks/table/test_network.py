@@ -18,8 +18,9 @@ from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import applications as application_words
 from railyard.verdict.wording import complete as complete_words
-from railyard.verdict.wording.complete import too_few_tables
+from railyard.verdict.wording.complete import first_failure, say_reported, too_few_tables
 from tests.made.judged import case_of, judged
 
 RECORDINGS = Path(__file__).parents[2] / "recordings"
@@ -122,31 +123,28 @@ def test_the_impact_is_how_many_times_worse(ran: Run) -> None:
         ("allreduce_impact", 2.4, "times"),
         ("allreduce_impact_99", 9.5, "times"),
     ]
-    assert found.path.sentence.endswith("; it is not known how much gpcnet/network_load_test must move")
+    assert found.path.sentence.endswith(application_words.unknown_traffic("gpcnet/network_load_test"))
 
 
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("Success=1\n", "Success=0\n", ("the application's own check says that its result is wrong, line 446: "
-                                       '"Success=0"')),
+        ("Success=1\n", "Success=0\n", complete_words.wrong_data(True, first_failure(446, "", "Success=0", ""))),
         ("Success=1\n", "", complete_words.not_validated()),
         (
             "0.21 PASSED    0.151  0.00",
             "0.21 FAILED    0.151 99.00",
-            "the output itself reports 1 failure, line 139: "
-            '"WALL 1984 1984 32 32 2 2 0.21 FAILED 0.151 99.00"',
+            say_reported(1, first_failure(139, "", "WALL 1984 1984 32 32 2 2 0.21 FAILED 0.151 99.00", "")),
         ),
         (
             "End of Summary section.\n",
             "",
-            'the output itself reports 1 failure, line 440: "the section Summary has no end"',
+            say_reported(1, first_failure(440, "", "the section Summary has no end", "")),
         ),
         (
             "CommWorldProcs=4\n",
             "CommWorldProcs=1\n",
-            'the output itself reports 1 failure, line 440: "hpcc/Summary ran on 1 processes, but the launch gave it '
-            '4"',
+            say_reported(1, first_failure(440, "", application_words.other_ranks("hpcc/Summary", 1, 4), "")),
         ),
     ],
 )  # fmt: skip

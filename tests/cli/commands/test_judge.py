@@ -25,8 +25,11 @@ from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link, unnamed_link
 from railyard.verdict.stored_outputs.text import text as words_of
 from railyard.verdict.wording import Figure, Miss, too_short
+from railyard.verdict.wording import complete as complete_words
+from railyard.verdict.wording import possible as possible_words
+from railyard.verdict.wording import weak_figures as weak_words
 from railyard.verdict.wording.complete import look_at_quoted, say_reported, wrong_data
-from tests.made.words import below
+from tests.made.words import at_line, below
 
 ROOT = Path(__file__).resolve().parents[3]
 SIZES = tuple(2**n for n in range(23))
@@ -316,13 +319,13 @@ def test_what_the_output_reports_as_wrong_fails() -> None:
     )
     found = only(broken, LINK)
     assert found.sentence == (
-        f"rule 1 (complete): {say_reported(1, '')}, line 40: "
+        f"rule 1 (complete): {say_reported(1, '')}, {at_line(40)[:-1]}"
         f'"mpirun noticed that process rank 1 exited on signal 9"; look at {look_at_quoted()}'
     )
     alone = only(ParsedOutput((), broken.failures), LINK)
     assert (alone.state, alone.sentence) == (
         "fail",
-        "rule 1 (complete): the output has no table and reports 1 failure, line 40: "
+        f"rule 1 (complete): the output has no table and reports 1 failure, {at_line(40)[:-1]}"
         '"mpirun noticed that process rank 1 exited on signal 9"',
     )
     with pytest.raises(RailyardError) as caught:
@@ -472,7 +475,7 @@ def test_flows_at_the_rate_of_a_slower_ethernet_do_not_pass(said: str) -> None:
     assert summed(2938, 8, "eth-25").state == summed(2938, 8, "eth-50").state == "pass"
 
 
-@pytest.mark.fault("rail", "several rails, of which the run used one", "one of the 2 rails can carry")
+@pytest.mark.fault("rail", "several rails, of which the run used one", f"{weak_words.some_rails(1, 2)} can carry")
 @pytest.mark.parametrize(
     ("made", "link", "both_mb_s"),
     [
@@ -963,12 +966,12 @@ def test_a_single_figure_is_judged_where_a_reference_has_one(tmp_path: Path) -> 
     assert (
         only(good, of_system(site, "edr")).sentence
         == "performance holds linpack, at worst 101.1 % of linpack (bounded: 1 of 1 figure); "
-        "rule 3 (possible) not judged: no physical limit is known for performance"
+        f"rule 3 (possible) not judged: {possible_words.no_limit_for(['performance'])}"
     )
     slow = only(ParsedOutput((table("hpl", "hpl", columns, (200, 8000.0, True)),)), of_system(site, "edr"))
     assert slow.rules[4].miss == Miss(Figure("performance", 8000.0, "Gflop/s"), "below", 9000.0)
     wrong = only(ParsedOutput((table("hpl", "hpl", columns, (200, 9999.0, False)),)), of_system(site, "edr"))
-    assert wrong.sentence.startswith("rule 1 (complete): the application's own check says that its result is wrong")
+    assert wrong.sentence.startswith(f"rule 1 (complete): {complete_words.wrong_data(True, '')}")
 
 
 def with_reference(folder: Path, entry: str) -> Site:
@@ -1165,8 +1168,7 @@ def test_a_weak_bound_of_one_message_at_a_time_is_said_with_what_asks_for_more()
     one, two = (only(ParsedOutput((ping_pong,)), of_link("ib-edr", rails=rails)) for rails in (1, 2))
     assert (one.state, one.remarks, two.state) == ("pass", (), "not-judged")
     assert two.remarks == (
-        "bandwidth at 4 MiB, its largest size, has a bound of 34.0 % of the limit of 2 rails: one message at a time "
-        "may leave rails idle; a window of messages (osu_bw) asks for more",
+        weak_words.weak_alone("bandwidth at 4 MiB, its largest size, has a bound of 34.0 % of the limit", 2),
     )
 
 

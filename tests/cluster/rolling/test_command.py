@@ -10,6 +10,7 @@ import pytest
 from railyard.cli.main import main
 from railyard.cluster.rolling.kept_run import FILE
 from railyard.results.record.file import read_records
+from railyard.verdict.wording.ports import look_at
 from tests.cluster.rolling.conftest import NODES
 from tests.made import fake_slurm
 
@@ -43,7 +44,7 @@ def test_a_run_in_groups_says_how_it_goes_and_who_is_slow(
     assert re.search(r"^3 of 4 groups measured, 1 lost$", said.err, re.MULTILINE)
     assert re.search(r"^group \d: job 1 was ended because a node died: ", said.err, re.MULTILINE)
     assert said.out.startswith("fail: n07 alone gives ")
-    assert "look at cable, port and switch port of node n07" in said.out
+    assert f"look at {look_at('node n07')}" in said.out
     stored = read_records(home / ".railyard/runs" / run_id(said.err))
     assert [(one.node, one.confidence) for one in stored.records[0].found.verdict.suspects] == [("n07", "shown")]
     # The store, the report and the list of the sick have it like any other.

@@ -13,6 +13,7 @@ from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.rank_ports import LibraryError, Port, Rank
 from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
+from railyard.verdict.wording import gpu_log as log_words
 from tests.provision.rehearsal import conftest
 from tests.provision.rehearsal.conftest import Bed
 
@@ -83,7 +84,7 @@ def test_each_part_of_a_system_is_rehearsed_by_what_it_is_told(bed: Bed, part: s
 def test_groups_that_the_tests_were_not_told_of_fail(bed: Bed) -> None:
     found = run(bed, "nccl/all_reduce_perf/rails")
     assert (found.verdict.state, found.verdict.rule) == ("fail", 1)
-    assert "all 8 ranks are one group" in found.verdict.sentence
+    assert log_words.one_group(8, 0).partition(" (line")[0] in found.verdict.sentence
 
 
 def test_a_library_that_steps_back_to_sockets_is_named(bed: Bed) -> None:

@@ -28,6 +28,8 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.rules.model import Job
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording import blame as blame_words
+from railyard.verdict.wording import path as path_words
 from tests.made.judged import counters_file, imb_output
 
 PAIR, OTHERS = ("vn1", "vn2"), ("vn3", "vn4")
@@ -198,7 +200,7 @@ def test_a_probe_that_fails_gives_no_result_and_its_error_output_is_kept(prober:
     found = probed(made)
     assert found.suspects == ()
     assert re.fullmatch(
-        f'none of 6 probes of single rails gave a result, the first printed ".*/no/such/program.*": {NOBODY_BLAMED}',
+        blame_words.no_result_at_all(6, ".*/no/such/program.*"),
         found.sentence,
     )
     assert "/no/such/program" in (made[0].stage / "probe-1-hsn1-vn1-vn2.out").read_text(encoding="utf-8")
@@ -237,27 +239,30 @@ def fault_of_a_node(planted: str, said: str) -> pytest.MarkDecorator:
 
 
 @pytest.mark.parametrize(
-    ("starts", "then"),
+    ("starts", "sentence"),
     [
         pytest.param(
-            STARTS.format("*vn2*"), ", and no partner gets a result from it", id="it is dead",
-            marks=fault_of_a_node("a node that dies during the run", "vn2 does not answer: no process starts on it"),
+            *(STARTS.format("*vn2*"), blame_words.dead_node("vn2", RAILS)),
+            id="it is dead",
+            marks=fault_of_a_node(
+                "a node that dies during the run", blame_words.dead_node("vn2", RAILS).partition(",")[0]
+            ),
         ),
         pytest.param(
-            *(STARTS.format("nobody"), " (hsn0 and hsn1), although processes start on it: the node"),
+            *(STARTS.format("nobody"), blame_words.silent_node("vn2", RAILS, starts=True)),
             id="it starts them",
             marks=fault_of_a_node(
-                "a node whose benchmark breaks", "vn2 gives no partner a result over any of its rails"
+                "a node whose benchmark breaks", blame_words.silent_node("vn2", RAILS, starts=True).partition(" (")[0]
             ),
         ),
     ],
 )  # fmt: skip
 def test_a_node_that_gives_nobody_a_result_is_named_and_its_rails_are_not(
-    prober: Probers, starts: str, then: str, said: str
+    prober: Probers, starts: str, sentence: str, said: str
 ) -> None:
     found = probed(prober(f"{starts}case $NODES in *vn2*) exit 1;; *) echo 47.8;; esac", rails=RAILS))
     assert blamed(found) == {("node", "vn2", None)}
-    assert found.sentence.startswith(f"{said}{then}")
+    assert found.sentence.startswith(sentence) and sentence.startswith(said)
 
 
 def test_one_dead_rail_of_a_node_is_a_rails(prober: Probers) -> None:
@@ -265,7 +270,11 @@ def test_one_dead_rail_of_a_node_is_a_rails(prober: Probers) -> None:
     assert blamed(probed(prober(dead, rails=RAILS))) == {("rail", "vn2", "hsn1")}
 
 
-@pytest.mark.fault("rail", "both rails of vn2 behind one port of a rail's rate", "; what they share on vn2 is at fault")
+@pytest.mark.fault(
+    "rail",
+    "both rails of vn2 behind one port of a rail's rate",
+    blame_words.shared_part(RAILS, "", "vn2").partition(": ")[2],
+)
 def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober: Probers, said: str) -> None:
     one, launch = prober("case $RAIL$NODES in both*vn2*) echo 47.8;; both*) echo 95;; *) echo 47.8;; esac", rails=RAILS)
 
@@ -276,7 +285,7 @@ def test_rails_that_are_good_alone_and_not_together_name_what_they_share(prober:
     one = replace(one, together=replace(one.ping_pong, key="imb/Uniband", launch=over_both))
     found = one.who_is_slow(PAIR, OTHERS, launch)
     assert blamed(found) == {("node", "vn2", None)}
-    assert found.sentence.startswith("each of hsn0 and hsn1 is good alone, but both at once are not: ")
+    assert found.sentence.startswith(blame_words.shared_part(RAILS, "", "vn2").partition(": ")[0])
     assert found.sentence.endswith(said)
 
 
@@ -359,10 +368,10 @@ def test_the_node_that_has_anothers_address_is_named_and_its_victim_is_not(
     assert said in verdict.text
     if script == ANSWER:
         assert (named, verdict.fault) == ({("rail", "vn3", "hsn0")}, "set-up")
-        assert f"hsn0 of vn3 ({THIEFS}) {said} over hsn0: two nodes have one address" in verdict.text
+        assert f"hsn0 of vn3 ({THIEFS}) {said} over hsn0" in verdict.text
     else:  # it is unknown whose hardware it is
         assert named == set()
-        assert f"a machine that is not one of these nodes ({THIEFS}) {said}" in verdict.text
+        assert f"{path_words.a_stranger()} ({THIEFS}) {said}" in verdict.text
 
 
 # --- cables of two rails that are swapped
@@ -463,7 +472,7 @@ def test_a_share_within_the_bound_blames_nobody(lost: Callable[..., Findings], r
     found = lost("*vn2*", sent=70_000, resent=resent)
     assert bool(found.suspects) == is_blamed
     if not is_blamed:
-        assert found.sentence == f"none of 1 probe of single rails lost packets: {NOBODY_BLAMED}"
+        assert found.sentence == blame_words.none_lost(1)
 
 
 def test_the_time_of_all_probes_ends_those_of_loss_too(

@@ -16,8 +16,9 @@ from railyard.site.references.lint import findings
 from railyard.site.references.load import References, load_references
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
-from railyard.verdict.stored_outputs.judge import Judgement, judge
+from railyard.verdict.stored_outputs.judge import NODES, Judgement, judge
 from railyard.verdict.stored_outputs.system_target import of_system
+from railyard.verdict.wording import reference as reference_words
 from tests.made.words import above, below
 
 SITE = """\
@@ -84,6 +85,9 @@ def judged(folder: Path, latency_us: float, peak_mb_s: float = 220.0) -> Judgeme
     return one
 
 
+QUICK = f"quick (published: a survey, 2004-06-01){reference_words.say_crossed(['myri0'], NODES)}"
+
+
 @pytest.mark.parametrize(
     ("latency_us", "peak_mb_s", "start"),
     [
@@ -92,17 +96,13 @@ def judged(folder: Path, latency_us: float, peak_mb_s: float = 220.0) -> Judgeme
         (7.69, 191, ""),
         (
             *(5.3, 220),
-            f"rule 5 (reference): {below(5.3, 5.4, 1, 'latency', 'us')}, the range of 6 to 7 us, less "
-            "10.0 %, of quick (published: a survey, 2004-06-01), over myri0 of the run's nodes; look at the unit, "
-            "and whether nodes, card and benchmark are those of the reference; if the system did improve, write its "
-            "new numbers",
+            f"rule 5 (reference): {below(5.3, 5.4, 1, 'latency', 'us')}, the "
+            f"{reference_words.range_of((6, 7), 5.4, 'us')} of {QUICK}; look at {reference_words.look_at_better()}",
         ),
         (
             *(7.8, 220),
-            f"rule 5 (reference): {above(7.8, 7.7, 1)}, the range of 6 to 7 us, "
-            "plus 10.0 %, of quick (published: a survey, 2004-06-01), over myri0 of the run's "
-            "nodes; look at each rail alone (myri0) between the run's nodes and good partners, "
-            "then link state and error counters",
+            f"rule 5 (reference): {above(7.8, 7.7, 1)}, the {reference_words.range_of((6, 7), 7.7, 'us')} of {QUICK}; "
+            f"look at {reference_words.look_at_rails(['myri0'], NODES, False, False)}",
         ),
         (
             *(6.5, 245),

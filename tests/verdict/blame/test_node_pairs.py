@@ -22,6 +22,7 @@ from railyard.verdict.blame.search.rounds import rounds
 from railyard.verdict.blame.search.search import search
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.wording import NOBODY_BLAMED
+from railyard.verdict.wording import pair_search as search_words
 from railyard.verdict.wording.blame import none_slow
 from tests.made.simulated import Faults, Simulated, Tree
 
@@ -107,7 +108,7 @@ def test_steps_that_were_not_measured_blame_nobody_and_say_so() -> None:
     tables = measured(pairs_of_node(1, 10.0))[:1]
     found = findings(tables, SETTINGS, 45.0, {}, ("hsn0",), 48.2)
     assert found.suspects == ()
-    assert found.sentence.endswith(f": that was not measured, so {NOBODY_BLAMED}")
+    assert found.sentence.endswith(search_words.step_unmeasured("", NOBODY_BLAMED))
 
 
 def test_a_table_that_is_not_the_steps_blames_nobody_and_says_so() -> None:
@@ -210,10 +211,8 @@ def of_rails(slow: Mapping[str, float]) -> Findings:
 def test_of_rails_with_their_own_leaf_switches_the_slow_one_is_named() -> None:
     found = of_rails({"r1": 0.5})
     assert [(one.kind, one.part, one.rail, one.nodes) for one in found.suspects] == [("leaf", "r1-1", "r1", NODES[4:8])]
-    assert found.suspects[0].reason == (
-        "r1-1 of r1 (4 nodes at once) gives 23.90 MB/s per pair with r0-0+r1-0 and r0-2+r1-2; good sides give 47.80 "
-        "(50.0 %); r0 of the same nodes is good: its up-links"
-    )
+    at_once = search_words.AllAtOnce(4, 23.9, ["r0-0+r1-0", "r0-2+r1-2"], 47.8, "MB/s")
+    assert found.suspects[0].reason == search_words.slow_leaf_of_rail("r1-1", "r1", at_once, ["r0"])
 
 
 def test_leaf_switches_that_are_slow_on_all_rails_are_named_together() -> None:
@@ -274,10 +273,9 @@ def test_a_slow_group_is_named_and_none_of_its_leaf_switches() -> None:
     found = of_dragonfly(OF_DRAGONFLY, group=2)
     assert parts(found) == [("switch", None, "group g2")]
     assert suspect_name(found.suspects[0]) == "group g2"
-    assert found.suspects[0].reason == (
-        "g2 (12 nodes at once) gives 15.00 MB/s per pair with g0, g1 and g3; good sides give 30.00 (50.0 %); it gives "
-        "100.0 % of healthy among its own nodes: its links to other groups"
-    )
+    at_once = search_words.AllAtOnce(12, 15.0, ["g0", "g1", "g3"], 30.0, "MB/s")
+    part = search_words.part_of_side("group", is_beyond=True)
+    assert found.suspects[0].reason == search_words.slow_side("g2", at_once, 1.0, part)
 
 
 def test_a_slow_leaf_switch_and_a_slow_node_are_still_named_beside_groups() -> None:

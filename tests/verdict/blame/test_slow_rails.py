@@ -8,6 +8,7 @@ from railyard.base.bounds import PROBE_ROUNDS_LEAST, PROBE_ROUNDS_MOST, PROBE_TI
 from railyard.verdict.blame.slow_rails import chance, find, findings, in_turn, reach
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
 from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording import blame as blame_words
 from railyard.verdict.wording.blame import none_slow, not_measured
 
 NODES = ("vn1", "vn2", "vn3", "vn4")
@@ -174,7 +175,7 @@ def test_a_slow_pair_is_named_and_neither_of_its_nodes() -> None:
 def test_a_slow_pair_that_the_run_did_not_use_explains_nothing() -> None:
     found = measured(slow({"vn2-vn3": 24.0}))
     assert found.suspects == ()
-    assert found.sentence.endswith(f": the path between them, which this run did not use: {NOBODY_BLAMED} for that")
+    assert found.sentence.endswith(blame_words.unused_pair(""))
 
 
 def test_a_rail_that_gives_no_result_is_not_called_slow() -> None:
@@ -210,7 +211,7 @@ def test_a_dead_rail_is_named_before_the_time_is_up() -> None:
 
 def test_no_result_at_all_blames_nobody_and_is_not_measured_again() -> None:
     found = measured(lambda *_: None, rails=("hsn0", "hsn1"))
-    assert (found.suspects, found.sentence) == ((), f"none of 12 probes of single rails gave a result: {NOBODY_BLAMED}")
+    assert (found.suspects, found.sentence) == ((), blame_words.no_result_at_all(12, None))
 
 
 @pytest.mark.parametrize("value", [None, 0.0], ids=["none", "zero"])

@@ -2,7 +2,8 @@
 
 from railyard.results.record.form import Suspect
 from railyard.verdict.blame.suspects import Findings, LossProbe, Probe, losers, plan_probes
-from railyard.verdict.wording import NOBODY_BLAMED, WITH_EVERY
+from railyard.verdict.wording import WITH_EVERY
+from railyard.verdict.wording import blame as blame_words
 from railyard.verdict.wording.blame import not_measured
 
 RUN = ("vn1", "vn2")
@@ -57,15 +58,13 @@ def test_two_nodes_of_one_pair_are_both_blamed() -> None:
 
 def test_a_rail_that_loses_everywhere_blames_its_switch() -> None:
     found = losers(map(losing, ("vn1-vn2", "vn1-vn3", "vn2-vn3")), RUN)
-    reason = (
-        "hsn1 loses packets between all pairs measured (vn1-vn2 1.0 % of segments sent again, vn1-vn3 1.0 % of "
-        "segments sent again and vn2-vn3 1.0 % of segments sent again): its switch or its whole network"
-    )
+    pairs = ("vn1-vn2", "vn1-vn3", "vn2-vn3")
+    reason = blame_words.lossy_network("hsn1", [f"{pair} 1.0 % of segments sent again" for pair in pairs])
     assert found == Findings((Suspect("switch", reason, None, "hsn1"),), reason)
 
 
 def test_a_loss_of_one_pair_alone_blames_the_pair() -> None:
-    reason = "hsn1 loses packets only between one pair (vn1-vn2 1.0 % of segments sent again): the path between them"
+    reason = blame_words.lossy_pair("hsn1", ["vn1-vn2 1.0 % of segments sent again"])
     found = losers([losing("vn1-vn2"), clean("vn1-vn3"), clean("vn2-vn3")], RUN)
     assert found == Findings((Suspect("pair", reason, None, "hsn1"),), reason)
 
@@ -74,8 +73,7 @@ def test_a_pair_that_the_run_did_not_use_explains_nothing() -> None:
     found = losers([clean("vn1-vn2"), clean("vn1-vn3"), losing("vn2-vn3")], RUN)
     assert found == Findings(
         (),
-        "hsn1 loses packets only between one pair (vn2-vn3 1.0 % of segments sent again): the path between them, "
-        f"which this run did not use: {NOBODY_BLAMED} for that",
+        blame_words.unused_pair(blame_words.lossy_pair("hsn1", ["vn2-vn3 1.0 % of segments sent again"])),
     )
 
 
@@ -89,7 +87,5 @@ def test_without_two_good_partners_nobody_is_blamed() -> None:
 
 
 def test_no_loss_blames_nobody() -> None:
-    assert losers([clean("vn1-vn2")], RUN) == Findings(
-        (), f"none of 1 probe of single rails lost packets: {NOBODY_BLAMED}"
-    )
+    assert losers([clean("vn1-vn2")], RUN) == Findings((), blame_words.none_lost(1))
     assert losers([], RUN) == Findings((), not_measured())

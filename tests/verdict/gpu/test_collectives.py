@@ -9,8 +9,10 @@ import pytest
 from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import nccl
+from railyard.stacks import wording as stack_words
 from railyard.verdict.assess import Assessment
 from railyard.verdict.gpu.collectives import shape_of_run
+from railyard.verdict.wording import gpu_rules as gpu_rule_words
 from railyard.verdict.wording.gpu_rules import above_floor_of_healthy
 from tests.made.judged import case_of, judged
 from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, SYSTEM, gpu_site, output, over_nics, said
@@ -77,7 +79,7 @@ def test_a_healthy_run_without_references_says_what_judged_it(tmp_path: Path) ->
     short = dict.fromkeys([size // 1024 for size in SIZES], 90_000.0)
     found = run(tmp_path, "nccl/all_reduce_perf", short, mb=OF_A_RING / 1024)
     assert found.verdict.sentence == (
-        "report-only (made up for tests): not judged: no size of 1 GiB or more was measured: the floor is for these"
+        f"report-only (made up for tests): not judged: {gpu_rule_words.no_long_message()}"
     )
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, rehearsed=True)
     assert found.verdict.sentence == (
@@ -94,8 +96,8 @@ def test_a_healthy_run_without_references_says_what_judged_it(tmp_path: Path) ->
             "fail",
             "busbw of long messages is at most 40.00 GB/s (at 1 GiB), 21.5 % of the lowest bound",
         ),
-        ((180e3, 180e3, 120e3), "disturbed", "the curve falls: busbw 120.0 GB/s at 1 GiB is 66.7 % of the 180.0 GB/s"),
-        ((180e3, 80e3, 180e3), "disturbed", "a dip in the curve: busbw 80.00 GB/s at 512 MiB is 44.4 % of the 180.0"),
+        ((180e3, 180e3, 120e3), "disturbed", gpu_rule_words.fall(120.0, SIZES[2], False, 2 / 3, 180.0, SIZES[0])),
+        ((180e3, 80e3, 180e3), "disturbed", gpu_rule_words.dip(80.0, SIZES[1], False, 4 / 9, 180.0, False)),
     ],
 )
 def test_a_curve_that_healthy_nodes_do_not_show_fails_without_any_reference(
@@ -335,13 +337,13 @@ def test_an_output_without_the_librarys_log_says_so(tmp_path: Path) -> None:
 def test_tests_that_are_linked_to_no_mpi_are_n_separate_jobs(tmp_path: Path) -> None:
     ldd = "\tlibnccl.so.2 => /opt/nccl/lib/libnccl.so.2 (0x00007f0000000000)\n"
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, linked=ldd)
-    assert found.verdict.sentence == ("nccl/all_reduce_perf is linked to no MPI library at all, expected libmpi.so.40")
+    assert found.verdict.sentence == stack_words.no_mpi("nccl/all_reduce_perf", ["libmpi.so.40"])
     both = f"{ldd}\tlibmpi.so.40 => /opt/openmpi/lib/libmpi.so.40 (0x00007f0000000000)\n"
     assert run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, linked=both).verdict.state == "report-only"
     other = both.replace("/opt/nccl/", "/usr/")
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, linked=other)
-    assert found.verdict.sentence == (
-        "nccl/all_reduce_perf is linked to /usr/lib/libnccl.so.2, expected libnccl.so.2 of /opt/nccl"
+    assert found.verdict.sentence == stack_words.other_folder(
+        "nccl/all_reduce_perf", "/usr/lib/libnccl.so.2", ["libnccl.so.2"], "/opt/nccl"
     )
 
 

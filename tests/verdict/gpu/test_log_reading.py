@@ -6,6 +6,7 @@ from railyard.parsers.nccl_said import Log
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.log_word import word
 from railyard.verdict.gpu.target import of_words
+from railyard.verdict.wording import gpu_log as log_words
 from tests.made.nccl import RAILS, over_nics, said
 
 TARGET = of_words("gpus=4,nvlink=4,nics=4,link=ib-ndr")
@@ -34,9 +35,7 @@ def test_both_judges_find_the_same_fallback_and_the_same_reason() -> None:
 
 def test_both_judges_find_the_same_connections_through_the_hosts_memory() -> None:
     found = log(*over_nics(["g1"], {0: 0, 1: 1}, "NET/IB/{nic}"))
-    sentence = (
-        "2 of 2 connections over NICs do not use GPUDirect RDMA (line 3): their bytes go through the hosts' memory"
-    )
+    sentence = log_words.without_gpu_direct(2, 2, 3)
     assert log_reading.without_gpu_direct(found) == sentence
     assert sentence in log_reading.remarks(found, MEANT)
     assert any(sentence in remark for remark in word(found, TARGET, TWO).remarks)

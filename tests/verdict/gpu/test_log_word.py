@@ -7,6 +7,7 @@ from railyard.site.site import Site
 from railyard.verdict.gpu.log_word import LogWord, word
 from railyard.verdict.gpu.target import GpuTarget, of_words
 from railyard.verdict.stored_outputs.collectives import judge_collectives
+from railyard.verdict.wording import gpu_log as log_words
 from tests.made.nccl_output import curve, output
 
 TWO = of_words("gpus=8,nvlink=4,nics=2,link=ib-ndr")
@@ -40,9 +41,8 @@ def test_without_a_log_nothing_is_said() -> None:
 def test_what_the_log_names_is_said_and_proves_nothing() -> None:
     found = read(lines(BOTH, "Using network IB", SENT.replace("/0/", "/1/"), SENT))
     assert found.rule.state == "not-judged" and found.remarks == ()
-    assert found.rule.sentence == (
-        "not judged: according to NCCL's log, NCCL used IB with node1: mlx5_0:1, mlx5_1:1; no counter was read"
-    )
+    used = log_words.networks_and_nics(["IB"], {"node1": ["mlx5_0:1", "mlx5_1:1"]}, 0)
+    assert found.rule.sentence == (f"not judged: {log_words.no_counter(used)}")
 
 
 def test_a_log_that_names_no_network_says_so() -> None:
@@ -58,13 +58,12 @@ CONTRADICTIONS = [
     (
         SOCKETS,
         "gpus=8,nvlink=4,nics=2,link=ib-ndr",
-        'node2 used sockets (TCP) instead of ib-ndr (line 5), since "NET/IB : No device found." (line 3): a silent '
-        "fallback",
+        log_words.used_sockets("node2", "ib-ndr", 5, log_words.say_since("NET/IB : No device found.", 3)),
     ),
     (
         lines("Channel 00/0 : 0[0] -> 8[0] [send] via NET/Socket/0"),
         "gpus=8,nvlink=4,nics=2,link=roce-400",
-        "node1 used sockets (TCP) instead of roce-400 (line 1): a silent fallback",
+        log_words.used_sockets("node1", "roce-400", 1, ""),
     ),
     (  # a log that was filtered, or cut, before it names the network
         lines("NET/IB : No device found."),
@@ -110,8 +109,7 @@ CONTRADICTIONS = [
     (
         lines("NCCL_MNNVL_ENABLE set by environment to 0."),
         "gpus=4,nvlink=5,domain=72,nics=4,link=ib-ndr",
-        'no NVLink connects the nodes: "NCCL_MNNVL_ENABLE set by environment to 0." (line 1), expected a domain of 72 '
-        "GPUs",
+        log_words.no_domain("NCCL_MNNVL_ENABLE set by environment to 0.", 1, 72),
     ),
 ]
 
@@ -169,7 +167,7 @@ def test_a_link_that_trained_down_is_seen_for_each_generation() -> None:
 def test_a_log_that_contradicts_the_nodes_fails(text: str, words: str, sentence: str) -> None:
     found = read(text, of_words(words))
     assert found.rule.state == "fail" and found.rule.look_at
-    assert found.rule.sentence == f"according to NCCL's log, {sentence}"
+    assert found.rule.sentence == log_words.in_log(sentence)
 
 
 def test_no_card_is_no_fallback_beside_a_plugin_or_where_cards_are_listed() -> None:
@@ -182,8 +180,7 @@ def test_no_card_is_no_fallback_beside_a_plugin_or_where_cards_are_listed() -> N
 def test_what_a_reader_should_know_of_a_set_up_is_told() -> None:
     found = read(lines("NCCL_P2P_DISABLE set by environment to 1.", BOTH))
     assert (
-        "according to NCCL's log, the GPUs of a node do not use NVLink (line 1: \"NCCL_P2P_DISABLE set by environment "
-        'to 1.")'
+        log_words.in_log('the GPUs of a node do not use NVLink (line 1: "NCCL_P2P_DISABLE set by environment to 1.")')
     ) in found.remarks
     one = lines("NET/IB : Using [0]mlx5_0:1/IB [RO]; OOB eth0:192.0.2.1<0>").replace(":100:", ":101:")
     found = read(lines(BOTH) + one)

@@ -13,6 +13,8 @@ from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import PairsVerdict
 from railyard.verdict.gpu.pair_logs import check_logs
 from railyard.verdict.gpu.target import of_words
+from railyard.verdict.wording import gpu_log as log_words
+from railyard.verdict.wording import gpu_runs as gpu_run_words
 from tests.made.nccl_pair_logs import End, Made, healthy, logs, names
 
 NODES = names(5)
@@ -64,13 +66,9 @@ def test_sockets_of_all_nodes_are_no_pass_though_all_pairs_are_alike(words: str 
     assert not found.is_good and found.blamed == ()
     assert sorted({one.who for one in found.recorded.wrong}) == list(NODES)
     said = gpu_pairs_text.text(found)
-    instead = "" if words is None else " instead of ib-ndr"
-    assert (
-        "does not pass, however the pairs compare:\n"
-        f'  n01: it used sockets (TCP){instead} (line 23), since "NET/IB : No device found." (line 22) '
-        "(nccl_G8_n01_n02.log and 3 more)\n"
-    ) in said
-    assert "no test is slow beside the others, but this does not pass: see above what the logs themselves say\n" in said
+    since = log_words.say_since("NET/IB : No device found.", 22)
+    used = gpu_run_words.sockets_instead("" if words is None else "ib-ndr", 23, since)
+    assert f":\n  n01: {used} (nccl_G8_n01_n02.log and 3 more)\n" in said
     assert ("if the nodes have only Ethernet, say it" in said) == (words is None)
     assert gpu_pairs_text.as_json(found)["contradictions"][0]["who"] == "n01"
 

@@ -14,6 +14,7 @@ from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.target import of_link
 from railyard.verdict.wording.complete import look_at_quoted, say_reported
 from tests.conftest import ROOT
+from tests.made.words import at_line
 
 HEAD = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n"
 
@@ -180,7 +181,7 @@ def judged(text: str, link: str = "ib-edr") -> Judgement:
 def test_the_word_that_tcp_carries_the_run_fails_it_whatever_the_figures_are(line: str) -> None:
     found = judged(f"{line}\n{RDMA}")
     assert (found.state, found.rules[0].fault) == ("fail", "set-up")
-    assert found.sentence.startswith(f"rule 1 (complete): {say_reported(1, '')}, line 1: ")
+    assert found.sentence.startswith(f"rule 1 (complete): {say_reported(1, '')}, {at_line(1)}")
     assert f"({SURE[line]})" in found.sentence
 
 
@@ -267,7 +268,7 @@ def test_a_line_about_another_transport_is_no_fallback(text: str) -> None:
 def test_a_run_that_failed_keeps_its_own_cause_first() -> None:
     text = f"[0] MPI startup(): libfabric provider: tcp;ofi_rxm\n{RDMA}Abort(1) on node 1 (rank 1 in comm 0): Fatal\n"
     found = judged(text)
-    assert 'reports 2 failures, line 27: "Abort(1) on node 1' in found.sentence
+    assert f"{say_reported(2, '')}, {at_line(27)}Abort(1) on node 1" in found.sentence
 
 
 @pytest.mark.parametrize(
@@ -293,7 +294,7 @@ def test_the_command_says_it_word_for_word(tmp_path, capsys) -> None:  # type: i
     assert main(["judge", str(file), "--link", "ib-edr"]) == 1
     assert (
         "  FAIL  Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP\n"
-        f'  found: {say_reported(1, "")}, line 1: "[0] MPI startup(): libfabric provider: tcp;ofi_rxm" '
+        f'  found: {say_reported(1, "")}, {at_line(1)}[0] MPI startup(): libfabric provider: tcp;ofi_rxm" '
         "(Intel MPI chose the provider tcp;ofi_rxm of Libfabric: TCP; name the provider of the fabric in "
         "I_MPI_OFI_PROVIDER (mlx, verbs, psm3, cxi))\n"
         f"  look at: {look_at_quoted()}\n"

@@ -17,6 +17,7 @@ from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.target import of_link
 from railyard.verdict.wording.complete import say_exited, say_reported
 from tests.conftest import ROOT
+from tests.made.words import at_line
 
 RECORDED = Path(__file__).resolve().parents[2] / "recordings" / "failed"
 Assess = Callable[..., Assessment]
@@ -310,7 +311,7 @@ def test_a_stored_output_says_its_first_cause_too(name: str, capsys: pytest.Capt
     _, line, quoted, _ = EXAMPLES[name]
     assert main(["judge", "--link", "eth-1", str(RECORDED / name)]) == 1
     out = capsys.readouterr().out
-    assert f', line {line}: "{"" if quoted is None else quoted}' in out and f'" ({said})\n' in out
+    assert f", {at_line(line)}{'' if quoted is None else quoted}" in out and f'" ({said})\n' in out
 
 
 def test_a_table_with_a_failure_says_the_first_cause_and_a_sound_one_nothing_of_a_warning() -> None:
@@ -325,7 +326,7 @@ def test_a_table_with_a_failure_says_the_first_cause_and_a_sound_one_nothing_of_
     assert (sound.state, "UCX" in sound.sentence) == ("pass", False)
     text += f"{error}\n"
     (failed,) = judge(with_wrong_lines(osu.parse(text), text), target, text=text)
-    assert failed.sentence.startswith(f"rule 1 (complete): {say_reported(2, '')}, line 1: ")
+    assert failed.sentence.startswith(f"rule 1 (complete): {say_reported(2, '')}, {at_line(1)}")
     assert "UCX_NET_DEVICES names hsn7, which that node does not have" in failed.sentence
 
 
@@ -366,7 +367,7 @@ def test_an_error_behind_a_heading_without_any_row_is_the_first_cause(line: str)
     (found,) = judge(with_wrong_lines(osu.parse(text), text), of_link("slingshot-11"), text=text)
     quoted = line[:200]
     assert found.sentence == (
-        f'rule 1 (complete): the output has no table and reports 2 failures, line 4: "{quoted}" '
+        f'rule 1 (complete): the output has no table and reports 2 failures, {at_line(4)}{quoted}" '
         f"({BEHIND_A_HEADING[line]})"
     )
 
@@ -375,7 +376,8 @@ def test_an_unknown_error_is_quoted_before_a_heading_without_any_row() -> None:
     text = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\nsrun: error: something unheard of\n"
     (found,) = judge(with_wrong_lines(osu.parse(text), text), of_link("ib-edr"), text=text)
     assert found.sentence == (
-        'rule 1 (complete): the output has no table and reports 2 failures, line 3: "srun: error: something unheard of"'
+        "rule 1 (complete): the output has no table and reports 2 failures, "
+        f'{at_line(3)}srun: error: something unheard of"'
     )
 
 
@@ -386,4 +388,4 @@ def test_in_a_run_too_an_error_is_quoted_before_a_heading_without_any_row(
     text = "".join(2 * line if line.startswith("#") else line for line in lines)
     found = assessed(output=f"{text}node 2 failed status 3\n").verdict
     last = len(text.splitlines()) + 1
-    assert f'{say_reported(2, "")}, line {last}: "node 2 failed status 3"' in found.sentence
+    assert f'{say_reported(2, "")}, {at_line(last)}node 2 failed status 3"' in found.sentence

@@ -3,6 +3,7 @@
 from railyard.job.counters.node import Addresses, Neighbour, NodeCounters
 from railyard.verdict.path.ports import find_conflicts
 from railyard.verdict.path.result import Conflict
+from railyard.verdict.wording import path as path_words
 
 #: Hardware addresses of vn1, vn2, and of a third machine.
 ONE, TWO, THREE = "0a:00:00:00:01:01", "0a:00:00:00:01:02", "0a:00:00:00:01:03"
@@ -20,10 +21,8 @@ def found(first: NodeCounters, second: NodeCounters) -> tuple[Conflict, ...]:
 def test_hardware_that_is_not_the_owners_is_a_conflict() -> None:
     (one,) = found(node("vn1", ONE, "10.1.2.1", ("10.1.2.2", THREE)), node("vn2", TWO, "10.1.2.2", ("10.1.2.1", ONE)))
     assert one == Conflict("10.1.2.2", "vn2", "hsn1", "vn1", THREE)
-    assert one.sentence == (
-        f"a machine that is not one of these nodes ({THREE}) answers for 10.1.2.2, the address of vn2, as vn1 found "
-        "over hsn1: two nodes have one address, and the rails of vn2 are not at fault"
-    )
+    who = path_words.a_stranger()
+    assert one.sentence == path_words.second_owner(who, THREE, "10.1.2.2", "vn2", "vn1", "hsn1")
 
 
 def test_an_address_that_its_owner_answers_for_is_none() -> None:

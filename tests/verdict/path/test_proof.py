@@ -13,7 +13,8 @@ from railyard.results.record.form import Suspect, with_shares
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
-from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN
+from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import split as split_words
 from railyard.verdict.wording.path import (
     carried_part,
@@ -28,6 +29,7 @@ from railyard.verdict.wording.path import (
 )
 from railyard.verdict.wording.ports import lost_carrier
 from railyard.verdict.wording.split import idle_part
+from tests.made.words import idle_second
 
 MB = 1_000_000
 Moved = tuple[float, float]
@@ -177,10 +179,9 @@ def test_a_second_rail_that_idles_on_every_node_fails_and_blames_the_stack_alone
     assert said(proof) == (
         "failed",
         "set-up",
-        f"{idle_part('hsn1', 'vn1', 'sent', 200_000, 190_200_000)}: {IDLE_SECOND} (bound 5.0 % "
-        "of what the rail should carry, idle-share)",
+        idle_second(idle_part("hsn1", "vn1", "sent", 200_000, 190_200_000)),
     )
-    assert proof.suspects == (Suspect("stack", "hsn1 idled on all of vn1 and vn2: the stack did not use it"),)
+    assert proof.suspects == (Suspect("stack", path_words.idled_on_all(["hsn1"], ["vn1", "vn2"])),)
 
 
 def test_a_lost_carrier_stays_a_suspect_beside_a_stack_that_idles_a_rail() -> None:
@@ -219,8 +220,7 @@ def test_the_partners_of_a_node_that_leaves_a_rail_out_are_not_to_blame() -> Non
         assert said(proof) == (
             "failed",
             "set-up",
-            f"{idle_part('hsn1', 'vn2', 'sent', 200_000, 190_000_000)}: {IDLE_SECOND} (bound 5.0 % "
-            "of what the rail should carry, idle-share)",
+            idle_second(idle_part("hsn1", "vn2", "sent", 200_000, 190_000_000)),
         )
         assert {(one.kind, one.node, one.rail) for one in proof.suspects} == {("rail", "vn2", "hsn1")}
 
@@ -327,8 +327,13 @@ def test_a_collective_needs_each_rail_used_and_no_split() -> None:
     assert judge(on_two(170, 20), plan).state == "proven"
     proof = judge(on_two(185, 5), plan)
     assert proof.sentence == (
-        f"{idle_part('hsn1', 'vn1', 'sent', 5_000_000, 190_000_000)}: {IDLE_SECOND} "
-        "(bound 5.0 % of the node's bytes, collective-share)"
+        split_words.idle(
+            [idle_part("hsn1", "vn1", "sent", 5_000_000, 190_000_000)],
+            2,
+            0.05,
+            "of the node's bytes",
+            "collective-share",
+        )
     )
     assert judge(on_two(95, 95, eth0=17), plan).state == "failed"
     assert judge(on_two(900, 900), plan).disturbance is None

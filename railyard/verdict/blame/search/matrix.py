@@ -77,7 +77,7 @@ def shares(layout: Layout, step: Step, values: Iterable[Value]) -> Shares | None
     rows = _table(layout, values)
     missing = next(((a, b) for a, b in step.pairs() if rows[a][b] != rows[a][b]), None)
     if missing is not None:
-        raise PairsError(_describe_missing(layout, step, missing))
+        raise PairsError(f"step {step.name}: no value of {layout.pair(*missing)}, which was asked for")
     levels = _levels(layout, rows)
     best = max(levels, key=lambda level: level.value)
     if best.value == 0:
@@ -114,7 +114,7 @@ def gather_repeats(layout: Layout, step: Step, values: Iterable[Value]) -> Mappi
         repeats.append(bandwidth(layout, a, b, value))
     missing = next((pair for pair, repeats in found.items() if not repeats), None)
     if missing is not None:
-        raise PairsError(_describe_missing(layout, step, missing))
+        raise PairsError(f"step {step.name}: no value of {layout.pair(*missing)}, which was asked for")
     return found
 
 
@@ -135,10 +135,6 @@ def bandwidth(layout: Layout, a: int, b: int, value: float | None) -> float:
     if not 0 <= value < math.inf:
         raise PairsError(f"{layout.pair(a, b)} gave {value} {layout.unit}: expected a finite number, not negative")
     return value
-
-
-def _describe_missing(layout: Layout, step: Step, pair: Pair) -> str:
-    return f"step {step.name}: no value of {layout.pair(*pair)}, which was asked for"
 
 
 def pair_names(layout: Layout, a: int, b: int) -> str:

@@ -8,6 +8,7 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.blame.node_pairs import blamed_suspects
 from railyard.verdict.blame.search.model import Layout, PairsError, Settings, Step, Value, Verdict
 from railyard.verdict.blame.search.search import advance
+from railyard.verdict.wording import pair_search as search_words
 
 GOOD = 48.0
 Speed = Callable[[int, int], float | None]
@@ -145,10 +146,8 @@ def test_two_parts_that_are_good_inside_are_a_side_each() -> None:
     apart: Speed = lambda a, b: GOOD if (a < 2) == (b < 2) else 24.0  # noqa: E731
     found = ended(layout(4), apart)
     assert [(one.kind, one.members) for one in found.named] == [("side", (2, 3))]
-    assert found.sentence == (
-        "vn3 and vn4 are good with one another, but slow with all others: alone vn1-vn3 24.00, vn2-vn4 24.00 and "
-        "vn2-vn3 24.00 of 48.00 MB/s (at most 50.0 %): what joins the two sides of the switch"
-    )
+    values = [(pair, 24.0) for pair in ("vn1-vn3", "vn2-vn4", "vn2-vn3")]
+    assert found.sentence == search_words.slow_part(["vn3", "vn4"], values, 48.0, "MB/s", 0.5)
     assert blamed_suspects(found, layout(4), None)[0].kind == "switch"
 
 
@@ -156,10 +155,8 @@ def test_all_pairs_below_what_is_expected_are_the_switch_and_not_without_an_expe
     assert ended(layout(4), lambda a, b: 24.0).named == ()
     found = ended(layout(4, expected=GOOD), lambda a, b: 24.0)
     assert [one.kind for one in found.named] == ["all"]
-    assert found.sentence == (
-        "all pairs are slow: good ones alone give vn1-vn2 24.00, vn1-vn3 24.00 and vn1-vn4 24.00, expected 48.00 MB/s "
-        "(at most 50.0 %): the switch, its set-up, or the whole network"
-    )
+    values = [(pair, 24.0) for pair in ("vn1-vn2", "vn1-vn3", "vn1-vn4")]
+    assert found.sentence == search_words.all_pairs_slow("all", False, values, 48.0, "MB/s", 0.5)
     assert ended(layout(4, expected=GOOD), lambda a, b: 24.0, lambda a, b: GOOD).named == ()
 
 
@@ -170,10 +167,9 @@ def test_a_side_slow_with_all_others_at_once_is_named_in_place_of_its_nodes() ->
     uplinks: Speed = lambda a, b: 24.0 if (a < 4) != (b < 4) else GOOD  # noqa: E731
     found = ended(layout(16, SIDES), uplinks)
     assert [(one.kind, one.members) for one in found.named] == [("side", (0, 1, 2, 3))]
-    assert found.sentence == (
-        "A (4 nodes at once) gives 24.00 MB/s per pair with B, C and D; good sides give 48.00 (50.0 %); "
-        "it gives 100.0 % of healthy among its own nodes: its up-links"
-    )
+    at_once = search_words.AllAtOnce(4, 24.0, ["B", "C", "D"], 48.0, "MB/s")
+    part = search_words.part_of_side("leaf", is_beyond=True)
+    assert found.sentence == search_words.slow_side("A", at_once, 1.0, part)
     whole = ended(layout(16, SIDES), lambda a, b: 24.0 if a < 4 else GOOD)
     assert whole.sentence.endswith("it gives 50.0 % of healthy among its own nodes: the switch itself")
 
