@@ -6,6 +6,7 @@
 #   SPACK=1       benchmarks that Spack builds, for run (the first time it gets Spack and builds for some minutes)
 #   SPACK_FROM=…  where to get Spack, with SPACK=1: a folder or a mirror's URL, for a machine without a network
 #   SLURM=1       Slurm too, for needs (run SYSTEM=virtual-slurm asks for it itself)
+#   SGE=1         Grid Engine too, for needs (run SYSTEM=virtual-sge asks for it itself)
 #   VERBS=1       QEMU and a kernel for the Soft-RoCE guests too, for needs
 #   RELEASES=…    these releases of ReFrame, for test-reframe; also PYTHONS="3.11 3.12", and LIVE=0 without live tests
 #   PYTHON=…      the Python for .venv (3.10 or newer)      INSTALL=0   never install system packages
@@ -30,6 +31,8 @@ REPLAYED := $(filter-out 0,$(REPLAY))$(if $(SYSTEM),$(shell grep -ls '^provider:
 
 # The virtual cluster's own Slurm.
 WANTS_SLURM := $(filter-out 0,$(SLURM))$(filter virtual-slurm,$(SYSTEM))
+# The virtual cluster's own Grid Engine.
+WANTS_SGE := $(filter-out 0,$(SGE))$(filter virtual-sge,$(SYSTEM))
 
 run: $(if $(REPLAYED),venv,needs venv stacks) ## measure and judge the virtual cluster (SYSTEM=name another, FULL=1 every size)
 	@$(BIN)/railyard run $(if $(SYSTEM),--system '$(SYSTEM)') $(if $(filter-out 0,$(FULL)),--full) $(if $(filter-out 0,$(EXTENDED)),--extended) \
@@ -47,7 +50,7 @@ test-verbs: needs venv stacks ## real verbs, on two Soft-RoCE guests: every test
 	@$(BIN)/python -m pytest tests/provision/testbed/test_guests.py $(ARGS)
 	@$(BIN)/railyard run --system virtual-verbs --extended
 
-test-schedulers: needs venv stacks ## jobs of Slurm, Flux and OpenPBS on the virtual cluster: those whose programs are on PATH
+test-schedulers: needs venv stacks ## jobs of Slurm, Flux, OpenPBS and Grid Engine on the virtual cluster: those whose programs are on PATH
 	@$(BIN)/python -m pytest tests/e2e/test_slurm.py tests/e2e/test_schedulers.py $(ARGS)
 
 test-reframe: venv ## listings, replays, silent passes and two live tests with each release of ReFrame (RELEASES="4.7 …")
@@ -82,6 +85,7 @@ format: venv ## put the code into ruff's format, and fix what it can fix
 needs: ## what the operating system must have: install it if allowed, else name it
 	@sh ci/needs.sh $(if $(filter-out 0,$(SPACK)),spack)
 	$(if $(WANTS_SLURM),@sh ci/needs.sh slurm)
+	$(if $(WANTS_SGE),@sh ci/needs.sh sge)
 	@$(if $(filter-out 0,$(VERBS)),sh ci/needs.sh verbs && sh ci/kernel.sh)
 
 venv: ## make .venv with railyard and reframe from the locks

@@ -6,6 +6,7 @@
 #   ci/needs.sh verbs      also QEMU and the tools that measure verbs, for the system virtual-verbs
 #   ci/needs.sh spack      also what Spack needs to build the virtual cluster's benchmarks (systems/spack/virtual.yaml)
 #   ci/needs.sh slurm      also Slurm, for the system virtual-slurm
+#   ci/needs.sh sge        also Grid Engine, for the system virtual-sge
 #   ci/needs.sh browser    only Chromium, for the tests of the page in a real browser and for `make screenshots`
 #   ci/needs.sh tests      also Slurm, and the simulated InfiniBand fabric: without them their tests are skipped
 #
@@ -84,6 +85,13 @@ scontrol        slurm-wlm        the system virtual-slurm
 sinfo           slurm-wlm        the system virtual-slurm
 munged          munge            the system virtual-slurm: Slurm signs its messages by it
 '
+sge_needs="$all_needs"'
+sge_qmaster     gridengine-master the system virtual-sge
+sge_execd       gridengine-exec  the system virtual-sge
+sge_shepherd    gridengine-exec  the system virtual-sge
+qconf           gridengine-client the system virtual-sge
+qrsh            gridengine-client the system virtual-sge
+'
 tests_needs="$slurm_needs"'
 ibsim           ibsim-utils      the simulated InfiniBand fabric
 /usr/lib/*/umad2sim/libumad2sim*.so*            libumad2sim0        the simulated InfiniBand fabric
@@ -101,11 +109,12 @@ main() {
         verbs) table=$verbs_needs ;;
         spack) table=$spack_needs ;;
         slurm) table=$slurm_needs ;;
+        sge) table=$sge_needs ;;
         browser) table=$browser_needs ;;
         tests) table=$tests_needs ;;
         python) table=$python_needs ;;
         *)
-            echo "needs: no such part: $1; known: browser, python, spack, slurm, tests, verbs, or nothing for what make run needs" >&2
+            echo "needs: no such part: $1; known: browser, python, sge, slurm, spack, tests, verbs, or nothing for what make run needs" >&2
             exit 2
             ;;
     esac

@@ -7,7 +7,8 @@ change a single waiting part. The same holds for LSF, and Flux has no arrays.
 
 Sources: sbatch(1) and scontrol(1) of Slurm 22.05; qsub(1B), qalter(1B), pbs_resources(7B) and qstat(1B) of PBS 2022.1;
 qsub(1) of Torque 6.1; bsub(1), bjobs(1) and bkill(1) of IBM Spectrum LSF 10.1; flux-batch(1), flux-jobs(1) and
-flux-cancel(1) of flux-core 0.88. Of these, the commands of Slurm and Flux were run.
+flux-cancel(1) of flux-core 0.88; qsub(1), qstat(1) and qacct(1) of Grid Engine 8.1.9. Of these, the commands of Slurm
+and Flux were run.
 """
 
 import math
@@ -19,9 +20,10 @@ from typing import Literal
 from railyard.job.probe_job import whole_nodes
 from railyard.parsers import flux as flux_records
 from railyard.parsers import pbs as pbs_records
+from railyard.parsers import sge as sge_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import parse_job, record_fields
-from railyard.site.systems.jobs import FAMILIES, FLUX_BROKERS_S, NEVER_TWICE, is_chunk_word
+from railyard.site.systems.jobs import FAMILIES, FLUX_BROKERS_S, NEVER_TWICE, SGE_APART_S, is_chunk_word
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,14 @@ def _flux(asked: BatchRequest) -> list[str]:
     return [f"#flux: {option}" for option in (*kept, *words, *outputs)]
 
 
+def _sge(asked: BatchRequest) -> list[str]:
+    after = () if asked.after is None else (f"-hold_jid {asked.after}",)
+    time, nodes = f"-l h_rt={asked.seconds + SGE_APART_S}", whole_nodes("sge", asked.nodes)
+    words = ("-S /bin/bash", NEVER_TWICE["sge"], f"-N {asked.name}", *nodes, time, *after)
+    outputs = ("-o job.out", "-e job.err", f"-wd {asked.folder}")
+    return [f"#$ {option}" for option in (*asked.own, *words, *outputs)]
+
+
 def _state_of_slurm(text: str) -> State | None:
     found = parse_job(text)
     if found is None:
@@ -208,6 +218,25 @@ def _state_of_flux(text: str) -> State | None:
 def _end_of_flux(text: str) -> JobEnd | None:
     found = flux_records.parse_job(text, "of the group")
     return None if found is None else flux_records.find_end(found)
+
+
+#: What asks Grid Engine about a job: its number, then what qstat says of all jobs, or the account of one that is over.
+_ASK_SGE = 'echo "$1"; if qstat -j "$1" >/dev/null; then qstat -xml -g t; else qacct -j "$1"; fi'
+
+
+def _state_of_sge(text: str) -> State | None:
+    job, _, said = text.partition("\n")
+    found = sge_records.parse_job(said, job)
+    if found is not None:
+        return State(found.phase, found.state)
+    account = sge_records.parse_account(said, job)
+    return None if account is None else State("ended", f"failed {account.failed}")
+
+
+def _end_of_sge(text: str) -> JobEnd | None:
+    job, _, said = text.partition("\n")
+    account = sge_records.parse_account(said, job)
+    return None if account is None else sge_records.find_end(account, ())
 
 
 def _end_of_pbs(text: str) -> JobEnd | None:
@@ -265,5 +294,14 @@ _WAYS: Mapping[str, Batch] = {
         _state_of_flux,
         lambda job: ["flux", "cancel", job],
         end=_end_of_flux,
+    ),
+    "sge": Batch(
+        _sge,
+        lambda script: ["qsub", script],
+        re.compile(r"^Your job (\d+) ", re.MULTILINE),
+        lambda job: ["sh", "-c", _ASK_SGE, "sge", job],
+        _state_of_sge,
+        lambda job: ["qdel", job],
+        end=_end_of_sge,
     ),
 }

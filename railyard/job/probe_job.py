@@ -4,7 +4,8 @@ The job asks for the two nodes of a failed run by name, and for one or two more 
 measurement is a step over two of the job's nodes (``probes.sh``, package data beside this file). If a measurement
 raises a question, its answer is one more step of the same job (``question``). Sources: sbatch(1), srun(1) and
 scontrol(1) of Slurm 22.05; qsub(1B) and pbs_resources(7B) of PBS 2022.1; qsub(1) of Torque 6.1; bsub(1) of IBM
-Spectrum LSF 10.1; flux-batch(1), flux-run(1) and flux-hostlist(1) of flux-core 0.71.
+Spectrum LSF 10.1; flux-batch(1), flux-run(1) and flux-hostlist(1) of flux-core 0.71; qsub(1) and sge_types(1) of Grid
+Engine 8.1.9.
 """
 
 import shlex
@@ -123,6 +124,11 @@ def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, 
     return NodesAsked(options, False)
 
 
+def _sge(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+    # The names of all hosts that a job may have. The slots that its other options ask for say how many it gets.
+    return NodesAsked((f"-l hostname={'|'.join((*pair, *others[:more]))}",), False)
+
+
 #: A scheduler of ReFrame, or its family -> how it is asked.
 _WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool, Sequence[str]], NodesAsked]] = {
     "slurm": _slurm,
@@ -130,6 +136,7 @@ _WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool, Sequenc
     "torque": _torque,
     "lsf": _lsf,
     "flux": _flux,
+    "sge": _sge,
 }
 
 
@@ -139,6 +146,7 @@ _LISTS_NODES = {
     "pbs": """awk '!seen[$0]++' "$PBS_NODEFILE\"""",
     "lsf": """awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE\"""",
     "flux": "flux hostlist -le | tr ' ' '\\n'",
+    "sge": """awk '{print $1}' "$PE_HOSTFILE\"""",
 }
 
 
@@ -156,7 +164,8 @@ def lists_nodes(scheduler: str) -> str:
 def whole_nodes(scheduler: str, nodes: Sequence[str], chunk: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the options that ask for exactly these nodes, each whole, with one process on each.
 
-    ``chunk``: the words of each chunk of PBS.
+    ``chunk``: the words of each chunk of PBS. Grid Engine's parallel environment, and its resource for whole nodes, are
+    the site's own, so its options have only the names.
 
     Raises RailyardError for a scheduler that cannot be asked for nodes by name.
     """
@@ -166,10 +175,10 @@ def whole_nodes(scheduler: str, nodes: Sequence[str], chunk: Sequence[str] = ())
             return (f"-l nodes={'+'.join(f'{node}:{own}' for node in nodes)}", "-n")
         chunks = "+".join(f"1:{_of_chunk(chunk)}:host={node}" for node in nodes)
         return (f"-l select={chunks}", "-l place=scatter:excl")
-    if FAMILIES.get(scheduler) not in ("lsf", "flux"):
+    whole = {"lsf": ("-x",), "flux": ("--exclusive",), "sge": ()}.get(FAMILIES.get(scheduler, ""))
+    if whole is None:
         raise RailyardError(f"Railyard cannot ask the scheduler {scheduler} for nodes by name")
-    own = {"lsf": "-x", "flux": "--exclusive"}[FAMILIES[scheduler]]
-    return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes), True).options, own)
+    return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes), True).options, *whole)
 
 
 def job_lines(name: str, scheduler: str, pair: tuple[str, str], limit_s: float, questions_s: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""Asks Flux and PBS which queues and nodes are closed to jobs; `job.slurm` asks Slurm about its nodes."""
+"""Asks Flux, PBS and Grid Engine which queues and nodes are closed to jobs; `job.slurm` asks Slurm about its nodes."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 from railyard.job.slurm import answer
 from railyard.parsers import flux as flux_records
 from railyard.parsers import pbs as pbs_records
+from railyard.parsers import sge as sge_records
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder
 from railyard.site.systems.jobs import FAMILIES, split_words
 from railyard.site.systems.model import System
@@ -21,10 +22,16 @@ def closed_queues(system: System, home: Path) -> tuple[tuple[str, str], ...]:
         found = flux_records.closed_queues(_answer(system, home, "flux", "queue", "status")[0])
     elif system.scheduler == "pbs":  # not Torque, which is of its family
         found = pbs_records.closed_queues(_answer(system, home, "qstat", "-Q", "-f")[0])
+    elif family == "sge":
+        found = sge_records.closed_queues(_answer(system, home, *_PLACES)[0])
     else:
         return ()
     named = _queue_names(system)
     return tuple((queue, how) for queue, how in found if not named or not queue or queue in named)
+
+
+#: Grid Engine's words for each queue on each node, with why one is in an error or an alarm.
+_PLACES = ("qstat", "-f", "-xml", "-explain", "aAcE")
 
 
 def _answer(system: System, home: Path, program: str, *words: str) -> tuple[str, str]:
@@ -53,5 +60,7 @@ def unfit_nodes(system: System, home: Path) -> tuple[tuple[str, str], ...]:
     elif system.scheduler == "pbs":  # not Torque, which is of its family
         nodes = pbs_records.parse_nodes(_answer(system, home, "pbsnodes", "-a")[0])
         found = tuple((node.name, node.unfit) for node in nodes if node.unfit is not None)
+    elif family == "sge":
+        found = sge_records.unfit_nodes(_answer(system, home, *_PLACES)[0], _queue_names(system))
     names = system.nodes.names
     return tuple((node, how) for node, how in found if not names or node in names)

@@ -75,9 +75,7 @@ class Scheduling:
         """
         never_twice = NEVER_TWICE.get(FAMILIES.get(self.system.scheduler, ""))
         own = () if never_twice is None else (never_twice,)
-        # ReFrame 4.10 drops the options of a partition with this scheduler (schedulers/sge.py, emit_preamble).
-        dropped = self.system.job_options if self.system.scheduler == "sge" else ()
-        return (*own, *dropped, *self.system.resource_options(self.nodes, self.slots))
+        return (*own, *self.system.resource_options(self.nodes, self.slots))
 
     @property
     def longest_wait_s(self) -> int | None:

@@ -11,7 +11,8 @@ machine makes one measurement at a time. ``timeout`` ends it, so that a run that
 ``replay`` plays a recording instead of the benchmark. The benchmark's own command line follows it in the job's script,
 so that a reader sees it.
 
-`rfm.flux` and `rfm.pbs` have the backends of Flux and PBS; importing this module registers them too.
+`rfm.flux`, `rfm.pbs` and `rfm.sge` have the backends of Flux, PBS and Grid Engine; importing this module registers
+them too.
 """
 
 import contextlib
@@ -35,7 +36,7 @@ from railyard.parsers import slurm as slurm_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import JobState
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.rfm import flux, pbs  # noqa: F401  # importing them registers their backends
+from railyard.rfm import flux, pbs, sge  # noqa: F401  # importing them registers their backends
 from railyard.rfm.job_ends import give_up, known_end, lasts_s, note_answer, note_silence, waited_too_long
 from railyard.site.systems.jobs import (
     LAUNCHER_BLANKS,

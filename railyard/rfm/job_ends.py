@@ -6,6 +6,8 @@ from typing import Any
 from railyard.parsers import job_end
 from railyard.parsers.job_end import JobEnd
 
+#: The file in which a job's script writes its tag and exit code if its scheduler may not know them.
+EXIT_CODE = "exit-code.txt"
 #: How long the scheduler may say nothing about a job before the job counts as lost, in seconds. A restart of slurmctld
 #: takes less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
 LOST_AFTER_S = 180.0

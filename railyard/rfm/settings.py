@@ -23,6 +23,7 @@ from railyard.base.paths import CHECKS, find_home, part, refuse_command, state_f
 from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.rfm.empty_runs import refuse_empty_runs
 from railyard.rfm.pbs import IN_CHUNKS
+from railyard.rfm.sge import IN_SLOTS
 from railyard.rfm.system_choice import module_settings, note_systems
 from railyard.rfm.unfit_paths import refuse_unfit_options
 from railyard.rfm.versions import POLL_SETTINGS
@@ -205,13 +206,17 @@ def _env_vars(home: Path, system: System) -> list[list[str]]:
     return [[name, value] for name, value in client_variables(home, family).items()]
 
 
+#: A scheduler in ReFrame's words -> our own backend in its place.
+_OWN_BACKENDS: Mapping[str, str] = {"pbs": IN_CHUNKS, "sge": IN_SLOTS}
+
+
 def partition_of(home: Path, system: System, fabric: str) -> dict[str, Any]:
     """Return ReFrame's partition of a fabric."""
     own = system.fabrics[fabric]
     return {
         "name": fabric,
         "descr": own.description,
-        "scheduler": IN_CHUNKS if system.scheduler == "pbs" else system.scheduler,
+        "scheduler": _OWN_BACKENDS.get(system.scheduler, system.scheduler),
         "launcher": own.launcher or system.launcher,
         "access": list(system.job_options),
         "sched_options": {"use_nodes_option": system.jobs.use_nodes_option},

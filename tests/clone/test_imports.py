@@ -77,6 +77,7 @@ IMPURE = {
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
     "railyard.rfm.flux": "a scheduler that ReFrame lacks",
     "railyard.rfm.pbs": "ReFrame's PBS with our questions",
+    "railyard.rfm.sge": "a scheduler that ReFrame lacks",
     "railyard.rfm.versions": "knows ReFrame's own names",
     "railyard.rfm.unfit_paths": "replaces a method of ReFrame's configuration that takes options",
     "railyard.rfm.extend": "adds to ReFrame's configuration",

@@ -210,8 +210,8 @@ def test_whatever_the_virtual_cluster_names_is_in_the_table() -> None:
 
 def test_an_unknown_part_is_a_sentence(machine: Machine) -> None:
     sentence = (
-        "needs: no such part: pyhton; known: browser, python, spack, slurm, tests, verbs, or nothing for what make "
-        "run needs\n"
+        "needs: no such part: pyhton; known: browser, python, sge, slurm, spack, tests, verbs, or nothing for what "
+        "make run needs\n"
     )
     assert machine.needs("pyhton") == (2, "", sentence)
 
@@ -221,7 +221,7 @@ def test_the_browser_part_asks_for_chromium_alone_and_no_other_part_does(machine
     code, out, err = machine.needs("browser", INSTALL="0")
     assert (code, out) == (2, "")
     assert "needs: missing on this machine: chromium (INSTALL=0" in err
-    for part in ("", "python", "verbs", "spack", "slurm", "tests"):
+    for part in ("", "python", "verbs", "spack", "slurm", "sge", "tests"):
         assert "chromium" not in machine.needs(*part.split(), INSTALL="0")[2]
 
 

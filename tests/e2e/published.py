@@ -17,7 +17,7 @@ CLONE = Path(__file__).parents[2]
 SITE = CLONE / "tests/sites/published"
 SYSTEMS = tuple(sorted(path.stem for path in (SITE / "systems").glob("*.yaml")))
 #: Beginnings of the lines that the machine's expert reads.
-_KEPT = ("#SBATCH", "#PBS", "#$", "module ", ". ", "source ", "export ", "unset ", "srun ", "mpirun ")
+_KEPT = ("#SBATCH", "#PBS", "#$", "module ", ". ", "source ", "export ", "unset ", "srun ", "mpirun ", "timeout ")
 #: What ReFrame's user decides (root needs them for Open MPI), and the masks of names that change with each run.
 _OF_USER = "export OMPI_ALLOW_RUN_AS_ROOT"
 _MASKS = ((r"\b[0-9a-f]{8}-[0-9a-f]{14,18}\b", "TAG"), (r"(rfm_\w+|/\w+)_[0-9a-f]{8}\b", r"\1_HASH"))

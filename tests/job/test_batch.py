@@ -5,6 +5,8 @@ import pytest
 from railyard.job.batch import BatchRequest, batch_of
 from tests.parsers.test_flux import JOBS as FLUX_JOBS
 from tests.parsers.test_pbs import RECORDED as PBS
+from tests.parsers.test_sge import NUMBERS
+from tests.parsers.test_sge import RECORDED as SGE
 
 ASKED = BatchRequest("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", ("--account=abc", "--exclusive"))
 #: What ``scontrol -o show job`` of Slurm 22.05 said of an array of four of which the last was given no nodes yet: cut
@@ -73,6 +75,7 @@ AFTER = {
     "torque": "#PBS -W depend=afterany:41",
     "lsf": '#BSUB -w "ended(41)"',
     "flux-batch": "#flux: --dependency=afterany:41",
+    "sge": "#$ -hold_jid 41",
 }
 
 
@@ -105,6 +108,41 @@ def test_a_job_is_told_in_the_schedulers_genuine_words(
     assert (state.reason or "").startswith(reason or "")
 
 
+def of_sge(name: str, file: str) -> str:
+    """Return what the question to Grid Engine prints about the recorded job of this name."""
+    return f"{NUMBERS[name]}\n{(SGE / file).read_text(encoding='utf-8')}"
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "phase", "word", "end"),
+    [
+        ("waits", "qstat-waits.xml", "waits", "qw", None),
+        ("running", "qstat-running.xml", "runs", "r", None),
+        ("completed", "qacct-completed.txt", "ended", "failed 0", None),
+        ("time", "qacct-time.txt", "ended", "failed 37", "time"),
+        ("cancelled", "qacct-cancelled.txt", "ended", "failed 100", "cancelled"),
+    ],
+)
+def test_a_job_of_grid_engine_is_in_qstat_or_in_its_account(
+    name: str, file: str, phase: str, word: str, end: str | None
+) -> None:
+    batch = batch_of("sge")
+    state, ended = batch.state(of_sge(name, file)), batch.end(of_sge(name, file))
+    assert state is not None
+    assert (state.phase, state.word) == (phase, word)
+    assert (None if ended is None else ended.kind) == end
+    assert batch.state(of_sge("cancelled", "qacct-cancelled-waiting.txt")) is None
+
+
+def test_a_job_of_grid_engine_names_its_nodes_and_keeps_the_files_own_options() -> None:
+    own = BatchRequest("railyard-pairs", ("n1", "n2"), 600, "/site/RUN", ("-l exclusive=true", "-pe mpi-1 2"))
+    assert batch_of("sge").directives(own) == [
+        "#$ -l exclusive=true", "#$ -pe mpi-1 2", "#$ -S /bin/bash", "#$ -r n", "#$ -N railyard-pairs",
+        "#$ -l hostname=n1|n2", "#$ -l h_rt=660", "#$ -o job.out", "#$ -e job.err", "#$ -wd /site/RUN",
+    ]  # fmt: skip
+    assert batch_of("sge").number.findall('Your job 19 ("railyard-pairs") has been submitted\n') == ["19"]
+
+
 def test_a_finished_job_of_pbs_is_asked_for_with_its_history_and_torque_has_none() -> None:
     assert batch_of("pbs").ask("7.vn1") == ["qstat", "-x", "-f", "7.vn1"]
     assert batch_of("torque").ask("7.vn1") == ["qstat", "-f", "7.vn1"]
@@ -124,6 +162,6 @@ def test_what_ended_a_job_of_a_chain_is_said(scheduler: str, text: str, sentence
     assert (None if end is None else end.sentence) == sentence
 
 
-@pytest.mark.parametrize("scheduler", ["pbs", "torque", "lsf", "flux-batch"])
+@pytest.mark.parametrize("scheduler", ["pbs", "torque", "lsf", "flux-batch", "sge"])
 def test_other_schedulers_have_no_array_whose_parts_are_given_nodes(scheduler: str) -> None:
     assert batch_of(scheduler).array is None

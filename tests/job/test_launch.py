@@ -81,7 +81,7 @@ PLANS: list[tuple[str, str, tuple[str, ...], str, str, int | None]] = [
     ),
 ]
 HYDRA = (
-    "-hosts vn1,vn2 -n 2 -ppn 1 -launcher ssh -launcher-exec /site/.railyard/testbed/agent -iface eth0 "
+    "-hosts {hosts} -n 2 -ppn 1 -launcher ssh -launcher-exec /site/.railyard/testbed/agent -iface eth0 "
     "{share} {forwarded}"
 )
 WORDS = {
@@ -89,8 +89,8 @@ WORDS = {
         "-H vn1:1,vn2:1 -np 2 --mca plm rsh --mca plm_rsh_agent /site/.railyard/testbed/agent --mca oob_tcp_if_include "
         "eth0 --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 {forwarded}"
     ),
-    "mpich": HYDRA.replace("{share}", "-bind-to none"),
-    "intelmpi": HYDRA.replace("{share}", "-genv I_MPI_PIN 0"),
+    "mpich": HYDRA.replace("{share}", "-bind-to none").replace("{hosts}", "vn1,vn2"),
+    "intelmpi": HYDRA.replace("{share}", "-genv I_MPI_PIN 0").replace("{hosts}", "vn1:1,vn2:1"),
 }
 
 

@@ -52,6 +52,7 @@ def launch(stack: str, options: tuple[str, ...] = ()) -> Launch:
         ("torque", 4, False, ("-l nodes=n9:ppn=1+n10:ppn=1+2:ppn=1",), False),
         ("lsf", 4, False, ("-n 4", '-m "n9 n10 n1 n2"', '-R "span[ptile=1]"'), False),
         ("flux-batch", 4, False, ("--nodes=4", "--requires=host:n9,n10,n1,n2"), False),
+        ("sge", 4, False, ("-l hostname=n9|n10|n1|n2",), False),
     ],
 )
 def test_each_scheduler_is_asked_for_the_pair_and_for_partners(
@@ -88,6 +89,8 @@ def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
             'sh -c \'exec /opt/mpi/bin/mpirun -H n9:1 -np 1 "$@" : -H n10:1 -np 1 "$@"\' mpirun -x A=1',
         ),
         ("mpiexec", "mpich", (), "/opt/mpi/bin/mpiexec -hosts n9,n10 -n 2 -ppn 1"),
+        # In a job of Grid Engine Intel MPI puts both ranks on n9 if there is no number at each host.
+        ("mpirun", "intelmpi", (), "/opt/mpi/bin/mpirun -hosts n9:1,n10:1 -n 2 -ppn 1"),
     ],
 )
 def test_a_step_is_told_its_two_nodes_of_the_job_and_ends(
@@ -197,6 +200,7 @@ def test_a_launcher_that_cannot_be_told_nodes_is_named() -> None:
         ("slurm-nodb", {"SLURM_JOB_NODELIST": "n[9-10],n5,n7"}),
         ("pbs", {"PBS_NODEFILE": "hosts"}),
         ("lsf", {"LSB_DJOB_HOSTFILE": "hosts"}),
+        ("sge", {"PE_HOSTFILE": "slots"}),
     ],
 )
 def test_the_job_runs_its_steps_in_their_order_and_names_the_partners(
@@ -210,6 +214,8 @@ def test_the_job_runs_its_steps_in_their_order_and_names_the_partners(
     (tmp_path / "bin/scontrol").chmod(0o755)
     # A node file has full names, and one line per process.
     (tmp_path / "hosts").write_text("n9.hpc\nn10.hpc\nn10.hpc\nn5\nn7\n", encoding="ascii")
+    lines = [f"{node} 1 all.q@{node} UNDEFINED\n" for node in ("n9.hpc", "n10.hpc", "n5", "n7")]
+    (tmp_path / "slots").write_text("".join(lines), encoding="ascii")
     (tmp_path / SCRIPT).write_text(probes_script(), encoding="utf-8")
     steps = ["probe-1-r-n9-n10", "probe-1-r-n9-railyard-partner-2", "probe-1-r-railyard-partner-1-railyard-partner-2"]
     for step in steps:

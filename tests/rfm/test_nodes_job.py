@@ -115,7 +115,7 @@ SETTINGS = SchedulerSettings.model_validate({})
 class FakeSystem:
     @staticmethod
     def resource_options(nodes: int, slots: int) -> tuple[str, ...]:
-        return resource_options(SETTINGS, slots, nodes * 16)
+        return resource_options(SETTINGS, slots, nodes * 16, nodes)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from railyard.base.paths import HOME_VARIABLE, find_home
 from railyard.rfm import settings as site_settings
 from railyard.rfm.pbs import IN_CHUNKS
 from railyard.rfm.settings import NO_HOST, build, configuration
+from railyard.rfm.sge import IN_SLOTS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
@@ -53,7 +54,7 @@ def test_a_partition_a_fabric_with_its_features() -> None:
                 "railyard_sweep": list(system.sweep),
                 "railyard_numbers": {},
             }
-            backend = IN_CHUNKS if system.scheduler == "pbs" else system.scheduler
+            backend = {"pbs": IN_CHUNKS, "sge": IN_SLOTS}.get(system.scheduler, system.scheduler)
             assert (partition["scheduler"], partition["launcher"]) == (backend, system.launcher)
             chunks = ["ncpus=1", "mem=1024mb"] if name == "virtual-pbs" else []
             assert (partition["access"], partition["max_jobs"]) == (

@@ -25,7 +25,7 @@ LAUNCHED = [
     ),
     (
         ("intelmpi", None),
-        "-hosts vn1,vn2 -n 4 -ppn 2 -launcher ssh -launcher-exec /x/agent -iface eth0 -genv I_MPI_PIN 0 "
+        "-hosts vn1:2,vn2:2 -n 4 -ppn 2 -launcher ssh -launcher-exec /x/agent -iface eth0 -genv I_MPI_PIN 0 "
         "-genv I_MPI_THREAD_YIELD 2",
     ),
 ]

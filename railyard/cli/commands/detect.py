@@ -25,7 +25,13 @@ if TYPE_CHECKING:
 
 
 #: A variable in a job's environment -> the scheduler that sets it.
-_JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_JOB_ID": "Flux"}
+_JOBS = {
+    "SLURM_JOB_ID": "Slurm",
+    "PBS_JOBID": "PBS",
+    "LSB_JOBID": "LSF",
+    "FLUX_JOB_ID": "Flux",
+    "SGE_JOB_SPOOL_DIR": "Grid Engine",
+}
 _LIMIT_S = 20
 
 

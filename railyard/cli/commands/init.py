@@ -46,7 +46,7 @@ Editors complete both by the schema.json beside them.
 
 Without a cluster, `railyard run` measures a virtual one on this machine: first type `sh ci/needs.sh`, which installs or
 names what it needs, and `railyard stacks install`. Its systems are `virtual`, `virtual-slurm`, `virtual-flux`,
-`virtual-pbs` and, for one host alone, `local`; you may delete their files.
+`virtual-pbs`, `virtual-sge` and, for one host alone, `local`; you may delete their files.
 
 The checks come with Railyard. A folder `checks/` here replaces them; `-c DIR` replaces them with DIR's checks.
 `ci/gitlab-ci.yml` is a pipeline to include; it runs the `railyard` that the runner finds.

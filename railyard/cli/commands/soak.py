@@ -55,8 +55,8 @@ def command(
       railyard soak --system mycluster --hours 8     a job of whole nodes
 
     It loads every rail of every node both ways at once. Then it says which links went down, stalled or had errors. It
-    works on the virtual cluster, and under Slurm, PBS, LSF and Flux. Readings are kept as they are made: if a soak
-    ended early, judge it with --from.
+    works on the virtual cluster, and under Slurm, PBS, LSF, Flux and Grid Engine. Readings are kept as they are made:
+    if a soak ended early, judge it with --from.
 
     Exit code: 0 no problem, 1 a problem, 2 it could not run.
     """
@@ -161,8 +161,8 @@ def _job(home: Path, wanted: _Request) -> "SoakJob":
     if site.system.provider != "nodes" or site.system.scheduler not in FAMILIES:
         found = f"{site.system.provider} under the scheduler {site.system.scheduler}"
         raise SetupError(
-            f"soak: found {name} ({found}), expected the virtual cluster, or nodes under Slurm, PBS, LSF or Flux; "
-            f"else repeat railyard run --system {name}, and compare its records (railyard compare)"
+            f"soak: found {name} ({found}), expected the virtual cluster, or nodes under Slurm, PBS, LSF, Flux or Grid "
+            f"Engine; else repeat railyard run --system {name}, and compare its records (railyard compare)"
         )
     if fabric and fabric not in site.system.fabrics:
         raise SetupError(

@@ -124,4 +124,5 @@ PBS = BedScheduler(
     files=_files,
     why_not_ready=_why_not_ready,
     needs_root="its daemons run as root and start jobs of any user",
+    beside="pbsnodes",
 )

@@ -45,7 +45,8 @@ class BedScheduler:
     environment. ``files`` are its files, with ``START`` among them. ``why_not_ready`` asks the scheduler itself; empty:
     it is ready. ``inside`` is a variable that only a job has whose own scheduler a client must ask instead; empty if
     there is no such thing. ``prepare`` writes what no text can be, such as a key. ``needs_root`` is why an ordinary
-    user cannot run it.
+    user cannot run it. ``beside`` is a client that no other scheduler has: PBS and Grid Engine both have a qsub, so
+    those in its folder are called.
     """
 
     name: str
@@ -61,6 +62,7 @@ class BedScheduler:
     inside: str = ""
     prepare: Callable[[Path], None] = lambda folder: None
     needs_root: str = ""
+    beside: str = ""
 
     @property
     def not_up(self) -> str:
@@ -144,7 +146,7 @@ class BedScheduler:
         """Run one of its clients on the first node and return its end. Raises SetupError without an answer in time."""
         first = bed.state().spec.nodes[0]
         folder = self.folder_of(bed)
-        program = _find_client(words[0], folder)
+        program = find_client(words[0], folder, self.beside)
         env = {**os.environ, **variables_of(self.name, folder)}
         try:
             return bed.exec(first, [program, *words[1:]], env=env, timeout_s=STARTED_WITHIN_S)
@@ -168,7 +170,7 @@ class BedScheduler:
         for name, text in files(state.spec, folder).items():
             write_whole(folder / name, text, 0o755 if name == START else 0o644)
         for name in self.clients:
-            text = client(self, state.spec.nodes[0], _find_client(name, folder))
+            text = client(self, state.spec.nodes[0], find_client(name, folder, self.beside))
             write_whole(folder / "bin" / name, text, 0o755)
         self.prepare(folder)
 
@@ -251,10 +253,15 @@ def last_line(text: str) -> str:
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "it printed nothing")
 
 
-def _find_client(program: str, folder: Path) -> str:
-    """Return the path of an installed client, not of our script of the same name that comes first on PATH."""
+def find_client(program: str, folder: Path, beside: str = "") -> str:
+    """Return the path of an installed client, not of our script of the same name that comes first on PATH.
+
+    It is the one in the folder of the client ``beside``, if there is one.
+    """
     elsewhere = os.pathsep.join(part for part in SEARCH_PATH.split(os.pathsep) if part != str(folder / "bin"))
-    return shutil.which(program, path=elsewhere) or program
+    known = shutil.which(beside, path=elsewhere) if beside else None
+    own = shutil.which(program, path=str(Path(known).parent)) if known else None
+    return own or shutil.which(program, path=elsewhere) or program
 
 
 def _command(pid: int) -> str:

@@ -14,6 +14,13 @@ VARIABLES: Mapping[str, Mapping[str, str]] = {
     # In each node's own /run: a path below the clone could be too long for a socket's name (108 bytes).
     "flux": {"FLUX_URI": "local:///run/flux/local"},
     "pbs": {"PBS_CONF_FILE": "{folder}/pbs.conf"},
+    # Each node has ports of its own.
+    "sge": {
+        "SGE_ROOT": "{folder}/root",
+        "SGE_CELL": "default",
+        "SGE_QMASTER_PORT": "6444",
+        "SGE_EXECD_PORT": "6445",
+    },
 }
 
 

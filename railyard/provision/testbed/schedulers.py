@@ -7,10 +7,11 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.flux import FLUX
 from railyard.provision.testbed.pbs import PBS
 from railyard.provision.testbed.scheduler import BedScheduler
+from railyard.provision.testbed.sge import SGE
 from railyard.provision.testbed.slurm import SLURM
 from railyard.site.systems.jobs import FAMILIES
 
-ON_TESTBEDS: Mapping[str, BedScheduler] = {each.name: each for each in (SLURM, FLUX, PBS)}
+ON_TESTBEDS: Mapping[str, BedScheduler] = {each.name: each for each in (SLURM, FLUX, PBS, SGE)}
 
 
 def scheduler_of(scheduler: str) -> BedScheduler | None:

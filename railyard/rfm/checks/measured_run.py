@@ -36,7 +36,6 @@ from railyard.provision.installed_stack import changed_files, find_stack, has_te
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.rfm.checks.runner import (
     COUNTERS,
-    EXIT_CODE,
     HOSTS,
     LAUNCHER,
     LINKED,
@@ -46,11 +45,12 @@ from railyard.rfm.checks.runner import (
     RunOutputs,
     quote_words,
 )
-from railyard.rfm.job_ends import known_end
+from railyard.rfm.job_ends import EXIT_CODE, known_end
 from railyard.site.site import Site
 from railyard.site.systems.jobs import (
     FAMILIES,
     FLUX_BATCH,
+    LONGER_S,
     SITE_LAUNCHER,
     WITHOUT_EXIT_CODE,
     escape_exports,
@@ -67,9 +67,14 @@ if TYPE_CHECKING:
     from railyard.provision.testbed.rail_traffic import TrafficWatch
     from railyard.provision.testbed.starvation import Watch
 
-#: Family of schedulers -> the variable of a job that names its file of hosts: one line per process, in their order.
-#: ReFrame 4.10 sorts PBS's hosts as text, so that n10 comes before n9, and does not know LSF's.
-_HOST_FILES = {"pbs": "PBS_NODEFILE", "lsf": "LSB_DJOB_HOSTFILE"}
+#: Family of schedulers -> the shell command that prints the hosts of a job's own file of them, in the order of ranks.
+#: ReFrame 4.10 sorts PBS's hosts as text, so that n10 comes before n9, and does not know LSF's. A short job of Grid
+#: Engine is over before qstat has named them.
+_LISTS_HOSTS = {
+    "pbs": 'cat "$PBS_NODEFILE"',
+    "lsf": 'cat "$LSB_DJOB_HOSTFILE"',
+    "sge": """awk '{print $1}' "$PE_HOSTFILE\"""",
+}
 
 
 def _exit_code_lines(scheduler: str, tag: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -224,8 +229,7 @@ class MeasuredRun:
         within = ("timeout", "-k", str(KILL_AFTER_S), str(limit))
         if scheduling.is_step:
             return replace(planned, modifier=within)
-        if self.site.system.scheduler == FLUX_BATCH and not asked.start.in_steps:
-            # Flux's own limit is that of the job's brokers too, hence longer.
+        if self.site.system.scheduler in LONGER_S and not asked.start.in_steps:
             planned = replace(planned, modifier=within)
         if scheduling.launcher == SITE_LAUNCHER:
             planned = replace(planned, launcher_words=self.site.system.site_launcher)
@@ -249,8 +253,8 @@ class MeasuredRun:
         if own is not None and not STACKS[self.test.stack].pair:
             lines.append(mpi_identity.line(own, LAUNCHER))
         built = find_stack(self.site, self.test.stack).built
-        if (hosts := _HOST_FILES.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
-            lines.append(f'cat "${hosts}" > {HOSTS} || :')
+        if (hosts := _LISTS_HOSTS.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
+            lines.append(f"{hosts} > {HOSTS} || :")
         return lines if built is None else [*sources.job_checks(built, program), *lines]
 
     @staticmethod

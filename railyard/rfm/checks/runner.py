@@ -18,6 +18,7 @@ from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import FOLDER
 from railyard.parsers.output import ParseError
 from railyard.rfm.checks.groups import Outputs, Probes, Start
+from railyard.rfm.job_ends import EXIT_CODE
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.stacks.containers import Image
@@ -35,8 +36,6 @@ COUNTERS = "counters"
 LINKED = "linked.txt"
 LAUNCHER = "launcher.txt"
 HOSTS = "hosts.txt"
-#: The file in which the job's script writes its tag and exit code if its scheduler does not know them.
-EXIT_CODE = "exit-code.txt"
 
 
 class CheckRequest(Protocol):

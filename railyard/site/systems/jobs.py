@@ -2,7 +2,8 @@
 
 `_OPTIONS` has one table per scheduler with the options that follow from these settings. If a scheduler has no option
 for a setting, reading the file refuses the setting and says so. Sources: sbatch(1) of Slurm 22.05, qsub(1B) and
-pbs_resources(7B) of PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1, flux-batch(1) of flux-core 0.71.
+pbs_resources(7B) of PBS 2022.1, bsub(1) of IBM Spectrum LSF 10.1, flux-batch(1) of flux-core 0.71, qsub(1) and
+sge_complex(5) of Grid Engine 8.1.9.
 """
 
 import re
@@ -24,6 +25,12 @@ FLUX_BATCH = "flux-batch"
 #: How much longer than its script a job of ``flux batch`` may last, in seconds: it has a Flux instance of its own,
 #: whose brokers begin before the script and end after it. On two loaded cores that took up to 15 s.
 FLUX_BROKERS_S = 60
+#: How much longer than its script a job of Grid Engine may last, in seconds. Each node's sge_execd counts by itself: if
+#: that of another node is the first at the limit, mpirun loses its processes there, and the job seems to fail.
+SGE_APART_S = 60
+#: Schedulers whose own limit is that much longer than a test's, in seconds; ``timeout`` in the job's script keeps the
+#: test's.
+LONGER_S: Mapping[str, int] = {FLUX_BATCH: FLUX_BROKERS_S, "sge": SGE_APART_S}
 #: ReFrame's name of a scheduler -> the family whose options its jobs take. A scheduler that is missing here takes none
 #: of them.
 FAMILIES: Mapping[str, str] = {
@@ -34,6 +41,7 @@ FAMILIES: Mapping[str, str] = {
     "torque": "pbs",
     "lsf": "lsf",
     FLUX_BATCH: "flux",
+    "sge": "sge",
 }
 #: All schedulers that a system's file may name: those of ReFrame 4.10, and ours.
 SCHEDULERS = (
@@ -41,7 +49,7 @@ SCHEDULERS = (
     *(SLURM_WITHOUT_DATABASE, FLUX_BATCH),
 )
 #: Those with which jobs run on the virtual cluster.
-ON_TESTBEDS = ("local", SLURM_WITHOUT_DATABASE, FLUX_BATCH, "pbs")
+ON_TESTBEDS = ("local", SLURM_WITHOUT_DATABASE, FLUX_BATCH, "pbs", "sge")
 #: Our own ReFrame launcher: the command of a site, whose words the system's file has (`rfm/backends`).
 SITE_LAUNCHER = "site"
 #: Our own ReFrame launcher: Flux's, inside a job of ``flux-batch`` (`rfm/backends`).
@@ -62,11 +70,12 @@ LAUNCHERS = (
 #: The kinds of environment modules that ReFrame 4.10 can load; tmod4 is its old name of envmod.
 MODULES_SYSTEMS = ("nomod", "lmod", "envmod", "tmod4", "spack")
 #: Schedulers with which ReFrame 4.10 does not learn a job's exit code. There the job's script writes it down.
-#: PBS knows it only if its server keeps a history of jobs, which is off by default (job_history_enable).
+#: PBS knows it only if its server keeps a history of jobs, which is off by default (job_history_enable), Grid Engine
+#: only if qacct can read its accounts.
 WITHOUT_EXIT_CODE = ("squeue", "lsf", "sge", "pbs")
 #: A family -> its option by which a job never runs twice: its output might come from one run and its counters from the
 #: other. Flux and LSF run a job again only if that was asked for.
-NEVER_TWICE: Mapping[str, str] = {"slurm": "--no-requeue", "pbs": "-r n"}
+NEVER_TWICE: Mapping[str, str] = {"slurm": "--no-requeue", "pbs": "-r n", "sge": "-r n"}
 
 #: What to write into a file whose jobs do not ask for whole nodes, although it says that runs have them.
 ASK_FOR_WHOLE_NODES = "write jobs: {exclusive: true}, or nodes: {exclusive: false} if they are to be shared"
@@ -93,15 +102,16 @@ def _words(text: str) -> str:
 Word = Annotated[str, AfterValidator(_words)]
 
 
-#: The blanks of a resource: processors that the job uses, and all cores of its nodes.
-_SLOTS, _CORES = "num_slots", "num_cores"
+#: The blanks of a resource: processors that the job uses, all cores of its nodes, its nodes, and processors of each.
+_SLOTS, _CORES, _NODES, _EACH = "num_slots", "num_cores", "num_nodes", "num_slots_per_node"
+_BLANKS = (_SLOTS, _CORES, _NODES, _EACH)
 
 
 def _slots(text: str) -> str:
     for blank in re.findall(r"\{([^{}]*)\}", text):
-        if blank not in (_SLOTS, _CORES):
-            expected = f"no blank but {{{_SLOTS}}} and {{{_CORES}}}"
-            raise refuse(show(text), expected, did_you_mean(blank, [_SLOTS, _CORES]))
+        if blank not in _BLANKS:
+            expected = f"no blank but {', '.join(f'{{{name}}}' for name in _BLANKS)}"
+            raise refuse(show(text), expected, did_you_mean(blank, _BLANKS))
     if not text.startswith("-"):
         raise refuse(show(text), 'an option such as "-pe mpi {num_slots}"')
     return text
@@ -122,8 +132,8 @@ class SchedulerSettings(Model):
     """How jobs are requested. All of it may be left out."""
 
     account: Name | None = Field(None, description="The project to which jobs are charged")
-    project: Name | None = Field(None, description="PBS: the project of the job, if the site has them beside accounts")
-    partition: Name | None = Field(None, description="Slurm's partition; the queue of PBS, LSF and Flux")
+    project: Name | None = Field(None, description="PBS, Grid Engine: the project of the job, beside its account")
+    partition: Name | None = Field(None, description="Slurm's partition; the queue of PBS, LSF, Flux and Grid Engine")
     qos: Name | None = Field(None, description="Slurm's quality of service")
     reservation: Name | None = None
     constraint: Word | None = Field(None, description='Features that nodes must have: "edr", "edr&haswell"')
@@ -138,7 +148,8 @@ class SchedulerSettings(Model):
         (),
         description='Options with the number of processors of the job: "-pe mpi {num_slots}". It is the number of '
         "ranks times the threads of each. {num_cores} is the number of all cores of its nodes, for Grid Engine where "
-        "jobs share no node: it fills one node after the other",
+        "jobs share no node: it fills one node after the other. {num_nodes} is the number of nodes, and "
+        "{num_slots_per_node} that of processors on each, for parallel environments with a fixed number on each node",
     )
     max_pending: Duration | None = Field(
         None, description="A job that has not begun after this time is cancelled, and says why; if left out: no limit"
@@ -193,19 +204,16 @@ def counts_cores(settings: SchedulerSettings) -> bool:
 
 
 def asks_for_slots(settings: SchedulerSettings, access: Iterable[str]) -> bool:
-    """Return whether jobs ask Grid Engine for a parallel environment: without one a job has one slot on one node.
-
-    ReFrame 4.10's own backend asks for none, whatever a test needs.
-    """
+    """Return whether jobs ask Grid Engine for a parallel environment: without one a job has one slot on one node."""
     return any(option.split()[:1] == ["-pe"] for option in (*settings.resources, *access))
 
 
-def resource_options(settings: SchedulerSettings, slots: int, cores: int) -> tuple[str, ...]:
+def resource_options(settings: SchedulerSettings, slots: int, cores: int, nodes: int) -> tuple[str, ...]:
     """Return the options of a job with so many processors: one for each thread of each rank.
 
-    ``cores`` is the number of all cores of its nodes.
+    ``cores`` is the number of all cores of its ``nodes``.
     """
-    said = {_SLOTS: slots, _CORES: cores}
+    said = {_SLOTS: slots, _CORES: cores, _NODES: nodes, _EACH: -(-slots // max(nodes, 1))}
     return tuple(re.sub(r"\{(\w+)\}", lambda found: str(said[found[1]]), option) for option in settings.resources)
 
 
@@ -358,6 +366,15 @@ _OPTIONS: Mapping[str, Mapping[str, str]] = {
         "partition": "--queue={}",
         "constraint": "--requires={}",
         "exclusive": "--exclusive",
+    },
+    "sge": {
+        "account": "-A {}",
+        "project": "-P {}",
+        "partition": "-q {}",
+        "reservation": "-ar {}",
+        # Grid Engine has no such resource by itself. Its administrator makes one, and its manual calls it so
+        # (sge_complex(5), relation EXCL).
+        "exclusive": "-l exclusive=true",
     },
 }
 

@@ -439,7 +439,7 @@ class System(Model):
     def resource_options(self, nodes: int, slots: int) -> tuple[str, ...]:
         """Return the options with the number of a job's processors; ``slots`` is how many it uses on all its nodes."""
         hardware = self.nodes.hardware
-        return resource_options(self.jobs, slots, slots if hardware is None else nodes * hardware.cores)
+        return resource_options(self.jobs, slots, slots if hardware is None else nodes * hardware.cores, nodes)
 
     def batch_options(self, nodes: int) -> tuple[str, ...]:
         """Return the scheduler options of a job with one process on each of so many nodes."""

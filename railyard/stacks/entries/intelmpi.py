@@ -156,7 +156,9 @@ INTELMPI = Stack(
         Launch(
             since=2021,
             program="mpiexec.hydra",
-            hosts=("-hosts", "{hosts}"),
+            # In a job of Grid Engine 2021.18 takes no notice of -ppn with -hosts: two ranks for two hosts were both on
+            # the first one. With a number at each host they are where they should be.
+            hosts=("-hosts", "{host_slots}"),
             ranks=("-n", "{ranks}"),
             ranks_per_node=("-ppn", "{ranks_per_node}"),
             agent=("-launcher", "ssh", "-launcher-exec", "{agent}"),

@@ -35,6 +35,7 @@ def test_a_new_site_has_settings_systems_references_and_pipelines(tmp_path: Path
         "systems/virtual.yaml",
         "systems/virtual-flux.yaml",
         "systems/virtual-pbs.yaml",
+        "systems/virtual-sge.yaml",
         "systems/virtual-slurm.yaml",
         "systems/local.yaml",
         "systems/schema.json",

@@ -20,7 +20,7 @@ NEEDED = "railyard: give one of --hours, --minutes and --from (see: railyard soa
         (
             ["--system", "alps-2024", "--minutes", "1"],
             "railyard: soak: found alps-2024 (replay under the scheduler local), expected the virtual cluster, or "
-            "nodes under Slurm, PBS, LSF or Flux; else repeat railyard run --system alps-2024, and "
+            "nodes under Slurm, PBS, LSF, Flux or Grid Engine; else repeat railyard run --system alps-2024, and "
             "compare its records (railyard compare)\n",
         ),
     ],

@@ -22,6 +22,7 @@ from railyard.cluster.soak.judge import Reading, findings, read, soaked_rails
 from railyard.cluster.soak.under_scheduler import Merger, Raw, parse
 from railyard.site.site import Site, site_at
 from tests.made.systems import TWO_CARDS
+from tests.parsers.test_sge import RECORDED as SGE
 from tests.waiting import wait_for
 
 _HEAD = """\
@@ -152,6 +153,19 @@ cd /site/RUN
 #flux: --error=job.err
 #flux: --cwd=/site/RUN
 """),
+    "sge": ("mpirun", """\
+#$ -A abc
+#$ -l exclusive=true
+#$ -pe mpi-1 2
+#$ -S /bin/bash
+#$ -r n
+#$ -N railyard-soak
+#$ -l hostname=n9|n10
+#$ -l h_rt=3840
+#$ -o job.out
+#$ -e job.err
+#$ -wd /site/RUN
+"""),
 }  # fmt: skip
 
 
@@ -159,6 +173,9 @@ def other_system(home: Path, scheduler: str) -> None:
     """Have the site's system under another scheduler."""
     text = SYSTEM.replace("scheduler: slurm", f"scheduler: {scheduler}").replace("access: [--mem=0]\n", "")
     text = text.replace("launcher: srun", f"launcher: {HEADS[scheduler][0]}")
+    if scheduler == "sge":
+        slots = 'resources: ["-pe mpi-{num_slots_per_node} {num_slots}"], '
+        text = text.replace("jobs: {", f"jobs: {{{slots}")
     (home / "systems/made.yaml").write_text(text, encoding="utf-8")
 
 
@@ -448,6 +465,15 @@ OTHERS = {
             run) step "$@" ;;
         esac""",
     },
+    "sge": {
+        "qsub": 'cd "$(dirname "$1")" && start "$1" && echo \'Your job 11 ("railyard-soak") has been submitted\'',
+        "qstat": f"""\
+        state running ended waits
+        [ "$*" != "-j 11" ] || [ $is != ended ] || exit 1
+        sed 's/>1</>11</' "{SGE}/qstat-$is.xml" """,
+        "qacct": f"sed 's/^jobnumber    1 /jobnumber    11/' '{SGE}/qacct-completed.txt'",
+        "qdel": 'echo "$1" >"$BED/cancelled"; kill -- -"$(cat "$BED/pid")"',
+    },
 }
 SHARED = """\
 start() {
@@ -523,9 +549,12 @@ def test_a_soak_under_another_scheduler_is_judged_and_cancelled_alike(
     monkeypatch.setenv("PENDING", "yes")
     monkeypatch.setattr(under_scheduler, "_WAITS_S", 0)
     assert main([*SOAK, "--minutes", "1"]) == 2
-    number, why = {"pbs": ("7.server", " (the scheduler's reason: no nodes)"), "lsf": ("7", "")}.get(
-        scheduler, ("f7", "")
-    )
+    number, why = {
+        "pbs": ("7.server", " (the scheduler's reason: no nodes)"),
+        "lsf": ("7", ""),
+        "flux-batch": ("f7", ""),
+        "sge": ("11", ""),
+    }[scheduler]
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"railyard: soak: job {number} had not begun after 0 s and was cancelled{why}"
     )

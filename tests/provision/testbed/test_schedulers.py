@@ -57,6 +57,10 @@ def test_every_node_and_the_start_are_in_its_files(name: str) -> None:
     [
         ("flux", "testbed: flux is not installed: build flux-core (github.com/flux-framework/flux-core), and put its "),
         ("pbs", "testbed: pbs_server, pbs_sched, pbs_comm, pbs_mom, qsub, "),
+        (
+            "sge",
+            "testbed: sge_qmaster, sge_execd, sge_shepherd, qconf, qhost, qmod, qacct and qrsh are not installed: apt",
+        ),
         ("slurm", "testbed: munged, slurmctld, slurmd, srun, sbatch, "),
     ],
 )
@@ -78,7 +82,21 @@ def test_an_ordinary_user_is_told_which_need_root(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(scheduler, "SEARCH_PATH", str(tmp_path))
     monkeypatch.setattr(scheduler, "needs_user_namespace", lambda: True)
     refused = {name: each.find_refusal() is not None for name, each in ON_TESTBEDS.items()}
-    assert refused == {"slurm": True, "flux": False, "pbs": True}
+    assert refused == {"slurm": True, "flux": False, "pbs": True, "sge": True}
+
+
+def test_of_two_schedulers_with_a_qsub_each_is_given_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    own = {"pbs": ("qsub", "pbsnodes"), "sge": ("qsub", "qconf")}
+    for name, programs in own.items():
+        (tmp_path / name).mkdir()
+        for program in programs:
+            (tmp_path / name / program).write_text("#!/bin/sh\n", encoding="ascii")
+            (tmp_path / name / program).chmod(0o755)
+    for first, second in (("pbs", "sge"), ("sge", "pbs")):
+        monkeypatch.setattr(scheduler, "SEARCH_PATH", f"{tmp_path / first}:{tmp_path / second}")
+        for name in own:
+            found = scheduler.find_client("qsub", FOLDER, ON_TESTBEDS[name].beside)
+            assert found == str(tmp_path / name / "qsub")
 
 
 def test_two_names_of_a_scheduler_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,7 +18,8 @@ from railyard.parsers.job_end import JobEnd
 from railyard.rfm.checks.groups import Outputs, Start
 from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.plan import Plan, plan_check
-from railyard.rfm.checks.runner import COUNTERS, EXIT_CODE, HOSTS, LAUNCHER, LINKED, READER, PlannedJob, RunOutputs
+from railyard.rfm.checks.runner import COUNTERS, HOSTS, LAUNCHER, LINKED, READER, PlannedJob, RunOutputs
+from railyard.rfm.job_ends import EXIT_CODE
 from railyard.site.site import Site, site_at
 from tests.conftest import ROOT
 from tests.made.check import MadeCheck

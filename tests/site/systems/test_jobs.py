@@ -209,8 +209,10 @@ def test_steps_get_the_jobs_variables_where_the_site_exports_few(option: str) ->
 
 def test_a_resource_counts_the_processors_of_a_job() -> None:
     made = settings(resources=["-pe mpi {num_slots}"])
-    assert resource_options(made, 2, 80) == ("-pe mpi 2",)
-    assert resource_options(settings(resources=["-pe mpi {num_cores}"]), 2, 80) == ("-pe mpi 80",)
+    assert resource_options(made, 2, 80, 2) == ("-pe mpi 2",)
+    assert resource_options(settings(resources=["-pe mpi {num_cores}"]), 2, 80, 2) == ("-pe mpi 80",)
+    each = settings(resources=["-pe mpi-{num_slots_per_node} {num_slots}", "-l nodes={num_nodes}"])
+    assert resource_options(each, 8, 80, 2) == ("-pe mpi-4 8", "-l nodes=2")
     assert why_not("sge", made) is None and why_not("pbs", settings(project="abc")) is None
     assert (why_not("torque", settings(project="abc")) or ("",))[0] == "project"
     assert (why_not("pbs", settings(use_nodes_option=True)) or ("",))[0] == "use_nodes_option"

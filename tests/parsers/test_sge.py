@@ -1,0 +1,264 @@
+"""What Grid Engine 8.1.9 said of jobs and queues on the virtual cluster: a file's name is what had become of the job.
+
+All are our own, of jobs that slept or exited, from 30 November 2026: ``qstat-*.xml`` is `qstat -xml -g t`,
+``qacct-*.txt`` is `qacct -j JOB`, ``qstat-j-*.txt`` is `qstat -j JOB` (without the line sge_o_path), ``verify-*.txt``
+is `qalter -w v JOB`, ``queues-*.xml`` is `qstat -f -xml -explain aAcE`, and ``refused.txt`` has what `qsub` refused,
+and how. The hosts are the virtual cluster's.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from railyard.parsers.job_end import JobEnd
+from railyard.parsers.sge import (
+    SgeAccount,
+    SgeJob,
+    closed_queues,
+    find_end,
+    find_error,
+    find_reasons,
+    find_unfit_run,
+    node_end,
+    parse_account,
+    parse_job,
+    parse_places,
+    unfit_nodes,
+    why_never,
+)
+
+RECORDED = Path(__file__).parents[1] / "recordings" / "sge"
+#: The number of each recorded job.
+NUMBERS = {
+    "running": "1", "exit-3": "2", "exit-99": "3", "exit-100": "4", "time": "5", "killed": "6", "cancelled": "8",
+    "deleted": "8", "waits": "11", "depends": "12", "held": "13", "too-many-nodes": "14", "uneven": "15",
+    "too-many-cores": "16", "error": "18", "suspended": "19", "requeued-waits": "20", "requeued-runs": "20",
+    "requeued": "20", "each-process": "22", "prolog": "23", "died": "30", "before-death": "30", "completed": "1",
+}  # fmt: skip
+
+
+def text(name: str) -> str:
+    return (RECORDED / name).read_text(encoding="utf-8")
+
+
+def job(name: str, file: str = "") -> SgeJob:
+    found = parse_job(text(f"qstat-{file or name}.xml"), NUMBERS[name])
+    assert found is not None
+    return found
+
+
+def account(name: str) -> SgeAccount:
+    found = parse_account(text(f"qacct-{name}.txt"), NUMBERS[name])
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "state", "phase", "nodes"),
+    [
+        ("running", "", "r", "runs", ("vn1", "vn2")),
+        ("deleted", "", "dr", "runs", ("vn1", "vn2")),
+        ("suspended", "", "s", "runs", ("vn1", "vn2")),
+        ("before-death", "", "r", "runs", ("vn2", "vn4")),
+        ("waits", "", "qw", "waits", ()),
+        ("depends", "waits", "hqw", "waits", ()),
+        ("held", "waits", "hqw", "waits", ()),
+        ("error", "", "Eqw", "waits", ()),
+        ("requeued-waits", "", "Rq", "waits", ()),
+        ("requeued-runs", "", "Rr", "runs", ("vn3", "vn4")),
+    ],
+)
+def test_a_job_waits_or_has_its_nodes(name: str, file: str, state: str, phase: str, nodes: tuple[str, ...]) -> None:
+    found = job(name, file)
+    assert (found.state, found.phase, found.nodes) == (state, phase, nodes)
+
+
+def test_the_node_that_runs_the_script_is_first() -> None:
+    rows = text("qstat-before-death.xml").partition("<queue_info>")[2].partition("</queue_info>")[0]
+    parts = [f"<job_list{part}" for part in rows.split("<job_list")[1:]]
+    found = parse_job(f"<job_info><queue_info>{''.join(reversed(parts))}</queue_info></job_info>", "30")
+    assert found is not None and found.nodes == ("vn2", "vn4")
+
+
+def test_a_job_that_is_over_is_not_among_those_of_qstat() -> None:
+    assert parse_job(text("qstat-none.xml"), "1") is None
+    assert parse_job(text("qstat-running.xml"), "11") is None
+    assert parse_job("error: unable to contact qmaster", "1") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "exit_code", "end"),
+    [
+        ("completed", 0, None),
+        ("exit-3", 3, None),
+        ("each-process", 3, None),
+        (
+            "time",
+            137,
+            JobEnd(
+                "time",
+                "job 5 was killed at its time limit on vn1 and vn2 (the scheduler's reason: failed 37: qmaster "
+                "enforced h_rt, h_cpu, or h_vmem limit)",
+            ),
+        ),
+        (
+            "killed",
+            137,
+            JobEnd(
+                "cancelled",
+                "job 6 was cancelled on vn1 and vn2, or a process killed it: its script ended by signal 9 (the "
+                "scheduler's reason: failed 100: assumedly after job)",
+            ),
+        ),
+        (
+            "cancelled",
+            137,
+            JobEnd(
+                "cancelled",
+                "job 8 was cancelled on vn1 and vn2, or a process killed it: its script ended by signal 9 (the "
+                "scheduler's reason: failed 100: assumedly after job)",
+            ),
+        ),
+        (
+            "error",
+            None,
+            JobEnd(
+                "cancelled",
+                "job 18 was ended by Grid Engine on vn1 and vn2 (the scheduler's reason: failed 26: opening "
+                "input/output file)",
+            ),
+        ),
+    ],
+)
+def test_an_account_says_how_a_job_ended(name: str, exit_code: int | None, end: JobEnd | None) -> None:
+    assert account(name).exit_code == exit_code
+    assert find_end(account(name), ("vn1", "vn2")) == end
+
+
+def test_a_job_that_was_seen_being_deleted_was_cancelled() -> None:
+    ended = find_end(account("cancelled"), ("vn1", "vn2"), is_deleted=job("deleted").is_deleted)
+    assert ended == JobEnd("cancelled", "job 8 was cancelled on vn1 and vn2")
+
+
+def test_another_limit_than_that_of_time_is_not_called_one() -> None:
+    """h_cpu and h_vmem have the same number: sge_status(5)."""
+    other = text("qacct-time.txt").replace("h_rt=5 ", "h_rt=500 ")
+    found = parse_account(other, "5")
+    assert found is not None
+    assert (find_end(found, ()) or JobEnd("lost", "")).kind == "memory"
+
+
+def test_a_signal_at_the_time_limit_is_that_limit() -> None:
+    """A sge_execd that enforces it itself leaves the number of a signal: sge_status(5)."""
+    own = text("qacct-time.txt").replace("failed       37  :", "failed       100 :")
+    found = parse_account(own, "5")
+    assert found is not None
+    assert (find_end(found, ()) or JobEnd("lost", "")).kind == "time"
+
+
+@pytest.mark.parametrize("failed", ["0  ", "100 : assumedly after job"])
+def test_a_job_that_grid_engine_deletes_at_its_limit_was_not_cancelled(failed: str) -> None:
+    """The sge_execd of another node was the first at the limit."""
+    own = text("qacct-time.txt").replace("37  : qmaster enforced h_rt, h_cpu, or h_vmem limit", failed)
+    found = parse_account(own.replace("ru_wallclock 5s", "ru_wallclock 4s"), "5")
+    assert found is not None
+    assert (find_end(found, (), is_deleted=True) or JobEnd("lost", "")).kind == "time"
+
+
+def test_a_job_that_never_began_has_no_account() -> None:
+    assert parse_account(text("qacct-cancelled-waiting.txt"), "9") is None
+    assert parse_account(text("qacct-exit-3.txt"), "22") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("requeued-waits", "requeued"),
+        ("requeued-runs", "requeued"),
+        ("exit-99", "requeued"),
+        ("suspended", "suspended"),
+    ],
+)
+def test_a_job_that_runs_again_or_pauses_measures_nothing(name: str, kind: str) -> None:
+    found = find_unfit_run(job(name))
+    assert found is not None and found.kind == kind
+
+
+@pytest.mark.parametrize("name", ["running", "deleted", "waits", "error"])
+def test_any_other_job_is_let_go_on(name: str) -> None:
+    assert find_unfit_run(job(name)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "reasons"),
+    [
+        (
+            "waits",
+            "(-l exclusive=true) cannot run because it offers only hc:exclusive=false; cannot run in PE "
+            '"mpi-1" because it only offers 0 slots',
+        ),
+        ("held", "Job is in hold state"),
+        ("depends", "job dropped because of job dependencies"),
+        ("too-many-nodes", 'cannot run in PE "mpi-1" because it only offers 4 slots'),
+        (
+            "prolog",
+            'queue instance "all.q@vn2" dropped because it is temporarily not available; (-l '
+            "exclusive=true,hostname=vn2|vn3) cannot run because it offers only qf:hostname=vn1; cannot run on host "
+            '"vn3" until clean up of a previous run has finished',
+        ),
+    ],
+)
+def test_why_a_job_waits_is_one_line(name: str, reasons: str) -> None:
+    assert find_reasons(text(f"qstat-j-{name}.txt")) == reasons
+
+
+def test_why_a_job_could_not_be_started_is_its_error() -> None:
+    assert find_error(text("qstat-j-error.txt")) == (
+        '11/30/2026 06:12:45 [0:44515]: error: can\'t open output file "/nonexistent/out": No such file or directory'
+    )
+    assert find_error(text("qstat-j-waits.txt")) is None
+
+
+def test_what_can_never_run_is_told_from_what_only_waits() -> None:
+    """`qalter -w v` says "no suitable queues" of a job that waits for an exclusive node, too."""
+    assert why_never(text("verify-too-many-nodes.txt")) == 'cannot run in PE "mpi-1" because it only offers 4 slots'
+    assert why_never(text("verify-uneven.txt")) == 'cannot run in PE "mpi-16" because it only offers 0 slots'
+    assert why_never(text("verify-too-many-cores.txt")) == (
+        "(-l exclusive=true,num_proc=99) cannot run because it offers only hl:num_proc=2.000000; cannot run in PE "
+        '"mpi-1" because it only offers 0 slots'
+    )
+    for name in ("waits", "depends", "held", "too-many-nodes-busy"):
+        assert why_never(text(f"verify-{name}.txt")) is None
+    assert why_never("") is None
+
+
+def test_a_node_that_can_run_no_job_is_named_with_what_is_said_of_it() -> None:
+    assert unfit_nodes(text("queues-fine.xml")) == ()
+    assert unfit_nodes(text("queues-node-disabled.xml")) == (("vn3", "all.q is disabled there (state d)"),)
+    assert unfit_nodes(text("queues-died.xml")) == (("vn4", "all.q is unreachable there (state u)"),)
+    assert unfit_nodes(text("queues-error.xml")) == (
+        (
+            "vn2",
+            "all.q is in error there (state E): queue all.q marked QERROR as result of job 23's failure at host vn2",
+        ),
+    )
+    assert unfit_nodes(text("queues-died.xml"), ["other.q"]) == ()
+
+
+def test_a_node_with_another_queue_that_is_open_can_run_jobs() -> None:
+    other = text("queues-node-disabled.xml").replace("all.q@vn2", "short.q@vn3")
+    assert unfit_nodes(other) == ()
+    assert unfit_nodes(other, ["all.q"]) == (("vn3", "all.q is disabled there (state d)"),)
+
+
+def test_a_queue_that_is_disabled_everywhere_is_closed() -> None:
+    assert closed_queues(text("queues-disabled.xml")) == (("all.q", "it is disabled on all its nodes (state d)"),)
+    for name in ("fine", "node-disabled", "error", "died"):
+        assert closed_queues(text(f"queues-{name}.xml")) == ()
+
+
+def test_a_job_whose_node_is_silent_names_it() -> None:
+    silent = [place.node for place in parse_places(text("queues-died.xml")) if place.is_silent]
+    assert node_end(job("died"), silent) == JobEnd(
+        "node", "job 30 was ended because a node died: the sge_execd of vn4 does not answer", ("vn4",)
+    )
