@@ -197,6 +197,33 @@ def test_a_load_is_the_stacks_own_two_way_bandwidth_over_one_rail(site: Site, ho
     assert repetitions.split()[1:] == ["-x", "1", "-W", "64"]
 
 
+def test_a_window_of_a_slow_rail_lasts_no_longer_than_a_second(home: Path) -> None:
+    """Both ends wait for each other after each window: a direction that waits for 18 s would be called stalled."""
+    path = home / "systems/made.yaml"
+    text = path.read_text(encoding="utf-8").replace(
+        "link: eth-10", "link: {name: slow, data_rate_gbit_s: 0.12, source: made}"
+    )
+    path.write_text(text, encoding="utf-8")
+    job = plan_soak(site_at.__wrapped__(home, "made"), ("n9", "n10"), "eth", None, 3600, 10)
+    # 15 MB/s are three messages of 4 MiB in a second, and 72 windows of them in a minute.
+    assert job.loads[0].script.splitlines()[-1].endswith("osu_bibw -m 4194304:4194304 -i 72 -x 1 -W 3")
+
+
+def test_the_reader_finds_its_programs_beside_those_of_the_stacks_prefix(home: Path) -> None:
+    """Its variables were quoted twice: the job then had the folder `"$PATH"` to search, and no `timeout`."""
+    text = SYSTEM.replace("scheduler: slurm", "scheduler: pbs").replace("access: [--mem=0]\n", "")
+    text = text.replace("launcher: srun", "launcher: mpirun").replace("modules: [openmpi/4.1.6]", f"prefix: {home}")
+    (home / "systems/made.yaml").write_text(text, encoding="utf-8")
+    job = plan_soak(site_at.__wrapped__(home, "made"), ("n9", "n10"), "ib", None, 3600, 10)
+    (reader,) = (line for line in job.script(Path("/site/RUN")).splitlines() if "soak.sh" in line)
+    variables = reader.partition(" timeout ")[0]
+    assert reader != variables
+    found = subprocess.run(
+        ["sh", "-c", f"{variables} env"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True
+    )
+    assert f"PATH={home}/bin:/usr/bin:/bin" in found.stdout.splitlines()
+
+
 def test_every_rail_of_every_node_is_loaded_once_and_of_three_nodes_one_twice(site: Site) -> None:
     job = plan_soak(site, ("n1", "n2", "n3"), None, None, 60, 10)
     assert [load.name for load in job.loads] == [
