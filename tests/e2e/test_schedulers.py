@@ -17,7 +17,7 @@ from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import find_inside
 from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.verdict.wording import WITH_EVERY
-from tests.e2e.conftest import RAILYARD, Ran, VirtualSite, failed, outcomes, suspects
+from tests.e2e.conftest import DISTURBED, RAILYARD, Ran, VirtualSite, failed, outcomes, suspects
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -151,6 +151,75 @@ def standing(request: pytest.FixtureRequest, site: VirtualSite) -> Iterator[Stan
     with site.bed_of_system() as bed:
         schedulers.start(bed, scheduler)
         yield Standing(site, bed, scheduler, WORDS[request.param])
+
+
+#: What the server of a site without chunks does with each job, as NCI's Gadi does: a job that asks for more processors
+#: than a node has gets whole nodes, and as many slots on each as it has cores.
+WITHOUT_CHUNKS = """\
+import pbs
+
+CORES = 16
+asked = pbs.event().job.Resource_List
+if asked["select"] is not None or asked["place"] is not None:
+    pbs.event().reject("this server takes no chunks")
+cpus = int(asked["ncpus"] or 1)
+if cpus > CORES and cpus % CORES:
+    pbs.event().reject("%d processors are no whole nodes" % cpus)
+each = min(cpus, CORES)
+asked["nodes"] = "%d:ppn=%d" % (cpus // each, each)
+"""
+TOTALS = """\
+nodes: {hardware: {cores: 16, memory: 512M}}
+disabled:
+  - {stack: tcp, reason: nobody knows by which MPI its client and its server are started}
+  - {stack: libfabric, reason: nobody knows by which MPI its client and its server are started}
+jobs:
+  totals: true
+"""
+
+
+@pytest.fixture
+def without_chunks(site: VirtualSite) -> Iterator[Standing]:
+    """Return a site whose PBS takes no chunks, and whose system's file still asks in chunks."""
+    scheduler = schedulers.ON_TESTBEDS["pbs"]
+    refused = scheduler.find_refusal()
+    if refused is not None:
+        pytest.skip(refused)
+    with site.bed_of_system() as bed:
+        schedulers.start(bed, scheduler)
+        standing = Standing(site, bed, scheduler, WORDS["pbs"])
+        hook = site.folder / "without_chunks.py"
+        hook.write_text(WITHOUT_CHUNKS, encoding="ascii")
+        standing.ask("qmgr -c", "create hook no_chunks event=queuejob")
+        standing.ask("qmgr -c", f"import hook no_chunks application/x-python default {hook}")
+        yield standing
+
+
+def test_where_qsub_takes_no_chunks_a_job_asks_for_totals_and_each_node_gets_its_rank(without_chunks: Standing) -> None:
+    standing = without_chunks
+    refused = standing.site.run(*standing.one_cell)
+    assert refused.code != 0 and "qsub: this server takes no chunks" in refused.said
+    standing.edit("jobs:\n  exclusive: true\n", TOTALS)
+    ran = standing.site.run("--system", f"{standing.system}:hsn", "-n", "^(ImbUniband|NetpipeStream)%rails=1")
+    assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+    assert {record.test.stack for record in ran.records} == {"openmpi", "mpich", "intelmpi"}
+    for record in ran.records:
+        # Each rank's own reader named its node. All slots of the first node come first in PBS's list.
+        assert {node.node for node in record.how.path_proof.nodes} == {"vn1", "vn2"} == set(record.where.nodes)
+    asked = standing.ask("qstat -x -f")
+    assert asked.count("Resource_List.select = 2:ncpus=16:mem=524288KB:mpiprocs=16") == len(ran.records)
+
+
+def test_where_qsub_takes_no_chunks_nobody_is_blamed_for_a_slow_rail(without_chunks: Standing) -> None:
+    standing = without_chunks
+    standing.edit("jobs:\n  exclusive: true\n", TOTALS)
+    standing.bed.degrade("vn2", "hsn0", "slow", 60)
+    # A host that others use may disturb what was measured; who is blamed for it is the same.
+    ran = standing.site.run(*standing.one_cell, disturbed_too=True)
+    assert ran.record.found.state in ("fail", DISTURBED), ran.record.found.verdict.text
+    assert suspects(ran.record) == set()
+    why = "nobody is blamed: jobs of virtual-pbs ask PBS for totals, and a node's name is a word of chunks"
+    assert why in ran.record.found.verdict.text
 
 
 def test_jobs_pass_over_one_rail_and_two(standing: Standing) -> None:

@@ -16,7 +16,6 @@ from railyard.job import environment, mpi_identity, node_facts, node_pair_steps,
 from railyard.job.batch import Batch, BatchRequest, batch_of
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.launch import (
-    OWN_LAUNCHERS,
     Launch,
     Ranks,
     device_name,
@@ -28,7 +27,7 @@ from railyard.job.probe_job import limit_words, lists_nodes, step_words
 from railyard.parsers import pairs as parser
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, is_slurm
+from railyard.site.systems.jobs import OWN_LAUNCHERS, SRUN, is_slurm
 from railyard.verdict.blame.search.model import Round
 
 SCRIPT, GROUP, READER = "job.sh", "group.sh", "reader.sh"

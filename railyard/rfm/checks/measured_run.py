@@ -26,7 +26,7 @@ from railyard.job import (
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
-from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS, Launch, escape_exports
+from railyard.job.launch import TESTBEDS, Launch, escape_exports
 from railyard.job.placement import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
@@ -48,7 +48,15 @@ from railyard.rfm.checks.runner import (
 )
 from railyard.rfm.job_ends import known_end
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, FLUX_BATCH, SITE_LAUNCHER, WITHOUT_EXIT_CODE, is_slurm, seconds
+from railyard.site.systems.jobs import (
+    FAMILIES,
+    FLUX_BATCH,
+    OWN_LAUNCHERS,
+    SITE_LAUNCHER,
+    WITHOUT_EXIT_CODE,
+    is_slurm,
+    seconds,
+)
 from railyard.site.test_id import TestId
 from railyard.site.topology import hops_of_run
 from railyard.stacks.table import STACKS
