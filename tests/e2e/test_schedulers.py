@@ -4,10 +4,12 @@ Each case runs on each scheduler whose programs are on PATH; the others are skip
 cases under Slurm are in ``test_slurm.py``. `make test-schedulers` runs all of them.
 """
 
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from shutil import which
 
 import pytest
 
@@ -16,6 +18,7 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import find_inside
 from railyard.provision.testbed.scheduler import BedScheduler
+from railyard.site.systems.load import load_system
 from railyard.verdict.wording import WITH_EVERY
 from tests.e2e.conftest import DISTURBED, RAILYARD, Ran, VirtualSite, failed, outcomes, suspects
 from tests.waiting import wait_for
@@ -33,7 +36,9 @@ class Words:
     ``running`` prints the number of a running job of the run. ``cancel`` cancels the job of that number. ``hold_all``
     fills all nodes for minutes. ``never`` is what it says of a job that asks for too many processors, and ``refuses``
     is an option of no queue that exists, with what it says of that. ``daemon`` is the daemon of a node whose end is its
-    death.
+    death. ``bad_resource`` is an option that asks for something that no node has, with what it says of that. ``in_job``
+    runs a script on one node. ``epilog`` has a script of the site's run on a job's nodes after it (PBS needs no command,
+    and runs it on the job's first node). ``drained`` asks which nodes it gives to no job.
     """
 
     running: str
@@ -48,6 +53,10 @@ class Words:
     open: str
     closed: str
     drain: str
+    bad_resource: tuple[str, str]
+    in_job: str
+    epilog: tuple[str, ...]
+    drained: str
 
 
 WORDS = {
@@ -65,6 +74,10 @@ WORDS = {
         open="flux queue start --all",
         closed="queue batch: Scheduling is stopped",
         drain="flux resource drain vn3 bad cable",
+        bad_resource=("--requires=nope", "unsatisfiable"),
+        in_job="flux batch -N1 --exclusive --output=/dev/null --error=/dev/null",
+        epilog=("flux config load {site}/with-epilog.toml", "flux jobtap load perilog.so"),
+        drained="flux resource drain",
     ),
     "pbs": Words(
         running="qstat | awk '$2 ~ /^rfm/ && $5 == \"R\" {print $1}'",
@@ -80,6 +93,10 @@ WORDS = {
         open="qmgr -c 'set queue workq started = True'",
         closed="queue workq: starts no jobs (started = False)",
         drain="pbsnodes -o -C 'bad cable' vn3",
+        bad_resource=("-l nope=4", "qsub: Unknown resource: nope"),
+        in_job="qsub -l select=1:ncpus=1 -l place=excl -o /dev/null -e /dev/null",
+        epilog=(),
+        drained="pbsnodes -l",
     ),
 }
 
@@ -310,6 +327,116 @@ def test_the_doctor_says_that_a_queue_is_stopped_and_a_node_is_drained(standing:
     assert "problem: vn3: the scheduler gives it to no job: " in said.said and "(bad cable)" in said.said
     standing.ask(standing.words.open)
     assert standing.words.closed not in standing.site.call(*asked).said
+
+
+def test_shared_nodes_are_two_nodes_all_the_same(standing: Standing) -> None:
+    standing.edit("jobs:\n  exclusive: true\n", "nodes: {exclusive: false}\njobs:\n")
+    ran = standing.site.run(*standing.one_cell)
+    assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+    assert ran.record.where.nodes == ("vn1", "vn2")
+
+
+def test_a_resource_that_no_node_has_is_refused_in_the_schedulers_words(standing: Standing) -> None:
+    option, said = standing.words.bad_resource
+    standing.edit("jobs:\n", f"access: ['{option}']\njobs:\n")
+    ran = standing.site.run(*standing.one_cell)
+    assert ran.code != 0
+    assert said in ran.said
+
+
+def test_an_account_is_taken_where_nobody_keeps_accounts(standing: Standing) -> None:
+    """Neither OpenPBS nor flux-core checks it: only a site's own hook or plugin does."""
+    standing.edit("jobs:\n", "jobs:\n  account: nobodys\n")
+    ran = standing.site.run(*standing.one_cell)
+    assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+
+
+def test_steps_of_one_allocation_are_slurms_alone_and_that_is_said(standing: Standing) -> None:
+    ran = standing.site.run(*standing.one_cell, "--one-allocation")
+    assert ran.code == 2
+    of = load_system(standing.site.folder / f"systems/{standing.system}.yaml").scheduler
+    found = f"--one-allocation: found the scheduler {of} of {standing.system}, expected Slurm; leave it out"
+    assert found in ran.said
+
+
+def test_pairs_are_measured_in_groups_one_job_after_the_other(standing: Standing) -> None:
+    words = ("pairs", "run", "--rolling", "--system", f"{standing.system}:hsn", "--group", "2", "--at-most", "1")
+    ran = standing.site.call(*RAILYARD, *words)
+    assert "2 of 2 groups measured" in ran.said, ran.said
+    assert ran.record.where.nodes and ran.record.found.pairs is not None
+    assert ran.code == 0, ran.said
+
+
+def test_a_soak_loads_each_rail_in_a_job_and_finds_nothing_wrong(
+    standing: Standing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nodes are those of the testbed, but the soak sees them as a cluster's own: by jobs alone."""
+    text = (standing.site.folder / f"systems/{standing.system}.yaml").read_text(encoding="utf-8")
+    own = text.replace(f"system: {standing.system}\n", "system: soaked\n")
+    own += "provider: nodes\nnodes: {hardware: {cores: 2, memory: 1G}}\n"
+    own += "fabrics: {hsn: {rails: [{device: hsn0, counters: netdev}]}}\n"
+    (standing.site.folder / "systems/soaked.yaml").write_text(own, encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{standing.scheduler.folder_of(standing.bed) / 'bin'}:{os.environ['PATH']}")
+    words = ("soak", "--system", "soaked:hsn", "--nodes", "vn[1-4]", "--minutes", "0.5", "--every", "10")
+    ran = standing.site.call(*RAILYARD, *words)
+    assert ran.lines[-1].endswith(": 0 problems, 0 remarks"), ran.said
+    rows = [line.split() for line in ran.lines if line.startswith("vn")]
+    assert [row[:2] for row in rows] == [[node, "hsn0"] for node in NODES]
+    assert all(float(row[2]) > 1 and float(row[3]) > 1 for row in rows), ran.said
+
+
+def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_other(standing: Standing) -> None:
+    site = standing.site.folder
+    drain = {
+        "flux": "flux resource drain $(uname -n) gate",
+        "pbs": f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf {which('pbsnodes')} -o -C gate $(uname -n)",
+    }[standing.scheduler.name]
+    epilog = (
+        f"#!/bin/sh\nexec >>{site}/gate.$(uname -n) 2>&1\ncd {site}\n"
+        f"RAILYARD_HOME={site} {' '.join(RAILYARD)} gate --system {standing.system} --state /run/gate\n"
+        f"[ $? -ne 1 ] || {drain}\nexit 0\n"
+    )
+    (site / "epilog").write_text(epilog, encoding="ascii")
+    (site / "epilog").chmod(0o755)
+    own = standing.scheduler.folder_of(standing.bed)
+    if standing.scheduler.name == "flux":
+        toml = (own / "flux.toml").read_text(encoding="ascii")
+        table = f'[job-manager.epilog]\nper-rank = true\ncommand = ["{site}/epilog"]\n'
+        (site / "with-epilog.toml").write_text(f"{toml}{table}", encoding="ascii")
+    else:
+        for node in NODES:  # pbs_mom runs only a file of root's that nobody else can write
+            put = f"install -m 500 {site}/epilog /run/pbs/mom_priv/epilogue"
+            assert standing.bed.exec(node, ["sh", "-c", put]).returncode == 0
+    for command in standing.words.epilog:
+        standing.ask(command.format(site=site))
+    standing.bed.degrade("vn1", "hsn1", "unplugged")
+    script = site / "short.sh"
+    script.write_text("#!/bin/sh\nsleep 1\n", encoding="ascii")
+    standing.ask(standing.words.in_job, str(script))
+    wait_for(lambda: "vn1" in standing.ask(standing.words.drained), "vn1 drained by its epilog")
+    assert "vn1: unfit: " in (site / "gate.vn1").read_text(encoding="utf-8")
+    assert not any(node in standing.ask(standing.words.drained) for node in NODES[1:])
+
+
+def test_detect_sees_in_a_job_that_it_is_one_and_how_many_nodes_there_are(standing: Standing) -> None:
+    site = standing.site.folder
+    clients = {
+        "flux": "",
+        "pbs": f"export PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf PATH={os.environ['PATH']}\n",
+    }
+    script = site / "detect.sh"
+    script.write_text(
+        f"#!/bin/bash\n{clients[standing.scheduler.name]}cd {site}\n"
+        f"RAILYARD_HOME={site} {' '.join(RAILYARD)} detect >detected 2>&1\necho >ended\n",
+        encoding="utf-8",
+    )
+    standing.ask(standing.words.in_job, str(script))
+    wait_for(lambda: (site / "ended").exists(), "the end of detect")
+    said = (site / "detected").read_text(encoding="utf-8")
+    of = load_system(site / f"systems/{standing.system}.yaml").scheduler
+    assert f"(inside a job of {standing.scheduler.title.removeprefix('Open')})" in said
+    assert f"\nscheduler: {of}\n" in said and "\n  count: 4\n" in said
+    assert "{device: hsn0, counters: netdev}" in said
 
 
 def _benchmark_runs() -> bool:

@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 
 #: A variable in a job's environment -> the scheduler that sets it.
-_JOBS = {"SLURM_JOB_ID": "Slurm", "PBS_JOBID": "PBS", "LSB_JOBID": "LSF", "FLUX_JOB_ID": "Flux"}
+_JOBS = {
+    "SLURM_JOB_ID": "Slurm",
+    "PBS_JOBID": "PBS",
+    "LSB_JOBID": "LSF",
+    "FLUX_JOB_ID": "Flux",
+    # What a job of flux batch runs itself has only this one.
+    "FLUX_ENCLOSING_ID": "Flux",
+}
 _LIMIT_S = 20
 
 

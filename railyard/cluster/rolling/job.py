@@ -111,7 +111,7 @@ class Jobs:
         words = " ".join([shlex.join(marks), self._front(launch, seconds), shlex.join([*reader, "--", *program])])
         own = launch.program if _launcher(self.site, self.run) in OWN_LAUNCHERS else None
         lines = [
-            "#!/bin/bash -l",
+            self.batch.first_line,
             *head,
             *system.script_lines(run.fabric, run.stack, self.site.home),
             *(f"export {name}={value}" for name, value in escape_exports(launch.env).items()),

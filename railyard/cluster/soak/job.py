@@ -13,6 +13,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError, did_you_mean
 from railyard.base.hostlist import expand_names
 from railyard.base.paths import packaged_text
+from railyard.base.wording import count_of
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
 from railyard.job.batch import BatchRequest, batch_of
@@ -29,7 +30,7 @@ from railyard.job.node_files import FLAT, PER_FOLDER, AnswerFolder
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, is_slurm
+from railyard.site.systems.jobs import FLUX_BATCH, SRUN, is_slurm
 from railyard.site.systems.model import Fabric, System
 from railyard.stacks import ask
 
@@ -117,9 +118,10 @@ class SoakJob:
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         exports = (f"{name}={value}" for name, value in self.reader_env.items())
         reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, self.readings])])
+        batch = batch_of(self.system.scheduler)
         lines = [
-            "#!/bin/bash -l",
-            *batch_of(self.system.scheduler).directives(asked),
+            batch.first_line,
+            *batch.directives(asked),
             *self.before,
             f"begin=$(($(date +%s) + {_LEAD_S}))",
             f"end=$((begin + {self.seconds}))",
@@ -149,12 +151,24 @@ def plan_soak(
     for name in [fabric] if fabric else site.system.fabrics:
         for rail in site.system.fabrics[name].rails:
             chosen.setdefault(device_name(rail), (name, _stack(site, name, stack)))
+    _refuse_few_cores(site.system, len(chosen))
     loads = _spread([_load(site, *chosen[of], of, pair) for of in chosen for pair in _pairs(tuple(nodes))])
     lines = (line for name, each in chosen.values() for line in site.system.script_lines(name, each, site.home))
     before = tuple(dict.fromkeys(lines))
     reader, env = _reader(site, tuple(nodes), *next(iter(chosen.items())), seconds)
     times = (math.ceil(seconds), math.ceil(every_s))
     return SoakJob(site.system, tuple(nodes), drivers, loads, before, *times, reader, env)
+
+
+def _refuse_few_cores(system: System, rails: int) -> None:
+    """Raise SetupError if Flux would have the load of one rail wait for another's: each of its steps has a core."""
+    hardware = system.nodes.hardware
+    if system.scheduler == FLUX_BATCH and hardware is not None and hardware.cores < rails + 1:
+        raise SetupError(
+            f"soak: found {count_of(hardware.cores, 'core')} a node of {system.system}, expected {rails + 1} or more: "
+            f"Flux gives a core to the load of each of {count_of(rails, 'rail')}, and one to what reads the counters; "
+            f"name a fabric with fewer rails (--system {system.system}:FABRIC)"
+        )
 
 
 def _spread(loads: Sequence[Load]) -> tuple[Load, ...]:
