@@ -37,8 +37,8 @@ class Words:
     fills all nodes for minutes. ``never`` is what it says of a job that asks for too many processors, and ``refuses``
     is an option of no queue that exists, with what it says of that. ``daemon`` is the daemon of a node whose end is its
     death. ``bad_resource`` is an option that asks for something that no node has, with what it says of that. ``in_job``
-    runs a script on one node. ``epilog`` has a script of the site's run on a job's nodes after it (PBS needs no command,
-    and runs it on the job's first node). ``drained`` asks which nodes it gives to no job.
+    runs a script on one node. ``epilog`` has a script of the site's run on a job's nodes after it (PBS needs no
+    command, and runs it on the job's first node). ``drained`` asks which nodes it gives to no job.
     """
 
     running: str
@@ -420,10 +420,9 @@ def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_othe
 
 def test_detect_sees_in_a_job_that_it_is_one_and_how_many_nodes_there_are(standing: Standing) -> None:
     site = standing.site.folder
-    clients = {
-        "flux": "",
-        "pbs": f"export PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf PATH={os.environ['PATH']}\n",
-    }
+    conf = f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf"
+    # A job of Flux has the search path of its submission.
+    clients = {"flux": "", "pbs": f"export {conf} PATH={os.environ['PATH']}\n"}
     script = site / "detect.sh"
     script.write_text(
         f"#!/bin/bash\n{clients[standing.scheduler.name]}cd {site}\n"
