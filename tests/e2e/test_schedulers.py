@@ -93,7 +93,7 @@ WORDS = {
         open="qmgr -c 'set queue workq started = True'",
         closed="queue workq: starts no jobs (started = False)",
         drain="pbsnodes -o -C 'bad cable' vn3",
-        bad_resource=("-l nope=4", "qsub: Unknown resource: nope"),
+        bad_resource=("-l nope=4", "qsub: Unknown resource Resource_List.nope"),
         in_job="qsub -l select=1:ncpus=1 -l place=excl -o /dev/null -e /dev/null",
         epilog=(),
         drained="pbsnodes -l",
