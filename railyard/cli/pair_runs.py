@@ -186,8 +186,10 @@ def _in_groups(wanted: _Request) -> int:
     site, fabric = _site_of(wanted.name)
     why_not = plan.why_not_in_groups(site)
     if why_not is not None:
-        known = "Slurm, PBS, LSF, Flux or Grid Engine and their nodes"
-        raise SetupError(f"pairs --rolling: found that {why_not}, expected {known}")
+        raise SetupError(
+            f"pairs --rolling: found that {why_not}, expected jobs of Slurm, PBS, LSF, Flux or Grid Engine that "
+            "ask for nodes by name"
+        )
     now = datetime.now(timezone.utc)
     asked = plan.PlanRequest(
         fabric=fabric, stack=wanted.stack, rails=wanted.rails, nodes=wanted.asked, group=wanted.group,

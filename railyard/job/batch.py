@@ -78,7 +78,8 @@ class Batch:
     matches the job's number in their output. ``ask`` gives the words that ask about a job, and ``state`` reads their
     output, None if it says nothing about the job. ``cancel`` gives the words that end it. ``array`` is None if the
     parts of an array cannot each have their own nodes. ``end`` reads from the same output how a job ended that did not
-    run to its end; None if it did, or for a scheduler that does not say it there.
+    run to its end; None if it did, or for a scheduler that does not say it there. ``first_line`` starts the script's
+    shell: a login shell, since a job may have none of the variables of its submission.
     """
 
     directives: Callable[[BatchRequest], list[str]]
@@ -89,6 +90,7 @@ class Batch:
     cancel: Callable[[str], list[str]]
     array: Array | None = None
     end: Callable[[str], JobEnd | None] = lambda text: None
+    first_line: str = "#!/bin/bash -l"
 
 
 def batch_of(scheduler: str) -> Batch:
@@ -294,6 +296,8 @@ _WAYS: Mapping[str, Batch] = {
         _state_of_flux,
         lambda job: ["flux", "cancel", job],
         end=_end_of_flux,
+        # Flux gives a job all variables of its submission, and its own programs on PATH: a login shell would lose them.
+        first_line="#!/bin/bash",
     ),
     "sge": Batch(
         _sge,

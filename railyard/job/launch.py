@@ -11,7 +11,7 @@ from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.testbed.scripts import CLUSTER, GUESTS, agent_script
 from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FLUX_RUN, SITE_LAUNCHER, SRUN, is_slurm
+from railyard.site.systems.jobs import FLUX_RUN, OWN_LAUNCHERS, SITE_LAUNCHER, SRUN, is_slurm
 from railyard.site.systems.model import System
 from railyard.stacks import ask
 from railyard.stacks import table as stacks_table
@@ -26,8 +26,6 @@ TESTBEDS = {"namespaces": CLUSTER, "guests": GUESTS}
 IMAGE_SCRIPT = "image.sh"
 #: Variables of a stack in an image that are set only inside.
 _ONLY_INSIDE = ("LD_LIBRARY_PATH", "LD_PRELOAD")
-#: Launchers that are a stack's own, inside a scheduler's job.
-OWN_LAUNCHERS = ("mpirun", "mpiexec")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +134,8 @@ def plan_launch(
         options = _words_in_a_job(system, starter, launcher, ranks.threads, binds=bool(told.options))
     if launcher not in (*SRUN, FLUX_RUN, SITE_LAUNCHER):  # these words are the stack's own mpirun's
         options += told.options
+    options, more = _on_each_node(system, starter, launcher, nodes, ranks.per_node, options)
+    env |= more
     if not pair and launcher in (*TESTBEDS, *OWN_LAUNCHERS):
         # A stack's own launcher may pass only the named variables on to other nodes; srun passes on all.
         of_library = told.env if starter != stack and bed is None else {}
@@ -238,6 +238,20 @@ def _words_in_a_job(system: System, stack: str, launcher: str, threads: int, bin
         words = stacks_table.STACKS[stack].launch
         return [*words.share_cores, *words.give_cores]
     return ask.cores_a_rank(stack, threads) if threads > 1 and system.provider == "nodes" and not binds else []
+
+
+def _on_each_node(
+    system: System, stack: str, launcher: str, nodes: tuple[str, ...], per_node: int, options: list[str]
+) -> tuple[list[str], Mapping[str, str]]:
+    """Return a launcher's words and variables, with those that put so many ranks on each node of a job with totals.
+
+    PBS's list of such a job's nodes has a slot for each core, so that a launcher would fill the first node. Steps on
+    named ``nodes`` have words of their own for that.
+    """
+    if not system.jobs.totals or launcher not in OWN_LAUNCHERS or stacks_table.STACKS[stack].pair:
+        return options, {}
+    there = options if nodes else ask.on_each_node(stack, per_node, options)
+    return there, ask.each_node_variables(stack)
 
 
 def _srun_words(site: Site, stack: str) -> list[str]:

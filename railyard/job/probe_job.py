@@ -15,9 +15,9 @@ from pathlib import PurePath
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text
-from railyard.job.launch import OWN_LAUNCHERS, Launch
+from railyard.job.launch import Launch
 from railyard.parsers.failure_lines import LAUNCHER_BUG
-from railyard.site.systems.jobs import FAMILIES, FLUX_RUN, SRUN
+from railyard.site.systems.jobs import FAMILIES, FLUX_RUN, OWN_LAUNCHERS, SRUN
 from railyard.stacks import ask
 
 SCRIPT = "probes.sh"
@@ -69,33 +69,31 @@ def nodes_asked(
     pair: tuple[str, str],
     others: Sequence[str],
     count: int,
-    whole: bool,
     chunk: Sequence[str] = (),
 ) -> NodesAsked:
     """Return how a scheduler is asked for so many nodes, with the pair among them.
 
-    ``others`` are the names of the system's other nodes, if its file has names. ``whole``: the system's own options
-    already ask for whole nodes. ``chunk``: the words of each chunk of PBS (``mem=190gb``). Raises RailyardError for a
-    scheduler that cannot be asked for nodes by name.
+    ``others`` are the names of the system's other nodes, if its file has names. ``chunk``: the words of each chunk of
+    PBS (``mem=190gb``). Raises RailyardError for a scheduler that cannot be asked for nodes by name.
     """
     way = _WAYS.get(scheduler) or _WAYS.get(FAMILIES.get(scheduler, ""))
     if way is None:
         raise RailyardError(f"Railyard cannot ask the scheduler {scheduler} for nodes by name")
-    return way(pair, others, count - len(pair), whole, chunk)
+    return way(pair, others, count - len(pair), chunk)
 
 
-def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+def _slurm(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
     # If the count is larger than the list, Slurm chooses the other nodes itself.
     options = (f"--nodes={len(pair) + more}", f"--nodelist={','.join(pair)}", "--no-requeue")
     return NodesAsked(options, True)
 
 
-def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+def _pbs(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
     each = _of_chunk(chunk)
     chunks = [f"1:{each}:host={node}" for node in pair]
     chunks += [f"{more}:{each}"] if more else []
-    place = () if whole else ("-l place=scatter",)
-    return NodesAsked((f"-l select={'+'.join(chunks)}", *place), False)
+    # The system's own options say where chunks are.
+    return NodesAsked((f"-l select={'+'.join(chunks)}",), False)
 
 
 def _of_chunk(chunk: Sequence[str]) -> str:
@@ -104,33 +102,33 @@ def _of_chunk(chunk: Sequence[str]) -> str:
     return ":".join([*([] if own else ["ncpus=1"]), "mpiprocs=1", *chunk])
 
 
-def _torque(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+def _torque(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
     each = ":".join(["ppn=1", *chunk])
     chunks = [f"{node}:{each}" for node in pair] + ([f"{more}:{each}"] if more else [])
     return NodesAsked((f"-l nodes={'+'.join(chunks)}",), False)
 
 
-def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+def _lsf(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
     # LSF takes the names of all hosts that a job may have, or no names at all.
     hosts = (*pair, *others[:more])
     options = (f"-n {len(hosts)}", f'-m "{" ".join(hosts)}"', '-R "span[ptile=1]"')
     return NodesAsked(options, False)
 
 
-def _flux(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+def _flux(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
     # A constraint names all hosts that a job may have, or no hosts at all.
     hosts = (*pair, *others[:more])
     options = (f"--nodes={len(hosts)}", f"--requires=host:{','.join(hosts)}")
     return NodesAsked(options, False)
 
 
-def _sge(pair: tuple[str, str], others: Sequence[str], more: int, whole: bool, chunk: Sequence[str]) -> NodesAsked:
+def _sge(pair: tuple[str, str], others: Sequence[str], more: int, chunk: Sequence[str]) -> NodesAsked:
     # The names of all hosts that a job may have. The slots that its other options ask for say how many it gets.
     return NodesAsked((f"-l hostname={'|'.join((*pair, *others[:more]))}",), False)
 
 
 #: A scheduler of ReFrame, or its family -> how it is asked.
-_WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, bool, Sequence[str]], NodesAsked]] = {
+_WAYS: Mapping[str, Callable[[tuple[str, str], Sequence[str], int, Sequence[str]], NodesAsked]] = {
     "slurm": _slurm,
     "pbs": _pbs,
     "torque": _torque,
@@ -178,7 +176,7 @@ def whole_nodes(scheduler: str, nodes: Sequence[str], chunk: Sequence[str] = ())
     whole = {"lsf": ("-x",), "flux": ("--exclusive",), "sge": ()}.get(FAMILIES.get(scheduler, ""))
     if whole is None:
         raise RailyardError(f"Railyard cannot ask the scheduler {scheduler} for nodes by name")
-    return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes), True).options, *whole)
+    return (*nodes_asked(scheduler, (nodes[0], nodes[1]), nodes[2:], len(nodes)).options, *whole)
 
 
 def job_lines(name: str, scheduler: str, pair: tuple[str, str], limit_s: float, questions_s: int) -> list[str]:

@@ -1,14 +1,19 @@
-"""Asks Flux, PBS and Grid Engine which queues and nodes are closed to jobs; `job.slurm` asks Slurm about its nodes."""
+"""Asks Flux, PBS and Grid Engine which queues and nodes are closed to jobs; `job.slurm` asks Slurm about its nodes.
 
+`way_in` is how any scheduler's clients are found on the virtual cluster.
+"""
+
+import os
 from itertools import pairwise
 from pathlib import Path
 
+from railyard.job import slurm
 from railyard.job.slurm import answer
 from railyard.parsers import flux as flux_records
 from railyard.parsers import pbs as pbs_records
 from railyard.parsers import sge as sge_records
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder
-from railyard.site.systems.jobs import FAMILIES, split_words
+from railyard.site.systems.jobs import FAMILIES, is_slurm, split_words
 from railyard.site.systems.model import System
 
 
@@ -34,12 +39,27 @@ def closed_queues(system: System, home: Path) -> tuple[tuple[str, str], ...]:
 _PLACES = ("qstat", "-f", "-xml", "-explain", "aAcE")
 
 
+def way_in(system: System, home: Path) -> tuple[str, ...]:
+    """Return the words before a client of a system's scheduler, with which it is that of the virtual cluster.
+
+    Without words (elsewhere) it is the one on PATH.
+    """
+    if is_slurm(system.scheduler):
+        return slurm.way_in(system, home)
+    if system.provider != "testbed":
+        return ()
+    return ("env", f"PATH={_clients(system, home)}{os.pathsep}{os.environ.get('PATH', os.defpath)}")
+
+
 def _answer(system: System, home: Path, program: str, *words: str) -> tuple[str, str]:
     """Return what a client prints; on the virtual cluster it is that of the scheduler there, if one is up."""
     if system.provider == "testbed":
-        folder = bed_folder(home, CLUSTER) / FAMILIES[system.scheduler] / "bin"
-        return answer([str(folder / program), *words])
+        return answer([str(_clients(system, home) / program), *words])
     return answer([program, *words]) if system.provider == "nodes" else ("", "")
+
+
+def _clients(system: System, home: Path) -> Path:
+    return bed_folder(home, CLUSTER) / FAMILIES[system.scheduler] / "bin"
 
 
 def _queue_names(system: System) -> tuple[str, ...]:

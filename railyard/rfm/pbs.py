@@ -1,4 +1,4 @@
-"""PBS: ReFrame's own backend, which asks about finished jobs too, and adds a site's own words to each chunk."""
+"""PBS: ReFrame's own backend, which asks about finished jobs too, and asks for nodes as a site's qsub takes it."""
 
 import os
 from typing import Any
@@ -16,6 +16,8 @@ from railyard.site.systems.jobs import is_chunk_word
 
 #: Our own ReFrame backend: PBS, with a site's own number of processors in each chunk.
 IN_CHUNKS = "pbs-chunks"
+#: The same for a site whose qsub takes no chunks (``jobs: {totals: true}``).
+IN_TOTALS = "pbs-totals"
 #: How long PBS must say that a job can never run, or that a node of a running job is down, until that is believed, in
 #: seconds: a server that was started a moment ago says so of nodes that it has not heard of yet.
 BELIEVED_AFTER_S = 30.0
@@ -113,6 +115,15 @@ class PbsInChunks(PbsJobScheduler):
             return list(super()._emit_lselect_option(job))
         finally:
             self.TASKS_OPT = PbsJobScheduler.TASKS_OPT
+
+
+@register_scheduler(IN_TOTALS)
+class PbsInTotals(PbsInChunks):
+    """The same without any request of nodes of ReFrame's own: the job's options have its totals (``-l ncpus=96``)."""
+
+    def _emit_lselect_option(self, job: Any) -> list[str]:
+        options = (*job.sched_access, *job.options, *job.cli_options)
+        return [option if option.startswith("#") else self._format_option(option) for option in options]
 
 
 def _has_output(job: Any) -> bool:

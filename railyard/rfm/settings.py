@@ -22,7 +22,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.paths import CHECKS, find_home, part, refuse_command, state_folder
 from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.rfm.empty_runs import refuse_empty_runs
-from railyard.rfm.pbs import IN_CHUNKS
+from railyard.rfm.pbs import IN_CHUNKS, IN_TOTALS
 from railyard.rfm.sge import IN_SLOTS
 from railyard.rfm.system_choice import module_settings, note_systems
 from railyard.rfm.unfit_paths import refuse_unfit_options
@@ -216,7 +216,7 @@ def partition_of(home: Path, system: System, fabric: str) -> dict[str, Any]:
     return {
         "name": fabric,
         "descr": own.description,
-        "scheduler": _OWN_BACKENDS.get(system.scheduler, system.scheduler),
+        "scheduler": _scheduler(system),
         "launcher": own.launcher or system.launcher,
         "access": list(system.job_options),
         "sched_options": {"use_nodes_option": system.jobs.use_nodes_option},
@@ -237,6 +237,13 @@ def partition_of(home: Path, system: System, fabric: str) -> dict[str, Any]:
         # Without this, ReFrame examines the host that it runs on and writes what it found into the user's home.
         "processor": {"num_cpus": 1},
     }
+
+
+def _scheduler(system: System) -> str:
+    """Return the name of the backend of ReFrame that submits a system's jobs: for PBS and Grid Engine it is ours."""
+    if system.jobs.totals and system.scheduler == "pbs":
+        return IN_TOTALS
+    return _OWN_BACKENDS.get(system.scheduler, system.scheduler)
 
 
 def _numbers(system: System) -> dict[str, dict[str, int]]:

@@ -262,6 +262,35 @@ def cores_a_rank(stack: str, cores: int, major: int | None = None) -> list[str]:
     return [word.format_map({"cores": str(cores)}) for word in _launch(stack, major).cores_a_rank]
 
 
+def on_each_node(stack: str, ranks_per_node: int, words: Sequence[str], major: int | None = None) -> list[str]:
+    """Return the launcher's words, with those that put so many ranks on each node of the job, whatever its slots are.
+
+    If ``words`` have a value of the same option already, theirs takes its place, and what follows its first colon stays
+    (``slot:PE=4`` becomes ``ppr:2:node:PE=4``): a launcher refuses two of them. Raises RailyardError if no such words
+    of the stack's launcher are known.
+    """
+    own = _launch(stack, major).each_node
+    if isinstance(own, str):
+        raise RailyardError(f"{stack}: {own}")
+    option, value = (word.format_map({"ranks_per_node": str(ranks_per_node)}) for word in own)
+    if option not in words:
+        return [*words, option, value]
+    place = list(words).index(option) + 1
+    _, colon, more = words[place].partition(":")
+    return [*words[:place], f"{value}{colon}{more}", *words[place + 1 :]]
+
+
+def each_node_variables(stack: str, major: int | None = None) -> Mapping[str, str]:
+    """Return the variables without which the stack's launcher does not obey the words of ``on_each_node``."""
+    return _launch(stack, major).each_node_env
+
+
+def why_not_each_node(stack: str, major: int | None = None) -> str | None:
+    """Return why a stack's launcher cannot be told how many ranks each node of a job gets; None if it can."""
+    own = _launch(stack, major).each_node
+    return own if isinstance(own, str) else None
+
+
 def forward(stack: str, env: Mapping[str, str], major: int | None = None) -> list[str]:
     """Return the launcher's words that pass these variables to every rank, in their order."""
     launch = _launch(stack, major)

@@ -154,6 +154,7 @@ def _launches(launches: Iterable[Launch]) -> str:
             "start-up network",
             "shared cores",
             "cores for a rank's threads",
+            "ranks on each node of a job",
             "one variable",
             "source",
         ]
@@ -168,11 +169,17 @@ def _launches(launches: Iterable[Launch]) -> str:
                 _words(launch.network),
                 _words((*launch.share_cores, *launch.give_cores)),
                 _words(launch.cores_a_rank),
+                _each_node(launch),
                 _words(launch.forward),
                 f"{launch.version}; {launch.source}",
             ]
         )
     return _table(rows)
+
+
+def _each_node(launch: Launch) -> str:
+    variables = (f"{name}={value}" for name, value in launch.each_node_env.items())
+    return ", ".join([_words(launch.each_node), *(f"`{each}`" for each in variables)])
 
 
 def _words(words: tuple[str, ...] | str) -> str:

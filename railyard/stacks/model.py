@@ -231,7 +231,9 @@ class Launch:
     has threads, and no two ranks share a core. A string instead of words says why there are none. ``answer`` is a
     regular expression for what it prints with ``--version``, empty if that is unknown; its group ``version`` is the
     library's own. ``between`` is the word between parts of one command, where each part has its own hosts and processes
-    and ranks follow the order of the command; empty if that is unknown.
+    and ranks follow the order of the command; empty if that is unknown. ``each_node`` are the words, an option with its
+    value, that put so many ranks on each node of a job, however many slots the job has there; ``each_node_env`` are the
+    variables without which the launcher would not obey them.
     """
 
     since: int
@@ -249,12 +251,16 @@ class Launch:
     answer: str = ""
     between: str = ""
     give_cores: tuple[str, ...] = ()
+    each_node: tuple[str, str] | str = "no words are known that give each node of a job so many ranks"
+    each_node_env: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         re.compile(self.answer)
         words = [*self.hosts, *self.ranks, *self.ranks_per_node, *self.share_cores, *self.give_cores]
         words += [*self.cores_a_rank, *self.forward]
-        words += [word for part in (self.agent, self.network) if not isinstance(part, str) for word in part]
+        words += [
+            word for part in (self.agent, self.network, self.each_node) if not isinstance(part, str) for word in part
+        ]
         others = {name for word in words for name in blanks(word)} - LAUNCH_BLANKS
         if others:
             raise ValueError(f"{self.program}: unknown blanks {sorted(others)}")

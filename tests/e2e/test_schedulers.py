@@ -4,10 +4,12 @@ Each case runs on each scheduler whose programs are on PATH; the others are skip
 cases under Slurm are in ``test_slurm.py``. `make test-schedulers` runs all of them.
 """
 
+import os
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from shutil import which
 
 import pytest
 
@@ -16,8 +18,9 @@ from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import find_inside
 from railyard.provision.testbed.scheduler import BedScheduler
+from railyard.site.systems.load import load_system
 from railyard.verdict.wording import WITH_EVERY
-from tests.e2e.conftest import RAILYARD, Ran, VirtualSite, failed, outcomes, suspects
+from tests.e2e.conftest import DISTURBED, RAILYARD, Ran, VirtualSite, failed, outcomes, suspects
 from tests.waiting import wait_for
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -34,6 +37,11 @@ class Words:
     fills all nodes for minutes. ``never`` is what it says of a job that asks for too many processors, and ``refuses``
     is an option of no queue that exists, with what it says of that. ``daemon`` is the daemon of a node whose end is its
     death. ``drain`` closes the node vn3 to jobs, and ``drained`` is how doctor says it.
+
+    The others are empty where they were not tried: ``bad_resource`` is an option that asks for something that no node
+    has, with what it says of that. ``in_job`` runs a script on one node. ``epilog`` has a script of the site's run on a
+    job's nodes after it (PBS needs no command, and runs it on the job's first node). ``ask_drained`` asks which nodes
+    it gives to no job.
     """
 
     running: str
@@ -49,6 +57,10 @@ class Words:
     closed: str
     drain: str
     drained: str
+    bad_resource: tuple[str, str] = ("", "")
+    in_job: str = ""
+    epilog: tuple[str, ...] = ()
+    ask_drained: str = ""
 
 
 WORDS = {
@@ -67,6 +79,10 @@ WORDS = {
         closed="queue batch: Scheduling is stopped",
         drain="flux resource drain vn3 bad cable",
         drained="drained (bad cable)",
+        bad_resource=("--requires=nope", "unsatisfiable"),
+        in_job="flux batch -N1 --exclusive --output=/dev/null --error=/dev/null",
+        epilog=("flux config load {site}/with-epilog.toml", "flux jobtap load perilog.so"),
+        ask_drained="flux resource drain",
     ),
     "pbs": Words(
         running="qstat | awk '$2 ~ /^rfm/ && $5 == \"R\" {print $1}'",
@@ -83,6 +99,10 @@ WORDS = {
         closed="queue workq: starts no jobs (started = False)",
         drain="pbsnodes -o -C 'bad cable' vn3",
         drained="offline (bad cable)",
+        bad_resource=("-l nope=4", "qsub: Unknown resource Resource_List.nope"),
+        in_job="qsub -l select=1:ncpus=1 -l place=excl -o /dev/null -e /dev/null",
+        epilog=(),
+        ask_drained="pbsnodes -l",
     ),
     "sge": Words(
         running="qstat | awk '$3 ~ /^rfm/ && $5 == \"r\" {print $1}'",
@@ -169,6 +189,84 @@ def standing(request: pytest.FixtureRequest, site: VirtualSite) -> Iterator[Stan
     with site.bed_of_system() as bed:
         schedulers.start(bed, scheduler)
         yield Standing(site, bed, scheduler, WORDS[request.param])
+
+
+@pytest.fixture
+def tried(standing: Standing) -> Standing:
+    """The same, if the cases beyond the first nine were tried under that scheduler."""
+    if not standing.words.in_job:
+        pytest.skip(f"{standing.scheduler.title}: not tried (docs/howto/clusters.md has a dash)")
+    return standing
+
+
+#: What the server of a site without chunks does with each job, as NCI's Gadi does: a job that asks for more processors
+#: than a node has gets whole nodes, and as many slots on each as it has cores.
+WITHOUT_CHUNKS = """\
+import pbs
+
+CORES = 16
+asked = pbs.event().job.Resource_List
+if asked["select"] is not None or asked["place"] is not None:
+    pbs.event().reject("this server takes no chunks")
+cpus = int(asked["ncpus"] or 1)
+if cpus > CORES and cpus % CORES:
+    pbs.event().reject("%d processors are no whole nodes" % cpus)
+each = min(cpus, CORES)
+asked["nodes"] = "%d:ppn=%d" % (cpus // each, each)
+"""
+TOTALS = """\
+nodes: {hardware: {cores: 16, memory: 512M}}
+disabled:
+  - {stack: tcp, reason: nobody knows by which MPI its client and its server are started}
+  - {stack: libfabric, reason: nobody knows by which MPI its client and its server are started}
+jobs:
+  totals: true
+"""
+
+
+@pytest.fixture
+def without_chunks(site: VirtualSite) -> Iterator[Standing]:
+    """Return a site whose PBS takes no chunks, and whose system's file still asks in chunks."""
+    scheduler = schedulers.ON_TESTBEDS["pbs"]
+    refused = scheduler.find_refusal()
+    if refused is not None:
+        pytest.skip(refused)
+    with site.bed_of_system() as bed:
+        schedulers.start(bed, scheduler)
+        standing = Standing(site, bed, scheduler, WORDS["pbs"])
+        hook = site.folder / "without_chunks.py"
+        hook.write_text(WITHOUT_CHUNKS, encoding="ascii")
+        standing.ask("qmgr -c", "create hook no_chunks event=queuejob")
+        standing.ask("qmgr -c", f"import hook no_chunks application/x-python default {hook}")
+        yield standing
+
+
+def test_where_qsub_takes_no_chunks_a_job_asks_for_totals_and_each_node_gets_its_rank(without_chunks: Standing) -> None:
+    standing = without_chunks
+    refused = standing.site.run(*standing.one_cell)
+    assert refused.code != 0 and "qsub: this server takes no chunks" in refused.said
+    standing.edit("jobs:\n  exclusive: true\n", TOTALS)
+    ran = standing.site.run("--system", f"{standing.system}:hsn", "-n", "^(ImbUniband|NetpipeStream)%rails=1")
+    assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+    assert {record.test.stack for record in ran.records} == {"openmpi", "mpich", "intelmpi"}
+    for record in ran.records:
+        # Each rank's own reader named its node. All slots of the first node come first in PBS's list.
+        proof = record.how.path_proof
+        assert proof is not None and {node.node for node in proof.nodes} == {"vn1", "vn2"} == set(record.where.nodes)
+    asked = standing.ask("qstat -x -f")
+    assert asked.count("Resource_List.select = 2:ncpus=16:mem=524288KB:mpiprocs=16") == len(ran.records)
+
+
+def test_where_qsub_takes_no_chunks_nobody_is_blamed_for_a_slow_rail(without_chunks: Standing) -> None:
+    standing = without_chunks
+    standing.edit("jobs:\n  exclusive: true\n", TOTALS)
+    standing.bed.degrade("vn2", "hsn0", "slow", 60)
+    # A host that others use may disturb what was measured; who is blamed for it is the same.
+    ran = standing.site.run(*standing.one_cell, disturbed_too=True)
+    assert ran.record.found.state in ("fail", DISTURBED), ran.record.found.verdict.text
+    assert suspects(ran.record) == set()
+    why = "nobody is blamed: jobs of virtual-pbs ask PBS for totals, and a node's name is a word of chunks"
+    assert why in ran.record.found.verdict.text
 
 
 def test_jobs_pass_over_one_rail_and_two(standing: Standing) -> None:
@@ -261,6 +359,117 @@ def test_the_doctor_says_that_a_queue_is_stopped_and_a_node_is_drained(standing:
     said = standing.site.call(*asked).said
     assert standing.words.closed not in said
     assert f"problem: vn3: the scheduler gives it to no job: {standing.words.drained}" in said
+
+
+def test_shared_nodes_are_two_nodes_all_the_same(tried: Standing) -> None:
+    tried.edit("jobs:\n  exclusive: true\n", "nodes: {exclusive: false}\njobs:\n")
+    ran = tried.site.run(*tried.one_cell)
+    assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+    assert ran.record.where.nodes == ("vn1", "vn2")
+
+
+def test_a_resource_that_no_node_has_is_refused_in_the_schedulers_words(tried: Standing) -> None:
+    option, said = tried.words.bad_resource
+    tried.edit("jobs:\n", f"access: ['{option}']\njobs:\n")
+    ran = tried.site.run(*tried.one_cell)
+    assert ran.code != 0
+    assert said in ran.said
+
+
+def test_an_account_is_taken_where_nobody_keeps_accounts(tried: Standing) -> None:
+    """Neither OpenPBS nor flux-core checks it: only a site's own hook or plugin does."""
+    tried.edit("jobs:\n", "jobs:\n  account: nobodys\n")
+    ran = tried.site.run(*tried.one_cell)
+    assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+
+
+def test_steps_of_one_allocation_are_slurms_alone_and_that_is_said(tried: Standing) -> None:
+    ran = tried.site.finish(*RAILYARD, "run", *tried.one_cell, "--one-allocation")  # it does not measure
+    assert ran.code == 2
+    of = load_system(tried.site.folder / f"systems/{tried.system}.yaml").scheduler
+    found = f"--one-allocation: found the scheduler {of} of {tried.system}, expected Slurm; leave it out"
+    assert found in ran.said
+
+
+def test_pairs_are_measured_in_groups_one_job_after_the_other(tried: Standing) -> None:
+    words = ("pairs", "run", "--rolling", "--system", f"{tried.system}:hsn", "--group", "2", "--at-most", "1")
+    ran = tried.site.call(*RAILYARD, *words)
+    assert "2 of 2 groups measured" in ran.said, ran.said
+    assert ran.record.where.nodes and ran.record.found.pairs is not None
+    assert ran.code == 0, ran.said
+
+
+def test_a_soak_loads_each_rail_in_a_job_and_finds_nothing_wrong(
+    tried: Standing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The nodes are those of the testbed, but the soak sees them as a cluster's own: by jobs alone.
+
+    The fabric has one rail: Flux has two cores per node here, one for its load and one for what reads its counters.
+    """
+    text = (tried.site.folder / f"systems/{tried.system}.yaml").read_text(encoding="utf-8")
+    own = text.replace(f"system: {tried.system}\n", "system: soaked\n")
+    own += "provider: nodes\nnodes: {hardware: {cores: 2, memory: 1G}}\n"
+    (tried.site.folder / "systems/soaked.yaml").write_text(own, encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{tried.scheduler.folder_of(tried.bed) / 'bin'}:{os.environ['PATH']}")
+    words = ("soak", "--system", "soaked:eth", "--nodes", "vn[1-4]", "--minutes", "0.5", "--every", "10")
+    ran = tried.site.call(*RAILYARD, *words)
+    assert ran.lines[-1].endswith(": 0 problems, 0 remarks"), ran.said
+    rows = [line.split() for line in ran.lines if line.startswith("vn")]
+    assert [row[:2] for row in rows] == [[node, "eth0"] for node in NODES]
+    assert all(float(row[2]) > 1 and float(row[3]) > 1 for row in rows), ran.said
+
+
+def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_other(tried: Standing) -> None:
+    site = tried.site.folder
+    drain = {
+        "flux": "flux resource drain $(uname -n) gate",
+        "pbs": f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf {which('pbsnodes')} -o -C gate $(uname -n)",
+    }[tried.scheduler.name]
+    epilog = (
+        f"#!/bin/sh\nexec >>{site}/gate.$(uname -n) 2>&1\ncd {site}\n"
+        f"RAILYARD_HOME={site} {' '.join(RAILYARD)} gate --system {tried.system} --state /run/gate\n"
+        f"[ $? -ne 1 ] || {drain}\nexit 0\n"
+    )
+    (site / "epilog").write_text(epilog, encoding="ascii")
+    (site / "epilog").chmod(0o755)
+    own = tried.scheduler.folder_of(tried.bed)
+    if tried.scheduler.name == "flux":
+        toml = (own / "flux.toml").read_text(encoding="ascii")
+        table = f'[job-manager.epilog]\nper-rank = true\ncommand = ["{site}/epilog"]\n'
+        (site / "with-epilog.toml").write_text(f"{toml}{table}", encoding="ascii")
+    else:
+        for node in NODES:  # pbs_mom runs only a file of root's that nobody else can write
+            put = f"install -m 500 {site}/epilog /run/pbs/mom_priv/epilogue"
+            assert tried.bed.exec(node, ["sh", "-c", put]).returncode == 0
+    for command in tried.words.epilog:
+        tried.ask(command.format(site=site))
+    tried.bed.degrade("vn1", "hsn1", "unplugged")
+    script = site / "short.sh"
+    script.write_text("#!/bin/sh\nsleep 1\n", encoding="ascii")
+    tried.ask(tried.words.in_job, str(script))
+    wait_for(lambda: "vn1" in tried.ask(tried.words.ask_drained), "vn1 drained by its epilog")
+    assert "vn1: unfit: " in (site / "gate.vn1").read_text(encoding="utf-8")
+    assert not any(node in tried.ask(tried.words.ask_drained) for node in NODES[1:])
+
+
+def test_detect_sees_in_a_job_that_it_is_one_and_how_many_nodes_there_are(tried: Standing) -> None:
+    site = tried.site.folder
+    conf = f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf"
+    # A job of Flux has the search path of its submission.
+    clients = {"flux": "", "pbs": f"export {conf} PATH={os.environ['PATH']}\n"}
+    script = site / "detect.sh"
+    script.write_text(
+        f"#!/bin/bash\n{clients[tried.scheduler.name]}cd {site}\n"
+        f"RAILYARD_HOME={site} {' '.join(RAILYARD)} detect >detected 2>&1\necho >ended\n",
+        encoding="utf-8",
+    )
+    tried.ask(tried.words.in_job, str(script))
+    wait_for(lambda: (site / "ended").exists(), "the end of detect")
+    said = (site / "detected").read_text(encoding="utf-8")
+    of = load_system(site / f"systems/{tried.system}.yaml").scheduler
+    assert f"(inside a job of {tried.scheduler.title.removeprefix('Open')})" in said
+    assert f"\nscheduler: {of}\n" in said and "\n  count: 4\n" in said
+    assert "{device: hsn0, counters: netdev}" in said
 
 
 def _benchmark_runs() -> bool:

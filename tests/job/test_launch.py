@@ -207,6 +207,42 @@ def test_a_rank_of_several_threads_has_as_many_cores_of_its_own(site: Site, stac
     assert planned(nodes, "tcp", "hsn0", threads=4).options == ()
 
 
+ON_EACH: dict[str, tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]] = {
+    "openmpi": (("--map-by", "ppr:1:node"), ("--map-by", "ppr:1:node:PE=4", "--bind-to", "core"), {}),
+    "mpich": (("-ppn", "1"), ("-bind-to", "core:4", "-ppn", "1"), {}),
+    "intelmpi": (
+        ("-ppn", "1"),
+        ("-genv", "I_MPI_PIN_DOMAIN", "auto:compact", "-ppn", "1"),
+        {"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "off"},
+    ),
+}
+
+
+@pytest.mark.parametrize("stack", ON_EACH)
+def test_in_a_job_with_totals_each_node_gets_its_ranks_and_not_the_first_one_all(site: Site, stack: str) -> None:
+    jobs = site.system.jobs.model_copy(update={"totals": True})
+    update = {"provider": "nodes", "scheduler": "pbs", "launcher": "mpirun", "jobs": jobs}
+    totals = replace(site, system=site.system.model_copy(update=update))
+    chunks = replace(site, system=site.system.model_copy(update={**update, "jobs": site.system.jobs}))
+    alone, threaded, variables = ON_EACH[stack]
+    launch = planned(totals, stack, "hsn0", nodes=())
+    assert launch.options == alone
+    assert planned(totals, stack, "hsn0", nodes=(), threads=4).options == threaded
+    before = planned(chunks, stack, "hsn0", nodes=())
+    assert before.options == ()
+    assert {name: value for name, value in launch.env.items() if name not in before.env} == variables
+    # A step on named nodes says it in words of its own.
+    assert planned(totals, stack, "hsn0").options == ()
+
+
+def test_a_policy_that_binds_to_numa_nodes_keeps_that_beside_the_ranks_of_each_node(site: Site) -> None:
+    fabrics = {"hsn": site.system.fabrics["hsn"].model_copy(update={"kind": "slingshot"})}
+    jobs = site.system.jobs.model_copy(update={"totals": True})
+    update = {"provider": "nodes", "scheduler": "pbs", "launcher": "mpirun", "jobs": jobs, "fabrics": fabrics}
+    launch = planned(replace(site, system=site.system.model_copy(update=update)), "openmpi", "cxi0", "cxi1", nodes=())
+    assert launch.options == ("--map-by", "ppr:1:node", "--bind-to", "numa")
+
+
 def test_nodes_that_share_the_hosts_cores_bind_no_rank(site: Site) -> None:
     assert planned(site, "openmpi", "hsn0", threads=4) == planned(site, "openmpi", "hsn0")
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "mpirun", "scheduler": "slurm-nodb"}))

@@ -34,37 +34,33 @@ def launch(stack: str, options: tuple[str, ...] = ()) -> Launch:
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "count", "whole", "options", "tasks"),
+    ("scheduler", "count", "options", "tasks"),
     [
-        ("slurm-nodb", 4, True, ("--nodes=4", "--nodelist=n9,n10", "--no-requeue"), True),
-        ("slurm", 3, False, ("--nodes=3", "--nodelist=n9,n10", "--no-requeue"), True),
+        ("slurm-nodb", 4, ("--nodes=4", "--nodelist=n9,n10", "--no-requeue"), True),
+        ("slurm", 3, ("--nodes=3", "--nodelist=n9,n10", "--no-requeue"), True),
         (
             "pbs",
             4,
-            False,
-            (
-                "-l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10+2:ncpus=1:mpiprocs=1",
-                "-l place=scatter",
-            ),
+            ("-l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10+2:ncpus=1:mpiprocs=1",),
             False,
         ),
-        ("pbs", 2, True, ("-l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10",), False),
-        ("torque", 4, False, ("-l nodes=n9:ppn=1+n10:ppn=1+2:ppn=1",), False),
-        ("lsf", 4, False, ("-n 4", '-m "n9 n10 n1 n2"', '-R "span[ptile=1]"'), False),
-        ("flux-batch", 4, False, ("--nodes=4", "--requires=host:n9,n10,n1,n2"), False),
-        ("sge", 4, False, ("-l hostname=n9|n10|n1|n2",), False),
+        ("pbs", 2, ("-l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10",), False),
+        ("torque", 4, ("-l nodes=n9:ppn=1+n10:ppn=1+2:ppn=1",), False),
+        ("lsf", 4, ("-n 4", '-m "n9 n10 n1 n2"', '-R "span[ptile=1]"'), False),
+        ("flux-batch", 4, ("--nodes=4", "--requires=host:n9,n10,n1,n2"), False),
+        ("sge", 4, ("-l hostname=n9|n10|n1|n2",), False),
     ],
 )
 def test_each_scheduler_is_asked_for_the_pair_and_for_partners(
-    scheduler: str, count: int, whole: bool, options: tuple[str, ...], tasks: bool
+    scheduler: str, count: int, options: tuple[str, ...], tasks: bool
 ) -> None:
-    asked = nodes_asked(scheduler, PAIR, OTHERS, count, whole)
+    asked = nodes_asked(scheduler, PAIR, OTHERS, count)
     assert (asked.options, asked.tasks) == (options, tasks)
 
 
 def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
     with pytest.raises(RailyardError, match=r"^Railyard cannot ask the scheduler oar for nodes by name$"):
-        nodes_asked("oar", PAIR, (), 4, False)
+        nodes_asked("oar", PAIR, (), 4)
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ scontrol show hostnames "$SLURM_JOB_NODELIST" | sh probes.sh probes-n9-n10 150 6
 #PBS -e probes-n9-n10.err
 #PBS -l walltime=0:5:0
 #PBS -A abc
-#PBS -l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10+2:ncpus=1:mpiprocs=1
 #PBS -l place=scatter
+#PBS -l select=1:ncpus=1:mpiprocs=1:host=n9+1:ncpus=1:mpiprocs=1:host=n10+2:ncpus=1:mpiprocs=1
 cd STAGE
 module load openmpi
 awk '!seen[$0]++' "$PBS_NODEFILE" | sh probes.sh probes-n9-n10 150 60 n9 n10
@@ -101,7 +101,7 @@ awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE" | sh probes.sh probes-n9-n10 150 60 n9 n1
 }
 ACCESS = {
     "slurm-nodb": "--account=abc",
-    "pbs": "-A abc",
+    "pbs": "-A abc|-l place=scatter",
     "torque": "-A abc",
     "lsf": "-P abc",
     "flux-batch": "--setattr=bank=abc",
@@ -159,7 +159,7 @@ def job_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ref
 
 
 def submit(job: ReframeJob, scheduler: str) -> None:
-    asked = nodes_asked(scheduler, PAIR, ("n1", "n2", "n3"), 4, whole=False)
+    asked = nodes_asked(scheduler, PAIR, ("n1", "n2", "n3"), 4)
     job.submit("probes-n9-n10", job_lines("probes-n9-n10", scheduler, PAIR, 150, 60), asked, 4, 300)
 
 
@@ -177,7 +177,7 @@ def test_words_of_a_chunk_are_in_the_request_of_nodes_and_slots_are_counted(
     monkeypatch.setitem(globals(), "SETTINGS", resources)
     monkeypatch.setitem(ACCESS, "pbs", "-A abc|ncpus=48:mem=190gb|ngpus=4")
     chunk = ("ncpus=48:mem=190gb", "ngpus=4")
-    asked = nodes_asked("pbs", PAIR, ("n1", "n2", "n3"), 4, whole=False, chunk=chunk)
+    asked = nodes_asked("pbs", PAIR, ("n1", "n2", "n3"), 4, chunk=chunk)
     job_of("pbs").submit("probes-n9-n10", job_lines("probes-n9-n10", "pbs", PAIR, 150, 60), asked, 4, 300)
     lines = (tmp_path / "stage/submitted").read_text(encoding="utf-8").splitlines()
     own = "mpiprocs=1:ncpus=48:mem=190gb:ngpus=4"

@@ -139,3 +139,21 @@ def test_a_job_about_which_pbs_says_nothing_is_lost(job: Any, monkeypatch: pytes
     monkeypatch.setattr("railyard.rfm.job_ends.LOST_AFTER_S", 0.0)
     assert state(job, None, outputs=False)
     assert (known_end(job) or JobEnd("time", "")).sentence.endswith("qstat: Unknown Job Id 7.vn1")
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("pbs-chunks", ["#PBS -l select=2:mpiprocs=1:ncpus=1:mem=1gb", "#PBS -l wd", "#PBS -m n", "#PBS -r n"]),
+        ("pbs-totals", ["#PBS -l wd", "#PBS -m n", "#PBS -r n", "#PBS -l ncpus=96"]),
+    ],
+)
+def test_nodes_are_asked_for_in_chunks_or_by_the_totals_of_the_options(job: Any, name: str, asked: list[str]) -> None:
+    scheduler = object.__new__(getscheduler(name))
+    scheduler._prefix, scheduler._sched_access_in_submit = "#PBS", False
+    access, options = (["mem=1gb", "-l wd"], []) if name == "pbs-chunks" else (["-l wd"], ["-l ncpus=96"])
+    made = Job.create(
+        scheduler, getlauncher("local")(), name="rfm_job", workdir=job.workdir, sched_access=[*access, "#PBS -m n"]
+    )
+    made.num_tasks, made.num_tasks_per_node, made.options = 2, 1, ["-r n", *options]
+    assert sorted(scheduler._emit_lselect_option(made)) == sorted(asked)

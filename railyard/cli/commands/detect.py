@@ -31,6 +31,8 @@ _JOBS = {
     "LSB_JOBID": "LSF",
     "FLUX_JOB_ID": "Flux",
     "SGE_JOB_SPOOL_DIR": "Grid Engine",
+    # What a job of flux batch runs itself has only this one.
+    "FLUX_ENCLOSING_ID": "Flux",
 }
 _LIMIT_S = 20
 

@@ -154,7 +154,7 @@ def _job(home: Path, wanted: _Request) -> "SoakJob":
     from railyard.cluster.soak.job import expand_nodes, plan_soak
     from railyard.cluster.soak.under_scheduler import able_nodes
     from railyard.site.site import site_at
-    from railyard.site.systems.jobs import FAMILIES
+    from railyard.site.systems.jobs import FAMILIES, why_not_by_name
 
     name, _, fabric = wanted.name.partition(":")
     site = site_at(home, name)
@@ -164,6 +164,9 @@ def _job(home: Path, wanted: _Request) -> "SoakJob":
             f"soak: found {name} ({found}), expected the virtual cluster, or nodes under Slurm, PBS, LSF, Flux or Grid "
             f"Engine; else repeat railyard run --system {name}, and compare its records (railyard compare)"
         )
+    nameless = why_not_by_name(name, site.system.jobs)
+    if nameless is not None:
+        raise SetupError(f"soak: {nameless}; repeat railyard run --system {name}, and compare its records")
     if fabric and fabric not in site.system.fabrics:
         raise SetupError(
             f'soak --system: found the fabric "{fabric}", expected one of {name}; '

@@ -46,6 +46,9 @@ QUEUES = ("qstat", "-Q")
 PBS_NODES = ("pbsnodes", "-a")
 BQUEUES, BHOSTS = ("bqueues", "-w"), ("bhosts", "-w")
 FLUX = ("flux", "resource", "list", "--states=up", "--no-header", "--format={nnodes}")
+#: The same of the instance around this job: a job of flux batch has an instance of its own nodes alone. Where there is
+#: none around it, flux-core 0.88 asks the instance itself.
+FLUX_AROUND = (FLUX[0], "--parent", *FLUX[1:])
 _CLUSTER = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
 SLURM_TOPOLOGY = ("scontrol", "show", "topology")
 #: What a line with switches begins with; others are an answer without switches.
@@ -272,7 +275,8 @@ def _lsf(source: Source) -> Scheduler | None:
 
 
 def _flux(source: Source) -> Scheduler | None:
-    said = source.run(*FLUX)
+    around = source.run(*FLUX_AROUND)
+    said = source.run(*FLUX) if around is None else around
     if said is None:
         return None
     counts = [int(word) for word in said.split() if word.isdigit()]

@@ -15,12 +15,12 @@ from railyard.cluster.rolling.kept_run import SAMPLE, KeptRun, KeptStep
 from railyard.job import environment, mpi_identity, node_facts, node_pair_steps, output_bound
 from railyard.job.batch import Batch, BatchRequest, batch_of
 from railyard.job.counters.node import IDLE, reader_script
-from railyard.job.launch import OWN_LAUNCHERS, Launch, Ranks, plan_launch, runs_as_root
+from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
 from railyard.job.probe_job import limit_words, lists_nodes, step_words
 from railyard.parsers import pairs as parser
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, escape_exports, is_slurm
+from railyard.site.systems.jobs import OWN_LAUNCHERS, SRUN, escape_exports, is_slurm
 from railyard.verdict.blame.search.model import Round
 
 SCRIPT, GROUP, READER = "job.sh", "group.sh", "reader.sh"
@@ -104,7 +104,7 @@ class Jobs:
         words = " ".join([shlex.join(marks), self._front(launch, seconds), shlex.join([*reader, "--", *program])])
         own = launch.program if _launcher(self.site, self.run) in OWN_LAUNCHERS else None
         lines = [
-            "#!/bin/bash -l",
+            self.batch.first_line,
             *head,
             *system.script_lines(run.fabric, run.stack, self.site.home),
             *(f"export {name}={value}" for name, value in escape_exports(launch.env).items()),

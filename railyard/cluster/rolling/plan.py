@@ -28,7 +28,7 @@ from railyard.site.matrix import tool_reason
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site
 from railyard.site.sizes import largest_allowed
-from railyard.site.systems.jobs import FAMILIES, is_slurm
+from railyard.site.systems.jobs import FAMILIES, is_slurm, why_not_by_name
 from railyard.stacks import ask
 from railyard.verdict.blame.search.model import Round
 from railyard.verdict.blame.search.rounds import rounds
@@ -381,11 +381,11 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
 
 
 def why_not_in_groups(site: Site) -> str | None:
-    """Return why the pairs of a system cannot be tested in groups, or None: it needs a scheduler and many nodes."""
+    """Return why the pairs of a system cannot be tested in groups; None if its scheduler gives jobs nodes by name."""
     system = site.system
     if system.provider not in ("nodes", "testbed") or system.scheduler not in FAMILIES:
         return f"{system.system} has {system.provider} under the scheduler {system.scheduler}"
-    return None
+    return why_not_by_name(system.system, system.jobs)
 
 
 def _stack(site: Site, fabric: str, rails: int, asked: str | None) -> str:

@@ -16,9 +16,9 @@ from railyard.cluster.rolling.judge import CombinedGroups, combine_groups
 from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep, keep
 from railyard.cluster.rolling.plan import Place, PlanRequest, groups_of_step, place_of, write_files
 from railyard.cluster.rolling.under_scheduler import Scheduler, reasons_to_wait
-from railyard.job import slurm
 from railyard.job.batch import State
 from railyard.job.node_files import SEEN_WITHIN_S
+from railyard.job.queues import way_in
 from railyard.parsers.output import Table
 from railyard.results.record.form import Record
 from railyard.site.site import Site
@@ -68,7 +68,7 @@ class Rolling:
     def scheduler(self, over: str = "") -> Scheduler:
         """Return the scheduler of its jobs; with ``over``, of its jobs over only that rail."""
         made = self.jobs.limit_to_rail(over) if over else self.jobs
-        return Scheduler(made, slurm.way_in(self.site.system, self.site.home))
+        return Scheduler(made, way_in(self.site.system, self.site.home))
 
     def submit_step(self, run: KeptRun, step: KeptStep, seconds: int) -> KeptRun:
         """Return the run with a step whose jobs are submitted."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from railyard.base.errors import SetupError, did_you_mean
 from railyard.base.hostlist import expand_names
 from railyard.base.paths import packaged_text
+from railyard.base.wording import count_of
 from railyard.cluster.soak.judge import Stream
 from railyard.hardware.counters import DRIVERS
 from railyard.job.batch import BatchRequest, batch_of
@@ -21,7 +22,7 @@ from railyard.job.node_files import FLAT, PER_FOLDER, AnswerFolder
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import SRUN, escape_exports, is_slurm
+from railyard.site.systems.jobs import FLUX_BATCH, SRUN, escape_exports, is_slurm
 from railyard.site.systems.model import Fabric, System
 from railyard.stacks import ask
 
@@ -31,7 +32,10 @@ _NAME = "railyard-soak"
 #: The ending of a file of readings, after the node's name, and the folder for the files of very many nodes.
 READINGS = ".readings"
 READINGS_FOLDER = "readings"
-_SIZE_BYTES, _WINDOW = 4 << 20, 64
+_SIZE_BYTES, _MOST_WINDOW = 4 << 20, 64
+#: Seconds that a window of messages may take on a healthy rail. Between windows both ends wait for each other: MPICH
+#: 5.0.2 sends the messages of one end after those of the other, so that a direction of a slow rail would seem to stall.
+_WINDOW_S = 1.0
 _SIZES_FILE = "sizes.txt"
 #: Seconds that one start of a benchmark measures, by the rate of its link. Then it is started again.
 _LASTING_S = 60
@@ -63,7 +67,8 @@ class Load:
 class SoakJob:
     """A soak of nodes: its length and the time between readings, in seconds. ``drivers``: device -> row of counters.
 
-    ``reader``: the words that start a process on each node. ``reader_env``: the variables that these words need.
+    ``reader``: the words that start a process on each node. ``reader_env``: the variables that these words need, their
+    values as a shell takes them.
     ``before``: the lines of the script that prepare the programs of its stacks.
     """
 
@@ -103,11 +108,12 @@ class SoakJob:
             _NAME, self.nodes, self.seconds + _AROUND_S, str(folder), self.system.batch_options(len(self.nodes))
         )
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
-        exports = (f"{name}={shlex.quote(value)}" for name, value in self.reader_env.items())
+        exports = (f"{name}={value}" for name, value in self.reader_env.items())
         reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, self.readings])])
+        batch = batch_of(self.system.scheduler)
         lines = [
-            "#!/bin/bash -l",
-            *batch_of(self.system.scheduler).directives(asked),
+            batch.first_line,
+            *batch.directives(asked),
             *self.before,
             f"begin=$(($(date +%s) + {_LEAD_S}))",
             f"end=$((begin + {self.seconds}))",
@@ -137,12 +143,24 @@ def plan_soak(
     for name in [fabric] if fabric else site.system.fabrics:
         for rail in site.system.fabrics[name].rails:
             chosen.setdefault(rail.name, (name, _stack(site, name, stack)))
+    _refuse_few_cores(site.system, len(chosen))
     loads = _spread([_load(site, *chosen[of], of, pair) for of in chosen for pair in _pairs(tuple(nodes))])
     lines = (line for name, each in chosen.values() for line in site.system.script_lines(name, each, site.home))
     before = tuple(dict.fromkeys(lines))
     reader, env = _reader(site, tuple(nodes), *next(iter(chosen.items())), seconds)
     times = (math.ceil(seconds), math.ceil(every_s))
     return SoakJob(site.system, tuple(nodes), drivers, loads, before, *times, reader, env)
+
+
+def _refuse_few_cores(system: System, rails: int) -> None:
+    """Raise SetupError if Flux would have the load of one rail wait for another's: each of its steps has a core."""
+    hardware = system.nodes.hardware
+    if system.scheduler == FLUX_BATCH and hardware is not None and hardware.cores < rails + 1:
+        raise SetupError(
+            f"soak: found {count_of(hardware.cores, 'core')} a node of {system.system}, expected {rails + 1} or more: "
+            f"Flux gives a core to the load of each of {count_of(rails, 'rail')}, and one to what reads the counters; "
+            f"name a fabric with fewer rails (--system {system.system}:FABRIC)"
+        )
 
 
 def _spread(loads: Sequence[Load]) -> tuple[Load, ...]:
@@ -204,19 +222,19 @@ def _drivers(site: Site, fabric: str | None) -> dict[str, str]:
     return {device: found[device] for device in devices}
 
 
-def _osu(program: Callable[[str, str], str], repetitions: int) -> list[str]:
+def _osu(program: Callable[[str, str], str], window: int, repetitions: int) -> list[str]:
     sizes = f"{_SIZE_BYTES}:{_SIZE_BYTES}"
-    return [program("osu", "osu_bibw"), "-m", sizes, "-i", str(repetitions), "-x", "1", "-W", str(_WINDOW)]
+    return [program("osu", "osu_bibw"), "-m", sizes, "-i", str(repetitions), "-x", "1", "-W", str(window)]
 
 
-def _imb(program: Callable[[str, str], str], repetitions: int) -> list[str]:
+def _imb(program: Callable[[str, str], str], window: int, repetitions: int) -> list[str]:
     # The volume in MB is so large that it does not limit anything.
     return [program("imb", ""), "Biband", "-npmin", "2", "-msglen", _SIZES_FILE, "-iter", f"{repetitions},2000000000",
-            "-iter_policy", "off", "-time", str(2 * _LASTING_S), "-window_size", str(_WINDOW)]  # fmt: skip
+            "-iter_policy", "off", "-time", str(2 * _LASTING_S), "-window_size", str(window)]  # fmt: skip
 
 
-#: A tool that loads a rail both ways -> its arguments for so many windows of messages.
-_TOOLS: Mapping[str, Callable[[Callable[[str, str], str], int], list[str]]] = {"osu": _osu, "imb": _imb}
+#: A tool that loads a rail both ways -> its arguments for windows of so many messages, and so many of them.
+_TOOLS: Mapping[str, Callable[[Callable[[str, str], str], int, int], list[str]]] = {"osu": _osu, "imb": _imb}
 
 
 def _stack(site: Site, fabric: str, asked: str | None) -> str:
@@ -245,15 +263,19 @@ def _load(site: Site, fabric: str, stack: str, device: str, pair: tuple[str, str
     assert tool is not None  # _stack chose a stack that has one
     launch = _launch(site, fabric, stack, device, pair)
     front = step_words(_launcher(site.system, fabric, stack), stack, launch, "$LEFT", shared=True)
-    words = _TOOLS[tool](find_on_nodes(site, stack).executable, _repetitions(site.system.fabrics[fabric]))
+    words = _TOOLS[tool](find_on_nodes(site, stack).executable, *_amounts(site.system.fabrics[fabric]))
     exports = "".join(f"export {name}={value}\n" for name, value in escape_exports(launch.env).items())
     # The job's script holds the time that is left in a variable.
     command = " ".join(word if word == "$LEFT" else shlex.quote(word) for word in (*front, *words))
     return Load(pair, device, f"{exports}exec {command}\n")
 
 
-def _repetitions(fabric: Fabric) -> int:
-    """Return how many windows a rail moves in the time of one start, both ways at once; few if its rate is unknown."""
+def _amounts(fabric: Fabric) -> tuple[int, int]:
+    """Return how many messages a window has, and how many windows a rail moves in the time of one start.
+
+    Both ways at once; few if the rail's rate is unknown.
+    """
     limit = fabric.limit(1, 1)
-    rate = 100.0 if limit is None else limit.value_mb_s
-    return max(2, round(_LASTING_S * rate * 1e6 / (_SIZE_BYTES * _WINDOW)))
+    messages_s = (100.0 if limit is None else limit.value_mb_s) * 1e6 / _SIZE_BYTES
+    window = max(1, min(_MOST_WINDOW, int(messages_s * _WINDOW_S)))
+    return window, max(2, round(_LASTING_S * messages_s / window))

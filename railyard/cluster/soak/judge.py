@@ -36,6 +36,9 @@ HARD = frozenset(("rx_length_errors", *(name for row in DRIVERS.values() for nam
 _ERRORS = ("_errors", "_dropped", "collisions", "_discards", "link_downed", "symbol_error")
 #: A rail that carries less than this share of its own median between two readings has stalled.
 _STALLED = 0.5
+#: A rail that usually carries less than this had no load, in MB/s: the slowest card carries 1, and what nodes ask each
+#: other without any load is far below it.
+_NO_LOAD_MB_S = 0.1
 _STALL_FIX = "check what else happened then: the logs of node and switch, other jobs"
 _S_PER_HOUR = 3600.0
 
@@ -90,10 +93,12 @@ def soaked_rails(readings: Sequence[Reading]) -> tuple[SoakedRail, ...]:
 
 
 def findings(rails: Sequence[SoakedRail], streams: Iterable[Stream]) -> Iterator[Finding]:
-    """Yield what is wrong: links that went down, hard errors, stalls; then what may be wrong, and what was not seen.
+    """Yield what is wrong: rails without load, links that went down, hard errors, stalls; then what may be wrong.
 
     If a rail stalls only one way, either its partner is sick, or the stream between two good rails stalled.
     """
+    streams = tuple(streams)
+    yield from _without_load({(rail.node, rail.rail): rail for rail in rails}, streams)
     for rail in rails:
         if rail.changes:
             yield problem(
@@ -119,6 +124,19 @@ def findings(rails: Sequence[SoakedRail], streams: Iterable[Stream]) -> Iterator
             readings = count_of(rail.unread, "reading")
             yield remark(rail.rail_name, f"it is not in {readings}", "its counters could not be read then")
     yield from _one_way({(rail.node, rail.rail): rail for rail in rails}, streams)
+
+
+def _without_load(rails: Mapping[Place, SoakedRail], streams: Sequence[Stream]) -> Iterator[Finding]:
+    """Yield the rails that a stream should have loaded and of which nothing is known: unread, or without traffic."""
+    loaded = dict.fromkeys(place for sender, to, device in streams for place in ((sender, device), (to, device)))
+    for node, device in loaded:
+        rail = rails.get((node, device))
+        if rail is None:
+            what = "it was not read twice, so nothing is known of it"
+            yield problem(f"{node} {device}", what, "see the soak's folder: what its node printed")
+        elif max(rail.sent_mb_s, rail.received_mb_s) < _NO_LOAD_MB_S and not rail.is_sick:
+            what = "it carried no load, so nothing is known of it"
+            yield problem(rail.rail_name, what, "see the soak's folder: what the load of this rail printed")
 
 
 def is_error(counter: str) -> bool:

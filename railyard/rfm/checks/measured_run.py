@@ -26,7 +26,7 @@ from railyard.job import (
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
-from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS, Launch
+from railyard.job.launch import TESTBEDS, Launch
 from railyard.job.placement import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
@@ -51,6 +51,7 @@ from railyard.site.systems.jobs import (
     FAMILIES,
     FLUX_BATCH,
     LONGER_S,
+    OWN_LAUNCHERS,
     SITE_LAUNCHER,
     WITHOUT_EXIT_CODE,
     escape_exports,

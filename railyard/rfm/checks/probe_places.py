@@ -24,7 +24,7 @@ from railyard.job.testbed_words import KILL_AFTER_S, namespace_words
 from railyard.rfm.checks.runner import text_of
 from railyard.rfm.wait_notes import note_wait
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, escape_exports, is_chunk_word, seconds
+from railyard.site.systems.jobs import FAMILIES, escape_exports, is_chunk_word, seconds, why_not_by_name
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Probe, plan_probes
 
@@ -243,10 +243,13 @@ class InJob:
         name, job, number = f"{series.name}s-{'-'.join(pair)}", self.job(), self._number(others)
         partners = probe_job.PARTNERS[: number - len(pair)]
         system = self.site.system
+        nameless = why_not_by_name(system.system, system.jobs)
+        if nameless is not None:
+            raise NotProbed(nameless)
         try:
             self._write(name, plan_probes(pair, partners, rails), rails, steps, series)
             chunk = tuple(filter(is_chunk_word, system.job_options))
-            asked = probe_job.nodes_asked(system.scheduler, pair, others, number, system.jobs.exclusive, chunk)
+            asked = probe_job.nodes_asked(system.scheduler, pair, others, number, chunk)
             lines = probe_job.job_lines(name, system.scheduler, pair, PROBE_TIME.value, _QUESTIONS_S)
             lasts_s = int(PROBE_TIME.value) + _QUESTIONS_S + _AROUND_S
             job.submit(name, lines, asked, number, lasts_s)

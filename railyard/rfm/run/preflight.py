@@ -10,7 +10,7 @@ from railyard.base.errors import SetupError
 from railyard.base.remarks import note_remark
 from railyard.base.wording import count_of
 from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
-from railyard.job.launch import OWN_LAUNCHERS, TESTBEDS
+from railyard.job.launch import TESTBEDS
 from railyard.job.slurm import why_never, why_shared
 from railyard.provision.installed_stack import find_stack, mpi_of
 from railyard.provision.mpi_prefixes import SOURCES, prefix_of
@@ -18,7 +18,7 @@ from railyard.provision.replay.index import folder_of, read_index
 from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.site.site import Site
-from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
+from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES, OWN_LAUNCHERS
 from railyard.site.systems.module_system import no_modules_sentence
 from railyard.site.systems.rehearsed_system import current_rehearsal
 from railyard.site.test_id import TestId

@@ -106,13 +106,51 @@ def _check_jobs(system: System, document: Document) -> None:
         found = "sge and no parallel environment: Grid Engine would give each job one slot on one node"
         raise document.error(("scheduler",), found, "its option -pe", 'add jobs: {resources: ["-pe NAME {num_slots}"]}')
     _check_launchers(system, document)
+    if system.jobs.totals:
+        _check_totals(system, document)
     for index, option in enumerate(system.access):
-        wanted = jobs.why_not_option(system.scheduler, option)
+        wanted = jobs.why_not_option(system.scheduler, option, system.jobs.totals)
         if wanted is not None:
             raise document.error(("access", index), show(option), wanted)
     if system.provider == "testbed" and system.scheduler not in jobs.ON_TESTBEDS:
         expected = f"{', '.join(jobs.ON_TESTBEDS)} (its Slurm has no accounting database)"
         raise document.error(("scheduler",), show(system.scheduler), f"a scheduler of the virtual cluster: {expected}")
+
+
+def _check_totals(system: System, document: Document) -> None:
+    """Refuse totals of nodes whose size is unknown or that are shared, and launchers that would fill the first node."""
+    path, found = ("jobs", "totals"), "totals"
+    if system.nodes.hardware is None:
+        expected = "nodes.hardware: a job of two nodes asks for twice the cores and the memory of one"
+        raise document.error(path, f"{found} and no nodes.hardware", expected)
+    if not system.nodes.exclusive:
+        expected = "whole nodes: PBS puts less than these together on one node"
+        raise document.error(path, f"{found} and nodes: {{exclusive: false}}", expected, "leave out one of them")
+    for name in system.stacks:
+        if any(each.is_of_stack(name) for each in system.disabled):
+            continue
+        for fabric in system.fabrics:
+            launcher = system.launcher_of(fabric, name)
+            why = _why_not_each_node(system, name, launcher)
+            if why is not None:
+                raise document.error(
+                    ("stacks", name),
+                    f"totals, and the launcher {launcher}: {why}",
+                    "a launcher that takes the ranks of each node as words: a job has a slot for each core",
+                    "give it launcher: site, with {ranks_per_node} in site_launcher, or list it under disabled",
+                )
+
+
+def _why_not_each_node(system: System, stack: str, launcher: str) -> str | None:
+    """Return why a launcher cannot be told how many ranks each node gets; None if it can."""
+    if launcher == jobs.SITE_LAUNCHER:
+        told = any("{ranks_per_node}" in word for word in system.site_launcher)
+        return None if told else "site_launcher lacks {ranks_per_node}"
+    if launcher not in jobs.OWN_LAUNCHERS:
+        return f"only {either([*jobs.OWN_LAUNCHERS, jobs.SITE_LAUNCHER])} take them"
+    if table.STACKS[stack].pair:
+        return "a client and a server are started by an MPI that the file does not name"
+    return ask.why_not_each_node(system.starter(stack))
 
 
 def _check_launchers(system: System, document: Document) -> None:

@@ -63,6 +63,9 @@ class DeclaredLauncher(Model):
     share_cores: tuple[ScriptLine, ...] | None = Field(None, description="For ranks that share cores: no binding")
     cores_a_rank: tuple[ScriptLine, ...] | None = Field(None, description="For ranks with several threads: {cores}")
     forward: tuple[ScriptLine, ...] | None = Field(None, description="Passes one variable to the ranks")
+    each_node: tuple[ScriptLine, ScriptLine] | None = Field(
+        None, description="An option and its value: puts {ranks_per_node} ranks on each node of a job"
+    )
 
 
 class DeclaredPolicy(Model):

@@ -56,6 +56,8 @@ SITE_LAUNCHER = "site"
 FLUX_RUN = "flux-run"
 #: Launchers that are Slurm's srun: in a job's script, and as a step in an allocation.
 SRUN = ("srun", "srunalloc")
+#: Launchers that are a stack's own, inside a scheduler's job.
+OWN_LAUNCHERS = ("mpirun", "mpiexec")
 #: The blanks of these words: of the whole job, and the processors of each rank.
 LAUNCHER_BLANKS = ("ranks", "ranks_per_node", "nodes", "cores")
 #: Launchers of our own testbeds and replays.
@@ -144,6 +146,11 @@ class SchedulerSettings(Model):
     use_nodes_option: bool = Field(
         False, description="Slurm: state the number of nodes too, for a site that refuses jobs without it"
     )
+    totals: bool = Field(
+        False,
+        description="PBS: jobs ask for the processors, memory and GPUs of all their nodes together (-l ncpus=96), for "
+        "a site whose qsub takes no chunks (-l select). Needs nodes.hardware; no job can then ask for nodes by name",
+    )
     resources: tuple[Resource, ...] = Field(
         (),
         description='Options with the number of processors of the job: "-pe mpi {num_slots}". It is the number of '
@@ -186,6 +193,13 @@ def why_not(scheduler: str, settings: SchedulerSettings) -> tuple[str, str] | No
     family, table = FAMILIES.get(scheduler), _table(scheduler)
     if settings.use_nodes_option and family != "slurm":
         return "use_nodes_option", f"it only with Slurm: the scheduler {scheduler} is always asked for nodes"
+    if settings.totals and scheduler != "pbs":
+        return "totals", f"it only with PBS: the scheduler {scheduler} is not asked in chunks"
+    if settings.totals and settings.exclusive:
+        return (
+            "exclusive",
+            "totals alone: qsub refuses -l place beside them, and a job has all cores of its nodes",
+        )
     if settings.resources and scheduler == "local":
         return "resources", "no resources: a local job asks no scheduler for anything"
     for name in (*settings.given_options(), *(["max_pending"] if settings.max_pending else [])):
@@ -215,6 +229,37 @@ def resource_options(settings: SchedulerSettings, slots: int, cores: int, nodes:
     """
     said = {_SLOTS: slots, _CORES: cores, _NODES: nodes, _EACH: -(-slots // max(nodes, 1))}
     return tuple(re.sub(r"\{(\w+)\}", lambda found: str(said[found[1]]), option) for option in settings.resources)
+
+
+#: What asks PBS for each chunk on a node of its own.
+SCATTER = "-l place=scatter"
+
+
+def place_options(scheduler: str, settings: SchedulerSettings, access: Iterable[str]) -> tuple[str, ...]:
+    """Return the option that has PBS give each chunk a node of its own, where no other option says where chunks are.
+
+    Without any, OpenPBS 23.06 puts two chunks that fit one node there, and a run between two nodes would be within one.
+    """
+    if scheduler != "pbs" or settings.totals or settings.exclusive:
+        return ()
+    stated = any(_asked_resource(option, _PLACE) is not None for option in access if not is_chunk_word(option))
+    return () if stated else (SCATTER,)
+
+
+def total_options(nodes: int, hardware: NodeHardware, gpus: int | None) -> tuple[str, ...]:
+    """Return what a job of PBS asks for if its qsub takes no chunks: all that so many whole nodes have, together.
+
+    ``gpus`` is how many a node has. A size with the suffix mb counts 2^20 bytes, as in ``chunk_words``.
+    """
+    asked = [f"-l ncpus={nodes * hardware.cores}", f"-l mem={nodes * (hardware.memory >> 20)}mb"]
+    return (*asked, *([] if gpus is None else [f"-l ngpus={nodes * gpus}"]))
+
+
+def why_not_by_name(system: str, settings: SchedulerSettings) -> str | None:
+    """Return why a job of a system cannot ask for nodes by name; None if its settings do not forbid it."""
+    if not settings.totals:
+        return None
+    return f"jobs of {system} ask PBS for totals, and a node's name is a word of chunks"
 
 
 def is_chunk_word(option: str) -> bool:
@@ -250,22 +295,32 @@ _CHUNK = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*(?:=[^\s:]+)?(?::[A-Za-z][A-Za-z0-9
 _OF_CHUNKS = re.compile(r"(?:arch|host|mem|mpiprocs|ncpus|ngpus|nodes|ompthreads|select|vmem|vnode)=.*")
 
 
-def _beside_chunks(option: str) -> str | None:
-    """Return the first resource that a ``-l`` among the words asks for and qsub refuses beside chunks, else None."""
+_PLACE = re.compile(r"place=.*")
+#: Resources that a job with totals asks for by itself, or that no such job can ask for.
+_OF_TOTALS = re.compile(r"(?:host|mem|mpiprocs|ncpus|ngpus|nodes|place|select|vnode)=.*")
+
+
+def _asked_resource(option: str, known: re.Pattern[str]) -> str | None:
+    """Return the first of such resources that a ``-l`` among the words asks for, None if it asks for none."""
     words = shlex.split(option)
     values = [word[2:] or after for word, after in pairwise([*words, ""]) if word.startswith("-l")]
     resources = (each for value in values for each in value.split(","))
-    return next((each for each in resources if _OF_CHUNKS.fullmatch(each)), None)
+    return next((each for each in resources if known.fullmatch(each)), None)
 
 
-def why_not_option(scheduler: str, option: str) -> str | None:
-    """Return what is expected instead of a word of ``access``, None if the scheduler's directives can have it."""
+def why_not_option(scheduler: str, option: str, totals: bool = False) -> str | None:
+    """Return what is expected instead of a word of ``access``, None if the scheduler's directives can have it.
+
+    ``totals``: jobs ask PBS for totals.
+    """
     try:
         shlex.split(option)
     except ValueError:
         return "each quotation to end in the same word"
+    if totals:
+        return _why_not_beside_totals(option)
     if option.startswith("-"):
-        beside = _beside_chunks(option) if scheduler == "pbs" else None
+        beside = _asked_resource(option, _OF_CHUNKS) if scheduler == "pbs" else None
         if beside is None:
             return None
         if beside.startswith(("select=", "nodes=")):
@@ -276,6 +331,17 @@ def why_not_option(scheduler: str, option: str) -> str | None:
     if option.startswith("#"):
         return None
     return None if _CHUNK.fullmatch(option) else "an option, or words of a chunk with colons and no blanks: mem=190gb"
+
+
+def _why_not_beside_totals(option: str) -> str | None:
+    if option.startswith("#"):
+        return None
+    if not option.startswith("-"):
+        return 'an option that begins with "-": jobs with totals have no chunks, to which this word would be added'
+    own = _asked_resource(option, _OF_TOTALS)
+    if own is None:
+        return None
+    return f"no {own}: with jobs.totals each job asks for the whole of its nodes, as nodes.hardware and gpus state them"
 
 
 def split_words(options: Iterable[str]) -> list[str]:

@@ -40,13 +40,16 @@ from railyard.site.systems.fields import (
 from railyard.site.systems.gate import Gate
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.jobs import (
+    FAMILIES,
     SchedulerSettings,
     chunk_words,
     export_variables,
     options,
+    place_options,
     resource_options,
     seconds,
     split_words,
+    total_options,
     without_export,
 )
 from railyard.site.systems.measure import Measure
@@ -309,6 +312,11 @@ class DisabledCombination(Model):
         pairs = ((self.fabric, fabric), (self.stack, stack), (self.rails, rails))
         return all(mine is None or mine == theirs for mine, theirs in pairs)
 
+    def is_of_stack(self, stack: str) -> bool:
+        """Return whether this entry switches a stack off wherever it could be used."""
+        others = (self.fabric, self.rails, self.policy, self.benchmark)
+        return self.stack == stack and others == (None,) * len(others) and not self.without_reference
+
 
 #: On a single host, a sweep goes up to this number of nodes: its processes take their place.
 HOST_SWEEP = 64
@@ -423,8 +431,13 @@ class System(Model):
     def job_options(self) -> tuple[str, ...]:
         """The scheduler options of every job: ``access``, those that follow from ``jobs``, and PBS's words."""
         gpus = None if self.gpus is None else self.gpus.per_node
-        chunk = chunk_words(self.scheduler, self.access, self.nodes.hardware, gpus, self.nodes.exclusive)
-        return (*self.access, *options(self.scheduler, self.jobs), *chunk)
+        chunk = (
+            ()
+            if self.jobs.totals
+            else chunk_words(self.scheduler, self.access, self.nodes.hardware, gpus, self.nodes.exclusive)
+        )
+        place = place_options(self.scheduler, self.jobs, self.access)
+        return (*self.access, *options(self.scheduler, self.jobs), *place, *chunk)
 
     @property
     def job_words(self) -> tuple[str, ...]:
@@ -437,8 +450,11 @@ class System(Model):
         return tuple(without_export(self.job_words))
 
     def resource_options(self, nodes: int, slots: int) -> tuple[str, ...]:
-        """Return the options with the number of a job's processors; ``slots`` is how many it uses on all its nodes."""
+        """Return the options that depend on a job's size; ``slots`` is how many processors it uses on all nodes."""
         hardware = self.nodes.hardware
+        if self.jobs.totals and self.scheduler in FAMILIES and hardware is not None:
+            totals = total_options(nodes, hardware, None if self.gpus is None else self.gpus.per_node)
+            return (*totals, *resource_options(self.jobs, slots, nodes * hardware.cores, nodes))
         return resource_options(self.jobs, slots, slots if hardware is None else nodes * hardware.cores, nodes)
 
     def batch_options(self, nodes: int) -> tuple[str, ...]:

@@ -91,6 +91,7 @@ CRAYMPICH = Stack(
             share_cores=("--cpu-bind", "none"),
             cores_a_rank=("--depth", "{cores}", "--cpu-bind", "depth"),
             forward=("--env", "{name}={value}"),
+            each_node=("--ppn", "{ranks_per_node}"),
             version=_VERSION,
             source="cpe.ext.hpe.com docs pals mpiexec(1)",
         ),

@@ -175,6 +175,10 @@ INTELMPI = Stack(
             version=_TRIED,
             source=f"{_REFERENCE}, Global Hydra Options",
             answer=r"^Intel\(R\) MPI Library for Linux\* OS, Version (?P<version>\S+)",
+            each_node=("-ppn", "{ranks_per_node}"),
+            # In a job of OpenPBS with 16 slots on each of two nodes, 2021.18 otherwise ignores -ppn 1 and starts both
+            # ranks on the first node; MPICH's Hydra obeys -ppn there.
+            each_node_env={"I_MPI_JOB_RESPECT_PROCESS_PLACEMENT": "off"},
         ),
     ),
     srun_mpi="pmi2",

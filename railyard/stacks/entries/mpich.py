@@ -221,6 +221,7 @@ def hydra(
         version=version,
         source=source,
         answer=answer,
+        each_node=("-ppn", "{ranks_per_node}"),
     )
 
 

@@ -18,6 +18,9 @@ TCP_STRIPING_FROM_BYTES = 1 << 18
 _BIND_NUMA = ("--map-by", "numa", "--bind-to", "numa")
 # By default, 4.1.4 binds each of one or two ranks to a single core, which all its threads then share.
 _CORES_A_RANK = ("--map-by", "slot:PE={cores}", "--bind-to", "core")
+# A list of hosts with their slots would do it too, but in a job of PBS it must not replace the job's own list: PBS
+# starts a process by the number of its line.
+_EACH_NODE = ("--map-by", "ppr:{ranks_per_node}:node")
 
 
 def _mca(name: str, value: str, why: str, version: str, source: str) -> Setting:
@@ -170,6 +173,7 @@ OPENMPI_LAUNCHES = (
         source="www.open-mpi.org doc/v4.1/man1/mpirun.1",
         answer=_ANSWER,
         between=_BETWEEN,
+        each_node=_EACH_NODE,
     ),
     Launch(
         since=5,
@@ -187,6 +191,7 @@ OPENMPI_LAUNCHES = (
         source="docs.open-mpi.org v5.0.x man-openmpi/man1/mpirun.1; github.com/openpmix/prrte src/mca/plm/ssh",
         answer=_ANSWER,
         between=_BETWEEN,
+        each_node=_EACH_NODE,
     ),
 )
 

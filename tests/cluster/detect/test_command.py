@@ -32,7 +32,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("checks", "spack_envs"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.setenv(HOME_VARIABLE, str(tmp_path))
-    for variable in ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "SGE_JOB_SPOOL_DIR"):
+    variables = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID", "FLUX_ENCLOSING_ID", "SGE_JOB_SPOOL_DIR")
+    for variable in variables:
         monkeypatch.delenv(variable, raising=False)
     return tmp_path
 

@@ -8,6 +8,7 @@ import pytest
 from railyard.cluster.detect import detected_cluster
 from railyard.cluster.detect.fabrics import FoundFabric
 from railyard.cluster.detect.ports import Pci, Port
+from railyard.cluster.detect.software import FLUX, FLUX_AROUND, scheduler_of
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Listing, Recorder
 
 MADE = Path(__file__).parents[2] / "parsers" / "made"
@@ -80,3 +81,13 @@ def test_serial_numbers_and_addresses_are_not_recorded() -> None:
     kept = recorder.listing
     assert "ABC123" not in kept.text() and "fe80" not in kept.text()
     assert (detected_cluster.with_slots((PORT,), kept), detected_cluster.tool_traps((PORT,), kept)) == whole
+
+
+def test_in_a_job_of_flux_the_nodes_of_the_instance_around_it_are_counted() -> None:
+    own = {" ".join(FLUX): "1"}
+    assert scheduler_of(Listing(outputs=own)).nodes == 1
+    around = {**own, " ".join(FLUX_AROUND): "4"}
+    assert (scheduler_of(Listing(outputs=around)).name, scheduler_of(Listing(outputs=around)).nodes) == (
+        "flux-batch",
+        4,
+    )

@@ -199,6 +199,6 @@ def test_a_system_without_a_scheduler_has_no_groups(home: Path, capsys: pytest.C
     file.write_text(re.sub(r"^jobs: .*\n", "", text, flags=re.MULTILINE), encoding="utf-8")
     assert main(RUN) == 2
     assert capsys.readouterr().err == (
-        "railyard: pairs --rolling: found that made has nodes under the scheduler local, expected Slurm, PBS, LSF, "
-        "Flux or Grid Engine and their nodes\n"
+        "railyard: pairs --rolling: found that made has nodes under the scheduler local, expected jobs of Slurm, PBS, "
+        "LSF, Flux or Grid Engine that ask for nodes by name\n"
     )

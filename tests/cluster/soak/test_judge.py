@@ -30,7 +30,30 @@ def readings(changes: Mapping[int, Mapping[str, int]] | None = None, count: int 
 
 
 def said(found: list[Reading]) -> list[tuple[str, str]]:
-    return [(one.weight, one.sentence) for one in findings(soaked_rails(found), [("vn1", "vn2", "hsn0")])]
+    """Return the findings of a rail whose partner is well."""
+    partner = [{("vn2", "hsn0"): each.values["vn1", "hsn0"]} for each in readings(count=len(found))]
+    both = [Reading(one.at_s, {**one.values, **other}) for one, other in zip(found, partner, strict=True)]
+    return [(one.weight, one.sentence) for one in findings(soaked_rails(both), [("vn1", "vn2", "hsn0")])]
+
+
+def test_a_rail_that_no_load_reached_or_nobody_read_is_no_good_rail() -> None:
+    """A load that did not run, and a node that wrote nothing, once left a soak without any problem."""
+    idle = [
+        Reading(number * 10.0, {("vn1", "hsn0"): {"tx_bytes": number * 2000, "rx_bytes": number * 900}})
+        for number in range(7)
+    ]
+    found = findings(soaked_rails(idle), [("vn1", "vn2", "hsn0"), ("vn2", "vn1", "hsn0")])
+    assert [(one.weight, one.sentence) for one in found] == [
+        (
+            "problem",
+            "vn1 hsn0: it carried no load, so nothing is known of it; see the soak's folder: what the load of this "
+            "rail printed",
+        ),
+        (
+            "problem",
+            "vn2 hsn0: it was not read twice, so nothing is known of it; see the soak's folder: what its node printed",
+        ),
+    ]
 
 
 def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:

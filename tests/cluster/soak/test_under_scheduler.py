@@ -185,7 +185,9 @@ def test_the_jobs_script_of_other_schedulers_has_their_words(home: Path, schedul
     job = plan_soak(site_at.__wrapped__(home, "made"), ("n9", "n10"), "ib", None, 3600, 10)
     text = job.script(Path("/site/RUN"))
     head, _, body = text.partition("module load openmpi/4.1.6\n")
-    assert head == f"#!/bin/bash -l\n{HEADS[scheduler][1]}"
+    # A login shell would reset the search path by which a job of Flux finds flux.
+    first = "#!/bin/bash\n" if scheduler == "flux-batch" else "#!/bin/bash -l\n"
+    assert head == first + HEADS[scheduler][1]
     reader = next(line for line in body.splitlines() if "soak.sh" in line)
     load = job.loads[0].script.splitlines()[-1]
     if scheduler == "flux-batch":
@@ -212,6 +214,51 @@ def test_a_load_is_the_stacks_own_two_way_bandwidth_over_one_rail(site: Site, ho
     )
     assert 2000 < int(repetitions.split()[0]) < 4000
     assert repetitions.split()[1:] == ["-x", "1", "-W", "64"]
+
+
+def test_flux_has_a_core_for_the_load_of_each_rail_or_the_soak_is_refused(home: Path) -> None:
+    """Each of its steps has a core: with fewer, loads ran one after the other, and some not at all."""
+    other_system(home, "flux-batch")
+    path = home / "systems/made.yaml"
+    text = path.read_text(encoding="utf-8")
+    for cores, refused in ((2, True), (3, False)):
+        path.write_text(
+            text.replace("nodes: {count: 4}", f"nodes: {{count: 4, hardware: {{cores: {cores}, memory: 64G}}}}"),
+            encoding="utf-8",
+        )
+        made = site_at.__wrapped__(home, "made")
+        if not refused:
+            assert len(plan_soak(made, ("n9", "n10"), "ib", None, 3600, 10).loads) == 2
+            continue
+        with pytest.raises(SetupError, match=r"^soak: found 2 cores a node of made, expected 3 or more: Flux gives"):
+            plan_soak(made, ("n9", "n10"), "ib", None, 3600, 10)
+
+
+def test_a_window_of_a_slow_rail_lasts_no_longer_than_a_second(home: Path) -> None:
+    """Both ends wait for each other after each window: a direction that waits for 18 s would be called stalled."""
+    path = home / "systems/made.yaml"
+    text = path.read_text(encoding="utf-8").replace(
+        "link: eth-10", "link: {name: slow, data_rate_gbit_s: 0.12, source: made}"
+    )
+    path.write_text(text, encoding="utf-8")
+    job = plan_soak(site_at.__wrapped__(home, "made"), ("n9", "n10"), "eth", None, 3600, 10)
+    # 15 MB/s are three messages of 4 MiB in a second, and 72 windows of them in a minute.
+    assert job.loads[0].script.splitlines()[-1].endswith("osu_bibw -m 4194304:4194304 -i 72 -x 1 -W 3")
+
+
+def test_the_reader_finds_its_programs_beside_those_of_the_stacks_prefix(home: Path) -> None:
+    """Its variables were quoted twice: the job then had the folder `"$PATH"` to search, and no `timeout`."""
+    text = SYSTEM.replace("scheduler: slurm", "scheduler: pbs").replace("access: [--mem=0]\n", "")
+    text = text.replace("launcher: srun", "launcher: mpirun").replace("modules: [openmpi/4.1.6]", f"prefix: {home}")
+    (home / "systems/made.yaml").write_text(text, encoding="utf-8")
+    job = plan_soak(site_at.__wrapped__(home, "made"), ("n9", "n10"), "ib", None, 3600, 10)
+    (reader,) = (line for line in job.script(Path("/site/RUN")).splitlines() if "soak.sh" in line)
+    variables = reader.partition(" timeout ")[0]
+    assert reader != variables
+    found = subprocess.run(
+        ["sh", "-c", f"{variables} env"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=True
+    )
+    assert f"PATH={home}/bin:/usr/bin:/bin" in found.stdout.splitlines()
 
 
 def test_every_rail_of_every_node_is_loaded_once_and_of_three_nodes_one_twice(site: Site) -> None:
@@ -516,11 +563,12 @@ def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 SOAK = ("soak", "--system", "made:ib", "--nodes", "n[1-2]", "--every", "1")
 #: Two seconds, and the last line: a busy machine makes readings late and changes their span, but leaves none out.
 TWO_SECONDS = ("--minutes", "0.03")
-ENDED = r"4 rails, 3 readings in \d+ s: 0 problems, 0 remarks"
+#: No benchmark moves anything here.
+ENDED = r"4 rails, 3 readings in \d+ s: 1 problem, 0 remarks"
 
 
 def test_a_soak_is_a_job_whose_readings_are_judged(bed: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*SOAK, *TWO_SECONDS]) == 0
+    assert main([*SOAK, *TWO_SECONDS]) == 1
     said = capsys.readouterr()
     assert re.fullmatch(ENDED, said.out.splitlines()[-1])
     assert [line.split()[:2] for line in said.out.splitlines()[3:7]] == [
@@ -531,7 +579,7 @@ def test_a_soak_is_a_job_whose_readings_are_judged(bed: Path, home: Path, capsys
     readings, streams = read(file)
     assert (len(readings), streams[0]) == (3, ("n1", "n2", "mlx5_0:1"))
     assert not (bed / "cancelled").exists()
-    assert main(["soak", "--from", str(file), "--json"]) == 0
+    assert main(["soak", "--from", str(file), "--json"]) == 1
     assert len(json.loads(capsys.readouterr().out)["rails"]) == 4
 
 
@@ -543,7 +591,7 @@ def test_a_soak_under_another_scheduler_is_judged_and_cancelled_alike(
     for name, text in {**OTHERS[scheduler], "mpirun": 'step "$@"'}.items():
         (bed / name).write_text(f"#!/bin/sh\n{SHARED}{text}\n", encoding="ascii")
         (bed / name).chmod(0o755)
-    assert main([*SOAK, *TWO_SECONDS]) == 0
+    assert main([*SOAK, *TWO_SECONDS]) == 1
     assert re.fullmatch(ENDED, capsys.readouterr().out.splitlines()[-1])
     assert not (bed / "cancelled").exists()
     monkeypatch.setenv("PENDING", "yes")
@@ -580,7 +628,7 @@ def test_an_interrupted_soak_is_cancelled_and_judged_by_what_it_kept(
     assert code == 130
     assert (bed / "cancelled").read_text(encoding="ascii") == "7\n"
     (file,) = (home / ".railyard/soaks").glob("*.jsonl")
-    assert main(["soak", "--from", str(file)]) == 0
+    assert main(["soak", "--from", str(file)]) == 1  # no benchmark moves anything here
 
 
 @pytest.mark.parametrize(

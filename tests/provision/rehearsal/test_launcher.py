@@ -9,12 +9,12 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.counters.node import reader_script
-from railyard.job.launch import OWN_LAUNCHERS
 from railyard.parsers import osu
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.launcher import NOT_PLAYED, OPEN_MPI, of_hostfile, of_slurm, plan, read
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.rehearsal.prepare import KNOWN, write_launchers
+from railyard.site.systems.jobs import OWN_LAUNCHERS
 from railyard.stacks import ask
 from railyard.stacks.table import STACKS
 from tests.provision.rehearsal.conftest import TAG, Bed, Ran

@@ -245,6 +245,19 @@ def test_a_launcher_that_cannot_be_told_nodes_is_said(made: Made) -> None:
     assert job.asked is None
 
 
+def test_jobs_that_cannot_ask_for_nodes_by_name_are_said(made: Made) -> None:
+    prober, launch, job = made("echo 47.8")
+    assert isinstance(prober.place, InJob)
+    system = prober.site.system
+    totals = system.model_copy(update={"scheduler": "pbs", "jobs": system.jobs.model_copy(update={"totals": True})})
+    place = replace(prober.place, site=replace(prober.site, system=totals))
+    with pytest.raises(NotProbed) as raised:
+        probed(replace(prober, place=place), launch)
+    assert str(raised.value) == "jobs of virtual ask PBS for totals, and a node's name is a word of chunks"
+    assert job.asked is None
+    assert list(prober.stage.glob("*.sh")) == []
+
+
 @pytest.mark.parametrize(
     ("changed", "expected"),
     [

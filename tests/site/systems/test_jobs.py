@@ -16,9 +16,11 @@ from railyard.site.systems.jobs import (
     export_variables,
     is_slurm,
     options,
+    place_options,
     resource_options,
     seconds,
     split_words,
+    total_options,
     why_not,
     why_not_option,
     without_export,
@@ -173,6 +175,47 @@ def test_pbs_is_asked_for_what_the_file_says_of_a_node(
 
 
 @pytest.mark.parametrize(
+    ("scheduler", "access", "fields", "words"),
+    [
+        ("pbs", ("mem=4gb", "-l storage=x"), {}, ("-l place=scatter",)),
+        ("pbs", ("-l walltime=1:00:00,place=scatter:shared",), {}, ()),
+        ("pbs", (), {"exclusive": True}, ()),
+        ("pbs", (), {"totals": True}, ()),
+        ("torque", (), {}, ()),
+        ("slurm", (), {}, ()),
+    ],
+)
+def test_each_chunk_of_pbs_is_on_a_node_of_its_own(
+    scheduler: str, access: tuple[str, ...], fields: dict[str, bool], words: tuple[str, ...]
+) -> None:
+    """Without the word, OpenPBS puts two chunks of shared nodes on one of them."""
+    assert place_options(scheduler, settings(**fields), access) == words
+
+
+def test_pbs_without_chunks_is_asked_for_what_all_nodes_have_together() -> None:
+    assert total_options(2, HARDWARE, 4) == ("-l ncpus=96", "-l mem=389120mb", "-l ngpus=8")
+    assert total_options(1, HARDWARE, None) == ("-l ncpus=48", "-l mem=194560mb")
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ("-l storage=gdata/z00,jobfs=10gb", None),
+        ("-l wd", None),
+        ("#PBS -m n", None),
+        ("mem=190gb", 'an option that begins with "-": jobs with totals have no chunks'),
+        ("-l wd,mem=190gb", "no mem=190gb: with jobs.totals each job asks for the whole of its nodes"),
+        ("-lngpus=4", "no ngpus=4: "),
+        ("-l select=2:ncpus=48", "no select=2:ncpus=48: "),
+        ("-l place=scatter", "no place=scatter: "),
+    ],
+)
+def test_beside_totals_no_option_asks_for_processors_memory_or_nodes(option: str, expected: str | None) -> None:
+    found = why_not_option("pbs", option, totals=True)
+    assert found is None if expected is None else (found or "").startswith(expected)
+
+
+@pytest.mark.parametrize(
     ("scheduler", "option", "expected"),
     [
         ("slurm", "-p rome", None),
@@ -254,6 +297,93 @@ def test_all_cores_of_a_jobs_nodes_are_those_of_the_hardware(tmp_path: Path) -> 
         re.sub(r"nodes: .*", "nodes: {count: 4, hardware: {cores: 40, memory: 64G}}", text), encoding="utf-8"
     )
     assert load_system(path).batch_options(2) == ("-pe mpi 80",)
+
+
+TOTALS = """\
+system: made
+description: a made system
+scheduler: pbs
+launcher: mpirun
+nodes: {count: 4, hardware: {cores: 48, memory: 190G}}
+jobs: {totals: true}
+report_only: nothing was measured
+fabrics:
+  hsn: {description: x, kind: tcp, link: eth-10, rails: [{device: hsn0, counters: netdev}]}
+stacks:
+  openmpi: {prefix: /opt/openmpi, benchmarks: {osu: /opt/osu}}
+"""
+NOT_TOTALS = [
+    (
+        ("scheduler: pbs", "scheduler: slurm"),
+        "jobs.totals: found totals of the scheduler slurm, expected it only with PBS: the scheduler slurm is not asked "
+        "in chunks; leave it out, or write the option into access",
+    ),
+    (
+        ("totals: true", "totals: true, exclusive: true"),
+        "jobs.exclusive: found exclusive of the scheduler pbs, expected totals alone: qsub refuses -l place beside "
+        "them, and a job has all cores of its nodes; leave it out, or write the option into access",
+    ),
+    (
+        (", hardware: {cores: 48, memory: 190G}", ""),
+        "jobs.totals: found totals and no nodes.hardware, expected nodes.hardware: a job of two nodes asks for twice "
+        "the cores and the memory of one",
+    ),
+    (
+        ("count: 4", "count: 4, exclusive: false"),
+        "jobs.totals: found totals and nodes: {exclusive: false}, expected whole nodes: PBS puts less than these "
+        "together on one node; leave out one of them",
+    ),
+    (
+        ("launcher: mpirun", "launcher: ssh"),
+        "stacks.openmpi: found totals, and the launcher ssh: only mpirun, mpiexec or site take them, expected a "
+        "launcher that takes the ranks of each node as words: a job has a slot for each core; give it launcher: site, "
+        "with {ranks_per_node} in site_launcher, or list it under disabled",
+    ),
+    (
+        ("launcher: mpirun", "launcher: site\nsite_launcher: [run, '{ranks}']"),
+        "stacks.openmpi: found totals, and the launcher site: site_launcher lacks {ranks_per_node}, expected a "
+        "launcher that takes the ranks of each node as words: a job has a slot for each core; give it launcher: site, "
+        "with {ranks_per_node} in site_launcher, or list it under disabled",
+    ),
+    (
+        ("openmpi: {prefix", "spectrummpi: {prefix"),
+        "stacks.spectrummpi: found totals, and the launcher mpirun: no words are known that give each node of a job so "
+        "many ranks, expected a launcher that takes the ranks of each node as words: a job has a slot for each core; "
+        "give it launcher: site, with {ranks_per_node} in site_launcher, or list it under disabled",
+    ),
+    (
+        ("stacks:", "stacks:\n  tcp: {prefix: /usr, benchmarks: {iperf3: /usr/bin/iperf3}}"),
+        "stacks.tcp: found totals, and the launcher mpirun: a client and a server are started by an MPI that the file "
+        "does not name, expected a launcher that takes the ranks of each node as words: a job has a slot for each "
+        "core; give it launcher: site, with {ranks_per_node} in site_launcher, or list it under disabled",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "sentence"), NOT_TOTALS)
+def test_totals_need_whole_nodes_of_known_size_and_a_launcher_that_spreads_its_ranks(
+    tmp_path: Path, change: tuple[str, str], sentence: str
+) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    assert change[0] in TOTALS
+    path.write_text(TOTALS.replace(*change), encoding="utf-8")
+    with pytest.raises(InputError) as raised:
+        load_system(path)
+    assert re.sub(r"^systems/made\.yaml:\d+: ", "", str(raised.value)) == sentence
+
+
+def test_a_job_with_totals_asks_for_all_of_its_nodes_and_a_stack_that_is_off_needs_no_launcher(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    more = "  tcp: {prefix: /usr, benchmarks: {iperf3: /usr/bin/iperf3}}\ndisabled: [{stack: tcp, reason: no words}]\n"
+    path.write_text(TOTALS + more, encoding="utf-8")
+    system = load_system(path)
+    assert system.job_options == ()
+    assert system.batch_options(4) == ("-l ncpus=192", "-l mem=778240mb")
+    path.write_text(TOTALS + more.replace("stack: tcp", "stack: tcp, rails: 1"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"stacks\.tcp: found totals"):
+        load_system(path)
 
 
 def test_what_access_asks_for_is_found_in_each_of_its_forms(tmp_path: Path) -> None:
