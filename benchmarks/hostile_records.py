@@ -50,7 +50,7 @@ BAIT = "the bait is read"
 #: What each folder of records is given to. OUT is a new file of the site, FOREIGN the folder before it is merged.
 COMMANDS = (
     "report FOREIGN", "report FOREIGN --format html -o OUT", "results show FOREIGN", "results verify FOREIGN",
-    "compare 20261117T060000Z-ab12 FOREIGN", "results merge FOREIGN",
+    "compare 20261117T060000Z-ab12 FOREIGN", "results merge FOREIGN", "record last",
     "results verify", "results verify --json", "results list --tests", "results show last", "results export",
     "results export --format csv", "results export --scrub", "report", "report --why", "report --format html -o OUT",
     "report --format md", "report --format junit", "report --format csv", "report last5 --format html -o OUT",

@@ -157,6 +157,21 @@ def keep_output(home: Path, case: str, stdout: Path, rows: Path | None = None) -
     return str(kept.relative_to(folder))
 
 
+#: What a record may name as its output: a file of the folder beside it, never one elsewhere.
+_OUTPUT = re.compile(r"outputs/[A-Za-z0-9.+=_-]{1,250}")
+
+
+def kept_output(folder: Path, name: str | None) -> Path | None:
+    """Return the output that a record of a run's folder names; None if there is none, or the name is not of our form.
+
+    A record from elsewhere may name any file of this machine, or put a link in the place of the output.
+    """
+    if name is None or _OUTPUT.fullmatch(name) is None:
+        return None
+    path = folder / name
+    return path if path.is_file() and not path.is_symlink() else None
+
+
 def keep_pairs(home: Path, file: PackedRows) -> None:
     """Write the rows of pairs beside the run's records. Raises SetupError if they cannot be written."""
     write(run_folder(home), file)

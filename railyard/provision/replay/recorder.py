@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
+from railyard.base.files import read_regular
 from railyard.benchmarks.table.applications import installed_name
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.output import ParsedOutput, ParseError
@@ -14,6 +15,7 @@ from railyard.provision.replay.index import recording_of
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.results.record.kept_test import kept_path, read
+from railyard.results.run_folder import kept_output
 from railyard.results.store.scrub import scrub_text
 from railyard.site.test_id import TestId, check_of
 
@@ -51,8 +53,10 @@ def recorded_outputs(
             left.append(f"{record.test.case}: {why}")
             continue
         said = partial(scrub_text, hosts=(*record.where.nodes, *hosts), users=users)
-        raw = (run / str(record.made.output)).read_text(encoding="utf-8", errors="replace")
-        text, kept = said(raw), _read_kept(run / str(record.made.output), record, said)
+        output = kept_output(run, record.made.output)
+        assert output is not None, "_why_not was asked"
+        raw = read_regular(output).decode(errors="replace")
+        text, kept = said(raw), _read_kept(output, record, said)
         _refuse_changed(record, parsers, raw, text)
         one = recording_of(_test(record), text, "recorded", MADE_BY, f"run {record.made.run}", kept)
         made.append((one, text))
@@ -71,7 +75,7 @@ def _read_kept(output: Path, record: Record, said: Callable[[str], str]) -> str 
     file = kept_path(output)
     if not file.is_file():
         return None
-    kept = read(file.read_text(encoding="utf-8", errors="replace"), str(file))
+    kept = read(read_regular(file).decode(errors="replace"), str(file))
     return replace(kept, hardware=record.where.hardware).to_text(said)
 
 
@@ -86,7 +90,7 @@ def _why_not(record: Record, run: Path) -> str | None:
         return "its output names nodes, and recordings hide these names"
     if installed_name(record.test.benchmark) is not None:
         return "the site's own patterns read it, and its output may belong to the vendor"
-    if not record.found.curves or record.made.output is None or not (run / record.made.output).is_file():
+    if not record.found.curves or kept_output(run, record.made.output) is None:
         return "it left no output with a curve"
     return None
 

@@ -13,6 +13,7 @@ from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
 from railyard.results.record.pair_rows import PATTERN
+from railyard.results.run_folder import kept_output
 from railyard.results.store.units import UNITS
 from railyard.site.references.model import UNITS as DECLARED
 
@@ -59,12 +60,15 @@ def _of_another_run(records: Sequence[Record], name: str) -> Iterator[str]:
 
 def _missing_outputs(records: Sequence[Record], folder: Path) -> Iterator[str]:
     missing = [
-        record for record in records if record.made.output is not None and not (folder / record.made.output).is_file()
+        record
+        for record in records
+        if record.made.output is not None and kept_output(folder, record.made.output) is None
     ]
     if missing:
+        first = str(missing[0].made.output)[:60]
         yield (
             f"{count_of(len(missing), 'output')} that records name "
-            f"{'is' if len(missing) == 1 else 'are'} not there (the first: {missing[0].made.output}); the figures are"
+            f"{'is' if len(missing) == 1 else 'are'} not there (the first: {first}); the figures are"
         )
 
 

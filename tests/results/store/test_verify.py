@@ -8,6 +8,7 @@ import pytest
 
 from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import CurveRecord, Record
+from railyard.results.run_folder import kept_output
 from railyard.results.store.verify import verify
 
 Made = Callable[..., Record]
@@ -52,6 +53,19 @@ def test_an_output_that_is_not_there_is_odd(stored: Stored, made: Made) -> None:
     (folder / "outputs" / "a.out").write_text("", encoding="utf-8")
     assert said(folder) == [
         ("remark", "1 output that records name is not there (the first: outputs/b.out); the figures are")
+    ]
+
+
+@pytest.mark.parametrize("name", ["../../bait", "/dev/zero", "outputs/../bait", "outputs/link.out", "x" * 5000, ""])
+def test_an_output_elsewhere_is_not_looked_at(stored: Stored, made: Made, name: str) -> None:
+    folder = stored(made(output=name))
+    (folder / "outputs").mkdir()
+    bait = folder / "bait"
+    bait.write_text("", encoding="utf-8")
+    (folder / "outputs/link.out").symlink_to(bait)
+    assert kept_output(folder, name) is None
+    assert said(folder) == [
+        ("remark", f"1 output that records name is not there (the first: {name[:60]}); the figures are")
     ]
 
 
