@@ -8,6 +8,7 @@ sge_accounting(5) of Grid Engine 8.1.9, and what that release printed (``tests/r
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Literal
 from xml.etree import ElementTree
 
@@ -176,8 +177,8 @@ def find_unfit_run(job: SgeJob) -> JobEnd | None:
 
 
 _ERROR = re.compile(r"^error reason +\d+: +(.+)$", re.MULTILINE)
-#: The first line of why a job waits, and those below it, which are indented as far.
-_INFO = re.compile(r"^scheduling info: +(.+(?:\n {20,}.+)*)", re.MULTILINE)
+#: The beginning of the first line of why a job waits, and of those below it, which are indented as far.
+_INFO, _MORE_INFO = "scheduling info:", " " * 20
 
 
 def find_error(text: str) -> str | None:
@@ -188,8 +189,12 @@ def find_error(text: str) -> str | None:
 
 def find_reasons(text: str) -> str | None:
     """Return why a job waits, from ``qstat -j JOB``; None if it does not say (``schedd_job_info`` is off)."""
-    found = _INFO.search(text)
-    return None if found is None else _in_one_line(found[1].splitlines())
+    lines = text.splitlines()
+    for index, line in enumerate(lines):
+        if line.startswith(_INFO):
+            below = takewhile(lambda each: each.startswith(_MORE_INFO), lines[index + 1 :])
+            return _in_one_line([line.removeprefix(_INFO), *below])
+    return None
 
 
 _SILENT = "There are no messages available"

@@ -8,6 +8,7 @@ from reframe.core.exceptions import ConfigError
 from reframe.core.modules import ModulesSystem
 
 from railyard.rfm.pbs import IN_CHUNKS, IN_TOTALS
+from railyard.rfm.sge import IN_SLOTS
 from railyard.site.systems.jobs import LAUNCHERS, MODULES_SYSTEMS, SCHEDULERS
 
 
@@ -19,8 +20,8 @@ def all_backends() -> None:
 
 
 def test_every_scheduler_is_one_that_a_file_may_name() -> None:
-    # ReFrame is given one of these two where a file says pbs.
-    assert sorted([*SCHEDULERS, IN_CHUNKS, IN_TOTALS]) == sorted(backends._schedulers)
+    # ReFrame is given one of these where a file says pbs or sge.
+    assert sorted([*SCHEDULERS, IN_CHUNKS, IN_TOTALS, IN_SLOTS]) == sorted(backends._schedulers)
 
 
 def test_every_launcher_is_one_that_a_file_may_name() -> None:
