@@ -278,7 +278,12 @@ class RailProber:
         longest_s = 0.0
         texts: list[str] = []
 
+        # In a scheduler's job the launcher decides where processes start: the reader says on which nodes they did.
+        is_counted = not isinstance(self.place, LocalPlace) and way is not self.together
+
         def step(probe: Probe, turn: int) -> Step:
+            if is_counted:
+                return self.counted_step(way, probe, name_of(PROBES, probe, turn))
             return self.step(way, probe, limit_s=limit_after(longest_s))
 
         with self.place.hold_pair(pair, tuple(others), rails, step, PROBES) as held:
@@ -292,6 +297,8 @@ class RailProber:
                     return None
                 texts.append(text)
                 value, nodes = way.value(text), (probe.node_a, probe.node_b)
+                if is_counted and value is not None:
+                    refuse_one_node(self.stage / name_of(PROBES, probe, turn), probe)
                 if value is not None:
                     longest_s = max(longest_s, time.monotonic() - begun_s)
                 said, bug = (None, False) if value is not None else (first_line(text), never_began(text))
@@ -418,6 +425,19 @@ def started_again(texts: Sequence[str]) -> str:
     never = sum(never_began(text) for text in again)
     said = f"{count_of(len(again), 'probe')} started again after a bug of the launcher" if again else ""
     return f"{said}, and {never} of them never began: they do not count" if never else said
+
+
+def refuse_one_node(folder: Path, probe: Probe) -> None:
+    """Raise NotProbed if both processes of a probe ran on one node: what it measured says nothing about a rail.
+
+    Intel MPI 2021.18 did this in jobs of Grid Engine and PBS: there it takes the nodes, and how many processes each
+    gets, from the scheduler, whatever its options say.
+    """
+    nodes = [each.node for each in read_counters(folder)]
+    if len(nodes) == 1:
+        raise NotProbed(
+            f"the launcher put both processes of a measurement between {probe.node_a} and {probe.node_b} on {nodes[0]}"
+        )
 
 
 def segments(folder: Path) -> tuple[int, int] | None:

@@ -1,6 +1,7 @@
 """Rails measured in a scheduler's job: who is blamed from its results, and the sentence if it did not run."""
 
 import os
+import re
 import shlex
 import subprocess
 from collections.abc import Callable, Iterator
@@ -170,13 +171,29 @@ def test_a_slow_rail_is_blamed_beside_the_nodes_that_the_scheduler_chose(made: M
     assert list(prober.stage.glob("*partner*")) == []
 
 
+def test_nobody_is_blamed_if_the_launcher_put_both_processes_on_one_node(made: Made) -> None:
+    """As Intel MPI 2021.18 did in a job of Grid Engine, which blamed a healthy rail."""
+    on_one = f"{COUNTERS.replace('both=$NODES', 'both=n9,n9')}{SLOW}"
+    prober, launch, _ = made(on_one, rails=("hsn0", "hsn1"))
+    with pytest.raises(NotProbed) as caught:
+        probed(prober, launch)
+    said = str(caught.value)
+    assert re.fullmatch(r"the launcher put both processes of a measurement between n9 and n\d+ on n9", said)
+
+
+def test_a_rail_is_blamed_if_the_readers_of_two_nodes_were_there(made: Made) -> None:
+    prober, launch, _ = made(f"{COUNTERS}{SLOW}", rails=("hsn0", "hsn1"))
+    assert [(one.kind, one.node, one.rail) for one in probed(prober, launch).suspects] == [("rail", "n9", "hsn1")]
+
+
 def test_a_step_is_told_its_nodes_and_leaves_script_and_output(made: Made) -> None:
     prober, launch, _ = made("echo $NODES 47.8")
     probed(prober, launch)
-    assert (prober.stage / "probe-1-hsn1-n9-n5.sh").read_text(encoding="utf-8") == (
-        f"{LIMITED}export RAIL=hsn1\nexport SCRIPT={shlex.quote('echo $NODES 47.8')}\n"
+    name = "probe-1-hsn1-n9-n5"
+    assert (prober.stage / f"{name}.sh").read_text(encoding="utf-8") == (
+        f"{LIMITED}mkdir -p {name}\nexport RAIL=hsn1\nexport SCRIPT={shlex.quote('echo $NODES 47.8')}\n"
         f"exec {shlex.join(limit_words(launch, 20))} srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 "
-        "--mpi=pmi2 --distribution=arbitrary --probe\n"
+        f"--mpi=pmi2 --distribution=arbitrary sh reader.sh {name} {name} hsn1 '' -- --probe\n"
     )
     assert (prober.stage / "probe-1-hsn1-n9-n5.out").read_text(encoding="utf-8") == "n9,n5 47.8\n"
 
