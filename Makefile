@@ -57,7 +57,7 @@ test-reframe: venv ## listings, replays, silent passes and two live tests with e
 	@$(BIN)/python -m tests.reframe_releases $(RELEASES)
 
 # What must be in plain English, without the phrases of ci/plain-english.txt. Spelling is checked in all code.
-PROSE := README.md CONTRIBUTING.md CHANGELOG.md docs benchmarks checks $(wildcard ci/*.sh ci/*.yml) railyard
+PROSE := README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs benchmarks checks $(wildcard ci/*.sh ci/*.yml) railyard
 PROSE += reframe_settings.py references spack_envs systems
 
 # Scripts with a first line that says their shell, and parts that another script surrounds or reads.
