@@ -6,7 +6,6 @@ can run, and it drops the options of a system's file. This one writes the option
 flux-cancel(1) of that release.
 """
 
-import itertools
 import os
 import shlex
 import time
@@ -15,31 +14,22 @@ from typing import Any
 from reframe.core.backends import register_launcher, register_scheduler
 from reframe.core.exceptions import JobSchedulerError
 from reframe.core.launchers import JobLauncher
-from reframe.core.schedulers import Job, JobScheduler
 
 from railyard.base.hostlist import expand_names
 from railyard.job.slurm import answer
 from railyard.parsers import flux as flux_records
 from railyard.parsers import job_end
-from railyard.parsers.job_end import JobEnd
-from railyard.rfm.job_ends import give_up, note_answer, note_silence, waited_too_long
+from railyard.rfm.command_scheduler import CommandScheduler
+from railyard.rfm.job_ends import note_answer, note_silence, waited_too_long
 from railyard.site.systems.jobs import FLUX_BATCH, FLUX_BROKERS_S, FLUX_RUN
 
-
-class FluxJob(Job):
-    """A job of ``flux batch``."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.completed = False
+#: Flux's own word for the status of a job that was ended.
+_CANCELLED = "CANCELED"
 
 
 @register_scheduler(FLUX_BATCH)
-class FluxBatch(JobScheduler):
-    """Flux, used through its command line only."""
-
-    def make_job(self, *args: Any, **kwargs: Any) -> FluxJob:
-        return FluxJob(*args, **kwargs)
+class FluxBatch(CommandScheduler):
+    """Flux."""
 
     def emit_preamble(self, job: Any) -> list[str]:
         """Return the directives. They ask for whole nodes: Flux gives these if the request has no slots.
@@ -60,12 +50,6 @@ class FluxBatch(JobScheduler):
         own = shlex.quote(job.stdout), shlex.quote(job.stderr)
         return [*directives, *(f": > {name}" for name in own), f"exec >> {own[0]} 2>> {own[1]}"]
 
-    def allnodes(self) -> Any:
-        raise NotImplementedError(f"{FLUX_BATCH} does not list nodes")
-
-    def filternodes(self, job: Any, nodes: Any) -> Any:
-        raise NotImplementedError(f"{FLUX_BATCH} does not filter nodes")
-
     def submit(self, job: Any) -> None:
         """Submit the job. Raises JobSchedulerError with Flux's own sentence."""
         out, complaint = answer(["flux", "batch", job.script_filename])
@@ -73,31 +57,17 @@ class FluxBatch(JobScheduler):
             raise JobSchedulerError(f"flux batch said: {complaint or 'nothing'}")
         job._jobid, job._submit_time = out.split()[0], time.time()
 
-    def wait(self, job: Any) -> None:
-        intervals = itertools.cycle([1, 2, 3])
-        while not self.finished(job):
-            self.poll(job)
-            time.sleep(next(intervals))
-
     def cancel(self, job: Any) -> None:
         answer(["flux", "cancel", job.jobid])
 
-    def finished(self, job: Any) -> bool:
-        return bool(job.completed)
-
-    def poll(self, *jobs: Any) -> None:
-        """Update each job from flux-jobs."""
-        for job in jobs:
-            if job is not None and not job.completed:
-                self._poll(job)
-
     def _poll(self, job: Any) -> None:
+        """Update a job from flux-jobs."""
         out, complaint = answer(["flux", "jobs", "-n", "-o", flux_records.FORMAT, job.jobid])
         found = flux_records.parse_job(out, job.jobid)
         if found is None:
             lost = note_silence(job, complaint)
             if lost is not None:
-                self._give_up(job, lost)
+                self._give_up(job, lost, _CANCELLED)
             return
         note_answer(job)
         job._state = found.status
@@ -105,24 +75,19 @@ class FluxBatch(JobScheduler):
             job._nodelist = list(expand_names(found.nodes))
         if found.phase == "ended":
             job._exitcode = found.exit_code
-            give_up(job, flux_records.find_end(found), found.status)
-            job.completed = True
+            self._give_up(job, flux_records.find_end(found), found.status)
         elif found.phase == "runs":
             self._end_without_node(job, found)
         elif found.phase == "waits" and waited_too_long(job):
             self.cancel(job)
-            self._give_up(job, job_end.still_pending(job.jobid, job.max_pending_time, found.context))
+            self._give_up(job, job_end.still_pending(job.jobid, job.max_pending_time, found.context), _CANCELLED)
 
     def _end_without_node(self, job: Any, found: flux_records.FluxJob) -> None:
         """End a job that lost a node: Flux lets it go on, and what it measures then says nothing."""
         failed = flux_records.failed_nodes(answer(["flux", "job", "eventlog", job.jobid])[0])
         if failed:
             self.cancel(job)
-            self._give_up(job, flux_records.node_end(found, failed))
-
-    def _give_up(self, job: Any, why: JobEnd) -> None:
-        give_up(job, why, "CANCELED")
-        job.completed = True
+            self._give_up(job, flux_records.node_end(found, failed), _CANCELLED)
 
 
 @register_launcher(FLUX_RUN)

@@ -6,7 +6,6 @@ qstat(1), qalter(1), qacct(1) and sge_status(5) of Grid Engine 8.1.9.
 """
 
 import getpass
-import itertools
 import os
 import re
 import time
@@ -15,14 +14,14 @@ from typing import Any
 
 from reframe.core.backends import register_scheduler
 from reframe.core.exceptions import JobSchedulerError
-from reframe.core.schedulers import Job, JobScheduler
 
 from railyard.job.slurm import answer
 from railyard.parsers import job_end
 from railyard.parsers import sge as sge_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.sge import SgeJob
-from railyard.rfm.job_ends import EXIT_CODE, forget, give_up, lasts_s, note_answer, note_silence, waited_too_long
+from railyard.rfm.command_scheduler import CommandScheduler, PolledJob
+from railyard.rfm.job_ends import EXIT_CODE, forget, lasts_s, note_answer, note_silence, waited_too_long
 from railyard.site.systems.jobs import SGE_APART_S
 
 #: Our own ReFrame backend: Grid Engine, with slots in a parallel environment.
@@ -36,7 +35,7 @@ ACCOUNTED_WITHIN_S = 60.0
 _NUMBER = re.compile(r"^Your job (\d+) ", re.MULTILINE)
 
 
-class SgeJobOfReframe(Job):
+class SgeJobOfReframe(PolledJob):
     """A job of ``qsub``.
 
     ``was_seen`` is what Grid Engine last said of it; None if it has said nothing so far. ``earlier`` tells the file of
@@ -45,14 +44,13 @@ class SgeJobOfReframe(Job):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.completed = False
         self.was_seen: SgeJob | None = None
         self.earlier: tuple[int, int] | None = None
 
 
 @register_scheduler(IN_SLOTS)
-class SgeInSlots(JobScheduler):
-    """Grid Engine, used through its command line only."""
+class SgeInSlots(CommandScheduler):
+    """Grid Engine."""
 
     def make_job(self, *args: Any, **kwargs: Any) -> SgeJobOfReframe:
         return SgeJobOfReframe(*args, **kwargs)
@@ -68,12 +66,6 @@ class SgeInSlots(JobScheduler):
             asked.append(f"-l h_rt={int(job.time_limit) + SGE_APART_S}")
         return [f"#$ {option}" for option in (*asked, *job.sched_access, *job.options, *job.cli_options)]
 
-    def allnodes(self) -> Any:
-        raise NotImplementedError(f"{IN_SLOTS} does not list nodes")
-
-    def filternodes(self, job: Any, nodes: Any) -> Any:
-        raise NotImplementedError(f"{IN_SLOTS} does not filter nodes")
-
     def submit(self, job: Any) -> None:
         """Submit the job. Raises JobSchedulerError with qsub's own sentence.
 
@@ -88,25 +80,11 @@ class SgeInSlots(JobScheduler):
             raise JobSchedulerError(f"qsub said: {complaint or 'nothing'}")
         job._jobid, job._submit_time = found[1], time.time()
 
-    def wait(self, job: Any) -> None:
-        intervals = itertools.cycle([1, 2, 3])
-        while not self.finished(job):
-            self.poll(job)
-            time.sleep(next(intervals))
-
     def cancel(self, job: Any) -> None:
         answer(["qdel", job.jobid])
 
-    def finished(self, job: Any) -> bool:
-        return bool(job.completed)
-
-    def poll(self, *jobs: Any) -> None:
-        """Update each job from qstat, and once it is gone from qacct."""
-        for job in jobs:
-            if job is not None and not job.completed:
-                self._poll(job)
-
     def _poll(self, job: Any) -> None:
+        """Update a job from qstat, and once it is gone from qacct."""
         out, complaint = answer(["qstat", "-xml", "-g", "t", "-u", getpass.getuser()])
         if not out:
             lost = note_silence(job, complaint)
@@ -181,10 +159,6 @@ class SgeInSlots(JobScheduler):
     def _end(self, job: Any, why: JobEnd | None) -> None:
         self.cancel(job)
         self._give_up(job, why)
-
-    def _give_up(self, job: Any, why: JobEnd | None) -> None:
-        give_up(job, why, "COMPLETED")
-        job.completed = True
 
 
 def _has_exit_code(job: Any) -> bool:

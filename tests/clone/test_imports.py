@@ -75,6 +75,7 @@ IMPURE = {
     "railyard.rfm.drop_reasons": "asks ReFrame for its current system",
     "railyard.rfm.guards": "hooks of ReFrame that close its silent passes",
     "railyard.rfm.backends": "a scheduler that ReFrame lacks",
+    "railyard.rfm.command_scheduler": "the base of schedulers that ReFrame lacks",
     "railyard.rfm.flux": "a scheduler that ReFrame lacks",
     "railyard.rfm.pbs": "ReFrame's PBS with our questions",
     "railyard.rfm.sge": "a scheduler that ReFrame lacks",
