@@ -61,7 +61,7 @@ PROSE := README.md CONTRIBUTING.md CHANGELOG.md SECURITY.md docs benchmarks chec
 PROSE += reframe_settings.py references spack_envs systems
 
 # Scripts with a first line that says their shell, and parts that another script surrounds or reads.
-SCRIPTS := $(shell git ls-files '*.sh' 2>/dev/null) .ci/run
+SCRIPTS = $(shell git ls-files '*.sh' 2>/dev/null) .ci/run
 WHOLE_SCRIPTS = $(shell grep -l '^\#!' $(SCRIPTS))
 # SC3045: dash and busybox, our shells on nodes, have these options of ulimit. SC2154: the surrounding script sets them.
 SHELLCHECK = $(BIN)/shellcheck --severity=warning --exclude=SC3045

@@ -97,8 +97,8 @@ def findings(rails: Sequence[SoakedRail], streams: Iterable[Stream]) -> Iterator
 
     If a rail stalls only one way, either its partner is sick, or the stream between two good rails stalled.
     """
-    streams = tuple(streams)
-    yield from _without_load({(rail.node, rail.rail): rail for rail in rails}, streams)
+    streams, places = tuple(streams), {(rail.node, rail.rail): rail for rail in rails}
+    yield from _without_load(places, streams)
     for rail in rails:
         if rail.changes:
             yield problem(
@@ -123,7 +123,7 @@ def findings(rails: Sequence[SoakedRail], streams: Iterable[Stream]) -> Iterator
         if rail.unread:
             readings = count_of(rail.unread, "reading")
             yield remark(rail.rail_name, f"it is not in {readings}", "its counters could not be read then")
-    yield from _one_way({(rail.node, rail.rail): rail for rail in rails}, streams)
+    yield from _one_way(places, streams)
 
 
 def _without_load(rails: Mapping[Place, SoakedRail], streams: Sequence[Stream]) -> Iterator[Finding]:

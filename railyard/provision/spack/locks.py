@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from railyard.base.errors import InputError
 from railyard.base.fields import Path_, show
@@ -290,17 +290,19 @@ def _definition_specs(name: str, sources: Sources) -> Iterator[_Requirement | No
                 )
 
 
-def _requirements(document: Document, name: str, wanted: Mapping[Any, Any]) -> Iterator[_Requirement]:
-    required = wanted.get("require", ())
+def _requirements(
+    document: Document, name: str, wanted: Mapping[Any, Any], section: Literal["require", "prefer"] = "require"
+) -> Iterator[_Requirement]:
+    required = wanted.get(section, ())
     if isinstance(required, str):
-        yield _Requirement(required, document, ("packages", name, "require"))
+        yield _Requirement(required, document, ("packages", name, section))
         return
     for index, entry in enumerate(required):
         text = entry if isinstance(entry, str) else None
         if isinstance(entry, Mapping) and "when" not in entry and isinstance(entry.get("spec"), str):
             text = entry["spec"]
         if text is not None:
-            yield _Requirement(text, document, ("packages", name, "require", index))
+            yield _Requirement(text, document, ("packages", name, section, index))
 
 
 def unmet_preference(spec: Spec, sources: Sources) -> str | None:
@@ -310,16 +312,13 @@ def unmet_preference(spec: Spec, sources: Sources) -> str | None:
     reused, Spack takes an upstream's MPICH for TCP where spack_envs prefers one for UCX, and says nothing.
     """
     for document in sources.documents:
-        preferred = _packages(document).get(spec.name, {}).get("prefer", ())
-        texts = [preferred] if isinstance(preferred, str) else list(preferred)
-        for index, text in enumerate(texts):
-            words = [word[0] for word in _WORD.finditer(text) if not word["version"]] if isinstance(text, str) else []
+        for asked in _requirements(document, spec.name, _packages(document).get(spec.name, {}), "prefer"):
+            words = [word[0] for word in _WORD.finditer(asked.text) if not word["version"]]
             found = [(word, other) for word in words if (other := _difference(spec, word, only_target=False))]
             if found:
-                place: Path_ = ("packages", spec.name, "prefer", index)
                 others = ", ".join(other for _, other in found)
                 wanted = " ".join(word for word, _ in found)
-                return f"it has {others}, and {document.file}:{document.line(place)} prefers {wanted}"
+                return f"it has {others}, and {document.file}:{document.line(asked.path)} prefers {wanted}"
     return None
 
 

@@ -452,10 +452,10 @@ class System(Model):
     def resource_options(self, nodes: int, slots: int) -> tuple[str, ...]:
         """Return the options that depend on a job's size; ``slots`` is how many processors it uses on all nodes."""
         hardware = self.nodes.hardware
-        if self.jobs.totals and self.scheduler in FAMILIES and hardware is not None:
-            totals = total_options(nodes, hardware, None if self.gpus is None else self.gpus.per_node)
-            return (*totals, *resource_options(self.jobs, slots, nodes * hardware.cores, nodes))
-        return resource_options(self.jobs, slots, slots if hardware is None else nodes * hardware.cores, nodes)
+        own = resource_options(self.jobs, slots, slots if hardware is None else nodes * hardware.cores, nodes)
+        if hardware is None or not self.jobs.totals or self.scheduler not in FAMILIES:
+            return own
+        return (*total_options(nodes, hardware, None if self.gpus is None else self.gpus.per_node), *own)
 
     def batch_options(self, nodes: int) -> tuple[str, ...]:
         """Return the scheduler options of a job with one process on each of so many nodes."""
