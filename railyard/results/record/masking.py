@@ -179,14 +179,14 @@ def masked_json(values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def mask_files(folder: Path) -> tuple[str, ...]:
-    """Mask secrets in every text file below a folder, in place, and return a sentence for each that stays as it was.
+def mask_files(*places: Path) -> tuple[str, ...]:
+    """Mask secrets in these text files and in every one below these folders; return a sentence for each that was not.
 
     For what other programs write: ReFrame's report, its job scripts, what jobs print. Links are not followed, and files
     with zero bytes are taken for programs. A file of more than WHOLE_BYTES is masked line by line.
     """
     left = []
-    for path in _regular_files(folder):
+    for path in (file for place in places for file in _regular_files(place)):
         try:
             _mask_file(path)
         except OSError as error:
@@ -199,21 +199,19 @@ def mask_files(folder: Path) -> tuple[str, ...]:
 WHOLE_BYTES = 16 << 20
 
 
-def _regular_files(folder: Path) -> Iterator[Path]:
-    for place, _, names in os.walk(folder):
-        for name in sorted(names):
-            path = Path(place, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
+def _regular_files(place: Path) -> Iterator[Path]:
+    below = (Path(folder, name) for folder, _, names in os.walk(place) for name in sorted(names))
+    for path in below if place.is_dir() else (place,):
+        if path.is_file() and not path.is_symlink():
+            yield path
 
 
 def _mask_file(path: Path) -> None:
-    with path.open("rb") as stream:
-        is_text = b"\0" not in stream.read(8192)
-    if not is_text:
-        return
     # Latin-1 has a character for each byte, so every other byte stays as it was.
     with path.open(encoding="latin-1", newline="") as stream:
+        if "\0" in stream.read(8192):
+            return
+        stream.seek(0)
         if path.stat().st_size <= WHOLE_BYTES:
             text = stream.read()
             masked = [_mask_json_text(text) if path.suffix == ".json" else mask_text(text)]

@@ -228,16 +228,17 @@ def run(
     """
     run_id, folder = promise.run_id, promise.folder
     env = {**environment(home, run_id, folder), **(more_env or {})}
-    report = folder / "reframe-report.json"
+    report, log, prefix = folder / "reframe-report.json", folder / "reframe.log", folder / "reframe"
     command = [
         *front, *reframe_command(home, system, options),
-        "-r", "--exec-policy=serial", f"--report-file={report}", f"--prefix={folder / 'reframe'}",
+        "-r", "--exec-policy=serial", f"--report-file={report}", f"--prefix={prefix}",
     ]  # fmt: skip
     try:
-        text, interrupted = _stream(command, env, folder / "reframe.log", on_line)
+        text, interrupted = _stream(command, env, log, on_line)
     finally:
-        # ReFrame's report has the whole command line; its folders have job scripts with all variables.
-        unmasked = mask_files(folder)
+        # ReFrame's report has the whole command line; its folders have job scripts with all variables. What we write
+        # ourselves is masked when it is written.
+        unmasked = mask_files(prefix, report, log)
     ran = output.ran_cases(report, text)
     recorded = read_records(folder / FILE_NAME) if (folder / FILE_NAME).exists() else None
     seen = recorded.records if recorded else ()
@@ -251,7 +252,8 @@ def run(
         if record not in seen:
             append_record(folder / FILE_NAME, record)
     unread = recorded.problems if recorded else ()
-    all_problems = dict.fromkeys((*promise.problems, *output.warnings(text), *unread, *unmasked))
+    sentences = (*promise.problems, *output.warnings(text), *unread, *unmasked)
+    all_problems = dict.fromkeys(map(mask_text, sentences))  # a warning of ReFrame may quote its command line
     failed_before = none_began(final, ran, seen)
     return Outcome(run_id, folder, final, tuple(all_problems), interrupted, none_began=failed_before)
 

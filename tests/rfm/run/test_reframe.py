@@ -340,6 +340,16 @@ def test_problems_are_told_once_each_and_a_garbled_record_is_one(fake: Any, tmp_
     assert outcome.exit_code == 1
 
 
+def test_secrets_are_in_no_file_of_reframes_and_in_no_problem(fake: Any, tmp_path: Path) -> None:
+    stage = "$RAILYARD_RUN_FOLDER/reframe/stage"
+    body = f"mkdir -p {stage}; echo 'export SITE_TOKEN=abc' >{stage}/rfm_job.sh; echo '-J comment=password=abc'"
+    outcome, _ = fake(body, ("-J comment=password=abc names nothing",))
+    assert outcome.problems[0] == "-J comment=password=*** names nothing"
+    assert (outcome.folder / "reframe.log").read_text(encoding="utf-8") == "-J comment=password=***\n"
+    kept = (outcome.folder / "reframe/stage/rfm_job.sh").read_text(encoding="utf-8")
+    assert kept == "export SITE_TOKEN=***\n"
+
+
 def test_output_that_is_no_text_is_kept_as_far_as_it_goes(fake: Any) -> None:
     _, lines = fake("printf 'a\\377b\\n'; echo last >&2")
     assert lines == ["a\ufffdb", "last"]
