@@ -1,8 +1,10 @@
 """The errors that users see: each is one sentence that says where, what was found, and what to do."""
 
 import difflib
+import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 #: A node is unfit, or an executable or an input is not the intended one (BSD's EX_NOINPUT).
 UNFIT_EXIT = 66
@@ -36,6 +38,27 @@ class InputError(RailyardError):
         field = f" {self.field}:" if self.field else ""
         action = f"; {self.action}" if self.action else ""
         return f"{where}:{field} found {self.found}, expected {self.expected}{action}"
+
+
+#: What to do if a file cannot be written, by the error (errno(3)); any other is one of its path.
+_REMEDIES = {
+    errno.ENOSPC: "free some space",
+    errno.EDQUOT: "free some space there, or get a larger quota",
+    errno.EFBIG: "raise the limit on the size of a file (ulimit -f)",
+    **dict.fromkeys((errno.EROFS, errno.EACCES, errno.EPERM), "get write permission there"),
+    **dict.fromkeys((errno.EIO, errno.ESTALE), "ask who runs that file system"),
+}
+
+
+def remedy(error: OSError) -> str:
+    """Return what to do about a file that cannot be written, by the cause that the system gives."""
+    return _REMEDIES.get(error.errno or 0, "correct the path")
+
+
+def unwritable(path: Path | str, what: str, error: OSError, more: str) -> SetupError:
+    """Return the error for a file that could not be written; ``more`` follows what to do about the cause."""
+    why = error.strerror or str(error)
+    return SetupError(f"{path}: {what} could not be written ({why}); {remedy(error)}{more}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

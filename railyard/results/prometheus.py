@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from railyard.base.errors import RailyardError, SetupError
+from railyard.base.errors import RailyardError, SetupError, unwritable
 from railyard.base.hostlist import fold_names
 from railyard.benchmarks.model import Figure
 from railyard.results.record.form import STATES, Record
@@ -124,9 +124,7 @@ def write(path: Path, registry: "CollectorRegistry") -> None:
     try:
         write_to_textfile(str(path), registry)
     except OSError as error:
-        raise SetupError(
-            f"{path}: the file could not be written ({(error.strerror or str(error)).lower()}); choose another -o"
-        ) from error
+        raise unwritable(path, "the file", error, ", or choose another -o") from error
 
 
 def _library() -> tuple[Any, "CollectorRegistry"]:

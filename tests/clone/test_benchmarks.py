@@ -26,6 +26,8 @@ BRIEF = {
 }
 #: The same for those that take about five seconds or more even so.
 LONG = {
+    "failing_writes": ("--steps 2 --draws 2", "seed 1: 4 runs with writes that fail: 0 with a finding"),
+    "kills": ("--kinds replay --kills 2", "seed 22: 2 kills of runs of replay: 0 with a problem"),
     "node_files": ("--nodes 4", ""),
     "overhead": ("--repeats 1 --tests 2", "above bare "),
     "report": ("--repeats 1", ""),
@@ -35,7 +37,6 @@ LONG = {
 NOT_HERE = {
     "history": "reads the stored runs of a site",
     "jumbo": "makes network namespaces",
-    "kills": "kills runs of the virtual cluster",
     "spack": "needs a Spack on PATH",
     "testbed": "brings the virtual cluster up and down",
 }

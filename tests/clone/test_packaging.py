@@ -123,7 +123,7 @@ def test_the_package_is_what_was_promised() -> None:
     assert (about["Version"], about["Requires-Python"]) == (railyard.__version__, ">=3.10")
     assert about["License-Expression"] == "BSD-3-Clause"
     scripts = {script.name: script.value for script in entry_points(group="console_scripts") if script.dist is not None}
-    assert scripts["railyard"] == "railyard.cli.main:main"
+    assert scripts["railyard"] == "railyard.__main__:main"
     assert (CLONE / "railyard/py.typed").is_file()
     assert "Copyright (c) 2026, The Railyard developers\n" in (CLONE / "LICENSE").read_text(encoding="utf-8")
 

@@ -494,7 +494,7 @@ exit $code
     assert (code, err) == (
         2,
         f"railyard: {folder}: found no space left on device, expected to write the run's files there; "
-        f"make room and run again (what finished is kept in {folder})\n",
+        f"free some space and run again (what finished is kept in {folder})\n",
     )
     states = {record.test.case: record.found.state for record in read_records(kept / "records.jsonl").records}
     assert states.pop("First %rails=1 @site:hsn+mpich") == "pass"

@@ -20,7 +20,7 @@ from railyard.provision.testbed.processes import find_inside
 from railyard.provision.testbed.scripts import bed_folder
 from railyard.results.record.form import Record
 from tests.e2e.conftest import VirtualSite, failed, suspects
-from tests.made.kills import VICTIMS, kill_one
+from tests.made.kills import BLOWS, KINDS, kill_one
 from tests.waiting import PATIENCE_S
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
@@ -39,13 +39,13 @@ SAID = {
     "number",
     [
         pytest.param(number, id=victim, marks=pytest.mark.fault("session", f"kill -9 of the {victim}", SAID[victim]))
-        for number, victim in enumerate(VICTIMS)
+        for number, victim in enumerate(blow.target for blow in BLOWS[: len(SAID)])
     ],
 )
 def test_a_kill_leaves_nothing_loses_nothing_and_blames_nobody(site: VirtualSite, number: int, said: str) -> None:
     with measurement_lock(lambda sentence: None, site.folder):
-        killed = kill_one(site.folder, number, SEED, PATIENCE_S, at_once=True)
-    assert (killed.victim, killed.problems) == (VICTIMS[number], ())
+        killed = kill_one(site.folder, KINDS["virtual"], number, SEED, PATIENCE_S)
+    assert (killed.blow, killed.problems) == (BLOWS[number], ())
     assert said in killed.said
 
 

@@ -142,6 +142,6 @@ def test_the_command_prints_or_writes_it(tmp_path: Path, capsys: pytest.CaptureF
     assert json.loads((tmp_path / "railyard.json").read_text(encoding="utf-8")) == DASHBOARD
     assert main(["export", "grafana", "-o", str(tmp_path / "none/railyard.json")]) == 2
     assert capsys.readouterr().err.endswith(
-        f"railyard: {tmp_path}/none/railyard.json: the file could not be written (no such file or directory); choose "
-        "another -o\n"
+        f"railyard: {tmp_path}/none/railyard.json: the file could not be written (No such file or directory); correct "
+        "the path, or choose another -o\n"
     )

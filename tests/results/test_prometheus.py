@@ -131,7 +131,8 @@ def test_what_cannot_be_written_or_would_not_be_read_is_a_sentence(tmp_path: Pat
     with pytest.raises(SetupError) as refused:
         prometheus.write(tmp_path / "none" / "railyard.prom", registry)
     assert str(refused.value) == (
-        f"{tmp_path}/none/railyard.prom: the file could not be written (no such file or directory); choose another -o"
+        f"{tmp_path}/none/railyard.prom: the file could not be written (No such file or directory); "
+        "correct the path, or choose another -o"
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
+from railyard.base.errors import InputError, RailyardError, did_you_mean, unwritable
 from railyard.base.files import write_whole
 from railyard.base.paths import find_home, runs_folder
 from railyard.cli.options import say
@@ -155,6 +155,4 @@ def _write(made: "Plan") -> None:
         made.path.parent.mkdir(exist_ok=True)
         write_whole(made.path, made.after)
     except OSError as error:
-        raise SetupError(
-            f"{made.path}: the references could not be written ({error.strerror}); nothing changed"
-        ) from error
+        raise unwritable(made.path, "the references", error, "; nothing changed") from error

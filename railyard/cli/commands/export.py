@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.errors import RailyardError, SetupError
+from railyard.base.errors import RailyardError, unwritable
 from railyard.base.files import write_whole
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.wording import count_of
@@ -205,7 +205,5 @@ def _give(text: str, output: Path | None, what: str) -> None:
     try:
         write_whole(output, text)
     except OSError as error:
-        raise SetupError(
-            f"{output}: the file could not be written ({(error.strerror or str(error)).lower()}); choose another -o"
-        ) from error
+        raise unwritable(output, "the file", error, ", or choose another -o") from error
     say(f"wrote {output}: {what}", err=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.errors import SetupError
+from railyard.base.errors import SetupError, unwritable
 from railyard.base.paths import SETTINGS_FILE, refuse_unfit
 from railyard.cli.options import say
 from railyard.site.systems.load import load_systems
@@ -112,10 +112,7 @@ def _write(target: Path, content: str | Path) -> None:
         else:
             target.write_text(content, encoding="utf-8")
     except OSError as error:
-        raise SetupError(
-            f"{target}: cannot be written ({error.strerror}), expected a folder that you may write to; "
-            "choose another, or correct its permissions"
-        ) from None
+        raise unwritable(target, "the file", error, ", or choose another folder") from None
 
 
 def site_files(source: Path) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from railyard.base.errors import InputError, RailyardError, SetupError, did_you_mean
+from railyard.base.errors import InputError, RailyardError, did_you_mean, unwritable
 from railyard.base.files import write_whole
 from railyard.base.finding import problems, tally
 from railyard.base.paths import find_home, runs_folder
@@ -282,4 +282,4 @@ def _write(path: Path, text: str) -> None:
     try:
         write_whole(path, text)
     except OSError as error:
-        raise SetupError(f"{path}: the export could not be written ({error.strerror}); choose another -o") from error
+        raise unwritable(path, "the export", error, ", or choose another -o") from error

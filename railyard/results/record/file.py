@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.base.errors import InputError, SetupError
+from railyard.base.errors import InputError, unwritable
 from railyard.base.files import read_regular
 from railyard.base.json_codec import FormError
 from railyard.results.record import pair_rows
@@ -53,10 +53,8 @@ def append_record(path: Path, record: Record) -> None:
         if is_new:
             _sync_folder(path.parent)
     except OSError as error:
-        raise SetupError(
-            f"{path}: the record of {record.test.case} could not be written ({error.strerror}); "
-            "free some space or choose another folder, then run the test again"
-        ) from error
+        more = ", or choose another folder, then run the test again"
+        raise unwritable(path, f"the record of {record.test.case}", error, more) from error
 
 
 def append_lines(path: Path, lines: Sequence[bytes]) -> None:

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from railyard.base.errors import InputError, SetupError
+from railyard.base.errors import InputError, unwritable
 from railyard.base.files import read_regular, write_whole
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of
@@ -76,10 +76,8 @@ def write(folder: Path, file: PackedRows) -> None:
     try:
         write_whole(path, file.content)
     except OSError as error:
-        raise SetupError(
-            f"{path}: the rows of pairs could not be written ({error.strerror}); free some space or choose another "
-            "folder, then run the test again"
-        ) from error
+        more = ", or choose another folder, then run the test again"
+        raise unwritable(path, "the rows of pairs", error, more) from error
 
 
 def why_not(folder: Path, told: PairRows) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from railyard.base.errors import InputError, SetupError
+from railyard.base.errors import InputError, unwritable
 from railyard.base.files import read_regular, write_whole
 from railyard.base.json_codec import encode
 from railyard.results.csv import csv_text
@@ -206,7 +206,7 @@ def write_report(path: Path, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text)
     except OSError as error:
-        raise SetupError(f"{path}: the report could not be written ({error.strerror}); choose another -o") from error
+        raise unwritable(path, "the report", error, ", or choose another place") from error
 
 
 def _read_problems(path: Path) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.clean_text import one_line
-from railyard.base.errors import InputError, SetupError
+from railyard.base.errors import InputError, SetupError, unwritable
 from railyard.base.wording import message_size
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 
@@ -41,9 +41,7 @@ def write_plots(records: Sequence[Record], folder: Path, kind: str) -> tuple[Pat
                 _plot(pyplot, record, path)
                 written.append(path)
     except OSError as error:
-        raise SetupError(
-            f"{folder}: the plots could not be written ({error.strerror}); choose another folder"
-        ) from error
+        raise unwritable(folder, "the plots", error, ", or choose another folder") from error
     return tuple(written)
 
 
@@ -159,7 +157,7 @@ def write_pair_plot(panels: Sequence[Panel], nodes: Sequence[str], marked: Set[s
         pyplot.rcParams["svg.hashsalt"] = "railyard"
         figure.savefig(file, dpi=_PAIR_DOTS_PER_INCH, metadata={"Date": None} if file.suffix == ".svg" else {})
     except OSError as error:
-        raise SetupError(f"{file}: the picture could not be written ({error.strerror}); choose another file") from error
+        raise unwritable(file, "the picture", error, ", or choose another file") from error
     finally:
         pyplot.close(figure)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railyard.base.errors import InputError, RailyardError, SetupError
+from railyard.base.errors import InputError, RailyardError, unwritable
 from railyard.base.files import read_regular
 from railyard.base.json_codec import FormError, decode
 from railyard.base.paths import runs_folder
@@ -158,9 +158,7 @@ def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> Merged
         append_lines(file, missing)
         return MergedRun(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed, *lost))
     except OSError as error:
-        raise SetupError(
-            f"{target}: the run could not be stored ({error.strerror}); free some space, then merge again"
-        ) from error
+        raise unwritable(target, "the run", error, ", then merge again") from error
 
 
 def _canonical_text(line: bytes) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from railyard.base.clean_text import clean
-from railyard.base.errors import RailyardError, SetupError, did_you_mean
+from railyard.base.errors import RailyardError, SetupError, did_you_mean, remedy
 from railyard.base.paths import HOME_VARIABLE, runs_folder
 from railyard.base.remarks import note_remark, take_remarks
 from railyard.base.terminal import colour, fold_words, line_width, width
@@ -188,7 +188,8 @@ class Session:
         except OSError as error:
             raise SetupError(
                 f"{error.filename or folder}: found {(error.strerror or str(error)).lower()}, "
-                f"expected to write the run's files there; make room and run again (what finished is kept in {folder})"
+                f"expected to write the run's files there; {remedy(error)} and run again (what finished is kept in "
+                f"{folder})"
             ) from error
 
     def _needs(self) -> tuple[Need, ...]:

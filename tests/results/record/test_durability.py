@@ -91,8 +91,8 @@ def test_a_disk_that_is_full_in_mid_write_is_a_sentence_and_leaves_no_half_line(
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert str(caught.value) == (
-        f"{path}: the record of second could not be written (File too large); free some space or choose another "
-        "folder, then run the test again"
+        f"{path}: the record of second could not be written (File too large); raise the limit on the size of a file "
+        "(ulimit -f), or choose another folder, then run the test again"
     )
     assert read_records(path).records == (made_record(),)
     assert read_records(path).problems == ()

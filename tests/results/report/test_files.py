@@ -146,7 +146,9 @@ def test_a_report_that_cannot_be_written_leaves_the_earlier_one(tmp_path: Path) 
     path.mkdir()
     with pytest.raises(SetupError) as caught:
         write_report(path, "new")
-    assert str(caught.value) == f"{path}: the report could not be written (Is a directory); choose another -o"
+    assert str(caught.value) == (
+        f"{path}: the report could not be written (Is a directory); correct the path, or choose another place"
+    )
     assert [one.name for one in tmp_path.iterdir()] == ["report.html"]
 
 

@@ -221,7 +221,7 @@ def test_a_record_of_the_future_hides_no_later_run_from_prometheus(made: Made) -
     assert prometheus.newest([ahead, failed], NOW) == (failed,)
 
 
-@pytest.mark.fault("store", "a disk that is full", "free some space or choose another folder")
+@pytest.mark.fault("store", "a disk that is full", "free some space, or choose another folder")
 def test_a_record_that_cannot_be_written_is_an_error(
     stored: Stored, made: Made, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
