@@ -6,8 +6,8 @@ A whole replayed run makes about a hundred calls that write below .railyard: fil
 renamed. Run after run, the first of them that fails is the next one, and all later ones fail too, as on a full disk.
 The error is in turn that of a full disk, a quota, a read-only file system and a broken one (ENOSPC, EDQUOT, EROFS,
 EIO). A small library that is loaded before the C library does it (data/failing_writes.c, built with `cc`). ``--steps``
-is the most of these runs; 0: all. Then ``--draws`` runs each have a real file system (tmpfs) that is too small, half of them
-by its bytes, half by its inodes, as drawn with the seed; these need root.
+is the most of these runs; 0: all. Then ``--draws`` runs each have a real file system (tmpfs) that is too small, half of
+them by its bytes, half by its inodes, as drawn with the seed; these need root.
 
 A finding is a traceback; an exit code that is neither 0, 1 nor 2; 0 without a record of each test; a sentence without
 the error's words, or with what to do about another error; a problem that `railyard results verify` finds; a next run
@@ -118,7 +118,10 @@ def _one_run(home: Path, failing: Mapping[str, str], error: int) -> Iterator[str
         _words("run"), cwd=home, env=_environment(home, failing), capture_output=True, text=True, check=False
     )
     yield from _wrong_words(done.stdout + done.stderr, done.returncode, error)
-    yield from find_lost(home, done.stdout + done.stderr, done.returncode)
+    if done.returncode == 2:  # then a reported test may have no record: the sentence says why
+        yield from ["a traceback"] if "Traceback" in done.stdout + done.stderr else []
+    else:
+        yield from find_lost(home, done.stdout + done.stderr, done.returncode)
     yield from check_next(home, KIND, PATIENCE_S)
 
 

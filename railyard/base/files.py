@@ -1,13 +1,15 @@
 """Files: read in bounded time and memory, written whole or not at all, and locked."""
 
+import contextlib
 import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from railyard.base.errors import unwritable
 from railyard.base.output_file import MOST_BYTES, MOST_LINES
 
 #: How much is read of the beginning, and of the end, of a file that exceeds ``MOST_BYTES`` or ``MOST_LINES``.
@@ -116,3 +118,22 @@ def hold(descriptor: int, say: Callable[[str], None], waiting: str) -> None:
     except BlockingIOError:
         say(waiting)
         fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+
+@contextlib.contextmanager
+def wait_for_turn(lock: Path) -> Iterator[None]:
+    """Let one process at a time into the block; the others wait for it, on a file system that has locks.
+
+    The file ``lock`` stays. It is never followed through a link. Raises SetupError if it cannot be made.
+    """
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+    except OSError as error:
+        raise unwritable(lock, "the lock", error, ", then try again") from error
+    try:
+        with contextlib.suppress(OSError):  # no locks there
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean, unwritable
-from railyard.base.files import write_whole
-from railyard.base.paths import find_home, runs_folder
+from railyard.base.files import wait_for_turn, write_whole
+from railyard.base.paths import find_home, runs_folder, state_folder
 from railyard.cli.options import say
 
 if TYPE_CHECKING:
     from railyard.results.capture.plan import Plan
     from railyard.results.record.form import Record
+    from railyard.site.systems.model import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +65,24 @@ def command(**options: Any) -> int:
 
     Exit code: 0 something was captured, 2 nothing was, or wrong input.
     """
+    from railyard.site.systems.load import find_system
+
     given = _Options(**options)
+    home = find_home()
+    system = find_system(home / "systems", given.name)
+    if not given.write:
+        return _capture(given, home, system)
+    with wait_for_turn(state_folder(home) / "capturing"):  # else one of two would lose its entries
+        return _capture(given, home, system)
+
+
+def _capture(given: _Options, home: Path, system: "System") -> int:
+    """Print what would be captured, write it if that is wanted, and return the exit code."""
     from railyard.results.capture.plan import CaptureRequest, plan
     from railyard.results.store.query import RecordFilter
     from railyard.site.references.load import References, load_references
-    from railyard.site.systems.load import find_system
     from railyard.site.topology import hops_of_run
 
-    home = find_home()
-    system = find_system(home / "systems", given.name)
     path = home / "references" / f"{system.system}.yaml"
     references = load_references(path, system) if path.exists() else References(system)
     wanted = RecordFilter(
@@ -153,6 +163,10 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
 def _write(made: "Plan") -> None:
     try:
         made.path.parent.mkdir(exist_ok=True)
+        if (made.path.read_text(encoding="utf-8") if made.path.exists() else None) != made.before:
+            raise RailyardError(
+                f"{made.path}: somebody changed it during this capture; nothing is written, so capture again"
+            )
         write_whole(made.path, made.after)
     except OSError as error:
         raise unwritable(made.path, "the references", error, "; nothing changed") from error

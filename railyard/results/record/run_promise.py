@@ -86,7 +86,7 @@ def why_short(folder: Path, recorded: int) -> str | None:
     None if it has all records, still runs, ended with a reported error, or promised nothing.
     """
     found = read_promised(folder)
-    if found is None or not (found.state == "killed" or (found.whole and recorded < len(set(found.tests)))):
+    if found is None or recorded >= len(set(found.tests)) or not (found.state == "killed" or found.whole):
         return None
     head = f"{folder}: found {count_of(recorded, 'record')} of {count_of(len(found.tests), 'promised test')}"
     if found.whole:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, unwritable
-from railyard.base.files import read_regular
+from railyard.base.files import read_regular, wait_for_turn
 from railyard.base.json_codec import FormError, decode
 from railyard.base.paths import runs_folder
 from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
@@ -72,7 +72,7 @@ def merge(home: Path, source: Path) -> tuple[MergedRun, ...]:
     for file in files:
         found, problems = _runs_in(file)
         for number, one in enumerate(found):
-            merged.append(_merge_one(runs_folder(home), one, problems if number == 0 else ()))
+            merged.append(_merge_in_turn(runs_folder(home), one, problems if number == 0 else ()))
         if not found and problems:
             raise RailyardError("\n".join(problems))
     return tuple(merged)
@@ -140,25 +140,30 @@ def _json(content: bytes) -> Any:
         return None
 
 
-def _merge_one(runs: Path, source: _Source, problems: tuple[str, ...]) -> MergedRun:
-    target = runs / source.run
-    try:
-        if not target.is_dir():
-            lost = _place(source, target)
-            return MergedRun(source.run, len(source.lines), 0, (*problems, *lost))
-        file = target / FILE_NAME
-        stored = [line.content for line in lines_of(content_of(file))] if file.exists() else []
-        here, taken = {_canonical_text(line) for line in stored}, {_moment(line) for line in stored} - {None}
-        new = [line for line in dict.fromkeys(source.lines) if _canonical_text(line) not in here]
-        missing = [line for line in new if _moment(line) not in taken]
-        changed = tuple(_describe_change(source.run, line) for line in new if _moment(line) in taken)
-        # The rows of a record that is already here may have been lost since.
-        taking = [*missing, *(line for line in source.lines if _canonical_text(line) in here)]
-        lost = _bring_rows(source, taking, target)
-        append_lines(file, missing)
-        return MergedRun(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed, *lost))
-    except OSError as error:
-        raise unwritable(target, "the run", error, ", then merge again") from error
+def _merge_in_turn(runs: Path, source: _Source, problems: tuple[str, ...]) -> MergedRun:
+    """Bring in one run; two merges of the same run at once would each add its records."""
+    with wait_for_turn(runs.parent / "merging"):
+        try:
+            return _merge_one(runs / source.run, source, problems)
+        except OSError as error:
+            raise unwritable(runs / source.run, "the run", error, ", then merge again") from error
+
+
+def _merge_one(target: Path, source: _Source, problems: tuple[str, ...]) -> MergedRun:
+    if not target.is_dir():
+        lost = _place(source, target)
+        return MergedRun(source.run, len(source.lines), 0, (*problems, *lost))
+    file = target / FILE_NAME
+    stored = [line.content for line in lines_of(content_of(file))] if file.exists() else []
+    here, taken = {_canonical_text(line) for line in stored}, {_moment(line) for line in stored} - {None}
+    new = [line for line in dict.fromkeys(source.lines) if _canonical_text(line) not in here]
+    missing = [line for line in new if _moment(line) not in taken]
+    changed = tuple(_describe_change(source.run, line) for line in new if _moment(line) in taken)
+    # The rows of a record that is already here may have been lost since.
+    taking = [*missing, *(line for line in source.lines if _canonical_text(line) in here)]
+    lost = _bring_rows(source, taking, target)
+    append_lines(file, missing)
+    return MergedRun(source.run, len(missing), len(source.lines) - len(new), (*problems, *changed, *lost))
 
 
 def _canonical_text(line: bytes) -> str:

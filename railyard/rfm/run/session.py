@@ -227,8 +227,8 @@ class Session:
         began = f"{datetime.now(timezone.utc):%Y-%m-%dT%H:%M:%SZ}"
         noted = promises(folder, system.system, began, [str(case) for case in promised])
         with (
-            noted,
             terminated_as_interrupted(),
+            noted,  # within the other: a second signal must not keep it from writing that the run ended
             provide_testbed(self.home, system, self.echo),
             shown_silence(folder) as quiet,
         ):

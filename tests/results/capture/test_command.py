@@ -15,6 +15,7 @@ from railyard.site.references.load import load_references
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 from railyard.site.topology import FORMAT, StoredDistances, keep
+from tests.made.at_once import exit_codes
 
 ID = "baseline-edr-hpcx-1-rail-osu-osu_bw-bandwidth"
 
@@ -62,6 +63,38 @@ def test_capture_then_edit_then_lint_then_run(home: Path, system: System, capsys
     assert band.required_sizes == (1, 65536, 4194304)
     bound = band.bound_at(4194304)
     assert bound is not None and bound.low == pytest.approx(12106 * 0.97)
+
+
+def test_captures_at_once_lose_no_entry_of_each_other(home: Path, made_runs: tuple[Record, ...]) -> None:
+    benchmarks = ("osu/osu_bw", "osu/osu_get_bw", "osu/osu_put_bw", "osu/osu_bibw")
+    for benchmark in benchmarks[1:]:
+        for record in made_runs:
+            file = home / ".railyard" / "runs" / record.made.run / FILE_NAME
+            append_record(file, record.with_fields(benchmark=benchmark, case=f"{benchmark} @site:edr+hpcx"))
+    commands = [["capture", "--system", "site", "--benchmark", each, "--write"] for each in benchmarks * 2]
+    # Of two captures of one benchmark, the later one finds that entry there already.
+    assert sorted(map(str, exit_codes(home, commands))) == ["0"] * 4 + ["2"] * 4
+    text = (home / "references" / "site.yaml").read_text(encoding="utf-8")
+    assert [text.count(f"benchmark: {each}\n    metric") for each in benchmarks] == [2, 1, 1, 1]  # one was there
+
+
+def test_a_file_that_an_editor_changed_meanwhile_is_not_written(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = home / "references" / "site.yaml"
+    as_read = table.read_text(encoding="utf-8")
+    edited = f"{as_read}# a colleague's remark\n"
+
+    def edit_after_plan(made: object) -> str:
+        table.write_text(edited, encoding="utf-8")
+        return ""
+
+    monkeypatch.setattr("railyard.cli.commands.capture.difference", edit_after_plan)
+    assert main(["capture", "--system", "site", "--write"]) == 2
+    assert capsys.readouterr().err == (
+        f"railyard: {table}: somebody changed it during this capture; nothing is written, so capture again\n"
+    )
+    assert table.read_text(encoding="utf-8") == edited
 
 
 def test_no_run_is_replaced_or_refused_without_a_word(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.store import query
 from railyard.results.store.merge import merge
+from tests.made.at_once import exit_codes
 
 Made = Callable[..., Record]
 
@@ -110,3 +111,16 @@ def test_a_merge_that_was_stopped_leaves_no_half_run(home: Path, other: Path, mo
     with pytest.raises(KeyboardInterrupt):
         merge(home, other)
     assert list((home / ".railyard" / "runs").iterdir()) == []
+
+
+def test_eight_merges_at_once_bring_each_line_once(home: Path, other: Path, made: Made) -> None:
+    merge(home, other / ".railyard" / "runs" / "r2")
+    file = other / ".railyard" / "runs" / "r2" / FILE_NAME
+    for number in range(40):
+        append_record(file, made(run="r2", case=f"new {number}"))
+    assert exit_codes(home, [["results", "merge", str(other)]] * 8) == [0] * 8
+    for run in ("r1", "r2"):
+        theirs = read_records(other / ".railyard" / "runs" / run / FILE_NAME).records
+        assert read_records(home / ".railyard" / "runs" / run / FILE_NAME).records == theirs
+    left = sorted(path.name for path in (home / ".railyard" / "runs").iterdir())
+    assert left == ["r1", "r2"]
