@@ -100,3 +100,13 @@ def test_a_file_of_another_form_promises_nothing(folder: Path, text: str) -> Non
     (folder / PROMISED_FILE_NAME).write_text(text)
     assert read_promised(folder) is None
     assert read_records(folder).problems == ()
+
+
+def test_a_run_that_was_killed_after_its_last_record_lacks_nothing(folder: Path, capsys: Capsys) -> None:
+    killed(folder)
+    (first,) = read_records(folder).records
+    for case in TESTS:
+        if case != first.test.case:
+            append_record(folder / FILE_NAME, first.with_fields(case=case))
+    assert read_records(folder).problems == ()
+    assert main(["results", "verify"]) == 0
