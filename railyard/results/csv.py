@@ -16,7 +16,8 @@ HEADS = (
     "computed",
 )
 _NOTHING = "–"
-_FORMULA = ("=", "+", "-", "@")
+# The last four are these signs in full width, which spreadsheets of East Asian languages take for the same.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def csv_text(records: Sequence[Record]) -> str:
@@ -70,11 +71,19 @@ def _numbers(record: Record) -> Iterator[list[str]]:
 
 
 def guard_cell(text: str) -> str:
-    """Return a cell's text, with an apostrophe before a text that a spreadsheet would run; a number stays as it is."""
-    if not text.startswith(_FORMULA):
+    """Return a cell's text, with an apostrophe before what a spreadsheet would run; a number stays as it is.
+
+    What follows a semicolon is guarded too: where numbers have a decimal comma, a spreadsheet begins a cell there.
+    """
+    return ";".join(map(_guard_start, text.split(";")))
+
+
+def _guard_start(text: str) -> str:
+    begun = text.lstrip()
+    if not begun.startswith(_FORMULA):
         return text
     try:
-        float(text)
+        float(begun)
     except ValueError:
-        return f"'{text}"
+        return f"{text[: len(text) - len(begun)]}'{begun}"
     return text

@@ -1,5 +1,7 @@
 """The newest results for Prometheus: samples as its own parser reads them, an atomic file, sentences for mistakes."""
 
+import shutil
+import subprocess
 import sys
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -67,6 +69,38 @@ def test_figures_states_and_times_are_samples() -> None:
         ("railyard_test_time_seconds", LABELS, datetime(2026, 11, 21, 6, 0, 12, tzinfo=timezone.utc).timestamp()),
         ("railyard_export_time_seconds", {}, NOW.timestamp()),
     ]
+
+
+#: Names that would end a label, a line or a sample if they were not escaped.
+HOSTILE = (
+    'a"} 1\nrailyard_figure{x="',
+    "a\\",
+    'a\\"',
+    "a\nb",
+    "{a}",
+    "a=b,c",
+    "é\u2028x",
+    "# HELP a",
+    "$(a)",
+    " ",
+    "\x00a",
+)
+
+
+@needs_library
+def test_hostile_names_are_labels_and_no_samples_of_their_own() -> None:
+    records = [MADE.with_fields(case=f"{number} {text}", fabric=text) for number, text in enumerate(HOSTILE)]
+    plain = [MADE.with_fields(case=f"{number}", fabric="hsn") for number in range(len(HOSTILE))]
+    text = prometheus.text_of(prometheus.registry_of(records, NOW))
+    assert len(samples(text)) == len(samples(prometheus.text_of(prometheus.registry_of(plain, NOW))))
+    states = [labels for name, labels, _ in samples(text) if name == "railyard_test_state"]
+    assert {labels["fabric"] for labels in states} == set(HOSTILE)
+    promtool = shutil.which("promtool")  # of Prometheus itself; Debian's prometheus has it
+    if promtool is not None:
+        checked = subprocess.run(
+            [promtool, "check", "metrics"], input=text, text=True, capture_output=True, check=False
+        )
+        assert "error" not in checked.stderr.lower(), checked.stderr
 
 
 @needs_library

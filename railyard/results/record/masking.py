@@ -29,7 +29,7 @@ _QUOTED = r"(?:\\?['\"]){3,}[^'\"\\\n]*(?:\\?['\"])+|\\\"[^\"\n]*\\\"|\"[^\"\n]*
 _VALUE = rf"{_QUOTED}|(?:(?:Bearer|Basic|Digest|Token)\s+)?[^\s\"',;&\\{{\[][^\s\"',;&\\]*"
 # password=…, "token": "…", Authorization: Bearer …; pass only with = or as a quoted key: results begin with "PASS:"
 _NAMED = re.compile(
-    rf"(?P<name>{_SECRET_NAME})(?P<sign>\\?[\"']?\s*(?:=|:(?![:/]))\s*)(?P<value>{_VALUE})", re.IGNORECASE
+    rf"(?P<name>{_SECRET_NAME})(?P<sign>[\\\"']{{0,12}}\s*(?:=|:(?![:/]))\s*)(?P<value>{_VALUE})", re.IGNORECASE
 )
 # key=…, but neither key: (a cache's key) nor pkey=0x8001: InfiniBand's key of a partition is no secret
 _KEY = re.compile(rf"(?P<name>(?<![\w.-])(?:[\w.-]{{0,60}}[_-])?key)(?P<sign>=)(?P<value>{_QUOTED}|[^\s\"',;&\\]+)")
@@ -73,6 +73,9 @@ _KNOWN = re.compile(
     r"|-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
     re.DOTALL,
 )
+_KEY_BEGINS, _KEY_ENDS = (
+    re.compile(rf"-----{word} [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----") for word in ("BEGIN", "END")
+)
 # https://hooks.slack.com/services/T…/B…/…: who has the address may write there
 _HOOK = re.compile(
     r"(?P<place>https://(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|"
@@ -97,6 +100,22 @@ def mask_text(text: str) -> str:
         text = form.sub(_without_value, text)
     text = _KEY.sub(lambda match: match[0] if "pkey" in match["name"].lower() else _without_value(match), text)
     return _BEARER.sub(rf"\g<kind> {MASK}", text)
+
+
+class LineMask:
+    """Masks the lines of a text one after the other, for a text that is not complete yet or too large for memory."""
+
+    def __init__(self) -> None:
+        self._in_key = False
+
+    def mask(self, line: str) -> str:
+        """Return the next line masked; of a private key, which has many lines, nothing but the first is left."""
+        if self._in_key:
+            self._in_key = not _KEY_ENDS.search(line)
+            return ""
+        self._in_key = bool(_KEY_BEGINS.search(line)) and not _KEY_ENDS.search(line)
+        masked = mask_text(line)
+        return f"{masked}\n" if line.endswith("\n") and not masked.endswith("\n") else masked
 
 
 def _is_secret(name: str) -> bool:
@@ -218,7 +237,7 @@ def _mask_file(path: Path) -> None:
             if masked == [text]:
                 return
         else:
-            masked = [mask_text(line) for line in stream]
+            masked = list(map(LineMask().mask, stream))
     with path.open("w", encoding="latin-1", newline="") as stream:
         stream.writelines(masked)
 

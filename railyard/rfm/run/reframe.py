@@ -20,7 +20,7 @@ from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, refu
 from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
-from railyard.results.record.masking import mask_files, mask_text, masked_record
+from railyard.results.record.masking import LineMask, mask_files, mask_text, masked_record
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, RelationRecord
 from railyard.rfm.run import output
 from railyard.rfm.run.options import idle_names, name_others, nothing_selected, read, unknown_names
@@ -261,11 +261,12 @@ def run(
 def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Callable[[str], None]) -> tuple[str, bool]:
     """Run a command in its own session; its output goes to a file and, line by line, to a function."""
     lines: list[str] = []
+    masking = LineMask()
     with log.open("w", encoding="utf-8") as out, _session(command, env) as process:
         assert process.stdout is not None
         try:
             for line in process.stdout:
-                out.write(mask_text(line))
+                out.write(masking.mask(line))
                 lines.append(line)
                 on_line(line.rstrip("\n"))
             process.wait()

@@ -13,6 +13,7 @@ from railyard.results.record.file import append_record, read_records
 from railyard.results.record.form import VerdictRecord
 from railyard.results.record.masking import (
     ALLOWED,
+    LineMask,
     allowed_variables,
     mask_files,
     mask_text,
@@ -212,3 +213,16 @@ def test_files_of_other_programs_are_masked_in_place(tmp_path: Path, monkeypatch
 def test_a_secret_behind_a_long_text_is_masked(text: str) -> None:
     """A form whose time grows with the square of the length needs a minute for this."""
     assert mask_text(text * (400_000 // len(text)) + "\n--password abc\n").endswith("\n--password ***\n")
+
+
+def test_lines_that_come_one_by_one_lose_a_whole_private_key() -> None:
+    key = (
+        "-----BEGIN OPENSSH PRIVATE KEY-----\n",
+        "b3BlbnNzaC1r\n",
+        "ZXktdjEAAAAA\n",
+        "-----END OPENSSH PRIVATE KEY-----\n",
+    )
+    lines = ("before\n", *key, "password=abc\n", "after")
+    assert "".join(map(LineMask().mask, lines)) == "before\n***\npassword=***\nafter"
+    whole = "-----BEGIN PRIVATE KEY-----abc-----END PRIVATE KEY-----\n"
+    assert "".join(map(LineMask().mask, (whole, "after"))) == "***\nafter"
