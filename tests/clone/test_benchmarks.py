@@ -71,6 +71,12 @@ def test_a_long_benchmark_gives_its_result(program: str) -> None:
     assert lines and lines[-1].startswith(last)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("words", ["--inputs 20000 --seed 43", "--inputs 3000 --seed 43 --judge"])
+def test_a_short_series_of_broken_outputs_has_no_finding(words: str) -> None:
+    assert start("fuzz", f"--processes 1 {words}")[-1] == "0 findings of 0 kinds"
+
+
 @pytest.mark.parametrize("program", NOT_HERE)
 def test_a_benchmark_that_needs_more_says_how_it_is_used(program: str) -> None:
     assert start(program, "--help")[0].startswith(f"usage: {program}.py")

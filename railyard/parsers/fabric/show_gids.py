@@ -21,7 +21,7 @@ _ROW = re.compile(
     rf"(?:{_GAP}(?P<version>v[12]))?(?:{_GAP}(?P<netdev>[A-Za-z][\w.@-]{{0,30}}))?$"
 )
 _BEGUN = re.compile(r"(?::[0-9a-f]{4}){3}", re.I)
-_OWN = re.compile(r"^\s{0,40}(?:[-\s]{10,200}|n_gids_found=[0-9]{1,6})$")
+_OWN = re.compile(r"^\s{0,40}(?:[-\s]{10,200}|n_gids_found=(?P<number>[0-9]{1,6}))$")
 _EXPECTED = 'the heading "DEV PORT INDEX GID IPv4 VER DEV"'
 
 
@@ -33,18 +33,24 @@ def parse(text: str) -> ParsedOutput:
     lines, cut = lines_of(tools_text(text, "show_gids", _EXPECTED))
     notes = Notes()
     gids: list[GidEntry] = []
-    known = False
+    heading, counted = 0, None
     for number, line in enumerate(lines, 1):
         shown = line[:LONGEST].rstrip()
         if _HEADING.match(shown):
-            known = True
-        elif known and number != cut and (found := _ROW.match(shown)):
+            heading = number
+        elif heading and number != cut and (found := _ROW.match(shown)):
             said = found.groupdict()
             port, index = int(said.pop("port")), int(said.pop("index"))
             gids.append(GidEntry(port=port, gid_index=index, line=number, **said))
         elif number != cut and _BEGUN.search(shown):
             notes.note_unread(number, line, "device, port, index, GID, IPv4, version and interface")
-        elif not known or not _OWN.match(shown):
+        elif heading and (own := _OWN.match(shown)):
+            counted = own["number"] or counted
+        else:
             notes.foreign(number, line)
-    done = finish("show_gids", [], known, notes, lines, _EXPECTED)
+    if counted is not None and int(counted) != len(gids):
+        notes.note_failure(len(lines), f"n_gids_found={counted}, and {len(gids)} rows were read: lines are missing")
+    elif heading and not gids and counted is None:
+        notes.remark(heading, "no GID is printed below the heading")
+    done = finish("show_gids", [], heading > 0, notes, lines, _EXPECTED)
     return ParsedOutput(failures=done.failures, remarks=done.remarks, hardware=Hardware(gids=tuple(gids)))

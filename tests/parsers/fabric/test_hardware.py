@@ -151,6 +151,15 @@ def gids(*rows: str) -> Hardware:
     return show_gids.parse(head + "".join(f"{row}\n" for row in rows)).hardware
 
 
+def test_gids_that_were_counted_and_are_not_there_are_a_failure() -> None:
+    lines = sample("show_gids").splitlines(keepends=True)
+    (failure,) = show_gids.parse("".join(lines[:3] + lines[4:])).failures
+    assert failure.text == "n_gids_found=4, and 3 rows were read: lines are missing"
+    (remark,) = show_gids.parse("".join(lines[:2])).remarks
+    assert remark.text == "no GID is printed below the heading"
+    assert show_gids.parse("".join((*lines[:2], "n_gids_found=0\n"))).remarks == ()
+
+
 LOCAL, IPV4 = "fe80:0000:0000:0000:0ac0:ebff:fe11:2233", "0000:0000:0000:0000:0000:ffff:0a01:0007"
 
 
