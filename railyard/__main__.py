@@ -1,5 +1,6 @@
 """The command `railyard`, and `python -m railyard`."""
 
+import os
 import signal
 import sys
 
@@ -7,8 +8,10 @@ import sys
 def main() -> int:
     """Return the exit code of this process's command line.
 
-    Before and after it, Ctrl-C ends the process at once: Python would print a traceback of its imports.
+    Before and after it, Ctrl-C ends the process at once: Python would print a traceback of its imports. What it writes
+    may be changed by nobody outside of its group, whatever the umask is: job scripts are run later.
     """
+    os.umask(os.umask(0o077) | 0o002)
     taken = signal.getsignal(signal.SIGINT) is signal.default_int_handler  # a job in the background ignores it
     if taken:
         signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -216,7 +216,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
 
     Exit code: 0 no problem, 1 a problem, 2 wrong input.
     """
-    from railyard.results.record.file import FILE_NAME
+    from railyard.results.record.file import files_of_runs
     from railyard.results.store.names import folders
     from railyard.results.store.verify import verify
 
@@ -224,7 +224,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     stored = runs_folder(home)
     found = [folder for name in names for folder in folders(name, stored)]
     if not names:
-        found = sorted(path.parent for path in stored.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
+        found = [path.parent for path in files_of_runs(stored)]
     if not found:
         raise InputError(str(stored), "no stored run", "at least one", action="railyard run stores one")
     systems = [path.stem for path in (home / "systems").glob("*.yaml")]

@@ -144,6 +144,20 @@ def lines_of(content: bytes) -> Iterator[Line]:
         offset += len(line) + 1
 
 
+def has_records(folder: Path) -> bool:
+    """Return whether a folder has a file of records, or may not be entered: then reading that file says so."""
+    try:
+        return (folder / FILE_NAME).is_file()
+    except PermissionError:
+        return True
+
+
+def files_of_runs(folder: Path) -> tuple[Path, ...]:
+    """Return the file of records of each run in a folder, by name; hidden folders are of unfinished merges."""
+    runs = (run for run in sorted(folder.glob("*")) if not run.name.startswith("."))
+    return tuple(run / FILE_NAME for run in runs if has_records(run))
+
+
 def content_of(path: Path) -> bytes:
     """Return the content of a file of records; if the last line has no end, it is read again when the writer is done.
 

@@ -13,7 +13,7 @@ from railyard.base.errors import InputError, RailyardError, unwritable
 from railyard.base.files import read_regular, wait_for_turn
 from railyard.base.json_codec import FormError, decode
 from railyard.base.paths import runs_folder
-from railyard.results.record.file import FILE_NAME, append_lines, content_of, lines_of
+from railyard.results.record.file import FILE_NAME, append_lines, content_of, files_of_runs, has_records, lines_of
 from railyard.results.record.form import stored_value
 from railyard.results.record.pair_rows import is_file_name, put
 from railyard.results.record.pairs import PairRows
@@ -70,7 +70,13 @@ def merge(home: Path, source: Path) -> tuple[MergedRun, ...]:
         )
     merged: list[MergedRun] = []
     for file in files:
-        found, problems = _runs_in(file)
+        try:
+            found, problems = _runs_in(file)
+        except InputError as error:  # one of several that may not be read keeps out no other
+            if len(files) == 1:
+                raise
+            merged.append(MergedRun(file.parent.name, 0, 0, (str(error),)))
+            continue
         for number, one in enumerate(found):
             merged.append(_merge_in_turn(runs_folder(home), one, problems if number == 0 else ()))
         if not found and problems:
@@ -81,11 +87,9 @@ def merge(home: Path, source: Path) -> tuple[MergedRun, ...]:
 def _record_files(source: Path) -> tuple[Path, ...]:
     if source.is_file():
         return (source,)
-    for pattern in (FILE_NAME, f"*/{FILE_NAME}", f"runs/*/{FILE_NAME}", f".railyard/runs/*/{FILE_NAME}"):
-        found = tuple(sorted(path for path in source.glob(pattern) if not path.parent.name.startswith(".")))
-        if found:
-            return found
-    return ()
+    if has_records(source):
+        return (source / FILE_NAME,)
+    return next(filter(None, map(files_of_runs, (source, source / "runs", source / ".railyard/runs"))), ())
 
 
 def _runs_in(file: Path) -> tuple[list[_Source], tuple[str, ...]]:

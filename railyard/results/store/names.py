@@ -9,7 +9,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.results.record.file import FILE_NAME, read_records
+from railyard.results.record.file import files_of_runs, has_records, read_records
 from railyard.results.record.form import FAILING, Record
 
 _LAST = re.compile(r"last(\d*)")
@@ -32,9 +32,9 @@ def folders(name: str, stored: Path) -> tuple[Path, ...]:
     Raises RailyardError if the name stands for none, or is ambiguous.
     """
     path = Path(name)
-    if path.is_file() or (path / FILE_NAME).is_file():
+    if path.is_file() or has_records(path):
         return (path,)
-    runs = {run.name: run for run in sorted(stored.glob("*")) if (run / FILE_NAME).is_file()}
+    runs = {file.parent.name: file.parent for file in files_of_runs(stored)}
     last = _LAST.fullmatch(name)
     if last:
         return _newest(int(last[1] or 1), list(runs.values()), stored)

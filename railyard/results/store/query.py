@@ -18,7 +18,7 @@ from railyard.base.errors import InputError, RailyardError, did_you_mean
 from railyard.base.paths import runs_folder, state_folder
 from railyard.base.wording import count_of
 from railyard.results.record import pair_rows
-from railyard.results.record.file import FILE_NAME, LineError, json_of, read_records, record_of
+from railyard.results.record.file import LineError, files_of_runs, json_of, read_records, record_of
 from railyard.results.record.form import FORMAT, STATES, Record, in_todays_format
 from railyard.results.record.pair_rows import why_unlike
 from railyard.results.record.run_promise import PROMISED_FILE_NAME, RunPromise, read_promised
@@ -247,9 +247,7 @@ def _read_export(path: Path) -> Run:
 
 def _index(home: Path) -> sqlite3.Connection:
     folder = runs_folder(home)
-    # A folder whose name begins with a dot belongs to an unfinished merge.
-    files = sorted(path for path in folder.glob(f"*/{FILE_NAME}") if not path.parent.name.startswith("."))
-    return open_index(files, state_folder(home) / INDEX_FILE if folder.is_dir() else None)
+    return open_index(files_of_runs(folder), state_folder(home) / INDEX_FILE if folder.is_dir() else None)
 
 
 def _condition(wanted: RecordFilter) -> tuple[str, list[object]]:

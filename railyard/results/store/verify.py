@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 
-from railyard.base.errors import did_you_mean
+from railyard.base.errors import InputError, did_you_mean
 from railyard.base.finding import Finding, problem, remark
 from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, read_records
@@ -31,10 +31,13 @@ class StoreCheck:
 def verify(folder: Path, systems: Collection[str], now: datetime) -> StoreCheck:
     """Return what is found in one run's folder; ``systems`` are those with a file today, ``now`` has a time zone.
 
-    Raises InputError if the folder has no file of records.
+    A file that cannot be read is a problem of its run.
     """
     path = folder / FILE_NAME if folder.is_dir() else folder
-    read = read_records(path)
+    try:
+        read = read_records(path)
+    except InputError as error:
+        return StoreCheck(0, (problem(path.parent.name, str(error)),))
     where = path.parent if path.name == FILE_NAME else None
     found = [problem(path.parent.name, sentence) for sentence in read.problems]
     if not read.records and not read.problems:
