@@ -155,7 +155,7 @@ def main() -> None:
     }
     print("| load | the slow rail's rate | named | others named | nobody named | probes |")
     print("| --- | --- | --- | --- | --- | --- |")
-    smallest = {}
+    smallest: dict[str, str] = {}
     seeds = range(asked.seed * 1_000_000, asked.seed * 1_000_000 + asked.draws)
     with ProcessPoolExecutor(asked.jobs) as pool:
         for kind, make in loads.items():

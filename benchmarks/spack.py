@@ -198,7 +198,7 @@ def _cpu(words: list[str], tests: int, *, without_spack: bool) -> float:
 def _cold(request: Request, root: Path) -> float:
     """Return Railyard's own CPU in a build from nothing: this process without its children, which are Spack's."""
     sources = request.sources()
-    spack = calls.find(lambda line: None, environment=variables(sources))
+    spack = calls.find(request.home, lambda line: None, environment=variables(sources))
     spack.version()
     fresh = Request(request.home, request.system, request.stack, request.environment, root, request.tools,
                           request.with_, request.without)  # fmt: skip

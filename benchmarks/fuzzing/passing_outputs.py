@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from fuzzing.mutations import SEEN
+from fuzzing.mutations import SEEN, mix_outputs, splice
 from fuzzing.reading import sample_of
 from fuzzing.samples import EVERY, Sample, Samples
 from railyard.base.errors import RailyardError
@@ -36,6 +36,8 @@ JUDGED_BY = ("ib-edr", "ib-fdr", "ib-hdr", "ib-ndr", "slingshot-11", "ib-qdr", "
 _TARGETS = {link: of_link(link) for link in JUDGED_BY}
 #: In a table with fewer rows, the first rows of any other table may take their place.
 LEAST_SIZES = 4
+#: Mutations that bring lines of another output.
+_MIXING = {mutation.__name__ for mutation in (mix_outputs, splice)}
 
 Pass = tuple[Any, ...]
 #: A benchmark's key and the requested message sizes in bytes.
@@ -74,7 +76,7 @@ class PassingOutputs:
         standard = self.standards[sample.name, sample.text]
         passes, all_pass = passing(sample.tool, text, standard.link, standard.sizes)
         more = passes - standard.passes
-        if more and {"mixed", "splice"} & {*how}:
+        if more and _MIXING & {*how}:
             more = frozenset(one for one in more if all_pass and not self._is_of_outputs(one, standard.link))
         return f"passes with another curve: {min(map(str, more))[:200]}" if more else None
 
@@ -135,7 +137,7 @@ def passing(tool: str, text: str, link: str, sizes: Sizes) -> tuple[frozenset[Pa
 
 def _judgements(parsed: ParsedOutput, link: str, key: str | None, sizes: tuple[int, ...]) -> tuple[Judgement, ...]:
     try:  # a median of fewer passes is another curve: judge each table by itself
-        return judge(parsed, _TARGETS[link], benchmark=key, sizes=sizes, passes=False)
+        return judge(parsed, _TARGETS[link], benchmark=key, sizes=sizes, passes="apart")
     except RailyardError:
         return ()
 

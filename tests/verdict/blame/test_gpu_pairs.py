@@ -1,5 +1,6 @@
 """Logs between two nodes' GPUs: each planted fault is named, and no healthy part; and the 408 genuine logs."""
 
+import importlib
 import itertools
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -7,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import gpu_pairs as gpu_pairs_draws
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import PairsVerdict
 from tests.made.nccl_output import GIB, curve, output
@@ -15,6 +15,8 @@ from tests.made.nccl_pair_logs import End, Made, Rate, healthy, logs, names, nod
 
 GENUINE = Path(__file__).parents[4] / "shared" / "gpu" / "h100-17-nodes-pairs"
 NODES = names(9)
+#: Not by an import: for the type checker, programs of benchmarks/ have no package.
+gpu_pairs_draws = importlib.import_module("benchmarks.gpu_pairs")
 ALL = tuple("01234567")
 
 
