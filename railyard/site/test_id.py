@@ -6,7 +6,9 @@ A name is ``OsuBandwidth %rails=2 %policy=round-robin``; the name of a case has 
 from dataclasses import dataclass
 from typing import ClassVar
 
-_RAILS, _POLICY, _REPEAT = "%rails=", "%policy=", "%.repeat_no="
+_RAILS, _POLICY = "%rails=", "%policy="
+#: How ReFrame's own parameters begin: .repeat_no of --repeat, .part and .nid of --distribute.
+_GENERATED = "%."
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +62,9 @@ def plain_check(name: str) -> str:
 
 
 def without_repeat(check: str) -> str:
-    """Return a check, or a whole case, without the number that ReFrame gives each repeat of a test (``--repeat``)."""
+    """Return a check, or a whole case, without what ReFrame adds for each repeat (``--repeat``) or node of a test."""
     name, at, place = check.partition(" @")
-    return f"{_strip_policy(name, _REPEAT)}{at}{place}"
+    return f"{_strip_policy(name, _GENERATED)}{at}{place}"
 
 
 def check_of(name: str) -> str:

@@ -20,7 +20,7 @@ from railyard.rfm.checks.runner import CheckRequest, PlannedJob, RunOutputs, quo
 from railyard.site.policies import DEFAULT, policy_of
 from railyard.site.site import Site
 from railyard.site.systems.jobs import escape_exports
-from railyard.site.test_id import TestId, check_of, plain_check
+from railyard.site.test_id import TestId, check_of, plain_check, without_repeat
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm import NodeState
@@ -44,10 +44,15 @@ class ReplayedRun:
 
     @property
     def _recording_id(self) -> TestId:
-        """The test as recordings name it: the name has no policy if it is the stack's own anyway."""
+        """The test as recordings name it: the name has no policy if it is the stack's own anyway.
+
+        Of a repeat (`--repeat`) without its own recording, that of the test is played.
+        """
         test = self.test
         own = policy_of(self.site.system, test.fabric, test.stack, test.rails, DEFAULT)
-        return replace(test, check=plain_check(test.name) if test.policy == own else check_of(test.name))
+        exact = replace(test, check=plain_check(test.name) if test.policy == own else check_of(test.name))
+        is_there = (self._folder / file_of(exact)).is_file()
+        return exact if is_there else replace(exact, check=without_repeat(exact.check))
 
     def choose_ranks(self, shape: Callable[[], None]) -> None:
         """Leave the ranks as they are: the output says which ranks the recording had."""
