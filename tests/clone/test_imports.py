@@ -354,6 +354,19 @@ def test_a_listing_pays_for_nothing_that_only_a_run_needs() -> None:
     assert set(answer.stdout.split()) & {"rich", *(f"railyard.{name}" for name in late)} == set()
 
 
+def test_the_garbage_collector_rests_while_settings_import_ours() -> None:
+    """It would walk through all of ReFrame's objects and find nothing: a tenth of a listing's time."""
+    program = (
+        "import gc, reframe.frontend.cli\n"
+        "before = sum(each['collections'] for each in gc.get_stats())\n"
+        "import railyard.siteconfig\n"
+        "print(sum(each['collections'] for each in gc.get_stats()) - before, gc.isenabled())"
+    )
+    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    times, enabled = answer.stdout.split()
+    assert int(times) <= 5 and enabled == "True"
+
+
 def test_settings_load_no_check() -> None:
     """A check has as many variants as the current system has rails, which ReFrame knows only after its settings."""
     program = (
