@@ -22,7 +22,7 @@ SHORTEST_S = 5
 NODE, REASON = "{node}", "{reason}"
 _BLANK = re.compile(r"\{[^{}]*\}")
 _GATE_COUNTERS = frozenset(name for driver in DRIVERS.values() for name in (*driver.errors, *driver.signals))
-NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
+_NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 _ETHERNET_MTUS = range(576, 65536)
 #: Kinds of fabrics in which a device is a card, and each of its ports a rail (mlx5_0:1). In others, stacks name only
 #: the device.
@@ -135,9 +135,9 @@ def node_names(value: Any) -> list[Any]:
     try:
         names = [name for each in given for name in (expand_names(each) if isinstance(each, str) else [each])]
     except ValueError as error:
-        raise refuse(show(", ".join(map(str, given))), NODE_NAMES, str(error)) from None
+        raise refuse(show(", ".join(map(str, given))), _NODE_NAMES, str(error)) from None
     if not names:
-        raise refuse("no name", NODE_NAMES)
+        raise refuse("no name", _NODE_NAMES)
     return names
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from railyard.base.errors import RailyardError
 from railyard.base.json_codec import decode
+from railyard.base.strict_yaml import Document
 from railyard.base.values import (
     NAME_PATTERN,
     check_pattern,
@@ -203,7 +204,15 @@ def read_part(path: Path) -> SystemPart | None:
     None if the part is not certainly right: read the whole file then.
     """
     try:
-        document = load_written_out(path)
+        part = part_of(load_written_out(path))
+    except RailyardError:
+        return None
+    return part if part is not None and part.system == path.stem else None
+
+
+def part_of(document: Document) -> SystemPart | None:
+    """Return the part of a document to which nothing is left to add; None if it is not certainly right."""
+    try:
         data = _system_fields(document.data)
         _refuse_control_characters(data)
         part = decode(SystemPart, data)
@@ -213,11 +222,13 @@ def read_part(path: Path) -> SystemPart | None:
             check_fabric_of_nodes(("fabrics", name), fabric, document)
     except (RailyardError, ValueError):  # what checks raise, and what does not have its field's type
         return None
-    return part if part.system == path.stem else None
+    return part
 
 
 def _system_fields(data: object) -> dict[str, Any]:
     found = _own_fields(SystemPart, data)
+    like = _mapping(data).get("like")
+    _require(like is None or isinstance(like, str))  # another value names no system whose fields these would be
     found["nodes"] = _own_fields(NodesPart, found.get("nodes"))
     found["fabrics"] = {name: _fabric_fields(each) for name, each in _mapping(found.get("fabrics")).items()}
     if "gate" in found:
