@@ -10,36 +10,27 @@ from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import ErrorDetails
 
 from railyard.base.errors import did_you_mean
+from railyard.base.values import (
+    NAME_PATTERN,
+    Path_,
+    check_blanks,
+    check_line,
+    check_prose,
+    check_size,
+    check_value,
+    refuse,
+    shell_reason,
+    show,
+)
 
-NAME_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:-]*"
 _MODULE_PATTERN = r"[A-Za-z0-9][A-Za-z0-9_.:+/-]*"
 _PATH_PATTERN = r"[A-Za-z0-9_./~{][A-Za-z0-9_./~+@%=:,{}-]*"
 _VARIABLE_PATTERN = r"[A-Za-z_][A-Za-z0-9_]*"
 _BENCHMARK_PATTERN = rf"{NAME_PATTERN}(?:/{NAME_PATTERN}){{1,3}}"
-_BLANK = re.compile(r"\{([^{}]*)\}")
-_SIZE_PATTERN = re.compile(r"([0-9]+)([KMG]?)")
-_SIZE_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _DURATION_PATTERN = r"(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?"
-# Checked in this order. Each has what a shell or a program would do with it.
-_REACHES_A_SHELL: tuple[tuple[str, str], ...] = (
-    ("$(", 'a shell would run what is in "$("'),
-    ("`", "a shell would run what is in backticks"),
-    ("$", 'a shell would replace "$"'),
-    (";", 'a shell would end its command at ";"'),
-    ("\n", "a shell would end its command at the line's end"),
-    ("\r", "a terminal would go back to the line's start"),
-    ("|", 'a shell would make a pipe of "|"'),
-    ("&", 'a shell would end its command at "&"'),
-    ("<", 'a shell would read a file at "<"'),
-    (">", 'a shell would write a file at ">"'),
-    ("'", "a shell would start a quotation"),
-    ('"', "a shell would start a quotation"),
-    ("\\", "a shell would drop the backslash"),
-)
-Path_ = tuple[str | int, ...]
 Sentence = tuple[str, str, str | None]
 _PLAIN_WORDS = {
     "dict_type": "a mapping",
@@ -62,35 +53,6 @@ class Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, populate_by_name=False)
 
 
-def refuse(found: str, expected: str, action: str = "") -> PydanticCustomError:
-    """Return the error that a validator raises. strict_yaml.validate adds file, line and field."""
-    context = {"found": found, "expected": expected, "action": action}
-    return PydanticCustomError("refused", "found {found}, expected {expected}", context)
-
-
-def show(value: object) -> str:
-    """Return a value as errors show it: text in quotes, control characters escaped, at most 60 characters."""
-    if value is None:
-        return "nothing"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in value)
-        return f'"{escaped}"' if len(escaped) <= 60 else f'"{escaped[:57]}..."'
-    if isinstance(value, dict):
-        return "a mapping"
-    if isinstance(value, (list, tuple)):
-        return "a list" if value else "an empty list"
-    return str(value)
-
-
-def shell_reason(text: str) -> str | None:
-    """Return why a text must not be passed to a shell or program as it is, or None if it may be."""
-    if text.startswith("-"):
-        return "a program would read it as an option"
-    return next((reason for mark, reason in _REACHES_A_SHELL if mark in text), None)
-
-
 def _matching(pattern: str, expected: str) -> AfterValidator:
     compiled = re.compile(pattern)
 
@@ -100,50 +62,6 @@ def _matching(pattern: str, expected: str) -> AfterValidator:
         raise refuse(show(text), expected, shell_reason(text) or "")
 
     return AfterValidator(check)
-
-
-def _prose(text: str) -> str:
-    words = " ".join(text.split())
-    if not words:
-        raise refuse(show(text), "a sentence")
-    if not words.isprintable():
-        raise refuse(show(text), "text without control characters", "a terminal would obey them")
-    return words
-
-
-def _value(text: str) -> str:
-    if not text.isprintable() or shell_reason(text):
-        action = shell_reason(text) or "a terminal would obey control characters"
-        raise refuse(show(text), "plain text", action)
-    return text
-
-
-def _script_line(text: str) -> str:
-    if not text.strip():
-        raise refuse(show(text), "a line with words")
-    if not text.isprintable():
-        raise refuse(show(text), "one line without control characters", "a job's script would break at them")
-    return text.strip()
-
-
-def _blanks(text: str) -> str:
-    for blank in _BLANK.findall(text):
-        if blank not in ("home", "prefix"):
-            raise refuse(show(text), "no blanks but {home} and {prefix}", did_you_mean(blank, ("home", "prefix")))
-    return text
-
-
-def parse_size(text: str) -> int | None:
-    """Return bytes for "4096", "64K", "1M" or "2G" (binary: K is 1024), or None for anything else."""
-    match = _SIZE_PATTERN.fullmatch(text)
-    return int(match[1]) * _SIZE_FACTORS[match[2]] if match else None
-
-
-def _size(value: Any) -> int:
-    size = parse_size(value) if isinstance(value, str) else value
-    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-        raise refuse(show(value), "a message size in bytes, with K, M or G for binary multiples (64K is 65536)")
-    return size
 
 
 def _date(value: Any) -> Any:
@@ -171,16 +89,16 @@ PathText = Annotated[str, _matching(_PATH_PATTERN, "a path without blanks and sh
 Variable = Annotated[str, _matching(_VARIABLE_PATTERN, "the name of an environment variable")]
 BenchmarkName = Annotated[str, _matching(_BENCHMARK_PATTERN, 'a benchmark such as "imb/Uniband" or "netpipe/stream"')]
 Duration = Annotated[str, _matching(rf"(?=.){_DURATION_PATTERN}", 'a time such as "60s" or "1h30m"')]
-Prose = Annotated[str, AfterValidator(_prose)]
+Prose = Annotated[str, AfterValidator(check_prose)]
 #: One line of a job's script as it is: a scheduler's option with blanks, or a command of the site.
-ScriptLine = Annotated[str, AfterValidator(_script_line)]
-Value = Annotated[str, AfterValidator(_value)]
+ScriptLine = Annotated[str, AfterValidator(check_line)]
+Value = Annotated[str, AfterValidator(check_value)]
 #: A path or a value with the blanks {home} and {prefix}.
-Template = Annotated[PathText, AfterValidator(_blanks)]
-EnvValue = Annotated[Value, AfterValidator(_blanks)]
+Template = Annotated[PathText, AfterValidator(check_blanks)]
+EnvValue = Annotated[Value, AfterValidator(check_blanks)]
 Size = Annotated[
     int,
-    BeforeValidator(_size),
+    BeforeValidator(check_size),
     WithJsonSchema({"type": ["integer", "string"], "pattern": "^[0-9]+[KMG]?$", "minimum": 0}),
 ]
 Date = Annotated[datetime.date, BeforeValidator(_date)]

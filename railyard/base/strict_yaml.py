@@ -6,13 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
 
 from railyard.base.errors import InputError
-from railyard.base.fields import Path_, explain, show
+from railyard.base.values import Path_, show
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 MAX_BYTES = 8 << 20
 """Larger than any table that a person keeps. It bounds how much a hostile file can make us read."""
@@ -33,7 +35,7 @@ _ODD_INDENT = re.compile(r"[ \t]*[\u00a0\u2007\u202f]")
 _SPECIAL_FLOATS = {".inf": float("inf"), "+.inf": float("inf"), "-.inf": float("-inf"), ".nan": float("nan")}
 
 
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound="BaseModel")
 
 
 class InputErrors(InputError):
@@ -169,6 +171,10 @@ def load_foreign(path: Path) -> Document:
 
 def validate(model: type[M], document: Document) -> M:
     """Return the model of a document. Raises InputError (InputErrors if several values are wrong)."""
+    from pydantic import ValidationError  # slow to import: a gate reads its part of a file without any model
+
+    from railyard.base.fields import explain
+
     try:
         return model.model_validate(document.data)
     except ValidationError as error:

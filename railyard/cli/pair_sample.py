@@ -36,7 +36,7 @@ class Sample:
 
 def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
     """Return the seconds of ``15min``, ``15m``, ``1h30m``, ``900s`` or ``12.5s``."""
-    from railyard.site.systems.jobs import seconds
+    from railyard.base.values import seconds
 
     if value is None:
         return None

@@ -362,6 +362,17 @@ def rate_gbit_s(width: str | None, speed: str | None) -> float | None:
     return int(width[:-1]) * LANES[speed][0]
 
 
+def lanes_and_speed(link: Link) -> tuple[int | None, str | None]:
+    """Return lanes and lane speed of a link of InfiniBand or Omni-Path; (None, None) for any other link.
+
+    On Ethernet the card decides how many lanes a rate has (100 Gbit/s are 4X EDR or 2X HDR), so only the rate is
+    compared.
+    """
+    if link.family not in ("infiniband", "omnipath") or link.signalling_gbit_s_per_lane is None:
+        return None, None
+    return link.lanes, speed_of_lane(link.signalling_gbit_s_per_lane)
+
+
 def ethernet_gbit_s(word: str) -> float | None:
     """Return the rate in Gbit/s of an Ethernet speed's name ("100GbE", "200G_4X"); None for any other word."""
     found = _ETHERNET_WORD.match(word)

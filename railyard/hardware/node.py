@@ -3,7 +3,8 @@
 from pydantic import Field, ValidationInfo, field_validator
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Count, Model, Name, Positive, Size, refuse, show
+from railyard.base.fields import Count, Model, Name, Positive, Size
+from railyard.base.values import refuse, show
 from railyard.hardware import processors
 
 

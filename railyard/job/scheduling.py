@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from railyard.base.values import seconds
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers.slurm import NodeState
-from railyard.site.systems.jobs import FAMILIES, NEVER_TWICE, seconds
+from railyard.site.systems.jobs import FAMILIES, NEVER_TWICE
 from railyard.site.systems.model import System
 from railyard.stacks.table import STACKS
 

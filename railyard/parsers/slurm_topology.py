@@ -20,9 +20,9 @@ from typing import Literal, NoReturn
 import yaml
 
 from railyard.base.errors import InputError, did_you_mean
-from railyard.base.fields import show
 from railyard.base.hostlist import expand_names
 from railyard.base.strict_yaml import compose
+from railyard.base.values import show
 from railyard.base.wording import listing
 
 #: Returns the name and the text of a file that an ``Include`` names. Raises InputError if it cannot be read.

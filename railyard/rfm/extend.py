@@ -10,6 +10,7 @@ from typing import Any
 from reframe.core import runtime as reframe_runtime
 from reframe.core.exceptions import ConfigError
 
+import railyard.rfm.settings  # noqa: F401  # before all else of ours: it switches the garbage collector off meanwhile
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import SETTINGS_FILE, find_home
 from railyard.rfm.empty_runs import refuse_empty_runs

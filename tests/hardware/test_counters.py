@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from railyard.hardware.counters import DRIVERS, Driver, document, error_maximum, of_device
-from railyard.site.systems.model import Counters
+from railyard.site.systems.node_view import Counters
 
 ROOT = Path(__file__).parents[2]
 ROWS = list(DRIVERS.values())

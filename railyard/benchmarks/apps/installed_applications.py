@@ -7,7 +7,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Count, Model, Template, refuse, show
+from railyard.base.fields import Count, Model, Template
+from railyard.base.values import refuse, show
 from railyard.base.wording import listing
 from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 

@@ -133,7 +133,7 @@ def command(
 
 def _check(name: str | None, writes: bool, replace: bool) -> None:
     """Raise if options contradict one another, or if the name is not a valid one."""
-    from railyard.base.fields import NAME_PATTERN
+    from railyard.base.values import NAME_PATTERN
 
     if replace and not writes:
         raise click.UsageError("--replace goes with --write")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from railyard.base.errors import InputError, SetupError, did_you_mean
-from railyard.base.fields import show
+from railyard.base.values import show
 from railyard.cli.options import say
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from railyard.cluster.gate.look import GateRequest
     from railyard.cluster.gate.model import Answer
     from railyard.site.systems.model import System
+    from railyard.site.systems.node_view import SystemView
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +70,34 @@ def command(**options: Any) -> int:
     runs); 2 wrong input or a set-up that cannot work. Only 1 may drain a node.
     """
     from railyard.base.paths import find_home
-    from railyard.site.systems.load import find_system
 
     given = _Options(**options)
     home = find_home()
+    part = None if given.traffic or given.nodes else _read_part(home, given.name)
+    if part is not None:
+        _refuse(given, part)
+        return _of_this(given, home, part)
+    from railyard.site.systems.load import find_system  # with all models: they take longer than a gate that only looks
+
     system = find_system(home / "systems", given.name, alone=True)
     _refuse(given, system)
-    return _of_nodes(given, home, system) if given.nodes else _of_this(given, home, system)
+    return _of_nodes(given, home, system) if given.nodes else _of_this(given, home, system, system)
 
 
-def _refuse(given: _Options, system: "System") -> None:
+def _read_part(home: Path, name: str) -> "SystemView | None":
+    """Return what a gate needs of a system's file; None if the whole file must be read, which then says why."""
+    from railyard.base.paths import ALLOCATION_VARIABLE, REHEARSAL_VARIABLE, REPLAY_VARIABLE
+    from railyard.base.values import NAME_PATTERN
+
+    changed = any(os.environ.get(each) for each in (ALLOCATION_VARIABLE, REHEARSAL_VARIABLE, REPLAY_VARIABLE))
+    if changed or not re.fullmatch(NAME_PATTERN, name) or (home / "systems" / f"{name}.yml").exists():
+        return None
+    from railyard.site.systems.node_part import read_part
+
+    return read_part(home / "systems" / f"{name}.yaml")
+
+
+def _refuse(given: _Options, system: "SystemView") -> None:
     """Refuse options that do not fit. Raises SetupError, InputError and click's UsageError."""
     if system.provider == "replay":
         raise SetupError(f"gate: {system.system} is replayed and has no nodes; name a system that runs")
@@ -93,7 +113,7 @@ def _refuse(given: _Options, system: "System") -> None:
         )  # fmt: skip
 
 
-def _refuse_stranger(node: str, system: "System", expected: str, action: str) -> None:
+def _refuse_stranger(node: str, system: "SystemView", expected: str, action: str) -> None:
     """Raise InputError if the system's file names its nodes, and not this one."""
     from railyard.base.hostlist import label
 
@@ -105,8 +125,8 @@ def _refuse_stranger(node: str, system: "System", expected: str, action: str) ->
         )
 
 
-def _of_this(given: _Options, home: Path, system: "System") -> int:
-    """Run the gate of this node, print its line, and return its exit code."""
+def _of_this(given: _Options, home: Path, system: "SystemView", whole: "System | None" = None) -> int:
+    """Run the gate of this node, print its line, and return its exit code. ``whole``: needed with --traffic."""
     from railyard.base.paths import state_folder
     from railyard.cluster.gate.ending import GateStop, limit_time
     from railyard.cluster.gate.look import GateRequest
@@ -115,7 +135,7 @@ def _of_this(given: _Options, home: Path, system: "System") -> int:
     state = given.state or state_folder(home) / "gate"
     node = _node(given)
     _refuse_stranger(node, system, "the node that the gate runs on", "name it by --node, or add it")
-    asked = GateRequest(home, system, node, state, given.traffic, given.neighbour, given.forget)
+    asked = GateRequest(home, system, node, state, whole if given.traffic else None, given.neighbour, given.forget)
     try:
         with limit_time(system.gate.limit_s) as deadline:
             answer = _decide_with_drain(asked, deadline, given.drain)
@@ -191,9 +211,7 @@ def _node(given: _Options) -> str:
 
 
 def _check_name(node: str, option: str) -> str:
-    import re
-
-    from railyard.base.fields import NAME_PATTERN
+    from railyard.base.values import NAME_PATTERN
 
     if not re.fullmatch(NAME_PATTERN, node):
         raise click.UsageError(f"{option}: found {show(node)}, expected the name of a node")

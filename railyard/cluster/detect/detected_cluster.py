@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any
 from xml.etree import ElementTree
 
-from railyard.base.fields import NAME_PATTERN
+from railyard.base.values import NAME_PATTERN
 from railyard.base.wording import count_of
 from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, left_out, traps
 from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, parse_whole, rdma_ports

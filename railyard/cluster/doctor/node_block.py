@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from railyard.base.clean_text import one_line
 
 if TYPE_CHECKING:
-    from railyard.site.systems.model import System
+    from railyard.site.systems.node_view import SystemView
 
 FORMAT = "1"
 SCRIPT = "doctor.sh"
@@ -115,7 +115,7 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def rails_of(system: "System") -> str:
+def rails_of(system: "SystemView") -> str:
     """Return every rail of the system once, separated by commas, as doctor.sh takes them."""
     rails = [rail.name for fabric in system.fabrics.values() for rail in fabric.rails]
     return ",".join(dict.fromkeys(rails))

@@ -19,16 +19,16 @@ from railyard.cluster.fabric.sysfs import port_of
 from railyard.cluster.fabric.uniform import uniform_findings
 from railyard.hardware.links import roce_mtu
 from railyard.parsers.fabric.port import PortState
-from railyard.site.systems.model import Fabric, Rail, System
+from railyard.site.systems.node_view import FabricView, RailView, SystemView
 
 #: Takes what is expected and what was read; returns what differs.
 Judge = Callable[[ExpectedFabric, Readings], list[OfFabric]]
 _JUDGES: tuple[Judge, ...] = (link_findings, slot_findings, uniform_findings)
 #: A node, a fabric of the system, one of its rails, and what the node said about that rail.
-RailRule = Callable[[NodeState, Fabric, Rail, Mapping[str, str]], Iterator[Finding]]
+RailRule = Callable[[NodeState, FabricView, RailView, Mapping[str, str]], Iterator[Finding]]
 
 
-def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]:
+def of_node(node: NodeState, fabrics: Mapping[str, FabricView]) -> Iterator[Finding]:
     """Yield what is wrong with each rail, then with all rails of a fabric together."""
     for fabric in fabrics.values():
         for rail in fabric.rails:
@@ -51,7 +51,7 @@ def of_node(node: NodeState, fabrics: Mapping[str, Fabric]) -> Iterator[Finding]
         yield from arp_flux(node, fabric)
 
 
-def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
+def state(node: NodeState, fabric: FabricView, rail: RailView, said: Mapping[str, str]) -> Iterator[Finding]:
     """An interface has a carrier, and a card of Slingshot or EFA is up; the fabric's rules judge other RDMA ports."""
     if fabric.kind in VERBS:
         return
@@ -64,7 +64,7 @@ def state(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) 
         yield problem(_place_words(node, rail), words, "check its cable, and the switch port at the other end")
 
 
-def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
+def rate(node: NodeState, fabric: FabricView, rail: RailView, said: Mapping[str, str]) -> Iterator[Finding]:
     """An interface runs at the rate of the system's file. Without a carrier, the rate means nothing."""
     speed = said.get("speed", "")
     if fabric.kind != "tcp" or said.get("carrier") != "1" or not speed.isdigit():
@@ -78,7 +78,7 @@ def rate(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -
         )
 
 
-def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Finding]:
+def roce(node: NodeState, fabric: FabricView, rail: RailView, said: Mapping[str, str]) -> Iterator[Finding]:
     """A RoCE rail has an address for routing, and trusts the priority in the packets."""
     if fabric.kind != "roce":
         return
@@ -98,7 +98,7 @@ def roce(node: NodeState, fabric: Fabric, rail: Rail, said: Mapping[str, str]) -
         )
 
 
-def arp_flux(node: NodeState, fabric: Fabric) -> Iterator[Finding]:
+def arp_flux(node: NodeState, fabric: FabricView) -> Iterator[Finding]:
     """Rails in one IP subnet each answer only for their own address; else traffic for one comes in by another."""
     if fabric.kind not in ("tcp", "roce"):
         return
@@ -131,36 +131,50 @@ def _effective(node: NodeState, said: Mapping[str, str], name: str) -> int:
     return max(int(value) if value.isdigit() else 0 for value in values)
 
 
-def _place_words(node: NodeState, rail: Rail) -> str:
+def _place_words(node: NodeState, rail: RailView) -> str:
     return f"{node.name} {rail.name}"
 
 
-def of_nodes(nodes: Sequence[NodeState], system: System, judges: Sequence[Judge] = _JUDGES) -> Iterator[Finding]:
+def of_nodes(nodes: Sequence[NodeState], system: SystemView, judges: Sequence[Judge] = _JUDGES) -> Iterator[Finding]:
     """Yield what is wrong with the links, slots, path MTUs and firmware of all rails.
 
     If a rail is not an RDMA device (Ethernet, Slingshot), only its slot is judged here.
     """
     for name, fabric in system.fabrics.items():
-        is_verbs = fabric.kind in VERBS
-        expected = expected_of(system, name)
-        ports = tuple(_ports(nodes, fabric)) if is_verbs else ()
-        readings = of_kind(expected, Readings(own=ports, cards=tuple(_cards(nodes, fabric))))
-        for judge in judges if is_verbs else [each for each in judges if each is slot_findings]:
-            for one in judge(expected, readings):
-                yield Finding(one.weight, one.place, f"found {one.found}, expected {one.expected}", one.fix)
+        yield from of_rails(nodes, fabric, fabric.rails, expected_of(system, name), judges)
 
 
-def _rails_with_answers(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[tuple[NodeState, Rail, dict[str, str]]]:
+def of_rails(
+    nodes: Sequence[NodeState],
+    fabric: FabricView,
+    rails: Sequence[RailView],
+    expected: ExpectedFabric,
+    judges: Sequence[Judge],
+) -> Iterator[Finding]:
+    """Yield what is wrong with these rails of a fabric, judged together; ``expected`` has no others."""
+    is_verbs = fabric.kind in VERBS
+    answers = list(_answers_of_rails(nodes, fabric, rails))
+    ports = tuple(_ports(answers, fabric)) if is_verbs else ()
+    readings = of_kind(expected, Readings(own=ports, cards=tuple(_cards(answers))))
+    for judge in judges if is_verbs else [each for each in judges if each is slot_findings]:
+        for one in judge(expected, readings):
+            yield Finding(one.weight, one.place, f"found {one.found}, expected {one.expected}", one.fix)
+
+
+_Answer = tuple[NodeState, RailView, dict[str, str]]
+
+
+def _answers_of_rails(nodes: Iterable[NodeState], fabric: FabricView, rails: Sequence[RailView]) -> Iterator[_Answer]:
     kinds = ("rdma",) if fabric.kind in VERBS else ("rdma", "net", "cxi")
     for node in nodes:
-        for rail in fabric.rails:
+        for rail in rails:
             said = dict(node.device(rail.name))
             if said.get("there") in kinds:
                 yield node, rail, said
 
 
-def _ports(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[PortState]:
-    for node, rail, said in _rails_with_answers(nodes, fabric):
+def _ports(answers: Iterable[_Answer], fabric: FabricView) -> Iterator[PortState]:
+    for node, rail, said in answers:
         port = port_of(node.name, rail.device, rail.port or 1, said.get)
         mtu = said.get("mtu", "")
         # On InfiniBand the interface is IPoIB, whose MTU says nothing about the path.
@@ -168,10 +182,10 @@ def _ports(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[PortState]:
         yield port._replace(netdev=said.get("interface"), mtu_bytes=path)
 
 
-def _cards(nodes: Iterable[NodeState], fabric: Fabric) -> Iterator[Card]:
+def _cards(answers: Iterable[_Answer]) -> Iterator[Card]:
     """Yield each card once, however many of its ports are rails."""
     seen = set()
-    for node, rail, said in _rails_with_answers(nodes, fabric):
+    for node, rail, said in answers:
         if (id(node), rail.device) not in seen:
             seen.add((id(node), rail.device))
             card = Card(node=node.name, device=rail.device, firmware=said.get("firmware"))

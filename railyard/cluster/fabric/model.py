@@ -9,11 +9,10 @@ from typing import Any
 
 from railyard.base.finding import Weight
 from railyard.base.hostlist import label
-from railyard.hardware.links import Link, rate_gbit_s
+from railyard.hardware.links import Link, lanes_and_speed, rate_gbit_s
 from railyard.parsers.fabric.hardware import Hardware
 from railyard.parsers.fabric.port import PortState
-from railyard.site.systems.fabric_state import lanes_and_speed
-from railyard.site.systems.model import Fabric, System
+from railyard.site.systems.node_view import FabricView, SystemView
 
 #: Kinds whose ports a subnet manager brings up.
 MANAGED = ("ib", "opa")
@@ -217,12 +216,19 @@ class Report:
         return tuple(finding for finding in self.findings if finding.weight == "problem")
 
 
-def expected_of(system: System, name: str) -> ExpectedFabric:
+#: Fields of ``fabric_state`` that hold as they are.
+_AS_STATED = (
+    *("firmware", "psid", "gid_index", "pfc", "ecn", "hops", "others", "errors"),
+    *("max_read_request", "relaxed_ordering", "acs", "iommu"),
+)
+
+
+def expected_of(system: SystemView, name: str) -> ExpectedFabric:
     """Return how one fabric should be. Raises KeyError for a fabric that the system does not have."""
     fabric = system.fabrics[name]
     state = fabric.fabric_state
     width, speed = lanes_and_speed(fabric.link)
-    said = {} if state is None else state.model_dump(exclude={"width", "speed", "mtu", "subnet_manager", "roce_mode"})
+    said = {} if state is None else {name: getattr(state, name) for name in _AS_STATED}
     if fabric.kind == "roce" and fabric.gid_index is not None:
         said["gid_index"] = fabric.gid_index
     if state is not None:
@@ -258,14 +264,14 @@ def rate_of(link: Link, width: int | None, speed: str | None) -> float | None:
     return link.data_rate_gbit_s
 
 
-def _neighbours(system: System, name: str) -> frozenset[tuple[str, int]]:
+def _neighbours(system: SystemView, name: str) -> frozenset[tuple[str, int]]:
     """Return (device, port) of the rails that belong only to other fabrics with a subnet."""
     ours = {(rail.device, rail.port or 1) for rail in system.fabrics[name].rails}
     others = [fabric for other, fabric in system.fabrics.items() if other != name and fabric.kind in MANAGED]
     return frozenset({(rail.device, rail.port or 1) for fabric in others for rail in fabric.rails} - ours)
 
 
-def _mtu(fabric: Fabric) -> int | None:
+def _mtu(fabric: FabricView) -> int | None:
     """Return the active path MTU: what the file says, else the largest, from which limits are computed too."""
     if fabric.kind not in ("ib", "roce"):
         return None

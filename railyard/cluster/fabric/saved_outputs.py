@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from railyard.base.errors import InputError
-from railyard.base.fields import show
 from railyard.base.hostlist import label
 from railyard.base.output_file import read_output
+from railyard.base.values import show
 from railyard.cluster.fabric.members import parse_sminfo
 from railyard.cluster.fabric.model import Card, Manager, Readings, by_device, by_guid, merge_ports, with_subnet
 from railyard.cluster.fabric.own_json import notes_of, own_of, read_lines, readings_of

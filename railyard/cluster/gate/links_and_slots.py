@@ -1,25 +1,26 @@
 """Judges the links and slots of a node by the same rules as `railyard doctor` and `railyard fabric`."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from railyard.base.finding import Finding
 from railyard.cluster.detect.rates import port_rate
 from railyard.cluster.doctor import rail_rules
 from railyard.cluster.doctor.node_block import NodeState
 from railyard.cluster.fabric.link_state import link_findings
-from railyard.cluster.fabric.model import VERBS
+from railyard.cluster.fabric.model import VERBS, expected_of
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
 from railyard.cluster.fabric.uniform import uniform_findings
 from railyard.cluster.gate.model import Fault, Gap, Look
 from railyard.hardware.links import pcie_generation
-from railyard.site.systems.model import Fabric, Rail, System
+from railyard.site.systems.node_view import FabricView, RailView, SystemView
 
 #: Kind of fabric -> a link layer that it does not have: such a port says nothing about the fabric.
 _FOREIGN: Mapping[str, str] = {"ib": "Ethernet", "opa": "Ethernet", "roce": "InfiniBand"}
 
 
-def look(node: NodeState, system: System) -> tuple[Look, Look]:
+def look(node: NodeState, system: SystemView) -> tuple[Look, Look]:
     """Return what is wrong with the links of all rails, and with their slots.
 
     If the state of a link cannot be read, the node is undecided. A rate or slot that is not shown is only mentioned.
@@ -28,12 +29,12 @@ def look(node: NodeState, system: System) -> tuple[Look, Look]:
     link_gaps, slot_gaps = list[Gap](), list[Gap]()
     judged: dict[str, bool] = {}
     for name, fabric in system.fabrics.items():
-        for rail in fabric.rails:
+        meant = expected_of(system, name)
+        for rail, expected_rail in zip(fabric.rails, meant.rails, strict=True):
             # Judge each rail alone: if two rails are slow in the same way, both are slow; the file is not wrong.
-            alone = fabric.model_copy(update={"rails": (rail,)})
-            one = system.model_copy(update={"fabrics": {name: alone}})
-            links += rail_rules.of_nodes((node,), one, (link_findings, uniform_findings))
-            slots += rail_rules.of_nodes((node,), one, (slot_findings,))
+            alone = replace(meant, rails=(expected_rail,))
+            links += rail_rules.of_rails((node,), fabric, (rail,), alone, (link_findings, uniform_findings))
+            slots += rail_rules.of_rails((node,), fabric, (rail,), alone, (slot_findings,))
             device, said = rail.name, node.device(rail.name)
             foreign = is_foreign(node, fabric, rail)
             shown = said.get("there") == "no" or (not foreign and _shows_state(node, fabric, rail))
@@ -52,7 +53,7 @@ def look(node: NodeState, system: System) -> tuple[Look, Look]:
     )
 
 
-def is_foreign(node: NodeState, fabric: Fabric, rail: Rail) -> bool:
+def is_foreign(node: NodeState, fabric: FabricView, rail: RailView) -> bool:
     """Return whether a rail's port has the link layer of another kind of fabric, and so carries nothing of this one."""
     return _FOREIGN.get(fabric.kind) == node.device(rail.name).get("link_layer", "")
 
@@ -69,7 +70,7 @@ def _each(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
     return tuple(dict.fromkeys(gaps))
 
 
-def _shows_state(node: NodeState, fabric: Fabric, rail: Rail) -> bool:
+def _shows_state(node: NodeState, fabric: FabricView, rail: RailView) -> bool:
     said = node.device(rail.name)
     if fabric.kind in VERBS:
         port = port_of(node.name, rail.device, rail.port or 1, said.get)
@@ -77,7 +78,7 @@ def _shows_state(node: NodeState, fabric: Fabric, rail: Rail) -> bool:
     return "state" in said or "carrier" in said
 
 
-def _rate_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Gap]:
+def _rate_gap(fabric: FabricView, rail: RailView, said: Mapping[str, str]) -> Iterator[Gap]:
     what = f"rate of {rail.name}"
     if fabric.kind in VERBS:
         if rail.counters == "rxe":
@@ -90,7 +91,7 @@ def _rate_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[G
         yield Gap(what, "the system's file declares its own link")
 
 
-def _slot_gap(fabric: Fabric, rail: Rail, said: Mapping[str, str]) -> Iterator[Gap]:
+def _slot_gap(fabric: FabricView, rail: RailView, said: Mapping[str, str]) -> Iterator[Gap]:
     slot = rail.slot or fabric.slot or ""
     if not slot.startswith("pcie"):
         yield Gap(f"slot of {rail.name}", "the system's file names no slot")

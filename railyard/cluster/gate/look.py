@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from railyard.base.bounds import HARD_ERRORS
 from railyard.base.errors import SetupError
@@ -17,7 +18,10 @@ from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer
 from railyard.hardware.counters import DRIVERS, error_maximum
 from railyard.parsers.fabric.words import integer
-from railyard.site.systems.model import Rail, System
+from railyard.site.systems.node_view import RailView, SystemView
+
+if TYPE_CHECKING:
+    from railyard.site.systems.model import System
 
 #: What a gate measures with --traffic, and what it says without.
 _PARTS: tuple[Part, ...] = ("loopback", "memory", "pair")
@@ -40,14 +44,14 @@ class Reading:
 class GateRequest:
     """What a gate was asked for: which node and system, where it keeps its counters, and whether it may send.
 
-    ``forget``: ignore counters that grew before.
+    ``traffic``: the whole system, if the gate may send. ``forget``: ignore counters that grew before.
     """
 
     home: Path
-    system: System
+    system: SystemView
     node: str
     state: Path
-    traffic: bool = False
+    traffic: "System | None" = None
     neighbour: str | None = None
     forget: bool = False
 
@@ -81,7 +85,7 @@ def look(asked: GateRequest, deadline: Deadline) -> GateResult:
         return GateResult(decide_answer(asked.node, looks), after)
 
 
-def _facts(system: System, folder: Path, deadline: Deadline) -> NodeState | str:
+def _facts(system: SystemView, folder: Path, deadline: Deadline) -> NodeState | str:
     """Return what doctor.sh says about this node, or why its answer does not count."""
     script = folder / SCRIPT
     script.write_text(packaged_text(f"cluster/doctor/{SCRIPT}"), encoding="utf-8")
@@ -99,7 +103,7 @@ def _measure(
     asked: GateRequest, facts: NodeState, looks: tuple[Look, ...], folder: Path, deadline: Deadline
 ) -> Iterator[Look]:
     """Yield what was measured. Send nothing without --traffic, over faulty parts, or while another benchmark runs."""
-    if not asked.traffic:
+    if asked.traffic is None:
         yield from (Look(part, gaps=(Gap(part, NO_TRAFFIC),)) for part in _PARTS)
         return
     others = ", ".join(sorted({name for _, name in facts.processes}))
@@ -116,7 +120,7 @@ def _measure(
             doubt = f"disturbed: another gate measures with {other}"
             yield from (Look(part, doubt=doubt) for part in _PARTS)
             return
-        ground = traffic.Ground(asked.home, asked.system, asked.node, facts, folder, shared, deadline, asked.neighbour)
+        ground = traffic.Ground(asked.home, asked.traffic, asked.node, facts, folder, shared, deadline, asked.neighbour)
         yield _limit_look("loopback", lambda: traffic.loopback(ground))
         yield _limit_look("memory", lambda: traffic.memory(ground))
         yield _limit_look("pair", lambda: traffic.pair(ground))
@@ -165,7 +169,7 @@ def _root(variable: str, default: str) -> Path:
     return Path(os.environ.get(variable) or default)
 
 
-def read(sys: Path, system: System) -> Reading:
+def read(sys: Path, system: SystemView) -> Reading:
     """Return the error counters of every rail below a sysfs root, and the signals for which the gate has a bound."""
     counts: dict[str, dict[str, int]] = {}
     gaps: list[Gap] = []
@@ -186,7 +190,7 @@ def read(sys: Path, system: System) -> Reading:
     return Reading(counts, tuple(gaps))
 
 
-def _file(sys: Path, rail: Rail, counter: str) -> Path:
+def _file(sys: Path, rail: RailView, counter: str) -> Path:
     if rail.counters == "netdev":
         return sys / "class/net" / rail.device / "statistics" / counter
     port = sys / "class/infiniband" / rail.device / "ports" / str(rail.port or 1)

@@ -16,10 +16,10 @@ from railyard.base.wording import count_of
 from railyard.cluster.gate import ending
 from railyard.cluster.gate.ending import Deadline, GateStop
 from railyard.cluster.gate.model import Answer, short
-from railyard.site.systems.model import System
 
 if TYPE_CHECKING:
     from railyard.results.sick import SickPart
+    from railyard.site.systems.node_view import SystemView
 
 #: If more than this share of a system's nodes is sick, a person should look again before draining them.
 _MANY = 0.05
@@ -53,7 +53,7 @@ def may_resume(answer: Answer, drained: Sequence[str]) -> bool:
     return answer.state == "fit" and bool(drained) and set(drained) <= clean
 
 
-def drain_lines(system: System, parts: "Iterable[SickPart]") -> list[str]:
+def drain_lines(system: "SystemView", parts: "Iterable[SickPart]") -> list[str]:
     """Return a comment and a command for each sick node, and a comment for each part that drains no node.
 
     Raises InputError if the system's file has no drain command.
@@ -90,7 +90,7 @@ def why_not(part: "SickPart") -> str | None:
     return None
 
 
-def _head(system: System, nodes: int) -> list[str]:
+def _head(system: "SystemView", nodes: int) -> list[str]:
     lines = [f"# {system.system}: {count_of(nodes, 'node')} to drain; no command was run: read the reasons first"]
     if nodes > max(1, _MANY * system.nodes.number):
         of = f"{nodes} of {system.nodes.number} nodes"
@@ -98,7 +98,7 @@ def _head(system: System, nodes: int) -> list[str]:
     return lines
 
 
-def _command(system: System, parts: "Sequence[SickPart]") -> str:
+def _command(system: "SystemView", parts: "Sequence[SickPart]") -> str:
     newest = parts[0]
     more = f" (+{len(parts) - 1} more)" if len(parts) > 1 else ""
     reason = short(f"railyard: {newest.name}: {newest.evidence}{more}")

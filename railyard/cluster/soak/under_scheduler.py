@@ -13,6 +13,7 @@ from statistics import median
 
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
+from railyard.base.values import seconds
 from railyard.cluster.soak.job import READINGS, READINGS_FOLDER, SCRIPT, SoakJob
 from railyard.cluster.soak.judge import CHANGES, SIGNAL, TRAFFIC, Place, Reading
 from railyard.hardware.counters import DRIVERS, Driver
@@ -20,7 +21,6 @@ from railyard.job import slurm
 from railyard.job.batch import State, batch_of
 from railyard.job.node_files import FLAT, files
 from railyard.site.site import Site
-from railyard.site.systems.jobs import seconds
 
 #: Counters by device, as one node read them at one time.
 Raw = Mapping[str, Mapping[str, int]]

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.fields import show
+from railyard.base.values import show
 from railyard.base.wording import count_of
 from railyard.hardware.links import SLOTS
 from railyard.provision.rehearsal.form import EVERY_NODE, Fault, Rehearsal

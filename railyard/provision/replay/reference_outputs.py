@@ -11,8 +11,9 @@ from typing import Literal
 from pydantic import Field
 
 from railyard.base.errors import RailyardError
-from railyard.base.fields import Model, Name, Positive, Prose, Size, show
+from railyard.base.fields import Model, Name, Positive, Prose, Size
 from railyard.base.strict_yaml import Document, load, validate
+from railyard.base.values import show
 from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.model import BANDWIDTH, LATENCY
 from railyard.benchmarks.table import micro

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from railyard.base.errors import InputError
-from railyard.base.fields import Path_, show
 from railyard.base.strict_yaml import Document
+from railyard.base.values import Path_, show
 from railyard.hardware.processors import family_of
 from railyard.provision.spack import overlay
 from railyard.provision.spack.sources import Sources, variables

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError, did_you_mean
-from railyard.base.fields import Path_, show
 from railyard.base.paths import why_absent
 from railyard.base.strict_yaml import Document, load
+from railyard.base.values import Path_, show
 from railyard.provision.spack.marker import DATABASE
 from railyard.provision.spack.site_configuration import SiteFile, read_files
 from railyard.stacks.ask import variables_of_stack

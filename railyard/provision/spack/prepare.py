@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, SetupError
-from railyard.base.fields import Path_
 from railyard.base.paths import why_absent
 from railyard.base.strict_yaml import Document
+from railyard.base.values import Path_
 from railyard.base.wording import listing
 from railyard.provision.installed_stack import request_of
 from railyard.provision.spack import bootstrap, calls, overlay, program

@@ -18,9 +18,9 @@ from typing import Any
 import yaml
 
 from railyard.base.errors import UNFIT_EXIT, InputError, SetupError
-from railyard.base.fields import Path_, show
 from railyard.base.paths import part
 from railyard.base.strict_yaml import Document, load
+from railyard.base.values import Path_, show
 from railyard.hardware import processors
 from railyard.provision.spack import overlay, site_configuration
 from railyard.provision.spack.marker import Executable, Marker

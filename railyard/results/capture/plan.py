@@ -8,8 +8,8 @@ from pathlib import Path
 import yaml
 
 from railyard.base.errors import InputError, RailyardError
-from railyard.base.fields import show
 from railyard.base.strict_yaml import Document, parse
+from railyard.base.values import show
 from railyard.base.wording import count_of
 from railyard.results.capture.entry import CapturedEntry, capture_entry, entry_id, with_below_link
 from railyard.results.capture.repeats import Group, choose_records, spread, too_few

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from railyard.base.bounds import WRITTEN_MOST
 from railyard.base.errors import RailyardError, SetupError
 from railyard.base.hostlist import label
+from railyard.base.values import seconds
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
 from railyard.job import (
@@ -56,7 +57,6 @@ from railyard.site.systems.jobs import (
     WITHOUT_EXIT_CODE,
     escape_exports,
     is_slurm,
-    seconds,
 )
 from railyard.site.test_id import TestId
 from railyard.site.topology import hops_of_run

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING
 from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
+from railyard.base.values import seconds
 from railyard.job import node_pair_steps
 from railyard.parsers import pairs as parser
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Outputs, Probes
 from railyard.site import topology
-from railyard.site.systems.jobs import FAMILIES, seconds
+from railyard.site.systems.jobs import FAMILIES
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober

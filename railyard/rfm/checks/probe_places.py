@@ -14,6 +14,7 @@ from typing import Literal, Protocol
 from railyard.base.bounds import PROBE_TIME
 from railyard.base.errors import RailyardError
 from railyard.base.files import write_whole
+from railyard.base.values import seconds
 from railyard.base.wording import listing
 from railyard.job import output_bound, probe_job
 from railyard.job.launch import TESTBEDS, Launch
@@ -24,7 +25,7 @@ from railyard.job.testbed_words import KILL_AFTER_S, namespace_words
 from railyard.rfm.checks.runner import text_of
 from railyard.rfm.wait_notes import note_wait
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FAMILIES, escape_exports, is_chunk_word, seconds, why_not_by_name
+from railyard.site.systems.jobs import FAMILIES, escape_exports, is_chunk_word, why_not_by_name
 from railyard.verdict.blame import slow_rails
 from railyard.verdict.blame.suspects import Probe, plan_probes
 

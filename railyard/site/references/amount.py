@@ -18,7 +18,8 @@ from pydantic import (
 )
 
 from railyard.base.bounds import REFERENCE_SHARE
-from railyard.base.fields import Model, Number, Positive, Prose, Size, refuse, show
+from railyard.base.fields import Model, Number, Positive, Prose, Size
+from railyard.base.values import refuse, show
 from railyard.base.wording import message_size
 
 #: If the ends of a range differ by more than this factor, they have different units, such as 0.6 us and 700 ns.

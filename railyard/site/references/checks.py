@@ -4,8 +4,8 @@ from collections.abc import Collection
 
 from railyard.base.bounds import REFERENCE_SHARE
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Path_, show
 from railyard.base.strict_yaml import Document
+from railyard.base.values import Path_, show
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
-from railyard.base.fields import Path_, show
 from railyard.base.strict_yaml import Document, load, validate
+from railyard.base.values import Path_, show
 from railyard.benchmarks.model import Metric
 from railyard.benchmarks.table.micro import fills_link, find
 from railyard.hardware import limits, links

@@ -19,9 +19,8 @@ from railyard.base.fields import (
     Prose,
     Size,
     one_or_many,
-    refuse,
-    show,
 )
+from railyard.base.values import refuse, show
 from railyard.benchmarks.table import all_pairs, network
 from railyard.benchmarks.table.applications import A_NODE
 from railyard.site.references.amount import Amount, AnyTolerance, BelowLink, Ends, Fraction, Range, Sizes, Stated

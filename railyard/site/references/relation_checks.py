@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Path_, show
 from railyard.base.strict_yaml import Document
+from railyard.base.values import Path_, show
 from railyard.base.wording import listing, message_size
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.site.references.checks import check_application

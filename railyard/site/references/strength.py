@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from railyard.base.bounds import IMPOSSIBLE_FACTOR, REFERENCE_SHARE
 from railyard.base.errors import InputError
-from railyard.base.fields import Path_
 from railyard.base.strict_yaml import Document
+from railyard.base.values import Path_
 from railyard.base.wording import message_size, number, percent
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.hardware.day_one import RDMA_OF_2003

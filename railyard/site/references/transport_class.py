@@ -11,8 +11,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
-from railyard.base.fields import Count, Model, Name, Positive, Prose, Size, refuse, show
+from railyard.base.fields import Count, Model, Name, Positive, Prose, Size
 from railyard.base.strict_yaml import Document, load, validate
+from railyard.base.values import refuse, show
 from railyard.benchmarks.gpu.collectives import ALGORITHMS, COLLECTIVES
 from railyard.benchmarks.gpu.possible import Row, judge
 from railyard.benchmarks.model import BANDWIDTH

@@ -1,31 +1,26 @@
 """What pydantic cannot see in a system's file: whether its parts make sense together, including its prices."""
 
 import re
-from collections import Counter
 from collections.abc import Mapping
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Path_, show
 from railyard.base.hostlist import label
 from railyard.base.strict_yaml import Document
+from railyard.base.values import Path_, show
 from railyard.base.wording import either, listing
 from railyard.benchmarks.table.applications import NPB_MZ, WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.benchmarks.table.micro import PACKAGES as TOOLS
-from railyard.hardware import links
 from railyard.hardware.counters import DRIVERS
 from railyard.hardware.gpu_nodes import GPU_LINKS
 from railyard.site.systems import jobs
-from railyard.site.systems.fabric_state import lanes_and_speed
 from railyard.site.systems.fields import ANY
 from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import DisabledCombination, Fabric, Rail, System
+from railyard.site.systems.node_checks import check_fabric_of_nodes, check_nodes
 from railyard.site.systems.prices import NodeCounts, Price
 from railyard.site.systems.stack_entry import Preparation, StackEntry
 from railyard.stacks import ask, model, table
-
-_ETHERNET_MTUS = range(576, 65536)
-
 
 #: For each of stacks.model.KNOBS: the kinds of fabric that have it, and why others do not.
 _KNOB_KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
@@ -38,17 +33,14 @@ _KNOB_KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "service_level": (("ib", "roce", "opa"), "other packets have none"),
 }
 
-#: Kinds of fabric in which a device is a card, and each of its ports a rail (mlx5_0:1). In others, stacks name only the
-#: device.
-KINDS_WITH_PORTS = ("ib", "roce", "opa")
-
 
 def check_system(system: System, document: Document) -> None:
     """Raise InputError for the first part that is wrong."""
-    _check_nodes(system, document)
+    check_nodes(system, document)
     _check_numbers(system, document)
     _check_jobs(system, document)
     for name, fabric in system.fabrics.items():
+        check_fabric_of_nodes(("fabrics", name), fabric, document)
         _check_fabric(("fabrics", name), fabric, document)
         _check_variables(("fabrics", name), fabric, document)
         _check_all_switches(("fabrics", name), fabric, system, document)
@@ -64,20 +56,6 @@ def check_system(system: System, document: Document) -> None:
     _check_applications(system, document)
     for index, disabled in enumerate(system.disabled):
         _check_disabled(("disabled", index), disabled, system, document)
-
-
-def _check_nodes(system: System, document: Document) -> None:
-    nodes, path = system.nodes, ("nodes",)
-    if bool(nodes.names) == (nodes.count is not None):
-        found = "both names and count" if nodes.names else "neither names nor count"
-        raise document.error(path, found, "one of them", "name the nodes, or say how many there are")
-    twice = next((name for name, count in Counter(nodes.names).items() if count > 1), None)
-    if twice is not None:
-        raise document.error((*path, "names"), f"{show(twice)} twice", "each node once")
-    stranger = next((name for name in system.gate.neighbours if nodes.names and name not in nodes.names), None)
-    if stranger is not None:
-        near = did_you_mean(stranger, nodes.names)
-        raise document.error(("gate", "neighbours"), show(stranger), f"a node of {system.system}", near)
 
 
 def _check_numbers(system: System, document: Document) -> None:
@@ -219,15 +197,7 @@ def _why_not_from(gpus: Gpus | None, memory: str | None) -> str | None:
 
 
 def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
-    declared, link = fabric.declared_link, fabric.link
-    if not isinstance(declared, str) and declared.name in links.LINKS:
-        action = f"write link: {declared.name}, or give yours another name"
-        raise document.error((*path, "link", "name"), show(declared.name), "a name that the table lacks", action)
-    if fabric.mtu is not None:
-        _check_mtu(path, fabric.mtu, link, document)
-    _check_slingshot(path, fabric, document)
     _check_knobs(path, fabric, document)
-    _check_state(path, fabric, document)
     _check_error_bounds(path, fabric, document)
     most = len(fabric.rails)
     if max(fabric.rail_counts, default=1) > most:
@@ -235,32 +205,11 @@ def _check_fabric(path: Path_, fabric: Fabric, document: Document) -> None:
         raise document.error((*path, "rail_counts"), str(max(fabric.rail_counts)), expected)
     if fabric.each_rail and most == 1:
         raise document.error((*path, "each_rail"), "true", "a fabric with several rails", "leave it out")
-    seen: dict[tuple[str, int | None], int] = {}
     for index, rail in enumerate(fabric.rails):
-        here = (*path, "rails", index)
-        if seen.setdefault((rail.device, rail.port), index) != index:
-            raise document.error(
-                (*here, "device"), f"{show(rail.device)} for the second time", "each device and port once"
-            )
-        if rail.port is not None and fabric.kind not in KINDS_WITH_PORTS:
-            expected = f"no port: a device of kind {fabric.kind} is a network interface or a domain and has no ports"
-            raise document.error((*here, "port"), str(rail.port), expected, "leave it out")
-        if max(rail.rails_per_card, rail.rails_per_port) > len(fabric.rails):
-            field = "rails_per_card" if rail.rails_per_card > len(fabric.rails) else "rails_per_port"
-            found, expected = show(getattr(rail, field)), f"at most {len(fabric.rails)}, the number of rails"
-            raise document.error((*here, field), found, expected)
-
-
-def _check_slingshot(path: Path_, fabric: Fabric, document: Document) -> None:
-    """Refuse a generation of Slingshot over the other one's cards: stacks would be given devices that are not there."""
-    is_own = fabric.kind == "slingshot"
-    verbs = next((rail for rail in fabric.rails if rail.device.startswith("mlx5_")), None)
-    if is_own and verbs is not None:
-        expected = "kind: roce, since Slingshot 10 has ConnectX cards with verbs (cxi0 is a card of Slingshot 11)"
-        raise document.error((*path, "kind"), f"kind slingshot, and the device {verbs.device}", expected)
-    if fabric.kind == "roce" and fabric.link.family == "slingshot" and fabric.link.headers != "rocev2":
-        expected = "kind: slingshot, since only Slingshot 10 has cards with verbs"
-        raise document.error((*path, "kind"), f"kind roce, and the link {fabric.link.name}", expected)
+        if max(rail.rails_per_card, rail.rails_per_port) > most:
+            field = "rails_per_card" if rail.rails_per_card > most else "rails_per_port"
+            found, expected = show(getattr(rail, field)), f"at most {most}, the number of rails"
+            raise document.error((*path, "rails", index, field), found, expected)
 
 
 def _check_variables(path: Path_, fabric: Fabric, document: Document) -> None:
@@ -344,45 +293,6 @@ def _check_switches(path: Path_, switches: Mapping[str, tuple[str, ...]], system
         raise document.error(path, f"no switch for {show(known[lost])}", expected)
 
 
-def _check_state(path: Path_, fabric: Fabric, document: Document) -> None:
-    """Refuse a state that contradicts the fabric's link, kind or MTU: one of the two is wrong."""
-    state, link = fabric.fabric_state, fabric.link
-    if state is None:
-        return
-    here = (*path, "fabric_state")
-    width, speed = lanes_and_speed(link)
-    for field, given, own in (("width", state.width, width), ("speed", state.speed, speed)):
-        if given is None:
-            continue
-        if own is None:
-            expected = f"no {field}: {link.name} has none, only its rate is compared"
-            raise document.error((*here, field), show(given), expected, "leave it out")
-        if given != own:
-            action = "correct link, or leave this out: limits are computed from the link"
-            raise document.error((*here, field), show(given), f"{own}, the {field} of {link.name}", action)
-    if state.mtu is not None and fabric.mtu is not None and state.mtu != fabric.mtu:
-        expected = f"{fabric.mtu}, the fabric's own mtu"
-        raise document.error((*here, "mtu"), str(state.mtu), expected, "leave it out here")
-    if None not in (state.gid_index, fabric.gid_index) and state.gid_index != fabric.gid_index:
-        expected = f"{fabric.gid_index}, the fabric's own gid_index"
-        raise document.error((*here, "gid_index"), str(state.gid_index), expected, "leave it out here")
-    if fabric.kind in ("ib", "roce", "opa"):
-        _check_state_kind(here, fabric, document)
-    else:
-        expected = "a fabric of kind ib, roce or opa: the state of others is not read"
-        raise document.error(here, f"kind {fabric.kind}", expected, "leave it out")
-
-
-def _check_state_kind(here: Path_, fabric: Fabric, document: Document) -> None:
-    state = fabric.fabric_state
-    for field in ("gid_index", "roce_mode", "pfc", "ecn"):
-        given = getattr(state, field)
-        if given is not None and fabric.kind != "roce":
-            raise document.error((*here, field), show(given), "it only in a roce fabric", "leave it out")
-    if state is not None and state.subnet_manager and fabric.kind == "roce":
-        raise document.error((*here, "subnet_manager"), "true", "none: Ethernet has no subnet manager", "leave it out")
-
-
 def _check_error_bounds(path: Path_, fabric: Fabric, document: Document) -> None:
     """Refuse a counter that no rail of the fabric has: a misspelt name would bound nothing."""
     rows = [DRIVERS[rail.counters] for rail in fabric.rails if rail.counters in DRIVERS]
@@ -392,18 +302,6 @@ def _check_error_bounds(path: Path_, fabric: Fabric, document: Document) -> None
         here = (*path, "proof", "error_bounds", unknown)
         expected = "a counter of errors or a signal of the rails' driver"
         raise document.error(here, show(unknown), expected, did_you_mean(unknown, known))
-
-
-def _check_mtu(path: Path_, mtu: int, link: links.Link, document: Document) -> None:
-    if not link.mtus:
-        expected = f"no mtu: the headers of {link.name} are not modelled"
-        raise document.error((*path, "mtu"), str(mtu), expected, "leave it out")
-    if link.headers.startswith("tcp"):
-        if mtu not in _ETHERNET_MTUS:
-            raise document.error((*path, "mtu"), str(mtu), "an interface MTU from 576 to 65535")
-    elif mtu not in link.mtus:
-        known = ", ".join(map(str, link.mtus))
-        raise document.error((*path, "mtu"), str(mtu), f"a path MTU of {link.name}: {known}")
 
 
 def _check_stack(path: Path_, entry: StackEntry, document: Document) -> None:

@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Count, Model, Prose, ScriptLine, Size, Value, Variable, refuse, show
+from railyard.base.fields import Count, Model, Prose, ScriptLine, Size, Value, Variable
 from railyard.base.strict_yaml import Document
+from railyard.base.values import refuse, show
 from railyard.base.wording import listing
-from railyard.site.systems.fields import HostPattern, Kind
+from railyard.site.systems.fields import HostPattern
+from railyard.site.systems.node_view import Kind
 from railyard.stacks import table
 from railyard.stacks.libraries import is_mpi_library
 from railyard.stacks.model import (

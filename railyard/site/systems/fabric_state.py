@@ -3,15 +3,17 @@
 A field that is left out follows from the fabric's link, slot, rails and MTU, or only has to be equal on all nodes.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Count, Model, Value, refuse, show
+from railyard.base.fields import Count, Model, Value
+from railyard.base.values import refuse, show
 from railyard.hardware.counters import ERROR_BITS
-from railyard.hardware.links import LANES, Link, speed_of_lane
+from railyard.hardware.links import LANES
 from railyard.site.systems.fields import HostPattern
+from railyard.site.systems.node_view import IommuMode, LinkWidth, PathMtu, PayloadSize, RoceMode
 
 
 def _speed(name: str) -> str:
@@ -42,35 +44,22 @@ Bound = Annotated[int, Field(strict=True, ge=0)]
 class FabricState(Model):
     """What ports, cards and slots of a fabric must be, if link, slot, rails and MTU do not say it already."""
 
-    width: Literal[1, 2, 4, 8, 12] | None = Field(
-        None, description="Lanes of every link, if they differ from the link's own"
-    )
+    width: LinkWidth | None = Field(None, description="Lanes of every link, if they differ from the link's own")
     speed: SpeedName | None = Field(
         None, description="Lane speed of every link (EDR), if it differs from the link's own"
     )
-    mtu: Literal[256, 512, 1024, 2048, 4096] | None = Field(None, description="Active path MTU of every port, bytes")
+    mtu: PathMtu | None = Field(None, description="Active path MTU of every port, bytes")
     firmware: Value | None = Field(None, description="Firmware of every card; if left out: the same on all nodes")
     psid: Value | None = Field(None, description="Board id of every card; if left out: the same on all nodes")
     subnet_manager: bool | None = Field(None, description="Whether there is one; if left out: on ib and opa")
     gid_index: Bound | None = Field(None, description="For RoCE: the GID that jobs use")
-    roce_mode: Literal["v1", "v2"] | None = Field(None, description="For RoCE; if left out: v2")
+    roce_mode: RoceMode | None = Field(None, description="For RoCE; if left out: v2")
     pfc: Priorities | None = Field(None, description="For RoCE: priorities with flow control (PFC)")
     ecn: Priorities | None = Field(None, description="For RoCE: priorities with congestion notification (ECN)")
     hops: Count | None = Field(None, description="The most switches between two nodes on one rail")
     others: tuple[HostPattern, ...] = Field((), description="Patterns of hosts on the fabric that are not nodes")
     errors: dict[CounterName, Bound] = Field({}, description="Error counter: the highest value that is not a fault")
-    max_read_request: Literal[128, 256, 512, 1024, 2048, 4096] | None = Field(None, description="PCIe, bytes")
+    max_read_request: PayloadSize | None = Field(None, description="PCIe, bytes")
     relaxed_ordering: bool | None = Field(None, description="PCIe: whether cards may use it")
     acs: bool | None = Field(None, description="PCIe: whether bridges above the cards redirect peer traffic")
-    iommu: Literal["off", "passthrough", "translated"] | None = Field(None, description="How the IOMMU treats cards")
-
-
-def lanes_and_speed(link: Link) -> tuple[int | None, str | None]:
-    """Return lanes and lane speed of a link of InfiniBand or Omni-Path; (None, None) for any other link.
-
-    On Ethernet the card decides how many lanes a rate has (100 Gbit/s are 4X EDR or 2X HDR), so only the rate is
-    compared.
-    """
-    if link.family not in ("infiniband", "omnipath") or link.signalling_gbit_s_per_lane is None:
-        return None, None
-    return link.lanes, speed_of_lane(link.signalling_gbit_s_per_lane)
+    iommu: IommuMode | None = Field(None, description="How the IOMMU treats cards")

@@ -1,27 +1,25 @@
 """The field types of systems/*.yaml: names from a table, rail policies, benchmarks, host patterns, lists of nodes."""
 
 import ipaddress
-import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, WithJsonSchema
 from pydantic_core import CoreSchema, core_schema
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import AS_LIST, BenchmarkName, Name, Prose, one_or_many, refuse, show
-from railyard.base.hostlist import expand_names
+from railyard.base.fields import AS_LIST, BenchmarkName, Name, Prose, one_or_many
+from railyard.base.values import check_pattern, refuse, show
 from railyard.benchmarks.table.applications import APPLICATIONS
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware import links
 from railyard.hardware.link_names import why_no_link
 from railyard.site.systems import jobs
+from railyard.site.systems.node_checks import node_names
 from railyard.stacks import model
 from railyard.stacks.containers import CONTAINERS
-
-_NODE_NAMES = 'names of nodes, or ranges of them such as "node[001-018,020]"'
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # typing hashes it, and a table of names has no hash
@@ -44,25 +42,6 @@ class _KnownName:
         raise refuse(show(name), self.what, self.hint(name) if self.hint else did_you_mean(name, self.names))
 
 
-def _host_pattern(text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise refuse(show(text), "a regular expression", str(error)) from None
-    return text
-
-
-def _node_names(value: Any) -> list[Any]:
-    given = value if isinstance(value, list) else [value]
-    try:
-        names = [name for each in given for name in (expand_names(each) if isinstance(each, str) else [each])]
-    except ValueError as error:
-        raise refuse(show(", ".join(map(str, given))), _NODE_NAMES, str(error)) from None
-    if not names:
-        raise refuse("no name", _NODE_NAMES)
-    return names
-
-
 def sentence_or_false(value: Any) -> Any:
     """Return None for false, and a sentence as it is. Refuse anything else."""
     if value is False:
@@ -79,10 +58,6 @@ SchedulerName = Annotated[Name, _KnownName(jobs.SCHEDULERS, "a scheduler of docs
 LauncherName = Annotated[Name, _KnownName(jobs.LAUNCHERS, "a launcher of ReFrame or Railyard")]
 ContainerName = Annotated[Name, _KnownName(CONTAINERS, f"one of {', '.join(CONTAINERS)}")]
 ModulesSystem = Annotated[Name, _KnownName(jobs.MODULES_SYSTEMS, "a kind of environment modules that ReFrame has")]
-
-
-#: The kinds of fabric as the table of stacks has them; a test compares these with it.
-Kind = Literal["tcp", "ib", "roce", "opa", "slingshot", "efa"]
 
 
 def _subnet(text: str) -> str:
@@ -104,8 +79,8 @@ def _benchmark_name(name: str) -> str:
 
 
 MeasuredBenchmark = Annotated[str, AfterValidator(_benchmark_name)]
-HostPattern = Annotated[Prose, AfterValidator(_host_pattern)]
-NodeNames = Annotated[tuple[Name, ...], BeforeValidator(_node_names), one_or_many({"type": "string"})]
+HostPattern = Annotated[Prose, AfterValidator(check_pattern)]
+NodeNames = Annotated[tuple[Name, ...], BeforeValidator(node_names), one_or_many({"type": "string"})]
 #: 2 for a network of 2 to 1; a network gives half of the nodes no more than their cards can take.
 Blocking = Annotated[float, Field(strict=True, ge=1)]
 

@@ -1,60 +1,18 @@
 """The part `gate` of systems/*.yaml: demands of `railyard gate`, and the commands that drain and resume nodes."""
 
-import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from railyard.base.errors import did_you_mean
-from railyard.base.fields import Duration, Model, Positive, Size, refuse, show
-from railyard.hardware.counters import DRIVERS
+from railyard.base.fields import Duration, Model, Positive, Size
+from railyard.base.values import seconds
 from railyard.site.systems.fields import NodeNames
-from railyard.site.systems.jobs import seconds
+from railyard.site.systems.node_checks import check_command, check_gate_counter, check_limit
 
-#: With the start of Python, and the end of what it started, a gate ends within a minute: Slurm kills its
-#: HealthCheckProgram after 60 s. The site sets the limit of a prolog (PrologEpilogTimeout).
-LONGEST_S = 55
-SHORTEST_S = 5
-NODE, REASON = "{node}", "{reason}"
-
-_BLANK = re.compile(r"\{[^{}]*\}")
-_COUNTERS = frozenset(name for driver in DRIVERS.values() for name in (*driver.errors, *driver.signals))
-
-
-def _limit(text: str) -> str:
-    if SHORTEST_S <= seconds(text) <= LONGEST_S:
-        return text
-    raise refuse(
-        show(text), f"a time from {SHORTEST_S}s to {LONGEST_S}s", "a gate may take a minute with start and end"
-    )
-
-
-def _command(words: tuple[str, ...]) -> tuple[str, ...]:
-    for word in words:
-        if not word or not word.isprintable():
-            raise refuse(show(word), "a word of a command, without control characters")
-        unknown = next((blank for blank in _BLANK.findall(word) if blank not in (NODE, REASON)), None)
-        if unknown is not None:
-            raise refuse(show(word), f"no blanks but {NODE} and {REASON}", did_you_mean(unknown, (NODE, REASON)))
-    if words and not any(NODE in word for word in words):
-        raise refuse(
-            "a command that names no node", f"{NODE} in one of its words", "otherwise it would apply to every node"
-        )
-    return words
-
-
-def _counter(name: str) -> str:
-    if name in _COUNTERS:
-        return name
-    raise refuse(
-        show(name), "a counter of errors or a signal of docs/reference/counters.md", did_you_mean(name, _COUNTERS)
-    )
-
-
-Limit = Annotated[Duration, AfterValidator(_limit)]
+Limit = Annotated[Duration, AfterValidator(check_limit)]
 #: The words of a command, as the kernel gets them. No shell reads them.
-Command = Annotated[tuple[str, ...], AfterValidator(_command)]
-CounterName = Annotated[str, AfterValidator(_counter)]
+Command = Annotated[tuple[str, ...], AfterValidator(check_command)]
+CounterName = Annotated[str, AfterValidator(check_gate_counter)]
 Growth = Annotated[int, Field(strict=True, ge=0)]
 
 

@@ -15,7 +15,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from railyard.base.errors import did_you_mean
-from railyard.base.fields import Count, Duration, Model, Name, ScriptLine, refuse, shell_reason, show
+from railyard.base.fields import Count, Duration, Model, Name, ScriptLine
+from railyard.base.values import refuse, shell_reason, show
 from railyard.hardware.node import NodeHardware
 
 #: Our own ReFrame backend: Slurm without an accounting database (`rfm/backends`).
@@ -455,14 +456,3 @@ def _text(value: object) -> str:
     if value is True:
         return ""
     return ",".join(value) if isinstance(value, tuple) else str(value)
-
-
-_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
-
-
-def seconds(duration: str) -> int:
-    """Return a system file's duration (``1h30m``, checked when it was read) in seconds."""
-    found = _DURATION.fullmatch(duration)
-    if found is None:
-        raise ValueError(f"{duration!r} is not a duration")
-    return sum(int(count or 0) * unit for count, unit in zip(found.groups(), (86400, 3600, 60, 1), strict=True))

@@ -1,9 +1,4 @@
-"""systems/*.yaml, one file per cluster: finds the files, reads them strictly, and returns models.
-
-A system may be like another: fields that its file leaves out come from the other's file, mapping by mapping. ``like:
-virtual`` in systems/virtual-slurm.yaml gives it the fabrics, stacks and nodes of systems/virtual.yaml. So the same
-cluster under a scheduler is a file of ten lines, and its references are not copied either.
-"""
+"""systems/*.yaml, one file per cluster: finds the files, reads them strictly, and returns models."""
 
 import contextlib
 import os
@@ -11,17 +6,17 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from railyard.base.errors import InputError, RailyardError, did_you_mean
-from railyard.base.fields import show
 from railyard.base.paths import ALLOCATION_VARIABLE, REPLAY_VARIABLE, SPACK_VARIABLE
 from railyard.base.remarks import note_remark
 from railyard.base.strict_yaml import Document, load, validate
+from railyard.base.values import show
 from railyard.base.wording import listing
 from railyard.site.systems.checks import check_prices, check_system
 from railyard.site.systems.declared_mpi import declare_stacks
 from railyard.site.systems.jobs import is_slurm
+from railyard.site.systems.like import load_written_out
 from railyard.site.systems.model import (
     System,
 )
@@ -190,7 +185,7 @@ def _short_path(path: Path) -> str:
 
 
 def _read(path: Path, asked_for_spack: bool | None = None) -> tuple[System, Document]:
-    document = written_out(load(path, _short_path(path)), path.parent)
+    document = load_written_out(path)
     system = validate(System, document)
     declare_stacks(system.stacks, document)
     system = with_topologies(system, document, path.parent)
@@ -223,37 +218,3 @@ def _check_file_name(path: Path, system: System, document: Document) -> None:
         raise document.error(("system",), found, expected, "rename one")
     expected = f'"{path.stem}", the name of the file'
     raise document.error(("system",), show(system.system), expected, f"rename the file to {system.system}.yaml")
-
-
-#: Fields that are not inherited. If two systems had the same host names, nobody could tell them apart.
-_OWN = ("system", "hostnames", "like")
-
-
-def written_out(document: Document, folder: Path) -> Document:
-    """Return the document, with missing fields from the system that it is like; unchanged if it is like none.
-
-    If both have a field that is a mapping, its entries are merged, and its own win. A list is not merged: its own
-    replaces the other's. Raises InputError if ``like`` names no file of the folder, the system itself, or a system that
-    is like another. A mistake in the other's file is reported when that file is read.
-    """
-    name = document.data.get("like")
-    if not isinstance(name, str):  # none, or a value that the model refuses
-        return document
-    known = sorted(path.stem for path in folder.glob("*.yaml") if path.stem != document.data.get("system"))
-    if name not in known:
-        raise document.error(("like",), show(name), "another file of the folder", did_you_mean(name, known))
-    other = load(folder / f"{name}.yaml", f"{folder.name}/{name}.yaml").data
-    if "like" in other:
-        found = f"{show(name)}, which is itself like {show(other['like'])}"
-        raise document.error(("like",), found, "a system that is not like another")
-    inherited = {key: value for key, value in other.items() if key not in _OWN}
-    return Document(document.file, _merge(inherited, document.data), document.root)
-
-
-def _merge(other: Mapping[Any, Any], own: Mapping[Any, Any]) -> dict[Any, Any]:
-    merged = dict(other)
-    for key, value in own.items():
-        before = other.get(key)
-        both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        merged[key] = _merge(before, value) if both and isinstance(before, Mapping) else value
-    return merged

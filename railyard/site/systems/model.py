@@ -6,18 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from railyard.base.fields import (
-    Count,
-    Duration,
-    Model,
-    Name,
-    Positive,
-    Prose,
-    ScriptLine,
-    Size,
-    Template,
-)
+from railyard.base.fields import Count, Duration, Model, Name, Positive, Prose, ScriptLine, Size, Template
 from railyard.base.numbers import powers_of_two
+from railyard.base.values import seconds
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.hardware import limits, links
 from railyard.hardware.node import NodeHardware
@@ -26,7 +17,6 @@ from railyard.site.systems.fields import (
     Benchmarks,
     Blocking,
     HostPattern,
-    Kind,
     LauncherName,
     LinkName,
     ModulesSystem,
@@ -47,12 +37,21 @@ from railyard.site.systems.jobs import (
     options,
     place_options,
     resource_options,
-    seconds,
     split_words,
     total_options,
     without_export,
 )
 from railyard.site.systems.measure import Measure
+from railyard.site.systems.node_view import (
+    Counters,
+    HeaderModel,
+    Kind,
+    LinkFamily,
+    PayloadSize,
+    Provider,
+    link_of,
+    rail_name,
+)
 from railyard.site.systems.prices import Price
 from railyard.site.systems.stack_entry import Preparation, SpackSite, StackEntry
 from railyard.site.systems.stated_topology import TopologySource
@@ -81,9 +80,6 @@ class ProofRules(Model):
     )
 
 
-Counters = Literal["netdev", "mlx4", "mlx5", "hfi1", "bnxt_re", "irdma", "efa", "cxi", "rxe", "none"]
-Provider = Literal["testbed", "guests", "nodes", "host", "replay"]
-HeaderModel = Literal["infiniband", "rocev2", "tcp", "tcp-shaped", "opa", "none"]
 #: fat-tree: 1 switch, 3 through a spine or within a pod, 5 between pods; dragonfly: 1, and 2 within a group.
 Network = Literal["fat-tree", "dragonfly", "blocks"]
 NpbClass = Literal["S", "W", "A", "B", "C", "D", "E"]
@@ -107,7 +103,7 @@ class DeclaredLink(Model):
     burst: Size = Field(
         0, description="How many bytes of each message pass at once, before the rate applies (a token bucket)"
     )
-    family: Literal["infiniband", "omnipath", "slingshot", "roce", "ethernet", "efa", "declared"] = Field(
+    family: LinkFamily = Field(
         "declared",
         description="The links that it is like: their day-one band bounds sizes without a reference; declared: none",
     )
@@ -116,11 +112,7 @@ class DeclaredLink(Model):
 
     def as_link(self) -> links.Link:
         """Return it in the form of an entry of the table."""
-        mtus = (self.mtu,) if self.mtu else ()
-        return links.Link(
-            *(self.name, self.name, None, None, "declared by the system", self.data_rate_gbit_s, self.family),
-            *(self.headers, mtus, self.source, self.note or "", self.limit_from, self.burst),
-        )
+        return link_of(self)
 
 
 class Rail(Model):
@@ -148,7 +140,7 @@ class Rail(Model):
     @property
     def name(self) -> str:
         """The rail's name for stacks and counters: ``hsn0``, ``mlx5_0:1``."""
-        return self.device if self.port is None else f"{self.device}:{self.port}"
+        return rail_name(self.device, self.port)
 
 
 class Fabric(Preparation):
@@ -160,7 +152,7 @@ class Fabric(Preparation):
         Annotated[LinkName, Tag("(name)")] | Annotated[DeclaredLink, Tag("(declared)")], Discriminator(_link_form)
     ] = Field(alias="link", description="A link of the table, or a link declared here")
     slot: SlotName | None = None
-    max_payload: Literal[128, 256, 512, 1024, 2048, 4096] = Field(256, description="PCIe max payload size, bytes")
+    max_payload: PayloadSize = Field(256, description="PCIe max payload size, bytes")
     mtu: Count | None = Field(None, description="The path's MTU, if it is not the link's largest")
     blocking: Blocking = Field(
         1.0,

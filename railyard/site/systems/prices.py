@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from railyard.base.fields import AS_LIST, Count, Date, Model, Name, Positive, Prose, one_or_many, refuse, show
+from railyard.base.fields import AS_LIST, Count, Date, Model, Name, Positive, Prose, one_or_many
+from railyard.base.values import refuse, show
 
 Part = Literal["whole", "nic", "second_port", "switch_port", "optics", "cables", "software"]
 PriceBound = Literal["exact", "around", "at-least", "at-most"]

@@ -10,21 +10,8 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from railyard.base.fields import (
-    EnvValue,
-    Model,
-    Module,
-    Name,
-    PathText,
-    Prose,
-    ScriptLine,
-    Size,
-    Template,
-    Variable,
-    refuse,
-    shell_reason,
-    show,
-)
+from railyard.base.fields import EnvValue, Model, Module, Name, PathText, Prose, ScriptLine, Size, Template, Variable
+from railyard.base.values import refuse, shell_reason, show
 from railyard.site.systems.declared_mpi import DeclaredMpi
 from railyard.site.systems.fields import ContainerName, LauncherName, ToolName
 from railyard.stacks.containers import CONTAINERS, ContainerKind, Image

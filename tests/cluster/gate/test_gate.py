@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import pytest
 
 from railyard.cluster.gate import ending
 from tests.cluster.gate.conftest import Site
+from tests.made.systems import HDR_BY_NAME
 from tests.waiting import PATIENCE_S, wait_for
 
 ROOT = Path(__file__).parents[3]
@@ -431,3 +433,42 @@ def test_a_mistake_of_the_user_is_a_sentence_and_2(site: Site, words: tuple[str,
     found = site.gate(*words)
     assert (found.code, found.out) == (2, "")
     assert found.err.startswith(f"railyard: {said}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "port: 1, counters: mlx5}\n      - ",
+            "prot: 1, counters: mlx5}\n      - ",
+            'rails[0].prot: found the unknown field "prot"',
+        ),
+        ("link: ib-hdr", "link: ib-hrd", 'link: found "ib-hrd", expected a link'),
+        ("slot: pcie4-x16", "slot: pcie4-x61", 'slot: found "pcie4-x61", expected a slot'),
+        ("{device: mlx5_1,", "{device: mlx5_0,", 'rails[1].device: found "mlx5_0" for the second time'),
+    ],
+)
+def test_a_mistake_in_what_a_gate_reads_is_named_and_nothing_is_judged(
+    site: Site, old: str, new: str, said: str
+) -> None:
+    assert old in HDR_BY_NAME
+    (site.home / "systems/hdr.yaml").write_text(HDR_BY_NAME.replace(old, new), encoding="utf-8")
+    found = site.gate()
+    assert (found.code, found.out) == (2, "")
+    assert re.match(rf"railyard: systems/hdr\.yaml:[0-9]+: fabrics\.hdr\.{re.escape(said)}", found.err)
+
+
+def test_a_mistake_elsewhere_in_the_file_stops_a_gate_only_if_it_is_to_measure(site: Site) -> None:
+    (site.home / "systems/hdr.yaml").write_text(HDR_BY_NAME.replace("osu: /opt", "ous: /opt"), encoding="utf-8")
+    assert site.gate().out.startswith("n1: fit: links, slots; ")
+    for word in ("--traffic", "--nodes=n1"):
+        found = site.gate(word)
+        assert (found.code, found.out) == (2, "")
+        assert 'stacks.openmpi.benchmarks.ous: found "ous", expected a tool' in found.err
+
+
+def test_in_a_replay_no_node_is_judged(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAILYARD_REPLAY", "1")
+    found = site.gate()
+    assert (found.code, found.out) == (2, "")
+    assert "hdr is replayed and has no nodes" in found.err

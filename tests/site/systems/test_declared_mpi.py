@@ -9,9 +9,9 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.job.mpi_identity import IntendedMpi, why_other, why_other_launcher
 from railyard.site.systems.declared_mpi import PolicyName
-from railyard.site.systems.fields import Kind
 from railyard.site.systems.load import load_system, load_systems
 from railyard.site.systems.model import System
+from railyard.site.systems.node_view import Kind
 from railyard.stacks import ask, model, table
 
 FABRIC = "  ib: {description: two cards, kind: ib, link: ib-edr, rails: [{device: mlx5_0, port: 1, counters: mlx5}]}\n"

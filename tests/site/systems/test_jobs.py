@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
+from railyard.base.values import seconds
 from railyard.hardware.node import NodeHardware
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
 from railyard.site.systems.jobs import (
@@ -18,7 +19,6 @@ from railyard.site.systems.jobs import (
     options,
     place_options,
     resource_options,
-    seconds,
     split_words,
     total_options,
     why_not,

@@ -13,10 +13,10 @@ from railyard.base.strict_yaml import Document
 from railyard.hardware import links
 from railyard.rfm.settings import configuration
 from railyard.site.references.load import references_of
-from railyard.site.systems.fields import Kind
 from railyard.site.systems.load import find_system, load_system, load_systems
-from railyard.site.systems.model import HeaderModel, System
+from railyard.site.systems.model import System
 from railyard.site.systems.module_system import find_unloaded
+from railyard.site.systems.node_view import HeaderModel, Kind
 from railyard.stacks import model
 from railyard.stacks.ask import Knobs
 
@@ -594,7 +594,7 @@ def test_a_system_alone_is_read_from_its_own_file(tmp_path: Path, monkeypatch: p
         read.append(path.name)
         return strict_yaml.load(path, *name)
 
-    monkeypatch.setattr("railyard.site.systems.load.load", note)
+    monkeypatch.setattr("railyard.site.systems.like.load", note)
     found = find_system(folder, "virtual-flux", alone=True)
     assert (found.system, found.scheduler, read) == (
         "virtual-flux",
