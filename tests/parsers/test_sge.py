@@ -17,6 +17,7 @@ from railyard.parsers.sge import (
     closed_queues,
     find_end,
     find_error,
+    find_fixed_slots,
     find_reasons,
     find_unfit_run,
     node_end,
@@ -262,3 +263,25 @@ def test_a_job_whose_node_is_silent_names_it() -> None:
     assert node_end(job("died"), silent) == JobEnd(
         "node", "job 30 was ended because a node died: the sge_execd of vn4 does not answer", ("vn4",)
     )
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ({"mpi-1": "1", "mpi-2": "2"}, "mpi-{num_slots_per_node}"),
+        ({"1per": "1", "16per": "16", "smp": "$pe_slots"}, "{num_slots_per_node}per"),
+        ({"mpi1": "1", "mpi2": "2", "x-1": "1", "x-2": "2", "x-4": "4"}, "x-{num_slots_per_node}"),
+        # One slot on each node is asked for most often, more by fewer checks.
+        ({"mpi-2": "2", "mpi-4": "4"}, None),
+        ({"mpi-1": "1"}, None),
+        ({"mpi": "$fill_up", "make": "$round_robin"}, None),
+        # Their names do not say their number: 11 and 21 are not "1" with one for a slot on each node.
+        ({"mpi-11": "1", "mpi-21": "1", "mpi-12": "2"}, None),
+        ({"one": "1", "two": "2"}, None),
+        ({}, None),
+    ],
+)
+def test_environments_of_a_fixed_number_of_slots_are_told_by_name_and_rule(
+    rules: dict[str, str], name: str | None
+) -> None:
+    assert find_fixed_slots(rules) == name
