@@ -232,7 +232,10 @@ def _state_of_sge(text: str) -> State | None:
     if found is not None:
         return State(found.phase, found.state)
     account = sge_records.parse_account(said, job)
-    return None if account is None else State("ended", f"failed {account.failed}")
+    if account is None:
+        return None
+    word = f"exit status {account.exit_status}"
+    return State("ended", word if account.failed == 0 else f"failed {account.failed}, {word}")
 
 
 def _end_of_sge(text: str) -> JobEnd | None:
