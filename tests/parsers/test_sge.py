@@ -3,7 +3,8 @@
 All are our own, of jobs that slept or exited, from 30 November 2026: ``qstat-*.xml`` is `qstat -xml -g t`,
 ``qacct-*.txt`` is `qacct -j JOB`, ``qstat-j-*.txt`` is `qstat -j JOB` (without the line sge_o_path), ``verify-*.txt``
 is `qalter -w v JOB`, ``queues-*.xml`` is `qstat -f -xml -explain aAcE`, and ``refused.txt`` has what `qsub` refused,
-and how. The hosts are the virtual cluster's.
+and how. The hosts are the virtual cluster's. ``qacct-no-slot.txt`` is of a job that started more steps on a node than
+it had slots there, as the project's own soak over two rails first did.
 """
 
 from pathlib import Path
@@ -35,6 +36,7 @@ NUMBERS = {
     "deleted": "8", "waits": "11", "depends": "12", "held": "13", "too-many-nodes": "14", "uneven": "15",
     "too-many-cores": "16", "error": "18", "suspended": "19", "requeued-waits": "20", "requeued-runs": "20",
     "requeued": "20", "each-process": "22", "prolog": "23", "died": "30", "before-death": "30", "completed": "1",
+    "no-slot": "3",
 }  # fmt: skip
 
 
@@ -93,6 +95,7 @@ def test_a_job_that_is_over_is_not_among_those_of_qstat() -> None:
         ("completed", 0, None),
         ("exit-3", 3, None),
         ("each-process", 3, None),
+        ("no-slot", 255, None),
         (
             "time",
             137,

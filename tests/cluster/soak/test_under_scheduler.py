@@ -632,14 +632,15 @@ def test_a_soak_whose_first_step_is_refused_says_so_in_the_launchers_words(
     """Genuine: more steps on a node than the job has slots there."""
     other_system(home, "sge")
     refuses = f'cat "{REFUSED_TASK}" >&2; exit 255'
-    for name, text in {**OTHERS["sge"], "mpirun": refuses}.items():
+    account = f"sed 's/^jobnumber    3 /jobnumber    11/' '{SGE}/qacct-no-slot.txt'"
+    for name, text in {**OTHERS["sge"], "mpirun": refuses, "qacct": account}.items():
         (bed / name).write_text(f"#!/bin/sh\n{SHARED}{text}\n", encoding="ascii")
         (bed / name).chmod(0o755)
     assert main([*SOAK, "--minutes", "1"]) == 2
     said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith(
-        "railyard: soak: job 11 ended (exit status 0) before a node had read anything (error: executing task of job 3 "
-        'failed: execution daemon on host "vn3" didn\'t accept task); see '
+        "railyard: soak: job 11 ended (exit status 255) before a node had read anything (error: executing task of job "
+        '3 failed: execution daemon on host "vn3" didn\'t accept task); see '
     )
 
 
