@@ -30,6 +30,8 @@ FLUX = ("flux", "resource", "list", "--states=up", "--no-header", "--format={nno
 FLUX_AROUND = (FLUX[0], "--parent", *FLUX[1:])
 PLACES = ("qstat", "-f", "-xml")
 ENVIRONMENTS, ENVIRONMENT, RESOURCES = ("qconf", "-spl"), ("qconf", "-sp"), ("qconf", "-sc")
+#: Where the file names a parallel environment that nobody knows: qsub refuses it. And how to choose one.
+_UNKNOWN, _HOW = "MISSING", "(docs/howto/clusters.md, Grid Engine)"
 _CLUSTER = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
 SLURM_TOPOLOGY = ("scontrol", "show", "topology")
 #: What a line with switches begins with; others are an answer without switches.
@@ -198,34 +200,47 @@ def _sge(source: Source) -> Scheduler | None:
         for name in dict.fromkeys(place.queue for place in places)
     ]
     slots, lacks_slots = _fixed_slots(source)
-    whole = sge.find_exclusive(source.run(*RESOURCES) or "")
-    # Railyard's own option for whole nodes has the name of Grid Engine's manual.
-    access = (f"-l {whole[0]}=true",) if whole and sge.EXCLUSIVE not in whole else ()
-    lacks_whole = (
-        "no resource has the relation EXCL (qconf -sc), so qsub refuses jobs that ask for whole nodes: have one made "
-        "(sge_complex(5)), or write nodes: {exclusive: false} and jobs without exclusive: true"
-    )
+    whole, lacks_whole = _whole_nodes(source)
     return Scheduler(
         "sge", "mpirun", tuple(queues), len({place.node for place in places}) or None,
-        access=access, resources=(f"-pe {slots} {{num_slots}}",), exclusive=not access,
+        access=() if whole is None else (f"-l {whole}=true",), resources=(f"-pe {slots} {{num_slots}}",),
+        exclusive=whole is None,
         remarks=("qstat counts the nodes of all queues; jobs go to any queue that has their parallel environment",),
-        missing=(*lacks_slots, *(() if whole else (lacks_whole,))),
+        missing=(*lacks_slots, *lacks_whole),
     )  # fmt: skip
 
 
 def _fixed_slots(source: Source) -> tuple[str, tuple[str, ...]]:
     """Return the pattern of the parallel environments for any number of slots on each node, and what is missing."""
-    names = sorted((source.run(*ENVIRONMENTS) or "").split(), key=natural)
-    rules = {name: sge.parse_rule(source.run(*ENVIRONMENT, name) or "") for name in names}
+    said = source.run(*ENVIRONMENTS)
+    if said is None:
+        why = "qconf -spl answers nothing here (is this a submit host?), so nobody knows the parallel environments"
+        return _UNKNOWN, (f"{why}: put one in the place of {_UNKNOWN} {_HOW}",)
+    rules = {name: sge.parse_rule(source.run(*ENVIRONMENT, name) or "") for name in sorted(said.split(), key=natural)}
     pattern = sge.find_fixed_slots(rules)
     if pattern is not None:
         return pattern, ()
     there = listing([f"{name} ({rule or 'no rule'})" for name, rule in rules.items()]) or "none"
     lacks = (
         f"there are no parallel environments with a fixed number of slots on each node, one for each number (there is "
-        f"{there}): put another one in the place of MISSING (docs/howto/clusters.md, Grid Engine)"
+        f"{there}): put another one in the place of {_UNKNOWN} {_HOW}"
     )
-    return "MISSING", (lacks,)
+    return _UNKNOWN, (lacks,)
+
+
+def _whole_nodes(source: Source) -> tuple[str | None, tuple[str, ...]]:
+    """Return the resource for whole nodes if it is not Railyard's own option, and what is missing."""
+    said = source.run(*RESOURCES)
+    whole = sge.find_exclusive(said or "")
+    if said is None or sge.EXCLUSIVE in whole:
+        return None, ()
+    if whole:
+        return whole[0], ()
+    lacks = (
+        "no resource has the relation EXCL (qconf -sc), so qsub refuses jobs that ask for whole nodes: have one made "
+        "(sge_complex(5)), or write nodes: {exclusive: false} and jobs without exclusive: true"
+    )
+    return None, (lacks,)
 
 
 def _with_choice(found: Scheduler, option: str) -> Scheduler:

@@ -408,8 +408,19 @@ def test_without_such_environments_what_grid_engine_has_is_named_and_its_jobs_ar
         "there are no parallel environments with a fixed number of slots on each node, one for each number (there is "
         "mpi-1 (1) and mpi-2 ($fill_up)): put another one in the place of MISSING (docs/howto/clusters.md, Grid Engine)"
     ) in missing_parts(of, ENVIRONMENTS)
-    tree.outputs.pop("qconf -spl")
+    tree.outputs["qconf -spl"] = ""
     assert any(" (there is none): put " in sentence for sentence in missing_parts(detect(tree), ENVIRONMENTS))
+
+
+def test_a_node_that_qconf_does_not_answer_has_no_resource_denied() -> None:
+    tree = listing("grid-engine-node")
+    tree.outputs = {words: said for words, said in tree.outputs.items() if not words.startswith("qconf ")}
+    of = detect(tree)
+    assert system(of).batch_options(2) == ("-l exclusive=true", "-pe MISSING 2")
+    assert of.scheduler.missing == (
+        "qconf -spl answers nothing here (is this a submit host?), so nobody knows the parallel environments: put one "
+        "in the place of MISSING (docs/howto/clusters.md, Grid Engine)",
+    )
 
 
 def test_whole_nodes_of_grid_engine_are_asked_for_by_the_name_that_its_resource_has() -> None:
