@@ -314,7 +314,7 @@ def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(
     with_slurm: tuple[VirtualSite, Testbed], stack: str, launcher: str
 ) -> None:
     site, bed = with_slurm
-    site.edit("systems/virtual-slurm.yaml", "\nstacks:\n", f"\nfabrics:\n  hsn: {{launcher: {launcher}}}\nstacks:\n")
+    site.edit("systems/virtual-slurm.yaml", "\nlauncher: srun\n", f"\nlauncher: {launcher}\n")
     bed.degrade("vn2", "hsn0", "slow", 60)
     ran = site.run(*SYSTEM, "-n", "ImbUniband%rails=1", "-p", stack)
     assert ran.record.how.command[0] == launcher
