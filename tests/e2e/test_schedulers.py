@@ -80,7 +80,7 @@ WORDS = {
         drain="flux resource drain vn3 bad cable",
         drained="drained (bad cable)",
         bad_resource=("--requires=nope", "unsatisfiable"),
-        bad_project="jobs.project: found nobodys, expected a setting for which the scheduler flux-batch has an option",
+        bad_project="jobs.project: found project of the scheduler flux-batch, expected a setting for which",
         in_job="flux batch -N1 --exclusive --output=/dev/null --error=/dev/null",
         epilog=("flux config load {site}/with-epilog.toml", "flux jobtap load perilog.so"),
         ask_drained="flux resource drain",
