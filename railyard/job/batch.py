@@ -7,8 +7,8 @@ change a single waiting part. The same holds for LSF, and Flux has no arrays.
 
 Sources: sbatch(1) and scontrol(1) of Slurm 22.05; qsub(1B), qalter(1B), pbs_resources(7B) and qstat(1B) of PBS 2022.1;
 qsub(1) of Torque 6.1; bsub(1), bjobs(1) and bkill(1) of IBM Spectrum LSF 10.1; flux-batch(1), flux-jobs(1) and
-flux-cancel(1) of flux-core 0.88; qsub(1), qstat(1) and qacct(1) of Grid Engine 8.1.9. Of these, the commands of Slurm
-and Flux were run.
+flux-cancel(1) of flux-core 0.88; qsub(1), qstat(1) and qacct(1) of Grid Engine 8.1.9. Those of Torque and LSF were
+never run.
 """
 
 import math
@@ -232,7 +232,10 @@ def _state_of_sge(text: str) -> State | None:
     if found is not None:
         return State(found.phase, found.state)
     account = sge_records.parse_account(said, job)
-    return None if account is None else State("ended", f"failed {account.failed}")
+    if account is None:
+        return None
+    word = f"exit status {account.exit_status}"
+    return State("ended", word if account.failed == 0 else f"failed {account.failed}, {word}")
 
 
 def _end_of_sge(text: str) -> JobEnd | None:

@@ -50,6 +50,7 @@ _LAUNCHER = re.compile(
     r"|[=|] +BAD TERMINATION OF|\[(?:proxy|mpiexec)[@:]|\*\*\* An error occurred in|(?:Fatal error|internal_Abort) in "
     r"|Abort\([0-9]+\)|MPI_ABORT was invoked|No available pml components|[0-9]+ total processes (?:killed|failed)"
     r"|(?:srun|sbatch|salloc|slurmstepd|aprun|flux-job): |=>> PBS: job killed|TERM_[A-Z]+: job killed"
+    r"|error: executing task of job [0-9]+ failed: "
     r"|(?:\S+: )?(?:line [0-9]+: )?(?: *[0-9]+ )?(?:Segmentation fault|Bus error|Killed\b)"
     r"|\S{1,300}: error while loading shared libraries: |\S{1,300}:(?: line [0-9]+:)? \S{1,300}: command not found)"
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "

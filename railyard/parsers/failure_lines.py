@@ -132,11 +132,12 @@ FAILURES: tuple[Failure, ...] = (
     Failure(
         "schedulers",
         r"srun: error|slurmstepd: error|DUE TO TIME LIMIT|CANCELLED AT|Forwarding signal|failed status"
-        r"|flux-job: .{0,40}(?:exception|failed)|task\(s\) .{0,40}[Ee]xit",
+        r"|flux-job: .{0,40}(?:exception|failed)|task\(s\) .{0,40}[Ee]xit|executing task of job [0-9]+ failed",
         (
             "srun: error: node2: task 1: Exited with exit code 143",
             "slurmstepd: error: *** STEP 12.0 ON node1 CANCELLED AT 2026-11-23T15:15:21 DUE TO TIME LIMIT ***",
             "flux-job: task(s) exited with exit code 135",
+            'error: executing task of job 3 failed: execution daemon on host "node2" didn\'t accept task',
         ),
     ),
     Failure(

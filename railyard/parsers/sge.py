@@ -6,7 +6,7 @@ sge_accounting(5) of Grid Engine 8.1.9, and what that release printed (``tests/r
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Literal
@@ -297,6 +297,43 @@ def unfit_nodes(text: str, queues: Sequence[str] = ()) -> tuple[tuple[str, str],
         if all(why):
             found.append((node, "; ".join(filter(None, why))))
     return tuple(found)
+
+
+#: What each answer of ``qstat -xml`` names, with or without jobs.
+SCHEMA = "/schemas/qstat/"
+_RULE = re.compile(r"^allocation_rule +(\S+)", re.MULTILINE)
+#: A row of ``qconf -sc``: name, shortcut, type, relation.
+_RELATION = re.compile(r"^(?P<name>\S+) +\S+ +BOOL +EXCL ", re.MULTILINE)
+#: The name that Grid Engine's own manual gives such a resource (sge_complex(5)).
+EXCLUSIVE = "exclusive"
+
+
+def parse_rule(text: str) -> str:
+    """Return how a parallel environment spreads slots over nodes, from ``qconf -sp NAME``; empty if it does not say."""
+    found = _RULE.search(text)
+    return found[1] if found else ""
+
+
+def find_exclusive(text: str) -> tuple[str, ...]:
+    """Return the resources that give a job a whole node, from ``qconf -sc``."""
+    return tuple(found["name"] for found in _RELATION.finditer(text))
+
+
+def find_fixed_slots(rules: Mapping[str, str]) -> str | None:
+    """Return the name of parallel environments that give each node a fixed number of slots: mpi-{num_slots_per_node}.
+
+    ``rules``: name -> rule. Their names must differ in that number alone; there must be one for one slot on each node,
+    and one for more. Of several such families the largest is taken. None without any.
+    """
+    families: dict[str, set[str]] = {}
+    for name, rule in rules.items():
+        if not rule.isdecimal():
+            continue
+        before, number, after = name.rpartition(rule)
+        if number and not (before[-1:].isdecimal() or after[:1].isdecimal()):
+            families.setdefault(f"{before}{{num_slots_per_node}}{after}", set()).add(rule)
+    usable = [name for name, numbers in families.items() if "1" in numbers and len(numbers) > 1]
+    return max(usable, key=lambda name: len(families[name]), default=None)
 
 
 def node_end(job: SgeJob, nodes: Sequence[str]) -> JobEnd:

@@ -36,12 +36,11 @@ class Words:
     ``running`` prints the number of a running job of the run. ``cancel`` cancels the job of that number. ``hold_all``
     fills all nodes for minutes. ``never`` is what it says of a job that asks for too many processors, and ``refuses``
     is an option of no queue that exists, with what it says of that. ``daemon`` is the daemon of a node whose end is its
-    death. ``drain`` closes the node vn3 to jobs, and ``drained`` is how doctor says it.
-
-    The others are empty where they were not tried: ``bad_resource`` is an option that asks for something that no node
-    has, with what it says of that. ``in_job`` runs a script on one node. ``epilog`` has a script of the site's run on a
-    job's nodes after it (PBS needs no command, and runs it on the job's first node). ``ask_drained`` asks which nodes
-    it gives to no job.
+    death. ``drain`` closes the node vn3 to jobs, and ``drained`` is how doctor says it. ``bad_resource`` is an option
+    that asks for something that no node has, with what it says of that. ``bad_project`` is what it says of a project
+    that nobody knows; empty if it takes any. ``in_job`` runs a script on one node. ``epilog`` has a script of the
+    site's run on a job's nodes after it (PBS needs no command; it and Grid Engine run it on the job's first node).
+    ``ask_drained`` asks which nodes it gives to no job.
     """
 
     running: str
@@ -57,10 +56,11 @@ class Words:
     closed: str
     drain: str
     drained: str
-    bad_resource: tuple[str, str] = ("", "")
-    in_job: str = ""
-    epilog: tuple[str, ...] = ()
-    ask_drained: str = ""
+    bad_resource: tuple[str, str]
+    bad_project: str
+    in_job: str
+    epilog: tuple[str, ...]
+    ask_drained: str
 
 
 WORDS = {
@@ -80,6 +80,7 @@ WORDS = {
         drain="flux resource drain vn3 bad cable",
         drained="drained (bad cable)",
         bad_resource=("--requires=nope", "unsatisfiable"),
+        bad_project="jobs.project: found project of the scheduler flux-batch, expected a setting for which",
         in_job="flux batch -N1 --exclusive --output=/dev/null --error=/dev/null",
         epilog=("flux config load {site}/with-epilog.toml", "flux jobtap load perilog.so"),
         ask_drained="flux resource drain",
@@ -100,6 +101,7 @@ WORDS = {
         drain="pbsnodes -o -C 'bad cable' vn3",
         drained="offline (bad cable)",
         bad_resource=("-l nope=4", "qsub: Unknown resource Resource_List.nope"),
+        bad_project="",
         in_job="qsub -l select=1:ncpus=1 -l place=excl -o /dev/null -e /dev/null",
         epilog=(),
         ask_drained="pbsnodes -l",
@@ -118,6 +120,11 @@ WORDS = {
         closed="queue all.q: it is disabled on all its nodes (state d)",
         drain="qmod -d all.q@vn3",
         drained="all.q is disabled there (state d)",
+        bad_resource=("-l nope=1", 'qsub said: Unable to run job: unknown resource "nope"'),
+        bad_project='qsub said: Unable to run job: job rejected: the requested project "nobodys" does not exist',
+        in_job="qsub -pe mpi-1 1 -l exclusive=true -o /dev/null -e /dev/null",
+        epilog=("qconf -mattr queue epilog root@{site}/epilog all.q",),
+        ask_drained="qstat -f -qs d",
     ),
 }
 
@@ -137,7 +144,10 @@ class Standing:
 
     @property
     def one_cell(self) -> tuple[str, ...]:
-        return ("--system", f"{self.system}:hsn", "-n", "ImbUniband%rails=1", "-p", "mpich")
+        return self.cell("mpich")
+
+    def cell(self, stack: str) -> tuple[str, ...]:
+        return ("--system", f"{self.system}:hsn", "-n", "ImbUniband%rails=1", "-p", stack)
 
     def ask(self, command: str, *words: str) -> str:
         """Return what a command of the scheduler prints, called from the host as a person does."""
@@ -189,14 +199,6 @@ def standing(request: pytest.FixtureRequest, site: VirtualSite) -> Iterator[Stan
     with site.bed_of_system() as bed:
         schedulers.start(bed, scheduler)
         yield Standing(site, bed, scheduler, WORDS[request.param])
-
-
-@pytest.fixture
-def tried(standing: Standing) -> Standing:
-    """The same, if the cases beyond the first nine were tried under that scheduler."""
-    if not standing.words.in_job:
-        pytest.skip(f"{standing.scheduler.title}: not tried (docs/howto/clusters.md has a dash)")
-    return standing
 
 
 #: What the server of a site without chunks does with each job, as NCI's Gadi does: a job that asks for more processors
@@ -276,9 +278,10 @@ def test_jobs_pass_over_one_rail_and_two(standing: Standing) -> None:
     assert {record.where.nodes for record in ran.records} == {("vn1", "vn2")}
 
 
-def test_a_slow_rail_is_named_by_a_job_of_its_own(standing: Standing) -> None:
+@pytest.mark.parametrize("stack", ["mpich", "intelmpi"])
+def test_a_slow_rail_is_named_by_a_job_of_its_own(standing: Standing, stack: str) -> None:
     standing.bed.degrade("vn2", "hsn0", "slow", 60)
-    ran = standing.site.run(*standing.one_cell)
+    ran = standing.site.run(*standing.cell(stack))
     assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
     assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
     assert f"; hsn0 of vn2 is slow {WITH_EVERY}: at best " in ran.record.found.verdict.text
@@ -361,113 +364,126 @@ def test_the_doctor_says_that_a_queue_is_stopped_and_a_node_is_drained(standing:
     assert f"problem: vn3: the scheduler gives it to no job: {standing.words.drained}" in said
 
 
-def test_shared_nodes_are_two_nodes_all_the_same(tried: Standing) -> None:
-    tried.edit("jobs:\n  exclusive: true\n", "nodes: {exclusive: false}\njobs:\n")
-    ran = tried.site.run(*tried.one_cell)
+def test_shared_nodes_are_two_nodes_all_the_same(standing: Standing) -> None:
+    standing.edit("jobs:\n", "nodes: {exclusive: false}\njobs:\n")
+    standing.edit("  exclusive: true\n", "")
+    ran = standing.site.run(*standing.one_cell)
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
     assert ran.record.where.nodes == ("vn1", "vn2")
 
 
-def test_a_resource_that_no_node_has_is_refused_in_the_schedulers_words(tried: Standing) -> None:
-    option, said = tried.words.bad_resource
-    tried.edit("jobs:\n", f"access: ['{option}']\njobs:\n")
-    ran = tried.site.run(*tried.one_cell)
+def test_a_resource_that_no_node_has_is_refused_in_the_schedulers_words(standing: Standing) -> None:
+    option, said = standing.words.bad_resource
+    standing.edit("jobs:\n", f"access: ['{option}']\njobs:\n")
+    ran = standing.site.run(*standing.one_cell)
     assert ran.code != 0
     assert said in ran.said
 
 
-def test_an_account_is_taken_where_nobody_keeps_accounts(tried: Standing) -> None:
-    """Neither OpenPBS nor flux-core checks it: only a site's own hook or plugin does."""
-    tried.edit("jobs:\n", "jobs:\n  account: nobodys\n")
-    ran = tried.site.run(*tried.one_cell)
+def test_an_account_is_taken_where_nobody_keeps_accounts(standing: Standing) -> None:
+    """Neither OpenPBS, flux-core nor Grid Engine checks it: only a site's own hook, plugin or JSV does."""
+    standing.edit("jobs:\n", "jobs:\n  account: nobodys\n")
+    ran = standing.site.run(*standing.one_cell)
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
 
 
-def test_steps_of_one_allocation_are_slurms_alone_and_that_is_said(tried: Standing) -> None:
-    ran = tried.site.finish(*RAILYARD, "run", *tried.one_cell, "--one-allocation")  # it does not measure
+def test_a_project_that_nobody_knows_is_refused_where_there_are_projects(standing: Standing) -> None:
+    standing.edit("jobs:\n", "jobs:\n  project: nobodys\n")
+    ran = standing.site.run(*standing.one_cell)
+    if standing.words.bad_project:
+        assert ran.code != 0
+        assert standing.words.bad_project in ran.said
+    else:
+        assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
+
+
+def test_steps_of_one_allocation_are_slurms_alone_and_that_is_said(standing: Standing) -> None:
+    ran = standing.site.finish(*RAILYARD, "run", *standing.one_cell, "--one-allocation")  # it does not measure
     assert ran.code == 2
-    of = load_system(tried.site.folder / f"systems/{tried.system}.yaml").scheduler
-    found = f"--one-allocation: found the scheduler {of} of {tried.system}, expected Slurm; leave it out"
+    of = load_system(standing.site.folder / f"systems/{standing.system}.yaml").scheduler
+    found = f"--one-allocation: found the scheduler {of} of {standing.system}, expected Slurm; leave it out"
     assert found in ran.said
 
 
-def test_pairs_are_measured_in_groups_one_job_after_the_other(tried: Standing) -> None:
-    words = ("pairs", "run", "--rolling", "--system", f"{tried.system}:hsn", "--group", "2", "--at-most", "1")
-    ran = tried.site.call(*RAILYARD, *words)
+def test_pairs_are_measured_in_groups_one_job_after_the_other(standing: Standing) -> None:
+    words = ("pairs", "run", "--rolling", "--system", f"{standing.system}:hsn", "--group", "2", "--at-most", "1")
+    ran = standing.site.call(*RAILYARD, *words)
     assert "2 of 2 groups measured" in ran.said, ran.said
     assert ran.record.where.nodes and ran.record.found.pairs is not None
     assert ran.code == 0, ran.said
 
 
 def test_a_soak_loads_each_rail_in_a_job_and_finds_nothing_wrong(
-    tried: Standing, monkeypatch: pytest.MonkeyPatch
+    standing: Standing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The nodes are those of the testbed, but the soak sees them as a cluster's own: by jobs alone.
 
-    The fabric has one rail: Flux has two cores per node here, one for its load and one for what reads its counters.
+    Under Flux the fabric has one rail: there are two cores per node here, one for its load and one for what reads its
+    counters.
     """
-    text = (tried.site.folder / f"systems/{tried.system}.yaml").read_text(encoding="utf-8")
-    own = text.replace(f"system: {tried.system}\n", "system: soaked\n")
+    fabric, rails = ("eth", ["eth0"]) if standing.scheduler.name == "flux" else ("hsn", ["hsn0", "hsn1"])
+    text = (standing.site.folder / f"systems/{standing.system}.yaml").read_text(encoding="utf-8")
+    own = text.replace(f"system: {standing.system}\n", "system: soaked\n")
     own += "provider: nodes\nnodes: {hardware: {cores: 2, memory: 1G}}\n"
-    (tried.site.folder / "systems/soaked.yaml").write_text(own, encoding="utf-8")
-    monkeypatch.setenv("PATH", f"{tried.scheduler.folder_of(tried.bed) / 'bin'}:{os.environ['PATH']}")
-    words = ("soak", "--system", "soaked:eth", "--nodes", "vn[1-4]", "--minutes", "0.5", "--every", "10")
-    ran = tried.site.call(*RAILYARD, *words)
+    (standing.site.folder / "systems/soaked.yaml").write_text(own, encoding="utf-8")
+    monkeypatch.setenv("PATH", f"{standing.scheduler.folder_of(standing.bed) / 'bin'}:{os.environ['PATH']}")
+    words = ("soak", "--system", f"soaked:{fabric}", "--nodes", "vn[1-4]", "--minutes", "0.5", "--every", "10")
+    ran = standing.site.call(*RAILYARD, *words)
     assert ran.lines[-1].endswith(": 0 problems, 0 remarks"), ran.said
     rows = [line.split() for line in ran.lines if line.startswith("vn")]
-    assert [row[:2] for row in rows] == [[node, "eth0"] for node in NODES]
+    assert [row[:2] for row in rows] == [[node, rail] for node in NODES for rail in rails]
     assert all(float(row[2]) > 1 and float(row[3]) > 1 for row in rows), ran.said
 
 
-def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_other(tried: Standing) -> None:
-    site = tried.site.folder
+def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_other(standing: Standing) -> None:
+    site = standing.site.folder
     drain = {
         "flux": "flux resource drain $(uname -n) gate",
         "pbs": f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf {which('pbsnodes')} -o -C gate $(uname -n)",
-    }[tried.scheduler.name]
+        "sge": "qmod -d '*@'$(uname -n)",
+    }[standing.scheduler.name]
     epilog = (
         f"#!/bin/sh\nexec >>{site}/gate.$(uname -n) 2>&1\ncd {site}\n"
-        f"RAILYARD_HOME={site} {' '.join(RAILYARD)} gate --system {tried.system} --state /run/gate\n"
+        f"RAILYARD_HOME={site} {' '.join(RAILYARD)} gate --system {standing.system} --state /run/gate\n"
         f"[ $? -ne 1 ] || {drain}\nexit 0\n"
     )
     (site / "epilog").write_text(epilog, encoding="ascii")
     (site / "epilog").chmod(0o755)
-    own = tried.scheduler.folder_of(tried.bed)
-    if tried.scheduler.name == "flux":
-        toml = (own / "flux.toml").read_text(encoding="ascii")
+    if standing.scheduler.name == "flux":
+        toml = (standing.scheduler.folder_of(standing.bed) / "flux.toml").read_text(encoding="ascii")
         table = f'[job-manager.epilog]\nper-rank = true\ncommand = ["{site}/epilog"]\n'
         (site / "with-epilog.toml").write_text(f"{toml}{table}", encoding="ascii")
-    else:
+    elif standing.scheduler.name == "pbs":
         for node in NODES:  # pbs_mom runs only a file of root's that nobody else can write
             put = f"install -m 500 {site}/epilog /run/pbs/mom_priv/epilogue"
-            assert tried.bed.exec(node, ["sh", "-c", put]).returncode == 0
-    for command in tried.words.epilog:
-        tried.ask(command.format(site=site))
-    tried.bed.degrade("vn1", "hsn1", "unplugged")
+            assert standing.bed.exec(node, ["sh", "-c", put]).returncode == 0
+    for command in standing.words.epilog:
+        standing.ask(command.format(site=site))
+    standing.bed.degrade("vn1", "hsn1", "unplugged")
     script = site / "short.sh"
     script.write_text("#!/bin/sh\nsleep 1\n", encoding="ascii")
-    tried.ask(tried.words.in_job, str(script))
-    wait_for(lambda: "vn1" in tried.ask(tried.words.ask_drained), "vn1 drained by its epilog")
+    standing.ask(standing.words.in_job, str(script))
+    wait_for(lambda: "vn1" in standing.ask(standing.words.ask_drained), "vn1 drained by its epilog")
     assert "vn1: unfit: " in (site / "gate.vn1").read_text(encoding="utf-8")
-    assert not any(node in tried.ask(tried.words.ask_drained) for node in NODES[1:])
+    assert not any(node in standing.ask(standing.words.ask_drained) for node in NODES[1:])
 
 
-def test_detect_sees_in_a_job_that_it_is_one_and_how_many_nodes_there_are(tried: Standing) -> None:
-    site = tried.site.folder
+def test_detect_sees_in_a_job_that_it_is_one_and_how_many_nodes_there_are(standing: Standing) -> None:
+    site = standing.site.folder
     conf = f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf"
-    # A job of Flux has the search path of its submission.
-    clients = {"flux": "", "pbs": f"export {conf} PATH={os.environ['PATH']}\n"}
+    # A job of Flux has the search path of its submission, and Debian's Grid Engine is in /usr/bin.
+    clients = {"flux": "", "pbs": f"export {conf} PATH={os.environ['PATH']}\n", "sge": ""}
     script = site / "detect.sh"
     script.write_text(
-        f"#!/bin/bash\n{clients[tried.scheduler.name]}cd {site}\n"
+        f"#!/bin/bash\n{clients[standing.scheduler.name]}cd {site}\n"
         f"RAILYARD_HOME={site} {' '.join(RAILYARD)} detect >detected 2>&1\necho >ended\n",
         encoding="utf-8",
     )
-    tried.ask(tried.words.in_job, str(script))
+    standing.ask(standing.words.in_job, str(script))
     wait_for(lambda: (site / "ended").exists(), "the end of detect")
     said = (site / "detected").read_text(encoding="utf-8")
-    of = load_system(site / f"systems/{tried.system}.yaml").scheduler
-    assert f"(inside a job of {tried.scheduler.title.removeprefix('Open')})" in said
+    of = load_system(site / f"systems/{standing.system}.yaml").scheduler
+    assert f"(inside a job of {standing.scheduler.title.removeprefix('Open')})" in said
     assert f"\nscheduler: {of}\n" in said and "\n  count: 4\n" in said
     assert "{device: hsn0, counters: netdev}" in said
 

@@ -309,10 +309,15 @@ def test_steps_of_one_allocation_are_the_same_tests_with_the_same_verdicts(
 
 
 @full
-def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(with_slurm: tuple[VirtualSite, Testbed]) -> None:
+@pytest.mark.parametrize(("stack", "launcher"), [("mpich", "srun"), ("intelmpi", "mpirun")])
+def test_a_slow_rail_is_named_by_steps_of_a_job_of_their_own(
+    with_slurm: tuple[VirtualSite, Testbed], stack: str, launcher: str
+) -> None:
     site, bed = with_slurm
+    site.edit("systems/virtual-slurm.yaml", "\nlauncher: srun\n", f"\nlauncher: {launcher}\n")
     bed.degrade("vn2", "hsn0", "slow", 60)
-    ran = site.run(*ONE_CELL)
+    ran = site.run(*SYSTEM, "-n", "ImbUniband%rails=1", "-p", stack)
+    assert ran.record.how.command[0] == launcher
     assert failed(ran.record) == ("fail", 5, "fabric"), ran.record.found.verdict.text
     assert suspects(ran.record) == {("rail", "vn2", "hsn0")}
     assert f"; hsn0 of vn2 is slow {WITH_EVERY}: at best " in ran.record.found.verdict.text

@@ -118,9 +118,9 @@ def of_sge(name: str, file: str) -> str:
     [
         ("waits", "qstat-waits.xml", "waits", "qw", None),
         ("running", "qstat-running.xml", "runs", "r", None),
-        ("completed", "qacct-completed.txt", "ended", "failed 0", None),
-        ("time", "qacct-time.txt", "ended", "failed 37", "time"),
-        ("cancelled", "qacct-cancelled.txt", "ended", "failed 100", "cancelled"),
+        ("completed", "qacct-completed.txt", "ended", "exit status 0", None),
+        ("time", "qacct-time.txt", "ended", "failed 37, exit status 137", "time"),
+        ("cancelled", "qacct-cancelled.txt", "ended", "failed 100, exit status 137", "cancelled"),
     ],
 )
 def test_a_job_of_grid_engine_is_in_qstat_or_in_its_account(

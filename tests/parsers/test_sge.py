@@ -3,7 +3,8 @@
 All are our own, of jobs that slept or exited, from 30 November 2026: ``qstat-*.xml`` is `qstat -xml -g t`,
 ``qacct-*.txt`` is `qacct -j JOB`, ``qstat-j-*.txt`` is `qstat -j JOB` (without the line sge_o_path), ``verify-*.txt``
 is `qalter -w v JOB`, ``queues-*.xml`` is `qstat -f -xml -explain aAcE`, and ``refused.txt`` has what `qsub` refused,
-and how. The hosts are the virtual cluster's.
+and how. The hosts are the virtual cluster's. ``qacct-no-slot.txt`` is of a job that started more steps on a node than
+it had slots there, as the project's own soak over two rails first did.
 """
 
 from pathlib import Path
@@ -17,6 +18,7 @@ from railyard.parsers.sge import (
     closed_queues,
     find_end,
     find_error,
+    find_fixed_slots,
     find_reasons,
     find_unfit_run,
     node_end,
@@ -34,6 +36,7 @@ NUMBERS = {
     "deleted": "8", "waits": "11", "depends": "12", "held": "13", "too-many-nodes": "14", "uneven": "15",
     "too-many-cores": "16", "error": "18", "suspended": "19", "requeued-waits": "20", "requeued-runs": "20",
     "requeued": "20", "each-process": "22", "prolog": "23", "died": "30", "before-death": "30", "completed": "1",
+    "no-slot": "3",
 }  # fmt: skip
 
 
@@ -92,6 +95,7 @@ def test_a_job_that_is_over_is_not_among_those_of_qstat() -> None:
         ("completed", 0, None),
         ("exit-3", 3, None),
         ("each-process", 3, None),
+        ("no-slot", 255, None),
         (
             "time",
             137,
@@ -262,3 +266,25 @@ def test_a_job_whose_node_is_silent_names_it() -> None:
     assert node_end(job("died"), silent) == JobEnd(
         "node", "job 30 was ended because a node died: the sge_execd of vn4 does not answer", ("vn4",)
     )
+
+
+@pytest.mark.parametrize(
+    ("rules", "name"),
+    [
+        ({"mpi-1": "1", "mpi-2": "2"}, "mpi-{num_slots_per_node}"),
+        ({"1per": "1", "16per": "16", "smp": "$pe_slots"}, "{num_slots_per_node}per"),
+        ({"mpi1": "1", "mpi2": "2", "x-1": "1", "x-2": "2", "x-4": "4"}, "x-{num_slots_per_node}"),
+        # One slot on each node is asked for most often, more by fewer checks.
+        ({"mpi-2": "2", "mpi-4": "4"}, None),
+        ({"mpi-1": "1"}, None),
+        ({"mpi": "$fill_up", "make": "$round_robin"}, None),
+        # Their names do not say their number: 11 and 21 are not "1" with one for a slot on each node.
+        ({"mpi-11": "1", "mpi-21": "1", "mpi-12": "2"}, None),
+        ({"one": "1", "two": "2"}, None),
+        ({}, None),
+    ],
+)
+def test_environments_of_a_fixed_number_of_slots_are_told_by_name_and_rule(
+    rules: dict[str, str], name: str | None
+) -> None:
+    assert find_fixed_slots(rules) == name

@@ -117,10 +117,20 @@ def test_a_job_is_submitted_and_no_output_of_an_earlier_one_is_left(job: Any) ->
     assert not Path(job.stdout).exists() and not Path(job.stderr).exists()
 
 
-def test_what_qsub_refuses_is_said_in_its_words(job: Any) -> None:
-    Path("refused").write_text(recorded("refused.txt").partition("\n")[2], encoding="utf-8")
-    said = 'qsub said: Unable to run job: Job was rejected because job requests unknown queue "nope"'
-    with pytest.raises(JobSchedulerError, match=re.escape(said)):
+#: What was asked of qsub -> what it said.
+REFUSALS = dict(
+    re.findall(r"^\$ qsub (.+)\n(.+)\nExiting\.$", (RECORDED / "refused.txt").read_text("utf-8"), re.MULTILINE)
+)
+
+
+def test_all_kinds_of_refusals_are_recorded() -> None:
+    assert list(REFUSALS) == ["-q nope", "-l nope=1", "-P nope", "-pe nope 2", "-l h=vn9", "-ar 77"]
+
+
+@pytest.mark.parametrize("asked", REFUSALS)
+def test_what_qsub_refuses_is_said_in_its_words(job: Any, asked: str) -> None:
+    Path("refused").write_text(f"{REFUSALS[asked]}\nExiting.\n", encoding="utf-8")
+    with pytest.raises(JobSchedulerError, match=re.escape(f"qsub said: {REFUSALS[asked]}")):
         job.scheduler.submit(job)
 
 

@@ -24,16 +24,6 @@ if TYPE_CHECKING:
     from railyard.cluster.detect.system_text import Texts
 
 
-#: A variable in a job's environment -> the scheduler that sets it.
-_JOBS = {
-    "SLURM_JOB_ID": "Slurm",
-    "PBS_JOBID": "PBS",
-    "LSB_JOBID": "LSF",
-    "FLUX_JOB_ID": "Flux",
-    "SGE_JOB_SPOOL_DIR": "Grid Engine",
-    # What a job of flux batch runs itself has only this one.
-    "FLUX_ENCLOSING_ID": "Flux",
-}
 _LIMIT_S = 20
 
 
@@ -51,11 +41,12 @@ class Machine(Folder):
         """Return what a command printed; for ``module`` also what it printed on stderr, where Lmod answers."""
         # `module` is a function of the login shell, not a program.
         command = ["bash", "-lc", " ".join(words)] if words[0] == "module" else list(words)
-        if shutil.which(command[0], path=SEARCH_PATH) is None:
+        program = self.which(command[0])
+        if program is None:
             return None
         try:
             done = subprocess.run(
-                command,
+                [program, *command[1:]],
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -104,13 +95,15 @@ def command(
     """
     from railyard.base.paths import find_home
     from railyard.cluster.detect.detected_cluster import detect
+    from railyard.cluster.detect.scheduler import JOBS
     from railyard.cluster.detect.source import Recorder
     from railyard.cluster.detect.system_text import Texts, missing_parts, references_text, switches_text, system_text
 
     _check(name, writes, replace)
-    home, where = find_home(), _find_target(root)
+    job_variable = None if root is not None else next((name for name in JOBS if os.environ.get(name)), None)
+    home, where = find_home(), _find_target(root, job_variable)
     recorder = Recorder(_source(root))
-    found = detect(recorder)
+    found = detect(recorder, job_variable)
     if record is not None:
         _keep(record, recorder.listing.text(f"recorded by railyard detect {where}"))
     environments = _environments(home)
@@ -184,13 +177,13 @@ def _keep(path: Path, text: str) -> None:
         raise SetupError(f"{path}: the recording cannot be written: {error.strerror}") from None
 
 
-def _find_target(root: Path | None) -> str:
+def _find_target(root: Path | None, job_variable: str | None) -> str:
+    from railyard.cluster.detect.scheduler import JOBS
     from railyard.cluster.detect.system_text import IN_JOB
 
     if root is not None:
         return "from a recording"
-    job = next((scheduler for variable, scheduler in _JOBS.items() if os.environ.get(variable)), None)
-    return f"{IN_JOB} of {job}" if job else "outside any job"
+    return f"{IN_JOB} of {JOBS[job_variable].title}" if job_variable else "outside any job"
 
 
 def _environments(home: Path) -> tuple[str, ...]:

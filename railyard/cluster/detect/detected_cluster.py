@@ -18,14 +18,8 @@ from railyard.base.values import NAME_PATTERN
 from railyard.base.wording import count_of
 from railyard.cluster.detect.fabrics import FoundFabric, fabrics_of, left_out, traps
 from railyard.cluster.detect.ports import Port, cxi_ports, net_ports, parse_whole, rdma_ports
-from railyard.cluster.detect.software import (
-    Scheduler,
-    Software,
-    StatedSwitches,
-    scheduler_of,
-    slurm_switches,
-    software_of,
-)
+from railyard.cluster.detect.scheduler import Scheduler, StatedSwitches, scheduler_of, slurm_switches
+from railyard.cluster.detect.software import Software, software_of
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Source
 from railyard.hardware.links import pcie_slot
 from railyard.hardware.processors import name_of_cpuinfo
@@ -159,15 +153,18 @@ class DetectedCluster:
         }
 
 
-def detect(source: Source) -> DetectedCluster:
-    """Return what a node shows. It is no error if something is missing: what cannot be read is left out."""
+def detect(source: Source, job_variable: str | None = None) -> DetectedCluster:
+    """Return what a node shows. It is no error if something is missing: what cannot be read is left out.
+
+    ``job_variable``: what shows that this is a job (``scheduler.JOBS``); None outside of jobs, and for a recording.
+    """
     rdma = (*rdma_ports(source), *cxi_ports(source))
     taken = {port.netdev for port in rdma if port.netdev is not None}
     sits = domains(source)
     shown = with_slots((*rdma, *net_ports(source, taken)), source)
     ports = tuple(_seat_port(port, sits) for port in shown)
     fabrics = fabrics_of(ports)
-    scheduler = scheduler_of(source)
+    scheduler = scheduler_of(source, job_variable)
     return DetectedCluster(
         node=node_of(source, sits),
         fabrics=fabrics,

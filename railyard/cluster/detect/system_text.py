@@ -15,7 +15,8 @@ from railyard.base.wording import listing
 from railyard.cluster.detect.detected_cluster import DetectedCluster
 from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
 from railyard.cluster.detect.ports import Port
-from railyard.cluster.detect.software import SLURM_TOPOLOGY, FoundStack
+from railyard.cluster.detect.scheduler import SLURM_TOPOLOGY
+from railyard.cluster.detect.software import FoundStack
 from railyard.hardware.limits import DEFAULT_MAX_PAYLOAD
 from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import FAMILIES
@@ -175,7 +176,8 @@ def _scheduling(found: DetectedCluster) -> Iterator[str]:
         yield from comment(
             "Whole nodes: counters of rails see all jobs of a node, and a path proof needs the run's alone."
         )
-        yield "jobs: {exclusive: true}"
+        asked = [f"resources: [{', '.join(map(scalar, scheduler.resources))}]"] if scheduler.resources else []
+        yield f"jobs: {{{', '.join([*asked, *(['exclusive: true'] if scheduler.exclusive else [])])}}}"
 
 
 def _nodes(found: DetectedCluster, where: str) -> Iterator[str]:
@@ -313,12 +315,7 @@ def stacks_text(found: DetectedCluster, environments: Collection[str]) -> Iterat
 
 def missing_parts(found: DetectedCluster, environments: Collection[str]) -> tuple[str, ...]:
     """Return a sentence for each missing thing without which benchmarks cannot run, whatever else the file says."""
-    sentences = []
-    if found.scheduler.name == "local":
-        sentences.append(
-            "no scheduler was found, so this system has one node and no test between nodes runs: run this on a "
-            "host with the scheduler's commands, or try stacks only on this host with --system local"
-        )
+    sentences = list(found.scheduler.missing)
     for stack in _usable_stacks(found):
         if not stack.benchmarks and stack.name not in environments:
             sentences.append(

@@ -45,7 +45,7 @@ def look(node: NodeState, system: SystemView) -> tuple[Look, Look]:
                 link_gaps += _rate_gap(fabric, rail, said)
                 slot_gaps += _slot_gap(fabric, rail, said)
     blind = [device for device, shown in judged.items() if not shown]
-    doubt = f"nothing says whether {', '.join(blind)} is up" if blind else None
+    doubt = f"nothing says whether {', '.join(blind)} {'is' if len(blind) == 1 else 'are'} up" if blind else None
     unread = {gap.what for gap in slot_gaps}
     return (
         Look("links", len(blind) < len(judged), _faults(node, links), _each(link_gaps), doubt),

@@ -6,6 +6,7 @@ the time is over.
 
 import math
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from railyard.job.node_files import FLAT, PER_FOLDER, AnswerFolder
 from railyard.job.probe_job import SHARED, step_words
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.site.site import Site
-from railyard.site.systems.jobs import FLUX_BATCH, SRUN, escape_exports, is_slurm
+from railyard.site.systems.jobs import FLUX_BATCH, SRUN, escape_exports, grows_with_slots, is_slurm
 from railyard.site.systems.model import Fabric, System
 from railyard.stacks import ask
 
@@ -88,6 +89,12 @@ class SoakJob:
         return tuple((sender, to, load.device) for load in self.loads for sender, to in (load.nodes, load.nodes[::-1]))
 
     @property
+    def at_once(self) -> int:
+        """How many of its steps run on a node at once, at most: the reader, and the loads of each rail."""
+        loads = Counter(node for load in self.loads for node in load.nodes)
+        return 1 + max(loads.values())
+
+    @property
     def readings(self) -> str:
         """Where nodes write, as the reader's argument: the job's folder, or many folders inside one of its folders."""
         folders = AnswerFolder(Path(), "", len(self.nodes)).folders
@@ -104,9 +111,11 @@ class SoakJob:
 
     def script(self, folder: Path) -> str:
         """Return the job's script in the form that the scheduler takes."""
+        # Grid Engine starts no more steps on a node than the job has slots there.
         asked = BatchRequest(
-            _NAME, self.nodes, self.seconds + _AROUND_S, str(folder), self.system.batch_options(len(self.nodes))
-        )
+            _NAME, self.nodes, self.seconds + _AROUND_S, str(folder),
+            self.system.batch_options(len(self.nodes), self.at_once),
+        )  # fmt: skip
         telemetry = ",".join((DRIVERS["cxi"].tx, DRIVERS["cxi"].rx, *DRIVERS["cxi"].signals))
         exports = (f"{name}={value}" for name, value in self.reader_env.items())
         reader = " ".join([*exports, shlex.join([*self.reader, "sh", READER, self.readings])])
@@ -144,6 +153,7 @@ def plan_soak(
         for rail in site.system.fabrics[name].rails:
             chosen.setdefault(rail.name, (name, _stack(site, name, stack)))
     _refuse_few_cores(site.system, len(chosen))
+    _refuse_one_slot(site.system)
     loads = _spread([_load(site, *chosen[of], of, pair) for of in chosen for pair in _pairs(tuple(nodes))])
     lines = (line for name, each in chosen.values() for line in site.system.script_lines(name, each, site.home))
     before = tuple(dict.fromkeys(lines))
@@ -161,6 +171,17 @@ def _refuse_few_cores(system: System, rails: int) -> None:
             f"Flux gives a core to the load of each of {count_of(rails, 'rail')}, and one to what reads the counters; "
             f"name a fabric with fewer rails (--system {system.system}:FABRIC)"
         )
+
+
+def _refuse_one_slot(system: System) -> None:
+    """Raise SetupError if the job has one slot on a node: then Grid Engine refuses a load beside the reader."""
+    for index, option in enumerate(system.jobs.resources):
+        if system.scheduler == "sge" and option.startswith("-pe ") and not grows_with_slots(option):
+            raise SetupError(
+                f"soak: found jobs.resources[{index}] {option} of {system.system}, expected {{num_slots}} or "
+                f"{{num_cores}} in it: a soak starts several processes on a node at once, and Grid Engine only as many "
+                f"as the job has slots there"
+            )
 
 
 def _spread(loads: Sequence[Load]) -> tuple[Load, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from railyard.base.clean_text import clean
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import label
 from railyard.base.values import seconds
@@ -20,6 +21,7 @@ from railyard.hardware.counters import DRIVERS, Driver
 from railyard.job import slurm
 from railyard.job.batch import State, batch_of
 from railyard.job.node_files import FLAT, files
+from railyard.parsers.lines import is_failure
 from railyard.site.site import Site
 
 #: Counters by device, as one node read them at one time.
@@ -71,6 +73,8 @@ class _Node:
         self.waiting.append((at_s - self.begun_s, _counters_by_device(made, drivers)))
 
 
+#: The error output of a job, in its folder.
+ERRORS = "job.err"
 #: How long the job may wait for its nodes if the system's file does not say it, in seconds.
 _WAITS_S = 600
 #: Seconds between two looks.
@@ -129,8 +133,9 @@ def _follow(job: SoakJob, number: str, folder: Path, keep: Callable[[Reading], N
             kept += 1
         if has_ended:
             if not kept:
+                said = _first_failure(folder / ERRORS)
                 raise SetupError(
-                    f"soak: job {number} {_end(state)} before a node had read anything; see {folder}/job.err"
+                    f"soak: job {number} {_end(state)} before a node had read anything{said}; see {folder}/{ERRORS}"
                 )
             return
         if state is not None and state.phase == "waits" and time.monotonic() - begun >= waits_s:
@@ -165,6 +170,16 @@ class _WrittenLines:
             for at_s, raw in parse(made):
                 self._merger.take(node, at_s, raw)
         yield from self._merger.ready(is_over=is_over)
+
+
+def _first_failure(path: Path) -> str:
+    """Return the first line of a job's error output that says a failure, as words after a sentence; else nothing."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    found = next((clean(line).strip() for line in lines if is_failure(line)), None)
+    return "" if found is None else f" ({found})"
 
 
 def _end(state: State | None) -> str:

@@ -218,6 +218,11 @@ def counts_cores(settings: SchedulerSettings) -> bool:
     return any(f"{{{_CORES}}}" in option for option in settings.resources)
 
 
+def grows_with_slots(option: str) -> bool:
+    """Return whether a resource has a blank for the processors of a job: its ranks, or all cores of its nodes."""
+    return any(f"{{{blank}}}" in option for blank in (_SLOTS, _CORES))
+
+
 def asks_for_slots(settings: SchedulerSettings, access: Iterable[str]) -> bool:
     """Return whether jobs ask Grid Engine for a parallel environment: without one a job has one slot on one node."""
     return any(option.split()[:1] == ["-pe"] for option in (*settings.resources, *access))

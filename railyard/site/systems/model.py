@@ -449,9 +449,9 @@ class System(Model):
             return own
         return (*total_options(nodes, hardware, None if self.gpus is None else self.gpus.per_node), *own)
 
-    def batch_options(self, nodes: int) -> tuple[str, ...]:
-        """Return the scheduler options of a job with one process on each of so many nodes."""
-        return (*self.job_options, *self.resource_options(nodes, nodes))
+    def batch_options(self, nodes: int, at_once: int = 1) -> tuple[str, ...]:
+        """Return the scheduler options of a job with ``at_once`` processes on each of so many nodes."""
+        return (*self.job_options, *self.resource_options(nodes, nodes * at_once))
 
     def job_variables(self, fabric: str, home: Path) -> dict[str, str]:
         """Return the variables of every job over a fabric; those of its stack come after them."""

@@ -353,7 +353,8 @@ def look_at_iterations() -> str:
 
 def look_at_devices(rails: Sequence[str], node: str) -> str:
     """Return what to look at if another network carried the bytes of a rail."""
-    return f"how the stack's devices are set; whether {listing(rails)} of {node} is up and reaches the other nodes"
+    up = "is up and reaches" if len(rails) == 1 else "are up and reach"
+    return f"how the stack's devices are set; whether {listing(rails)} of {node} {up} the other nodes"
 
 
 def look_at_unseen() -> str:

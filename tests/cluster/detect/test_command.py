@@ -151,6 +151,18 @@ def test_a_host_without_any_network_is_told(home: Path, capsys: pytest.CaptureFi
     )
 
 
+def test_in_a_job_that_finds_no_command_of_its_scheduler_the_file_says_so(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LSB_JOBID", "7")
+    monkeypatch.setattr("railyard.cli.commands.detect.SEARCH_PATH", "/usr/bin/none")
+    assert main(["detect", "--name", "there"]) == 0
+    said = capsys.readouterr()
+    why = "this is a job of LSF (LSB_JOBID is set), and bqueues is not on PATH here"
+    assert f"look at: {why}" in said.err
+    assert f"# MISSING: {why}" in said.out and "(inside a job of LSF)" in said.out
+
+
 def test_this_machine_itself_gives_an_answer(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code = main(["detect", "--json"])
     answer = capsys.readouterr()

@@ -8,7 +8,7 @@ import pytest
 from railyard.cluster.detect import detected_cluster
 from railyard.cluster.detect.fabrics import FoundFabric
 from railyard.cluster.detect.ports import Pci, Port
-from railyard.cluster.detect.software import FLUX, FLUX_AROUND, scheduler_of
+from railyard.cluster.detect.scheduler import FLUX, FLUX_AROUND, scheduler_of
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Listing, Recorder
 
 MADE = Path(__file__).parents[2] / "parsers" / "made"

@@ -49,7 +49,7 @@ def rails(of: System, fabric: str) -> list[tuple[str, int | None, str | None, in
 
 
 MADE = ["dual-rail-hdr", "ndr-8-nics", "no-rdma", "roce", "slingshot"]
-RECORDED = ["slurm-node", "soft-roce-guest", "virtual-machine", "virtual-node"]
+RECORDED = ["grid-engine-node", "slurm-node", "soft-roce-guest", "virtual-machine", "virtual-node"]
 
 
 def test_there_are_the_kinds_that_are_promised() -> None:
@@ -387,6 +387,79 @@ def test_a_real_slurm_without_accounting_is_asked_by_scontrol_and_starts_by_pmix
     assert (loaded.access, loaded.nodes.count) == (("--partition=all",), 4)
     assert of.scheduler.remarks == ("sacct does not answer (no accounting): scontrol says how a job ended",)
     assert missing_parts(of, ENVIRONMENTS) == ()
+
+
+def test_a_real_grid_engine_is_asked_for_slots_of_a_fixed_number_on_each_node() -> None:
+    of = found("grid-engine-node")
+    loaded = system(of)
+    assert (loaded.system, loaded.scheduler, loaded.launcher, loaded.nodes.count) == ("vn", "sge", "mpirun", 4)
+    assert loaded.batch_options(4, 3) == ("-l exclusive=true", "-pe mpi-3 12")
+    assert [(one.name, one.nodes, one.up) for one in of.scheduler.partitions] == [("all.q", 4, True)]
+    assert [sentence for sentence in missing_parts(of, ENVIRONMENTS) if "Spack" not in sentence] == []
+
+
+def test_without_such_environments_what_grid_engine_has_is_named_and_its_jobs_are_refused() -> None:
+    tree = listing("grid-engine-node")
+    tree.outputs["qconf -spl"] = "mpi-1\nmpi-2"
+    tree.outputs["qconf -sp mpi-2"] = tree.outputs["qconf -sp mpi-2"].replace("rule    2", "rule    $fill_up")
+    of = detect(tree)
+    assert system(of).batch_options(2) == ("-l exclusive=true", "-pe MISSING 2")
+    assert (
+        "there are no parallel environments with a fixed number of slots on each node, one for each number (there is "
+        "mpi-1 (1) and mpi-2 ($fill_up)): put another one in the place of MISSING (docs/howto/clusters.md, Grid Engine)"
+    ) in missing_parts(of, ENVIRONMENTS)
+    tree.outputs["qconf -spl"] = ""
+    assert any(" (there is none): put " in sentence for sentence in missing_parts(detect(tree), ENVIRONMENTS))
+
+
+def test_a_node_that_qconf_does_not_answer_has_no_resource_denied() -> None:
+    tree = listing("grid-engine-node")
+    tree.outputs = {words: said for words, said in tree.outputs.items() if not words.startswith("qconf ")}
+    of = detect(tree)
+    assert system(of).batch_options(2) == ("-l exclusive=true", "-pe MISSING 2")
+    assert of.scheduler.missing == (
+        "qconf -spl answers nothing here (is this a submit host?), so nobody knows the parallel environments: put one "
+        "in the place of MISSING (docs/howto/clusters.md, Grid Engine)",
+    )
+
+
+def test_whole_nodes_of_grid_engine_are_asked_for_by_the_name_that_its_resource_has() -> None:
+    tree = listing("grid-engine-node")
+    resources = tree.outputs["qconf -sc"]
+    tree.outputs["qconf -sc"] = resources.replace("exclusive           excl", "whole_node          wn  ")
+    assert system(detect(tree)).batch_options(2) == ("-l whole_node=true", "-pe mpi-1 2")
+    tree.outputs["qconf -sc"] = resources.replace(" EXCL ", " ==   ")
+    of = detect(tree)
+    assert system(of).batch_options(2) == ("-l exclusive=true", "-pe mpi-1 2")
+    assert any(one.startswith("no resource has the relation EXCL (qconf -sc)") for one in missing_parts(of, ()))
+
+
+@pytest.mark.parametrize(
+    ("variable", "title", "program", "name"),
+    [
+        ("SLURM_JOB_ID", "Slurm", "sinfo", "slurm-nodb"),
+        ("PBS_JOBID", "PBS", "qstat", "pbs"),
+        ("LSB_JOBID", "LSF", "bqueues", "lsf"),
+        ("FLUX_JOB_ID", "Flux", "flux", "flux-batch"),
+        ("SGE_JOB_SPOOL_DIR", "Grid Engine", "qstat", "sge"),
+    ],
+)
+def test_in_a_job_whose_scheduler_does_not_answer_the_file_says_which_one_it_is(
+    variable: str, title: str, program: str, name: str
+) -> None:
+    tree = listing("virtual-node")
+    of = detect(tree, variable)
+    assert system(of).scheduler == "local" and of.scheduler.remarks == ()
+    said = (
+        f"this is a job of {title} ({variable} is set), and {program} is not on PATH here, so this file has one node "
+        f"and no scheduler: let the job find {program}, and run this again; or write scheduler: {name} and nodes: "
+        "{count: N}"
+    )
+    assert said in missing_parts(of, ENVIRONMENTS)
+    tree.programs[program] = f"/opt/bin/{program}"
+    assert f"{program} does not answer here" in missing_parts(detect(tree, variable), ENVIRONMENTS)[0]
+    # A scheduler that answers is the one of the file, whatever the variable.
+    assert system(detect(listing("slurm-node"), variable)).scheduler == "slurm-nodb"
 
 
 def test_a_guest_with_soft_roce_has_two_rails_whose_rate_is_not_what_the_kernel_says() -> None:

@@ -156,7 +156,7 @@ cd /site/RUN
     "sge": ("mpirun", """\
 #$ -A abc
 #$ -l exclusive=true
-#$ -pe mpi-1 2
+#$ -pe mpi-3 6
 #$ -S /bin/bash
 #$ -r n
 #$ -N railyard-soak
@@ -232,6 +232,22 @@ def test_flux_has_a_core_for_the_load_of_each_rail_or_the_soak_is_refused(home: 
             continue
         with pytest.raises(SetupError, match=r"^soak: found 2 cores a node of made, expected 3 or more: Flux gives"):
             plan_soak(made, ("n9", "n10"), "ib", None, 3600, 10)
+
+
+def test_grid_engine_is_asked_for_a_slot_for_each_step_that_runs_on_a_node_at_once(home: Path) -> None:
+    """It refuses any more. The first of three nodes has the load of two pairs, over two rails, beside the reader."""
+    other_system(home, "sge")
+    made = site_at.__wrapped__(home, "made")
+    assert "#$ -pe mpi-5 15\n" in plan_soak(made, ("n8", "n9", "n10"), "ib", None, 3600, 10).script(Path("/site/RUN"))
+    path = home / "systems/made.yaml"
+    whole = path.read_text(encoding="utf-8")
+    path.write_text(whole.replace('"-pe mpi-{num_slots_per_node} {num_slots}"', '"-pe mpi {num_nodes}"'), "utf-8")
+    sentence = (
+        "soak: found jobs.resources[0] -pe mpi {num_nodes} of made, expected {num_slots} or {num_cores} in it: a soak "
+        "starts several processes on a node at once, and Grid Engine only as many as the job has slots there"
+    )
+    with pytest.raises(SetupError, match=f"^{re.escape(sentence)}$"):
+        plan_soak(site_at.__wrapped__(home, "made"), ("n9", "n10"), "ib", None, 3600, 10)
 
 
 def test_a_window_of_a_slow_rail_lasts_no_longer_than_a_second(home: Path) -> None:
@@ -522,6 +538,7 @@ OTHERS = {
         "qdel": 'echo "$1" >"$BED/cancelled"; kill -- -"$(cat "$BED/pid")"',
     },
 }
+REFUSED_TASK = SGE.parent / "failed/mpich5.0.2-no-slot-of-grid-engine8.1.9.err"
 SHARED = """\
 start() {
     setsid sh -c 'bash ./job.sh >job.out 2>job.err </dev/null; echo "$?" >code' >/dev/null 2>&1 &
@@ -607,6 +624,24 @@ def test_a_soak_under_another_scheduler_is_judged_and_cancelled_alike(
         f"railyard: soak: job {number} had not begun after 0 s and was cancelled{why}"
     )
     assert (bed / "cancelled").read_text(encoding="ascii") == f"{number}\n"
+
+
+def test_a_soak_whose_first_step_is_refused_says_so_in_the_launchers_words(
+    bed: Path, home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Genuine: more steps on a node than the job has slots there."""
+    other_system(home, "sge")
+    refuses = f'cat "{REFUSED_TASK}" >&2; exit 255'
+    account = f"sed 's/^jobnumber    3 /jobnumber    11/' '{SGE}/qacct-no-slot.txt'"
+    for name, text in {**OTHERS["sge"], "mpirun": refuses, "qacct": account}.items():
+        (bed / name).write_text(f"#!/bin/sh\n{SHARED}{text}\n", encoding="ascii")
+        (bed / name).chmod(0o755)
+    assert main([*SOAK, "--minutes", "1"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith(
+        "railyard: soak: job 11 ended (exit status 255) before a node had read anything (error: executing task of job "
+        '3 failed: execution daemon on host "vn3" didn\'t accept task); see '
+    )
 
 
 def test_an_interrupted_soak_is_cancelled_and_judged_by_what_it_kept(
