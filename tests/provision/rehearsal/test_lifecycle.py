@@ -39,7 +39,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     )
     monkeypatch.setattr(lifecycle, "end_nodes", lambda home: made.append("down"))
     monkeypatch.setattr(
-        lifecycle, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"}
+        lifecycle, "client_variables", lambda home, scheduler: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"}
     )
     monkeypatch.setenv("PATH", "/usr/bin")
     monkeypatch.delenv("SLURM_CONF", raising=False)
