@@ -41,12 +41,13 @@ DOWN = "railyard rehearse --down"
 
 @contextlib.contextmanager
 def turn(home: Path, echo: Callable[[str], None]) -> Iterator[None]:
-    """Take this machine for a rehearsal.
+    """Take this machine for a rehearsal. Raises SetupError beside another one of this site folder: both use its files.
 
     It waits for a measurement, which it would disturb, and a measurement waits for it. Rehearsals of other site folders
     may run beside it. SIGTERM and a closed terminal end it as Ctrl-C does, so everything goes down.
     """
     with terminated_as_interrupted(), measurement_lock(echo, home, shared=True):
+        _refuse_another(Testbed(home, kind=REHEARSAL))
         yield
 
 
@@ -169,6 +170,10 @@ def _refuse(bed: Testbed, system: System, scheduler: BedScheduler) -> None:
     measuring = lock.who_measures()
     if measuring is not None:
         raise SetupError(f"rehearsal: {measuring}, and a rehearsal would disturb it: wait until it has ended")
+    _refuse_another(bed)
+
+
+def _refuse_another(bed: Testbed) -> None:
     if bed.is_up() and not is_left_over(bed.folder / OWNER_FILE):
         raise SetupError("rehearsal: another one of this site folder is up: wait until it has ended")
 
