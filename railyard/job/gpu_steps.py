@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 from railyard.base.paths import packaged_text
 from railyard.job.launch import Launch
-from railyard.job.node_pair_steps import env_words
+from railyard.job.node_pair_steps import env_words, printed_so_far
 from railyard.job.probe_job import lists_nodes, step_words
 from railyard.parsers.gpu_pairs import FOLDER, Step
 from railyard.site.systems.jobs import SRUN
@@ -94,13 +94,13 @@ def lines(output: str, launch: str, program: Sequence[str], gpus: int, least_mb_
 
     ``least_mb_s`` is the least that the slowest group must give at its largest size; ``limit_s`` is the job's limit.
     """
-    asked = f"{shlex.quote(sys.executable)} -m railyard pairs groups --expected {least_mb_s!r} {shlex.quote(output)}"
+    asked = f"{shlex.quote(sys.executable)} -m railyard pairs groups --expected {least_mb_s!r} $made"
     last_s = limit_s - STEP_S - END_S
     visible = [",".join(str((first + n) % gpus) for n in range(gpus)) for first in range(gpus)]
     run = " ".join(program)
     spent = f"[ ! -s groups.txt ] || [ $(($(date +%s) - $(cat {BEGUN}))) -gt {last_s} ]"
     starts = f"timeout -k 5 {STEP_S} {launch} env"
-    made = [f"{asked} > groups.txt 2> groups.err || :"]
+    made = [*printed_so_far(output), f"{asked} > groups.txt 2> groups.err || :"]
     for gpu, own in enumerate(visible):
         one = f"echo '{SAYS}{gpu}'; {starts} CUDA_VISIBLE_DEVICES={own} {run}"
         made.append(f"{spent} || {{ {one}; }} > {output_of(gpu)} 2>&1 || :")

@@ -77,7 +77,7 @@ def lines(
     steps = " ".join(STEPS)
     asked = f"{railyard} next {options}"
     made = [
-        f"made={shlex.quote(output)}",
+        *printed_so_far(output),
         f"for step in {steps}; do {asked} $made > $step.txt 2> $step.err && [ -s $step.txt ] || break; "
         f'{launch} {run} $step.txt {rest} > $step.out 2>&1 || break; made="$made $step.out"; done',
     ]
@@ -87,6 +87,14 @@ def lines(
             out = shlex.quote(rail_output(rail))
             made.append(f"[ ! -s {RAIL_ROUNDS} ] || {its_launch} {run} {RAIL_ROUNDS} {rest} > {out} 2>&1 || :")
     return made
+
+
+def printed_so_far(output: str) -> list[str]:
+    """Return the lines that set ``made`` to the file with what the job has printed so far, ``output`` at its end.
+
+    PBS keeps what a job prints elsewhere until its end, so the script's own descriptor names the file.
+    """
+    return [f"made={shlex.quote(output)}", "[ ! -f /proc/$$/fd/1 ] || made=/proc/$$/fd/1"]
 
 
 def plan_sample(asking: Sequence[str], lists_nodes: str | None) -> list[str]:
@@ -127,7 +135,7 @@ class Sample:
         sample = f"{self.launch} {self.program} {SAMPLE} $step.txt {' '.join(self.words)}"
         asked = _asks_next(self.asking)
         return [
-            f"made={shlex.quote(output)}",
+            *printed_so_far(output),
             # From an earlier measurement in this folder.
             f"rm -f {' '.join(f'{step}.out' for step in STEPS)}",
             "measure_step() {",

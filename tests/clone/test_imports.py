@@ -89,6 +89,8 @@ IMPURE = {
     "railyard.rfm.run.session": "brings the virtual cluster up, and asks git and uname",
     "railyard.cli.commands": "the commands of all these",
     "railyard.provision.testbed": "namespaces are made by ip, tc, nsenter",
+    "railyard.provision.rehearsal.launcher": "starts a command on each node of a job",
+    "railyard.provision.rehearsal.scheduler_files": "knows the schedulers of a testbed",
     "railyard.provision.rehearsal.lifecycle": "holds the nodes of a rehearsal up, by bed",
     "railyard.provision.spack.bootstrap": "fetches with git",
     "railyard.provision.spack.calls": "starts spack",

@@ -7,11 +7,12 @@ from functools import cache
 import pytest
 
 from railyard.provision.rehearsal.faults import GRAMMAR, plant_faults
-from railyard.provision.rehearsal.nodes import choose, site_nodes
+from railyard.provision.rehearsal.nodes import SCHEDULERS, choose, site_nodes
+from railyard.provision.testbed.schedulers import ON_TESTBEDS
 from railyard.rfm.checks.catalogue import needs
 from railyard.rfm.run.options import leaves_out_extended, read
 from railyard.site.matrix import RDMA_PORTS, Cell, matrix, partition_features
-from railyard.site.systems.jobs import is_slurm
+from railyard.site.systems.jobs import FAMILIES
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from tests.e2e import rehearsals
@@ -65,10 +66,10 @@ def test_the_tables_of_the_page_are_those_of_the_files() -> None:
 
 def test_each_rehearsed_system_is_a_file_and_each_fault_can_be_planted_in_it() -> None:
     files = [path for site in rehearsals.SITES for path in (site / "systems").glob("*.yaml")]
-    slurm = {path.stem for path in files if is_slurm(load_system(path).scheduler)}
-    assert set(rehearsals.systems()) == slurm, "each system with Slurm, synthetic or published, has a file in planted/"
-    assert {path.stem for path in files if path.is_relative_to(rehearsals.SITES[0])} <= slurm
-    for name in slurm:
+    able = {path.stem for path in files if load_system(path).scheduler in SCHEDULERS}
+    assert set(rehearsals.systems()) == able, "each system, synthetic or published, has a file in planted/"
+    assert {FAMILIES[system_of(name).scheduler] for name in able} == set(ON_TESTBEDS)
+    for name in able:
         of_system = rehearsals.of_system(name)
         assert any(one.fault for one in of_system) and any(not one.fault for one in of_system), name
     for one in rehearsals.all_rehearsals():

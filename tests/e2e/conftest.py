@@ -25,6 +25,7 @@ from railyard.site.policies import DEFAULT
 from railyard.site.reframe_versions import choose, release_here
 from railyard.site.systems.load import load_system
 from tests import disturbed
+from tests.e2e import rehearsals
 from tests.waiting import PATIENCE_S
 
 CLONE = Path(__file__).parents[2]
@@ -267,9 +268,14 @@ def unmeasured_site(sites: Callable[[], VirtualSite]) -> VirtualSite:
 
 
 @pytest.fixture
-def rehearsed_site() -> Iterator[VirtualSite]:
-    """Return a site of its own with every system that is rehearsed; at the end its rehearsal is down and gone."""
-    refused = lifecycle.find_refusal()
+def rehearsed_site(request: pytest.FixtureRequest) -> Iterator[VirtualSite]:
+    """Return a site of its own with every system that is rehearsed; at the end its rehearsal is down and gone.
+
+    The test is skipped, with the reason, if the scheduler of its rehearsal ``one`` cannot come up; without one: Slurm.
+    """
+    one = request.node.callspec.params.get("one") if hasattr(request.node, "callspec") else None
+    system = "ndr" if one is None else one.system
+    refused = lifecycle.find_refusal(lifecycle.scheduler_of(load_system(rehearsals.file_of(system, "systems"))))
     if refused is not None:
         pytest.skip(refused)
     folder = Path(tempfile.mkdtemp(prefix="railyard-site-"))

@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 CLONE = Path(__file__).parents[2]
-#: The synthetic systems, and the published clusters that have Slurm.
+#: The synthetic systems, and the published clusters.
 SITES = (CLONE / "tests/sites/rehearsed", CLONE / "tests/sites/published")
 PAGE = CLONE / "docs/reference/rehearsals.md"
 #: Each fault: its layer in docs/reference/faults.md, and what it does, in plain words.

@@ -252,6 +252,21 @@ def test_each_rank_is_given_a_nic_of_its_own_beside_it(tmp_path: Path) -> None:
     ) in lines[-1]
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "launcher", "launch"),
+    [("pbs", "mpirun", "mpirun -np 4 "), ("flux-batch", "flux-run", "flux run --nodes=4 --ntasks=4 ")],
+)
+def test_each_later_launch_of_all_pairs_has_as_many_ranks_as_the_first(
+    tmp_path: Path, scheduler: str, launcher: str, launch: str
+) -> None:
+    system = SYSTEM.replace("benchmarks: {{osu: ", 'benchmarks: {{pairs: "{{home}}/osu/osu_bw", osu: ')
+    text = dry_run(
+        tmp_path, scheduler, launcher, "", FEW, ("pairs.py", "AllPairs%rails=2"), system=system, also=("for ", "[")
+    )
+    launches = re.findall(r"(?:mpirun|flux run) .*?(?= sh | SITE| env )", text)
+    assert len(launches) == 4 and all(f"{one} ".startswith(launch) for one in launches), text
+
+
 def test_flux_is_given_the_same_launch(tmp_path: Path) -> None:
     if importlib.util.find_spec("flux") is None:
         pytest.skip("Flux's Python bindings are not installed: ReFrame's backend cannot be tried")

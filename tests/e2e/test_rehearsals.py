@@ -1,8 +1,8 @@
 """Every rehearsal of tests/sites (in planted): no healthy system fails, and each planted fault is named.
 
-Skipped, with the reason, if Slurm is not installed (`make needs SLURM=1`) or namespaces are not permitted. Whole
-matrices with the extended tests only run at night (`sh ci/nightly.sh`). One rehearsal with a fault is part of
-`make test`.
+Skipped, with the reason, if the system's scheduler is not installed (Slurm: `make needs SLURM=1`, Grid Engine: `make
+needs SGE=1`; Flux and OpenPBS must be built) or namespaces are not permitted. Whole matrices with the extended tests
+only run at night (`sh ci/nightly.sh`). One rehearsal with a fault is part of `make test`.
 """
 
 import os

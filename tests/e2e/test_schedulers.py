@@ -13,7 +13,7 @@ from shutil import which
 
 import pytest
 
-from railyard.provision.testbed import schedulers
+from railyard.provision.testbed import pbs, schedulers
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import find_inside
@@ -201,21 +201,6 @@ def standing(request: pytest.FixtureRequest, site: VirtualSite) -> Iterator[Stan
         yield Standing(site, bed, scheduler, WORDS[request.param])
 
 
-#: What the server of a site without chunks does with each job, as NCI's Gadi does: a job that asks for more processors
-#: than a node has gets whole nodes, and as many slots on each as it has cores.
-WITHOUT_CHUNKS = """\
-import pbs
-
-CORES = 16
-asked = pbs.event().job.Resource_List
-if asked["select"] is not None or asked["place"] is not None:
-    pbs.event().reject("this server takes no chunks")
-cpus = int(asked["ncpus"] or 1)
-if cpus > CORES and cpus % CORES:
-    pbs.event().reject("%d processors are no whole nodes" % cpus)
-each = min(cpus, CORES)
-asked["nodes"] = "%d:ppn=%d" % (cpus // each, each)
-"""
 TOTALS = """\
 nodes: {hardware: {cores: 16, memory: 512M}}
 disabled:
@@ -237,7 +222,7 @@ def without_chunks(site: VirtualSite) -> Iterator[Standing]:
         schedulers.start(bed, scheduler)
         standing = Standing(site, bed, scheduler, WORDS["pbs"])
         hook = site.folder / "without_chunks.py"
-        hook.write_text(WITHOUT_CHUNKS, encoding="ascii")
+        hook.write_text(pbs.totals_hook(pbs.CORES), encoding="ascii")
         standing.ask("qmgr -c", "create hook no_chunks event=queuejob")
         standing.ask("qmgr -c", f"import hook no_chunks application/x-python default {hook}")
         yield standing

@@ -69,6 +69,18 @@ def test_each_step_is_launched_until_nothing_is_asked_then_each_rail(stage: Path
     assert (stage / "again-mlx5_1.1.out").read_text(encoding="utf-8") == "measured\n"
 
 
+def test_a_job_whose_output_is_kept_elsewhere_until_its_end_reads_it_there(stage: Path) -> None:
+    """As PBS does: rfm.out is not there yet, or it is one of an earlier measurement."""
+    (stage / "next-1").touch()
+    (stage / "rfm.out").write_text("earlier\n", encoding="ascii")
+    python = stage / "python"
+    python.write_text('#!/bin/sh\nfor file in "$@"; do :; done; cp "$file" read\n', encoding="utf-8")
+    lines = ["echo first", *node_pair_steps.lines("rfm.out", "./launch", ["prog"], ["4"], {"hsn0": "./launch"}, [])]
+    with (stage / "spool").open("w", encoding="ascii") as spool:
+        subprocess.run(["bash", "-c", "\n".join(lines)], cwd=stage, stdout=spool, check=True)
+    assert (stage / "read").read_text(encoding="ascii") == "first\n"
+
+
 def test_one_rail_is_not_measured_alone_once_more(stage: Path) -> None:
     (stage / "next-1").touch()
     assert run(stage, {"hsn0": "./launch"}).returncode == 0

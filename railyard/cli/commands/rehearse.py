@@ -48,9 +48,10 @@ def command(
       railyard rehearse --system mycluster
       railyard rehearse --system mycluster --fault 'rail=*:mlx5_1,idle'
 
-    The nodes' names, the jobs and the judging are real; the nodes are namespaces of this machine, under a real Slurm. A
-    stand-in replaces each benchmark. It obeys the variables and options that it is given, and moves the counters that
-    such a run would move. Nothing is measured, and every record and page says so.
+    The nodes' names, the jobs and the judging are real; the nodes are namespaces of this machine, under a real
+    scheduler: Slurm, OpenPBS, Flux or Grid Engine, as the system's file says. A stand-in replaces each benchmark. It
+    obeys the variables and options that it is given, and moves the counters that such a run would move. Nothing is
+    measured, and every record and page says so.
 
     REFRAME_OPTIONS are ReFrame's own (-n, -p, -P, -S …).
 

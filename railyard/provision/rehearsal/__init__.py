@@ -1,1 +1,1 @@
-"""A cluster rehearsed on one machine: nodes and Slurm as its file declares them, and stand-ins for the benchmarks."""
+"""A cluster rehearsed on one machine: nodes and scheduler as its file declares them, and stand-ins for benchmarks."""

@@ -73,7 +73,7 @@ def parse_fault(text: str, system: System, nodes: tuple[str, ...]) -> Fault:
             raise _wrong(text, show(what), f'"dies": node={name},dies')
         dying = _node(text, name, nodes, system)
         if dying == nodes[0]:
-            found = f"{show(name)}, the first rehearsed node, which runs Slurm's controller"
+            found = f"{show(name)}, the first rehearsed node, which runs the scheduler's controller"
             raise _wrong(text, found, "another node", f"for example {nodes[-1]}")
         return Fault("dies", text, node=dying)
     if subject == "gpu":

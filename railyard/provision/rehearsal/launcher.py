@@ -1,15 +1,20 @@
 """A stack's own launcher in a rehearsal: mpirun or mpiexec, which starts a stand-in's ranks on the job's nodes.
 
 ``python -m railyard.provision.rehearsal.launcher STACK SOCKETS CORES THREADS [WORD]...`` takes the sockets of a node,
-the cores of a socket and the threads of a core, then the words of the real launcher. Like the real one, it has Slurm
-start one process of its own on each node (``ranks.sh``). That process starts the ranks there, with the variables that
-the real one sets. As with the real one, Slurm's own numbers stay those of these processes. It starts with every launch,
-so it imports little.
+the cores of a socket and the threads of a core, then the words of the real launcher. Like the real one, it has the
+scheduler start one process of its own on each node (``ranks.sh``): Slurm by srun, PBS by pbs_tmrsh, Grid Engine by
+qrsh. That process starts the ranks there, with the variables that the real one sets. As with the real one, Slurm's own
+numbers stay those of these processes. It starts with every launch, so it imports little.
 """
 
+import contextlib
 import os
 import re
+import shlex
+import subprocess
 import sys
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,6 +23,7 @@ from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.hostlist import expand_names
 from railyard.base.paths import REHEARSAL_VARIABLE, packaged_text
 from railyard.provision.rehearsal.machine import Machine, as_range
+from railyard.provision.testbed.scheduler_clients import PBS_REMOTE
 
 SCRIPT = "ranks.sh"
 
@@ -26,8 +32,6 @@ SCRIPT = "ranks.sh"
 OPEN_MPI, HYDRA, PALS = "Open MPI's mpirun", "Hydra's mpiexec", "PALS's mpiexec"
 
 _LAUNCHERS = {"openmpi": OPEN_MPI, "hpcx": OPEN_MPI, "craympich": PALS}
-#: Stacks with a launcher of their own that nothing here plays: it was never run, so its options are not known for sure.
-NOT_PLAYED = ("fujitsumpi", "mpt", "spectrummpi")
 
 #: Option without its dashes: what it means, and how many words follow it. An empty meaning: it changes no rank.
 _OPEN_MPI = {
@@ -102,7 +106,7 @@ _OF_MVAPICH = {"mvapich2": "MV2", "mvapich": "MVP"}
 
 
 def main(words: Sequence[str]) -> int:
-    """Become Slurm's srun, which starts the ranks; return an exit code only if that fails."""
+    """Start the ranks on the job's nodes, and return their exit code. In a job of Slurm, this process becomes srun."""
     stack, sockets, cores, threads, *rest = words
     try:
         if REHEARSAL_VARIABLE not in os.environ:
@@ -110,14 +114,75 @@ def main(words: Sequence[str]) -> int:
         told = read(stack, rest, os.environ)
         lines = plan(stack, told, Machine(int(sockets), int(cores), int(threads), 0), os.environ)
         folder = _write(lines)
+        Path(os.environ[REHEARSAL_VARIABLE], "affinity").mkdir(exist_ok=True)
     except (RailyardError, OSError, ValueError) as error:
         print(error, file=sys.stderr)
         return 1
     environment = {**os.environ, **told.variables}
+    start = ["sh", str(folder / SCRIPT), str(folder), *told.command]
+    way = next((way for variable, way in _WAYS.items() if variable in environment), None)
+    if way is not None:
+        return start_on_each(list(lines), start, way, folder, environment)
     for name in _OF_THE_JOB:
         environment.pop(name, None)
-    Path(os.environ[REHEARSAL_VARIABLE], "affinity").mkdir(exist_ok=True)
-    os.execvpe("srun", [*_srun(list(lines)), "sh", str(folder / SCRIPT), str(folder), *told.command], environment)
+    os.execvpe("srun", [*_srun(list(lines)), *start], environment)
+
+
+#: A variable of a scheduler's jobs -> the words before a node and the command that it has started there. Slurm: srun.
+_WAYS: Mapping[str, tuple[str, ...]] = {
+    "PBS_NODEFILE": (PBS_REMOTE,),
+    "PE_HOSTFILE": ("qrsh", "-inherit", "-nostdin"),
+}
+#: Variables of a node's own, or of the shell's.
+_OF_A_NODE = ("HOSTNAME", "OLDPWD", "PWD", "SHLVL", "TMPDIR", "_")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def start_on_each(
+    nodes: Sequence[str], start: Sequence[str], way: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> int:
+    """Start a command on each of these nodes, and return 0, or the exit code of the first that fails.
+
+    The others are then ended. What a command on another node prints is printed at its end: PBS would write it into the
+    job's output, wherever the launcher's own is written to.
+    """
+    own = {**environment, "RAILYARD_REHEARSED_LAUNCH": folder.name}
+    kept = {name: text for name, text in own.items() if _NAME.fullmatch(name) and name not in _OF_A_NODE}
+    lines = [f"cd {shlex.quote(str(Path.cwd()))} || exit 1", *(f"export {n}={shlex.quote(v)}" for n, v in kept.items())]
+    running: dict[str, subprocess.Popen[bytes]] = {}
+    try:
+        for node in nodes:
+            is_here = node == os.uname().nodename
+            printed = [] if is_here else [f"exec >{shlex.quote(f'{folder}/{node}.out')} 2>&1"]
+            script = folder / f"{node}.sh"
+            script.write_text("\n".join([*printed, *lines, f"exec {shlex.join(start)}", ""]), encoding="utf-8")
+            words = [*(() if is_here else (*way, node)), "sh", str(script)]
+            running[node] = subprocess.Popen(words, stdin=subprocess.DEVNULL)
+        return _await(list(running.values()))
+    finally:
+        for node, process in running.items():
+            _end(process)
+            with contextlib.suppress(FileNotFoundError):
+                sys.stdout.write((folder / f"{node}.out").read_text(encoding="utf-8", errors="replace"))
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    process.terminate()
+    try:
+        process.wait(1)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _await(running: "Sequence[subprocess.Popen[bytes]]") -> int:
+    """Return the first exit code that is not 0, or 0 when all have ended."""
+    while True:
+        codes = [process.poll() for process in running]
+        failed = next((code for code in codes if code), None)
+        if failed is not None or None not in codes:
+            return 0 if failed is None else failed if failed > 0 else 128 - failed
+        time.sleep(0.02)
 
 
 # Otherwise a job's settings for the tasks of its script would also hold for these processes.
@@ -139,7 +204,9 @@ def plan(stack: str, told: LauncherWords, machine: Machine, environment: Mapping
     """
     if told.hostfile:
         told = replace(told, hosts=of_hostfile(Path(told.hostfile).read_text(encoding="utf-8")))
-    job = of_slurm(environment.get("SLURM_JOB_NODELIST", ""), environment.get("SLURM_TASKS_PER_NODE", ""))
+    job = _hosts_of_job(environment)
+    if stack == "intelmpi" and not told.hosts and _obeys_the_job({**environment, **told.variables}):
+        told = replace(told, per_node=None)
     where = place_ranks(told, job)
     there: dict[str, int] = {}
     for node, _ in where:
@@ -147,7 +214,7 @@ def plan(stack: str, told: LauncherWords, machine: Machine, environment: Mapping
     lines: dict[str, list[str]] = {}
     for rank, (node, local) in enumerate(where):
         variables = variables_of(stack, rank, len(where), local, there[node])
-        if told.launcher == OPEN_MPI:
+        if told.launcher == OPEN_MPI and "SLURM_JOB_ID" in environment:
             # mpirun starts the ranks of its own node itself; srun starts those of all others.
             variables["SLURM_PROCID"] = str(max(0, list(there).index(node) - 1))
         bound = processors(told, stack, machine, local, there[node], len(where), environment)
@@ -197,7 +264,8 @@ def processors(
 
 def _write(lines: Mapping[str, Sequence[str]]) -> Path:
     """Write what each node is to start into a folder of this launch only, which all nodes see; return the folder."""
-    folder = Path(f"rehearsed/launch-{os.environ.get('SLURM_JOB_ID', '0')}.{os.getpid()}").absolute()
+    job = next((os.environ[name] for name in ("PBS_JOBID", "JOB_ID", "SLURM_JOB_ID") if name in os.environ), "0")
+    folder = Path(f"rehearsed/launch-{job}.{os.getpid()}").absolute()
     folder.mkdir(parents=True)
     for node, own in lines.items():
         (folder / node).write_text("".join(f"{line}\n" for line in own), encoding="utf-8")
@@ -276,6 +344,34 @@ def of_hostfile(text: str) -> tuple[tuple[str, int | None], ...]:
             slots = next((word.partition("=")[2] for word in words[1:] if word.startswith("slots=")), "")
             found.append(_host(f"{words[0]}:{slots}" if slots else words[0]))
     return tuple(found)
+
+
+def _hosts_of_job(environment: Mapping[str, str]) -> tuple[tuple[str, int | None], ...]:
+    """Return a job's nodes with their slots, as its scheduler tells a launcher."""
+    if file := environment.get("PBS_NODEFILE"):
+        return of_nodefile(Path(file).read_text(encoding="utf-8"))
+    if file := environment.get("PE_HOSTFILE"):
+        return of_pe_hostfile(Path(file).read_text(encoding="utf-8"))
+    return of_slurm(environment.get("SLURM_JOB_NODELIST", ""), environment.get("SLURM_TASKS_PER_NODE", ""))
+
+
+def _obeys_the_job(environment: Mapping[str, str]) -> bool:
+    """Return whether Intel MPI fills the slots of a job of PBS or Grid Engine, and takes no notice of -ppn.
+
+    Source: Intel MPI Library Developer Reference 2021.18, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT.
+    """
+    said = environment.get("I_MPI_JOB_RESPECT_PROCESS_PLACEMENT", "enable")
+    return "SLURM_JOB_ID" not in environment and said not in ("0", "no", "off", "disable")
+
+
+def of_nodefile(text: str) -> tuple[tuple[str, int | None], ...]:
+    """Return the nodes of $PBS_NODEFILE, which has a line for each slot, with their slots."""
+    return tuple(Counter(line.strip() for line in text.splitlines() if line.strip()).items())
+
+
+def of_pe_hostfile(text: str) -> tuple[tuple[str, int | None], ...]:
+    """Return the nodes of $PE_HOSTFILE with their slots: ``n1 40 all.q@n1 UNDEFINED``, one node per line."""
+    return tuple((words[0], int(words[1])) for line in text.splitlines() if len(words := line.split()) > 1)
 
 
 def of_slurm(nodes: str, tasks: str) -> tuple[tuple[str, int | None], ...]:

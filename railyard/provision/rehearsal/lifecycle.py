@@ -1,4 +1,4 @@
-"""A rehearsal while it is up: its nodes and Slurm come up, the variables lead there, and all goes down again.
+"""A rehearsal while it is up: its nodes and their scheduler come up, the variables lead there, and all goes down again.
 
 It is a testbed of its own kind beside the virtual cluster, so both may be up. It ends as the virtual cluster does: one
 kill ends all its processes, and nothing of it is left on this machine.
@@ -19,11 +19,14 @@ from railyard.base.variables import with_variables
 from railyard.provision.rehearsal import node_scripts, sysfs
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.rehearsal.machine import Machine, machine_of
-from railyard.provision.rehearsal.nodes import layout_of, leaf_switches, names_of
-from railyard.provision.testbed import lock, needs, scheduler_clients, slurm, slurm_texts
+from railyard.provision.rehearsal.nodes import SCHEDULERS, names_of
+from railyard.provision.rehearsal.scheduler_files import files_of
+from railyard.provision.testbed import lock, needs, scheduler_clients, schedulers, slurm
 from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.flux import FLUX
 from railyard.provision.testbed.lifecycle import OWNER_FILE, is_left_over, sign, terminated_as_interrupted
 from railyard.provision.testbed.lock import measurement_lock
+from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.provision.testbed.scripts import REHEARSAL, bed_folder, enter_script
 from railyard.provision.testbed.slurm import SLURM
 from railyard.provision.testbed.spec import rehearsal_spec
@@ -38,18 +41,19 @@ DOWN = "railyard rehearse --down"
 
 @contextlib.contextmanager
 def turn(home: Path, echo: Callable[[str], None]) -> Iterator[None]:
-    """Take this machine for a rehearsal.
+    """Take this machine for a rehearsal. Raises SetupError beside another one of this site folder: both use its files.
 
     It waits for a measurement, which it would disturb, and a measurement waits for it. Rehearsals of other site folders
     may run beside it. SIGTERM and a closed terminal end it as Ctrl-C does, so everything goes down.
     """
     with terminated_as_interrupted(), measurement_lock(echo, home, shared=True):
+        _refuse_another(Testbed(home, kind=REHEARSAL))
         yield
 
 
 @contextlib.contextmanager
 def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[str], None]) -> Iterator[None]:
-    """Keep the nodes of a rehearsal up, with Slurm on them, and lead this process and its children there.
+    """Keep the nodes of a rehearsal up, with their scheduler on them, and lead this process and its children there.
 
     Whatever happens inside, everything goes down afterwards, unless it is to ``keep`` it. Raises SetupError for what
     this machine lacks.
@@ -57,7 +61,7 @@ def standing(rehearsal: Rehearsal, system: System, keep: bool, echo: Callable[[s
     home = Path(rehearsal.home)
     bring_up(rehearsal, system, keep=keep)
     try:
-        with _led_by({REHEARSAL_VARIABLE: rehearsal.folder, **client_variables(home)}):
+        with _led_by({REHEARSAL_VARIABLE: rehearsal.folder, **client_variables(home, scheduler_of(system))}):
             yield
     finally:
         if keep:
@@ -83,17 +87,17 @@ def _led_by(variables: Mapping[str, str]) -> Iterator[None]:
         yield
 
 
-def find_refusal() -> str | None:
+def find_refusal(scheduler: BedScheduler = SLURM) -> str | None:
     """Return None if a rehearsal can come up on this machine, else the sentence that says why not (0.02 s)."""
     try:
         needs.require_programs(*_PROGRAMS, packages=_PROGRAMS)
     except SetupError as error:
         return str(error)
-    return SLURM.find_refusal() or needs.namespaces_refused()
+    return scheduler.find_refusal() or needs.namespaces_refused()
 
 
 def bring_up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
-    """Bring up the nodes of a rehearsal with Slurm on them.
+    """Bring up the nodes of a rehearsal with their scheduler on them.
 
     If it is interrupted at any point, it leaves nothing behind. The nodes end with this process, whatever ends it,
     unless it is to ``keep`` them. A rehearsal that a killed process left behind is taken down first. Raises SetupError,
@@ -102,11 +106,11 @@ def bring_up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
     """
     home = Path(rehearsal.home)
     bed = Testbed(home, rehearsal_spec(rehearsal.nodes), REHEARSAL)
-    _refuse(bed)
+    scheduler = scheduler_of(system)
+    _refuse(bed, system, scheduler)
     end_nodes(home)
     machine = machine_of(system)
-    prolog = str(bed.folder / node_scripts.PROLOG)
-    layout = layout_of(system, rehearsal.nodes, leaf_switches(system, rehearsal.nodes), prolog)
+    files = files_of(system, rehearsal.nodes, str(bed.folder / node_scripts.PROLOG))
     trees = {
         node: sysfs.node_tree(system, machine, rehearsal.faults, node, number).archive()
         for number, node in enumerate(rehearsal.nodes, 1)
@@ -114,10 +118,15 @@ def bring_up(rehearsal: Rehearsal, system: System, *, keep: bool) -> None:
     try:
         bed.bring_up(lasting=keep)
         sign(bed.folder / OWNER_FILE)
-        _write(bed.folder, machine, trees)
+        _write(bed.folder, machine, trees, scheduler)
+        if scheduler is FLUX:
+            (bed.folder / node_scripts.FLUX_SHELL).mkdir()
+            text = node_scripts.flux_shell(str(bed.folder), rehearsal.folder, machine)
+            write_whole(bed.folder / node_scripts.FLUX_SHELL / node_scripts.FLUX_FILE, text)
         _lay(bed)
-        slurm.start(bed, layout)
-        _reserve(bed, names_of(requested_words(system, "reservation")))
+        scheduler.start(bed, files)
+        if scheduler is SLURM:
+            _reserve(bed, names_of(requested_words(system, "reservation")))
     except BaseException:
         end_nodes(home)
         raise
@@ -134,26 +143,43 @@ def end_nodes(home: Path) -> bool:
     return found
 
 
-def client_variables(home: Path) -> dict[str, str]:
-    """Return the variables by which a process of the host finds the rehearsal's own Slurm. ``$PATH`` is left to fill
-    in.
+def client_variables(home: Path, scheduler: BedScheduler = SLURM) -> dict[str, str]:
+    """Return the variables by which a process of the host finds the rehearsal's own scheduler. ``$PATH`` is left to
+    fill in.
     """
-    return scheduler_clients.client_variables(home, slurm_texts.FOLDER, REHEARSAL)
+    found = scheduler_clients.client_variables(home, scheduler.name, REHEARSAL)
+    shell = bed_folder(home, REHEARSAL) / node_scripts.FLUX_SHELL
+    return {**found, **({"FLUX_SHELL_RC_PATH": str(shell)} if scheduler is FLUX else {})}
 
 
-def _refuse(bed: Testbed) -> None:
-    sentence = find_refusal()
+def scheduler_of(system: System) -> BedScheduler:
+    """Return what runs a system's jobs in its rehearsal. Raises SetupError for a scheduler that cannot be started."""
+    found = schedulers.scheduler_of(system.scheduler)
+    if found is None or system.scheduler not in SCHEDULERS:
+        raise SetupError(f"rehearsal: found the scheduler {system.scheduler}, expected one of {', '.join(SCHEDULERS)}")
+    return found
+
+
+def _refuse(bed: Testbed, system: System, scheduler: BedScheduler) -> None:
+    sentence = find_refusal(scheduler)
     if sentence is not None:
-        raise SetupError(f"rehearsal: {sentence.removeprefix('testbed: ')}")
+        raise SetupError(
+            f"rehearsal: {sentence.removeprefix('testbed: ')}; nothing was run; for the job scripts alone type: "
+            f"railyard run --system {system.system} --dry-run"
+        )
     measuring = lock.who_measures()
     if measuring is not None:
         raise SetupError(f"rehearsal: {measuring}, and a rehearsal would disturb it: wait until it has ended")
+    _refuse_another(bed)
+
+
+def _refuse_another(bed: Testbed) -> None:
     if bed.is_up() and not is_left_over(bed.folder / OWNER_FILE):
         raise SetupError("rehearsal: another one of this site folder is up: wait until it has ended")
 
 
-def _write(folder: Path, machine: Machine, trees: dict[str, bytes]) -> None:
-    for name, text in node_scripts.scripts(str(folder), machine).items():
+def _write(folder: Path, machine: Machine, trees: dict[str, bytes], scheduler: BedScheduler) -> None:
+    for name, text in node_scripts.scripts(str(folder), machine, scheduler.daemons).items():
         write_whole(folder / name, text, 0o755)
     (folder / node_scripts.ARCHIVES).mkdir()
     for node, archive in trees.items():

@@ -3,11 +3,15 @@
 They are in the rehearsal's folder beside ``enter``; each node runs them in its own namespaces.
 """
 
+from collections.abc import Iterable
+
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.testbed.scripts import fill_script
 
 #: Names in the rehearsal's folder. ARCHIVES: each node's own files; MACHINE: what all nodes have in common.
 LAY, BIND, TASKSET, PROLOG, DIE, SPEND = "lay", "bind", "taskset", "prolog", "die", "spend"
+#: The folder whose files Flux's shell reads, if $FLUX_SHELL_RC_PATH of a job names it, and the file there.
+FLUX_SHELL, FLUX_FILE = "flux-shell", "rehearsal.lua"
 ARCHIVES, MACHINE = "sys", "machine"
 
 # sysfs takes no new folders. An overlay shows the synthetic folders beside the real ones, whose interfaces are still
@@ -183,7 +187,37 @@ esac
 "$here/@BIND@" "$SLURM_TASK_PID" "$list" 2>/dev/null || :
 """
 
-# Daemons first, or slurmstepd would report the end of its task like any other end.
+# Flux's shell would bind tasks to cores that this machine does not have, and say so of each job. The first command runs
+# in the task itself, before the program; a rank's stand-in reads its own processors from the file.
+_FLUX_SHELL = """\
+-- Flux's shell reads this for each job of a rehearsal: each task shows where Flux would have bound it.
+shell.options["cpu-affinity"] = "off"
+plugin.register {
+    name = "rehearsal",
+    handlers = {
+        {
+            topic = "task.exec",
+            fn = function ()
+                local own = shell.rankinfo.resources.cores
+                local list = own
+                for thread = 1, @THREADS@ - 1 do
+                    list = list .. "," .. own:gsub ("%d+", function (core)
+                        return tostring (math.floor (tonumber (core) + thread * @ALL_CORES@))
+                    end)
+                end
+                local command = "read -r node </proc/sys/kernel/hostname; "
+                if task.info.localid == 0 then
+                    command = command .. "'@FOLDER@/@BIND@' $PPID " .. list .. "; "
+                end
+                command = command .. "mkdir -p '@REHEARSAL@/affinity'; "
+                os.execute ("{ " .. command .. "echo " .. list .. " >'@REHEARSAL@/affinity/'$node.$PPID; } 2>/dev/null")
+            end,
+        },
+    },
+}
+"""
+
+# The scheduler's daemons first, or they would report the end of a task like any other end.
 _DIE = """\
 #!/bin/sh
 # die: ends all processes of this node but the one that holds it, as if the node died; any process of it may call this
@@ -199,14 +233,17 @@ for round in daemons all; do
         pid=${path#/proc/}
         [ "$path/ns/uts" -ef /proc/$$/ns/uts ] && [ "$pid" != "$holder" ] && [ "$pid" != $$ ] || continue
         IFS= read -r name <"$path/comm" || continue
-        case $round:$name in daemons:slurmd | daemons:slurmstepd | all:*) kill -9 "$pid" ;; esac
+        case $round:$name in @DAEMONS@ | all:*) kill -9 "$pid" ;; esac
     done
 done 2>/dev/null
 """
 
 
-def scripts(folder: str, machine: Machine) -> dict[str, str]:
-    """Return the text of each script by its name in the rehearsal's folder."""
+def scripts(folder: str, machine: Machine, daemons: Iterable[str]) -> dict[str, str]:
+    """Return the text of each script by its name in the rehearsal's folder.
+
+    ``daemons`` are how the command names of the scheduler's daemons begin.
+    """
     values = {
         "HERE": f"'{folder}'",
         "ARCHIVES": ARCHIVES,
@@ -214,9 +251,22 @@ def scripts(folder: str, machine: Machine) -> dict[str, str]:
         "TASKSET": TASKSET,
         "BIND": BIND,
         "CORES": str(machine.cores),
+        "DAEMONS": " | ".join(f"daemons:{name}*" for name in daemons),
         "THREADS": str(machine.threads_per_core),
         "SOCKET": machine.processors_near(0),
         "ALL": "0" if machine.processors == 1 else f"0-{machine.processors - 1}",
     }
     texts = {LAY: _LAY, BIND: _BIND, TASKSET: _TASKSET, PROLOG: _PROLOG, DIE: _DIE, SPEND: _SPEND}
     return {name: fill_script(text, values) for name, text in texts.items()}
+
+
+def flux_shell(folder: str, rehearsal: str, machine: Machine) -> str:
+    """Return the text of FLUX_FILE; ``folder`` is that of the nodes' scripts, ``rehearsal`` that of the rehearsal."""
+    values = {
+        "FOLDER": folder,
+        "REHEARSAL": rehearsal,
+        "BIND": BIND,
+        "THREADS": str(machine.threads_per_core),
+        "ALL_CORES": str(machine.cores),
+    }
+    return fill_script(_FLUX_SHELL, values)

@@ -1,4 +1,4 @@
-"""Which nodes of a system are rehearsed, what their Slurm is given, and what cannot be rehearsed. Pure.
+"""Which nodes of a system are rehearsed, what their scheduler is given, and what cannot be rehearsed. Pure.
 
 A site has hundreds of nodes; the first nodes of a few leaf switches show the same as all of them.
 """
@@ -12,12 +12,11 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import expand_names, label
 from railyard.provision.rehearsal import machine, sysfs
-from railyard.provision.rehearsal.launcher import NOT_PLAYED
 from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
-from railyard.site.systems.jobs import FAMILIES, SRUN, is_slurm
+from railyard.site.systems.jobs import FAMILIES, ON_TESTBEDS, SRUN, is_slurm
 from railyard.site.systems.model import Fabric, System
 
 # A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
@@ -27,6 +26,12 @@ _GRES = re.compile(r"(?:gres[:/])?(?P<name>[A-Za-z]\w*)(?::(?P<type>[A-Za-z][\w.
 _GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>[0-9]{1,9})")
 #: The number of rehearsed nodes by default, and the most: with 64 nodes of 112 cores a job has 7,168 processes.
 USUAL, MOST = 16, 64
+#: Stacks with a launcher of their own that nothing here plays: it was never run, so its options are not known for sure.
+NOT_PLAYED = ("fujitsumpi", "mpt", "spectrummpi")
+#: The schedulers that a rehearsal starts. ReFrame's three names of Slurm are one here.
+SCHEDULERS = tuple(
+    dict.fromkeys((*(name for name in FAMILIES if is_slurm(name)), *(name for name in ON_TESTBEDS if name in FAMILIES)))
+)
 #: A network needs at least a pair of nodes.
 LEAST = 2
 #: Memory of the controller and all else that exists once, and of each node (slurmd 6, munged 4, its files 2), MiB.
@@ -105,11 +110,11 @@ def _refuse(system: System) -> None:
             f"rehearsal: {system.system} has the provider {system.provider}, expected nodes; only a site's own cluster "
             "can be rehearsed"
         )
-    if not is_slurm(system.scheduler):
-        known = ", ".join(name for name, family in FAMILIES.items() if family == "slurm")
+    if system.scheduler not in SCHEDULERS:
         raise SetupError(
-            f"rehearsal: {system.system} has the scheduler {system.scheduler}, expected one of Slurm's ({known}): "
-            "no other scheduler can be rehearsed"
+            f"rehearsal: {system.system} has the scheduler {system.scheduler}, expected one of "
+            f"{', '.join(SCHEDULERS)}: no other can be started here; for its job scripts type: railyard run --system "
+            f"{system.system} --dry-run"
         )
     for stack in system.stacks:
         if system.starter(stack) in NOT_PLAYED and any(
@@ -128,7 +133,7 @@ def _check_names(system: System, nodes: Sequence[str]) -> None:
     except SetupError as error:
         sentence = str(error).removeprefix("testbed: ")
         raise SetupError(
-            f"rehearsal: nodes of {system.system}: {sentence}; write the nodes' short names, as Slurm has them"
+            f"rehearsal: nodes of {system.system}: {sentence}; write the nodes' short names, as the scheduler has them"
         ) from None
 
 
@@ -176,7 +181,7 @@ def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
     found += machine.assumptions(system)
     found += sysfs.assumptions(system)
     if requested_words(system, "gres") or requested_words(system, "gpus-per-node"):
-        found.append("Slurm counts generic resources, but no program finds a device")
+        found.append("the scheduler counts generic resources, but no program finds a device")
     return found
 
 

@@ -22,8 +22,15 @@ from railyard.provision.rehearsal.nodes import gives_whole_nodes
 from railyard.provision.rehearsal.rank_ports import OF_ONE_RANK
 from railyard.provision.rehearsal.recorded_run import playable_recordings
 from railyard.site.site import Site
-from railyard.site.systems.job_requests import asks_for_whole_nodes
-from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
+from railyard.site.systems.job_requests import FILL_UP, allocation_rules, asks_for_whole_nodes
+from railyard.site.systems.jobs import (
+    FAMILIES,
+    FLUX_RUN,
+    OWN_LAUNCHERS,
+    SITE_LAUNCHER,
+    SLURM_WITHOUT_DATABASE,
+    is_slurm,
+)
 from railyard.site.systems.model import System
 from railyard.stacks.table import STACKS
 
@@ -51,8 +58,12 @@ _LAUNCHER = """\
 PYTHONPATH=$library${PYTHONPATH:+:$PYTHONPATH} exec "$python" -m railyard.provision.rehearsal.launcher \\
     "$stack" $layout "$@"
 """
-#: The launchers with which a rehearsal can start processes: Slurm's own, and stand-ins for a stack's own.
-KNOWN = ("srun", "mpirun", "mpiexec")
+#: The launchers with which a rehearsal can start processes: stand-ins for a stack's own, and those of a scheduler.
+KNOWN = ("srun", FLUX_RUN, *OWN_LAUNCHERS)
+#: A launcher of one family of schedulers.
+_OF_FAMILY = {"srun": "slurm", FLUX_RUN: "flux"}
+#: A stack's own launcher, whose stand-in does not start processes under that family.
+_NOT_PLAYED = {("flux", name) for name in OWN_LAUNCHERS}
 
 
 def rehearsal_folder(home: Path) -> Path:
@@ -101,9 +112,14 @@ def choose_nodes(
 
 
 def _refuse_launcher(system: System) -> None:
-    if system.launcher not in KNOWN:
+    launcher, family = system.launcher, FAMILIES[system.scheduler]
+    if launcher == SITE_LAUNCHER and system.site_launcher[0] in LAUNCHERS:
+        return
+    known = [name for name in KNOWN if _OF_FAMILY.get(name, family) == family and (family, name) not in _NOT_PLAYED]
+    if launcher not in known:
+        own = f" ({system.site_launcher[0]})" if launcher == SITE_LAUNCHER else ""
         raise RailyardError(
-            f"systems/{system.system}.yaml: found launcher {system.launcher}, expected one of {', '.join(KNOWN)}: "
+            f"systems/{system.system}.yaml: found launcher {launcher}{own}, expected one of {', '.join(known)}: "
             f"a rehearsal has no stand-in for another"
         )
 
@@ -111,15 +127,21 @@ def _refuse_launcher(system: System) -> None:
 def left_out_of(site: Site, there: dict[str, dict[str, str]]) -> Iterator[str]:
     """Yield a sentence for each thing that the system's file asks for and that a rehearsal does not have."""
     system = site.system
-    if system.scheduler != SLURM_WITHOUT_DATABASE:
+    if is_slurm(system.scheduler) and system.scheduler != SLURM_WITHOUT_DATABASE:
         yield f"scheduler: {system.scheduler} is rehearsed as {SLURM_WITHOUT_DATABASE}, without an accounting database"
     if system.nodes.exclusive and not asks_for_whole_nodes(system):
         yield (
             "jobs: no job asks for whole nodes (jobs: exclusive), but nodes: exclusive: true says that the partition "
-            "gives them, so it does here; railyard doctor asks Slurm"
+            "gives them, so it does here; railyard doctor asks the scheduler"
             if gives_whole_nodes(system)
             else "jobs: no job asks for whole nodes, so jobs get parts of nodes here; write jobs: {exclusive: true}, "
             "or nodes: {exclusive: true} if the site's partition gives whole nodes by itself"
+        )
+    assumed = [name for name, rule in allocation_rules(system).items() if rule == FILL_UP]
+    if assumed:
+        yield (
+            f"jobs: the allocation rule of {listing(assumed)} is not in the file, and is {FILL_UP} here; "
+            f"compare it with that of the site (qconf -sp {assumed[0]})"
         )
     yield from _left_out_of_jobs(system)
     built = [name for name, entry in system.stacks.items() if entry.spack is not None]

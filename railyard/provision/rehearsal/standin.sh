@@ -13,11 +13,13 @@ fail() {
     exit 1
 }
 
-# A stack's own launcher says which rank this is; Slurm's numbers are then those of the launcher's own processes.
-rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${SLURM_PROCID-}}}
-ranks=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${SLURM_STEP_NUM_TASKS:-${SLURM_NTASKS:-1}}}}
-here=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${PALS_LOCAL_RANKID:-${SLURM_LOCALID:-0}}}}
-work=rehearsed/${SLURM_JOB_ID:-0}.${SLURM_STEP_ID:-0}
+# A stack's own launcher says which rank this is; a scheduler's numbers are then those of the launcher's own processes.
+rank=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-${FLUX_TASK_RANK:-${SLURM_PROCID-}}}}
+ranks=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-${FLUX_JOB_SIZE:-${SLURM_STEP_NUM_TASKS:-${SLURM_NTASKS:-1}}}}}
+here=${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${PALS_LOCAL_RANKID:-${FLUX_TASK_LOCAL_ID:-${SLURM_LOCALID:-0}}}}}
+# A launch within a job: the launcher's stand-in names it where the scheduler does not.
+launch=${RAILYARD_REHEARSED_LAUNCH:-${FLUX_ENCLOSING_ID-}${FLUX_JOB_ID:-${SLURM_JOB_ID:-0}.${SLURM_STEP_ID:-0}}}
+work=rehearsed/$launch
 # A copy that a node runs by itself has no rank (each.sh removes these variables).
 itself=''
 if [ -z "$rank" ] || [ -n "$alone" ]; then

@@ -5,8 +5,11 @@ its nodes. Sources: flux-broker(1), flux-config-bootstrap(5), flux-config-resour
 flux-core 0.88.
 """
 
+import json
 import os
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import SetupError
@@ -22,11 +25,31 @@ _CERTIFICATE = "curve.cert"
 _URI = VARIABLES["flux"]["FLUX_URI"]
 
 
-def _files(spec: TestbedSpec, folder: Path) -> dict[str, str]:
-    return {"flux.toml": _configuration(spec, folder), "resources.json": _resources(spec), START: _START}
+@dataclass(frozen=True, slots=True)
+class FluxLayout:
+    """What Flux is given about a testbed's nodes, all alike, and its queues: here the virtual cluster's.
+
+    ``cores`` None means those that the host has, to which Flux binds processes. The first of the ``queues`` is the
+    default. Each node has all ``properties``.
+    """
+
+    cores: int | None = None
+    gpus: int = 0
+    queues: tuple[str, ...] = (QUEUE,)
+    properties: tuple[str, ...] = ()
 
 
-def _configuration(spec: TestbedSpec, folder: Path) -> str:
+def files(spec: TestbedSpec, folder: Path, layout: FluxLayout | None = None) -> dict[str, str]:
+    """Return the texts of its files and the start script, by their names in ``folder``."""
+    layout = layout or FluxLayout()
+    return {
+        "flux.toml": _configuration(spec, folder, layout.queues),
+        "resources.json": _resources(spec, layout),
+        START: _START,
+    }
+
+
+def _configuration(spec: TestbedSpec, folder: Path, queues: Sequence[str]) -> str:
     hosts = ", ".join(
         f'{{ host = "{node}", connect = "tcp://{spec.address(node, MANAGEMENT_DEVICE)}:%p" }}' for node in spec.nodes
     )
@@ -40,20 +63,24 @@ hosts = [{hosts}]
 path = "{folder / "resources.json"}"
 # Each node sees all processors of the host, whatever it is given.
 noverify = true
-[queues.{QUEUE}]
+{"".join(f"[queues.{queue}]{chr(10)}" for queue in queues)}\
 [policy.jobspec.defaults.system]
-queue = "{QUEUE}"
+queue = "{queues[0]}"
 """
 
 
-def _resources(spec: TestbedSpec) -> str:
-    """Return the nodes and cores in Flux's form "R". A job's processes are bound to cores that really are there."""
-    ranks, names = f"0-{len(spec.nodes) - 1}", ", ".join(f'"{node}"' for node in spec.nodes)
-    cores = len(os.sched_getaffinity(0))
-    return (
-        f'{{"version": 1, "execution": {{"R_lite": [{{"rank": "{ranks}", "children": {{"core": "0-{cores - 1}"}}}}], '
-        f'"starttime": 0.0, "expiration": 0.0, "nodelist": [{names}]}}}}\n'
-    )
+def _resources(spec: TestbedSpec, layout: FluxLayout) -> str:
+    """Return the nodes, cores and GPUs in Flux's form "R" (RFC 20)."""
+    ranks, cores = f"0-{len(spec.nodes) - 1}", layout.cores or len(os.sched_getaffinity(0))
+    children = {"core": f"0-{cores - 1}", **({"gpu": f"0-{layout.gpus - 1}"} if layout.gpus else {})}
+    execution = {
+        "R_lite": [{"rank": ranks, "children": children}],
+        "starttime": 0.0,
+        "expiration": 0.0,
+        "nodelist": list(spec.nodes),
+        **({"properties": dict.fromkeys(layout.properties, ranks)} if layout.properties else {}),
+    }
+    return json.dumps({"version": 1, "execution": execution}) + "\n"
 
 
 # A broker is ready when it answers on its socket; only the first one starts the script rc1, which starts the scheduler.
@@ -101,7 +128,7 @@ FLUX = BedScheduler(
     daemons=("flux-broker-0", "flux-broker", "flux-shell"),
     each=("flux-broker",),
     job_variable="FLUX_JOB_ID",
-    files=_files,
+    files=files,
     why_not_ready=_why_not_ready,
     inside="FLUX_ENCLOSING_ID",
     prepare=_make_certificate,

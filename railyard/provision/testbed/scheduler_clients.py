@@ -7,6 +7,8 @@ from railyard.provision.testbed.scripts import CLUSTER, bed_folder
 
 #: Among a scheduler's files: ``start NODE FIRST`` starts its daemons in a node and ends when they are ready.
 START = "start"
+#: In each node of PBS: what an MPI calls in place of ssh inside a job, by pbs_tmrsh.
+PBS_REMOTE = "/run/pbs/remote"
 #: Name of a scheduler, which is its folder below the testbed's -> the variables of its clients, with that folder for
 #: ``{folder}``.
 VARIABLES: Mapping[str, Mapping[str, str]] = {

@@ -4,6 +4,8 @@ Sources: sge_bootstrap(5), sge_conf(5), sge_pe(5), sge_queue_conf(5), sge_sched_
 Debian's Grid Engine 8.1.9, and how its package makes a first cluster (gridengine-common's init_cluster).
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.parsers import sge as sge_records
@@ -18,15 +20,65 @@ SLOTS = 16
 _INSTALLED = "/var/lib/gridengine"
 
 
-def _files(spec: TestbedSpec, folder: Path) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class SgeResource:
+    """A resource that an administrator of Grid Engine adds (sge_complex(5)), and how much of it each node has.
+
+    Jobs with more ``urgency`` begin first.
+    """
+
+    name: str
+    shortcut: str
+    type: str
+    relation: str
+    is_used_up: bool
+    each: str
+    urgency: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SgeLayout:
+    """What Grid Engine is given about a testbed's nodes, all alike, and its queues: here the virtual cluster's.
+
+    ``environments`` are the parallel environments, each with its allocation rule. Jobs may name the ``projects``.
+    ``whole``: a job has its nodes for itself, although it does not ask for that.
+    """
+
+    slots: int = SLOTS
+    queues: tuple[str, ...] = ("all.q",)
+    environments: Mapping[str, str] = field(default_factory=lambda: {f"mpi-{n}": f"{n}" for n in range(1, SLOTS + 1)})
+    resources: tuple[SgeResource, ...] = ()
+    projects: tuple[str, ...] = ()
+    whole: bool = False
+
+
+def files(spec: TestbedSpec, folder: Path, layout: SgeLayout | None = None) -> dict[str, str]:
+    """Return the texts of its files and the start script, by their names in ``folder``."""
+    layout = layout or SgeLayout()
     return {
         "hosts": "".join(f"{node}\n" for node in spec.nodes),
         "bootstrap": _bootstrap(folder / "root"),
         "global": _GLOBAL,
-        "pe": _PARALLEL,
-        "queue": _queue(spec),
+        "complexes": "".join(map(_complex, (_WHOLE, *layout.resources))),
+        "values": ",".join(f"{each.name}={each.each}" for each in (_WHOLE, *layout.resources)),
+        "projects": "".join(f"{project}\n" for project in layout.projects),
+        **{f"pe.{name}": _environment(name, rule) for name, rule in layout.environments.items()},
+        **{f"queue.{name}": _queue(spec, name, layout) for name in layout.queues},
+        # What every job asks for (sge_request(5)).
+        "request": f"-l {_WHOLE.name}=true\n" if layout.whole else "",
         START: _START,
     }
+
+
+#: What a job asks for that wants its nodes for itself.
+_WHOLE = SgeResource("exclusive", "excl", "BOOL", "EXCL", True, "true", 1000)
+
+
+def _complex(resource: SgeResource) -> str:
+    """Return a line of ``qconf -sc``."""
+    used_up = "YES" if resource.is_used_up else "NO"
+    words = (resource.name, resource.shortcut, resource.type, resource.relation, "YES", used_up, "0")
+    return f"{' '.join(words)} {resource.urgency}\n"
 
 
 def _bootstrap(root: Path) -> str:
@@ -60,16 +112,16 @@ sharelog=00:00:00
 execd_params ENABLE_ADDGRP_KILL=TRUE
 """
 
-# A fixed number of slots on each node of a job: there is one for each number, mpi-1 to mpi-16. The job may start
-# processes on its other nodes (qrsh -inherit), which count as its own.
-_PARALLEL = """\
-pe_name            mpi-@N@
-slots              9999
+
+def _environment(name: str, rule: str) -> str:
+    return f"""\
+pe_name            {name}
+slots              99999
 user_lists         NONE
 xuser_lists        NONE
 start_proc_args    NONE
 stop_proc_args     NONE
-allocation_rule    @N@
+allocation_rule    {rule}
 control_slaves     TRUE
 job_is_first_task  FALSE
 urgency_slots      min
@@ -78,9 +130,9 @@ qsort_args         NONE
 """
 
 
-def _queue(spec: TestbedSpec) -> str:
+def _queue(spec: TestbedSpec, name: str, layout: SgeLayout) -> str:
     own = {
-        "qname": "all.q",
+        "qname": name,
         "hostlist": " ".join(spec.nodes),
         # Jobs get the first nodes that are free, in this order.
         "seq_no": ",".join(["0", *(f"[{node}={number}]" for number, node in enumerate(spec.nodes))]),
@@ -93,9 +145,9 @@ def _queue(spec: TestbedSpec) -> str:
         "min_cpu_interval": "00:05:00",
         "processors": "UNDEFINED",
         "qtype": "BATCH INTERACTIVE",
-        "pe_list": " ".join(f"mpi-{each}" for each in range(1, SLOTS + 1)),
+        "pe_list": " ".join(layout.environments),
         "rerun": "FALSE",
-        "slots": f"{SLOTS}",
+        "slots": f"{layout.slots}",
         # Not /tmp, which all nodes share: each would remove the folder of the same job.
         "tmpdir": "/run/tmp",
         "shell": "/bin/sh",
@@ -134,6 +186,7 @@ if [ "$1" = "$2" ]; then
     mkdir -p "$common" /run/sge/qmaster/job_scripts
     for part in bin lib util utilbin; do ln -s {_INSTALLED}/$part "$SGE_ROOT/$part"; done
     cp "$here/bootstrap" "$common/bootstrap"
+    cp "$here/request" "$common/sge_request"
     echo "$1" >"$common/act_qmaster"
     "$tools/spoolinit" classic libspoolc "$common;/run/sge/qmaster" init
     "$tools/spooldefaults" configuration /usr/share/gridengine/default-configuration
@@ -151,19 +204,20 @@ if [ "$1" = "$2" ]; then
     qconf -ssconf | sed 's/^schedule_interval .*/schedule_interval 0:0:2/; s/^flush_\\([a-z]*\\)_sec .*/flush_\\1_sec 1/
         s/^schedd_job_info .*/schedd_job_info true/; s/^queue_sort_method .*/queue_sort_method seqno/' >$files/schedule
     qconf -Msconf $files/schedule
-    {{ qconf -sc; echo 'exclusive excl BOOL EXCL YES YES 0 1000'; }} >$files/complex
+    {{ qconf -sc; cat "$here/complexes"; }} >$files/complex
     qconf -Mc $files/complex
-    for slots in $(seq {SLOTS}); do
-        sed "s/@N@/$slots/" "$here/pe" >$files/pe
-        qconf -Ap $files/pe
-    done
+    for file in "$here"/pe.*; do qconf -Ap "$file"; done
+    while read -r project; do
+        printf '%s\\n' "name $project" 'oticket 0' 'fshare 0' 'acl NONE' 'xacl NONE' >$files/project
+        qconf -Aprj $files/project
+    done <"$here/projects"
     number=0
     while read -r node; do
         number=$((number + 1))
         qconf -ah "$node"
         qconf -as "$node"
         {{
-            printf 'hostname %s\\ncomplex_values exclusive=true\\n' "$node"
+            printf 'hostname %s\\ncomplex_values %s\\n' "$node" "$(cat "$here/values")"
             printf '%s NONE\\n' load_scaling usage_scaling user_lists xuser_lists projects xprojects report_variables
         }} >$files/host
         qconf -Ae $files/host
@@ -171,7 +225,7 @@ if [ "$1" = "$2" ]; then
         printf 'gid_range %s\\nexecd_spool_dir /run/sge/execd\\n' $groups >"$files/local/$node"
         qconf -Aconf "$files/local/$node"
     done <"$here/hosts"
-    qconf -Aq "$here/queue"
+    for file in "$here"/queue.*; do qconf -Aq "$file"; done
     touch "$here/configured"
 fi
 # A node that the master does not know yet would be refused.
@@ -200,7 +254,7 @@ SGE = BedScheduler(
     daemons=("sge_qmaster", "sge_execd", "sge_shepherd"),
     each=("sge_execd",),
     job_variable="JOB_ID",
-    files=_files,
+    files=files,
     why_not_ready=_why_not_ready,
     beside="qconf",
     needs_root="its daemons run as root and start jobs of any user",

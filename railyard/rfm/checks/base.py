@@ -153,6 +153,10 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             files, lines = ({}, ()) if back is None else back.in_job(self.site.system.scheduler)
             for name, text in {**self.runner.files(self, self._plan.placing), **files}.items():
                 Path(self.stagedir, name).write_text(text, encoding="utf-8")
+            # Lines after the launch start it again. ReFrame gives the job these numbers only later, and launchers other
+            # than srun name them.
+            self.job.num_tasks, self.job.num_tasks_per_node = self.num_tasks, self.num_tasks_per_node
+            self.job.num_cpus_per_task = self.num_cpus_per_task
             self.postrun_cmds = [*self.runner.after(self), *lines, *self.postrun_cmds]
             self._again, self._clock = SecondRun(self.job, Path(self.stagedir), self.hashcode), Clock(self.runner)
             note_wait(*self._plan.wait)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
-from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE
+from railyard.site.systems.jobs import SLURM_WITHOUT_DATABASE, is_slurm
 from railyard.site.systems.model import Fabric, System
 from railyard.site.systems.stack_entry import StackEntry
 
@@ -39,7 +39,8 @@ class RehearsedSystem:
     def of(self, system: System) -> System:
         """Return the system as its rehearsal sees it: only nodes that exist there, and only stand-ins as benchmarks.
 
-        The requests of jobs to the scheduler stay. The scheduler changes, since a rehearsal has no accounting database.
+        The requests of jobs to the scheduler stay. Slurm is asked by scontrol, since a rehearsal has no accounting
+        database.
         """
         stacks = {
             name: _stack(entry, self.programs.get(name, {}), self.launchers.get(name, ""))
@@ -48,7 +49,8 @@ class RehearsedSystem:
         # A job's own script says it too: with --export=NONE no variable of this process reaches the job.
         fabrics = {name: self._fabric(fabric) for name, fabric in system.fabrics.items()}
         nodes = system.nodes.model_copy(update={"names": self.nodes, "count": None})
-        own = {"scheduler": SLURM_WITHOUT_DATABASE, "modules_system": None, "wrf_cases": dict(self.wrf_cases)}
+        scheduler = SLURM_WITHOUT_DATABASE if is_slurm(system.scheduler) else system.scheduler
+        own = {"scheduler": scheduler, "modules_system": None, "wrf_cases": dict(self.wrf_cases)}
         return system.model_copy(update={"nodes": nodes, "fabrics": fabrics, "stacks": stacks, **own})
 
     def _fabric(self, fabric: Fabric) -> Fabric:

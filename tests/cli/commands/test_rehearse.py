@@ -37,7 +37,7 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
         asked: dict[str, Any] = {"bed": []}
         monkeypatch.setattr(lifecycle, "bring_up", lambda rehearsal, system, **more: asked["bed"].append("up"))
         monkeypatch.setattr(lifecycle, "end_nodes", lambda home: bool(asked["bed"].append("down")))
-        monkeypatch.setattr(lifecycle, "client_variables", lambda home: {})
+        monkeypatch.setattr(lifecycle, "client_variables", lambda home, scheduler: {})
 
         def run(self: session.Session) -> Outcome:
             asked.update(options=self.options, variable=os.environ.get(REHEARSAL_VARIABLE))

@@ -15,10 +15,12 @@ from railyard.provision.testbed import lock, scheduler, slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import outermost_processes
 from railyard.provision.testbed.scripts import REHEARSAL
+from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from tests.made.rehearsed import site
 from tests.waiting import wait_for
 
+SITES = Path(__file__).parents[2] / "sites/rehearsed"
 PLENTY = 20_000
 PORTS = "/sys/class/infiniband/mlx5_{}/ports/1"
 JOB = ("-t1", "-p", "compute", "-A", "abc", "-C", "ndr&hbm", "--gres=gpu:h100:4", "--reservation=tests", "--exclusive")
@@ -160,7 +162,7 @@ def test_it_waits_for_no_measurement(
 ) -> None:
     file = tmp_path / "lock"
     monkeypatch.delenv(lock.HELD_VARIABLE, raising=False)
-    monkeypatch.setattr(lifecycle, "find_refusal", lambda: None)
+    monkeypatch.setattr(lifecycle, "find_refusal", lambda scheduler: None)
     monkeypatch.setattr(lock, "lock_file", lambda: file)
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -182,5 +184,20 @@ def test_a_missing_program_is_named(
     with pytest.raises(SetupError) as refused:
         lifecycle.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
-        "rehearsal: munged is not installed: apt-get install munge slurm-wlm (Debian's names)"
+        "rehearsal: munged is not installed: apt-get install munge slurm-wlm (Debian's names); nothing was run; for "
+        "the job scripts alone type: railyard run --system ndr --dry-run"
     )
+
+
+def test_without_the_schedulers_programs_it_is_said_what_to_install_and_what_was_not_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(scheduler, "SEARCH_PATH", str(tmp_path))
+    for name, programs in (("pbs", "pbs_server, pbs_sched"), ("flux", "flux is"), ("sge", "sge_qmaster, sge_execd")):
+        system = load_system(SITES / f"systems/{name}.yaml")
+        asked = Rehearsal(name, str(tmp_path), str(tmp_path / "plan"), ("n1", "n9"))
+        with pytest.raises(SetupError) as refused:
+            lifecycle.bring_up(asked, system, keep=False)
+        said = str(refused.value)
+        assert said.startswith(f"rehearsal: {programs}") and " not installed: " in said
+        assert said.endswith(f"nothing was run; for the job scripts alone type: railyard run --system {name} --dry-run")

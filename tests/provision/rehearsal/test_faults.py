@@ -109,8 +109,8 @@ def test_a_gpu_of_a_system_without_any_is_refused(system: System) -> None:
          "below 1: share=0.5"),
         ("rail=n3:mlx5_0,lanes=4", 'found "lanes=4", expected a cable with 1 or 2 of its four lanes left: '
          "lanes=1"),
-        ("node=n1,dies", 'found "n1", the first rehearsed node, which runs Slurm\'s controller, expected '
-         "another node; for example n10"),
+        ("node=n1,dies", 'found "n1", the first rehearsed node, which runs the scheduler\'s controller, '
+         "expected another node; for example n10"),
         ("node=n3,sleeps", 'found "sleeps", expected "dies": node=n3,dies'),
         ("leaf=leaf3,share=0.5", 'found no leaf switch "leaf3", expected one of its leaf_switches; '
          'did you mean "leaf2"?'),

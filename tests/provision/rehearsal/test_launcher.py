@@ -11,8 +11,16 @@ from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.counters.node import reader_script
 from railyard.parsers import osu
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.launcher import NOT_PLAYED, OPEN_MPI, of_hostfile, of_slurm, plan, read
+from railyard.provision.rehearsal.launcher import (
+    OPEN_MPI,
+    of_hostfile,
+    of_slurm,
+    plan,
+    read,
+    start_on_each,
+)
 from railyard.provision.rehearsal.machine import Machine
+from railyard.provision.rehearsal.nodes import NOT_PLAYED
 from railyard.provision.rehearsal.prepare import KNOWN, write_launchers
 from railyard.site.systems.jobs import OWN_LAUNCHERS
 from railyard.stacks import ask
@@ -22,7 +30,7 @@ from tests.waiting import PATIENCE_S
 
 #: Two sockets of four cores, of two threads each: cores 0 to 3 are near the first, with 8 to 11.
 MACHINE = Machine(2, 4, 2, 1 << 30)
-JOB = {"SLURM_JOB_NODELIST": "n[1-2,9]", "SLURM_TASKS_PER_NODE": "2(x2),1"}
+JOB = {"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2,9]", "SLURM_TASKS_PER_NODE": "2(x2),1"}
 
 
 def planned(stack: str, words: str, **job: str) -> dict[str, list[str]]:
@@ -126,6 +134,64 @@ def test_host_files_and_slurms_lists() -> None:
     text = "n1 slots=2\n# a remark\nn2:3\n\nn9\n"
     assert of_hostfile(text) == (("n1", 2), ("n2", 3), ("n9", None))
     assert of_slurm("n[09-10],m", "4(x2),1") == (("n09", 4), ("n10", 4), ("m", 1))
+
+
+def test_a_job_of_pbs_and_one_of_grid_engine_say_their_nodes_in_files(tmp_path: Path) -> None:
+    file = tmp_path / "nodes"
+    file.write_text("n2\nn2\nn1\n")
+    assert placed("mpich", "-n 3 prog", PBS_NODEFILE=str(file)) == [("n2", "0"), ("n2", "1"), ("n1", "0")]
+    file.write_text("n9 2 all.q@n9 UNDEFINED\nn1 1 all.q@n1 UNDEFINED\n")
+    assert placed("mpich", "-n 3 prog", PE_HOSTFILE=str(file)) == [("n9", "0"), ("n9", "1"), ("n1", "0")]
+
+
+def test_intel_mpi_fills_the_slots_of_a_job_of_pbs_unless_it_is_told_not_to(tmp_path: Path) -> None:
+    file = tmp_path / "nodes"
+    file.write_text("n1\n" * 48 + "n2\n" * 48)
+    job = {"PBS_NODEFILE": str(file)}
+    on_each, filled = [("n1", "0"), ("n2", "0")], [("n1", "0"), ("n1", "1")]
+    assert placed("intelmpi", "-n 2 -ppn 1 prog", **job) == filled
+    assert placed("mpich", "-n 2 -ppn 1 prog", **job) == on_each
+    assert placed("intelmpi", "-n 2 -hosts n1:1,n2:1 prog", **job) == on_each
+    assert placed("intelmpi", "-n 2 -ppn 1 prog", **job, I_MPI_JOB_RESPECT_PROCESS_PLACEMENT="disable") == on_each
+
+
+def placed(stack: str, words: str, **job: str) -> list[tuple[str, str]]:
+    """Return node and number there, in the order of the ranks, in a job of another scheduler than Slurm."""
+    lines = plan(stack, read(stack, words.split(), {}), MACHINE, job)
+    found = [
+        (line.split("PMI_RANK=")[1].split()[0], node, line.split()[0]) for node, own in lines.items() for line in own
+    ]
+    return [(node, local) for _, node, local in sorted(found)]
+
+
+REMOTE = """\
+#!/bin/sh
+# As PBS and Grid Engine do: another working folder, and none of the variables.
+host=$1
+shift
+echo "$host" >>{calls}
+cd / && exec env -i PATH="$PATH" "$@"
+"""
+
+
+def test_each_other_node_is_reached_by_its_scheduler_with_variables_and_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    remote, calls = tmp_path / "remote", tmp_path / "calls"
+    remote.write_text(REMOTE.format(calls=calls))
+    remote.chmod(0o755)
+    script = tmp_path / "launch/ranks.sh"
+    script.parent.mkdir()
+    script.write_text('echo "$PWD $WORDS $2"; exit "$CODE"\n')
+    here = os.uname().nodename
+    nodes = (here, "n2", "n3")
+    own = {**os.environ, "WORDS": "it's a b", "CODE": "0", "BASH_FUNC_module%%": "() { :; }"}
+    monkeypatch.chdir(tmp_path)
+    start = ["sh", str(script), str(script.parent), "prog"]
+    assert start_on_each(nodes, start, (str(remote),), script.parent, own) == 0
+    assert sorted(calls.read_text().split()) == ["n2", "n3"]
+    assert capfd.readouterr().out.splitlines() == [f"{tmp_path} it's a b prog"] * 3
+    assert start_on_each(nodes, start, (str(remote),), script.parent, {**own, "CODE": "3"}) == 3
 
 
 def test_a_host_file_names_the_nodes(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.provision.rehearsal import lifecycle
 from railyard.provision.rehearsal.form import Rehearsal
+from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lifecycle import OWNER_FILE, sign
 from railyard.provision.testbed.lock import HELD_VARIABLE, lock_file
 from railyard.provision.testbed.scripts import REHEARSAL, bed_folder
@@ -39,7 +40,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     )
     monkeypatch.setattr(lifecycle, "end_nodes", lambda home: made.append("down"))
     monkeypatch.setattr(
-        lifecycle, "client_variables", lambda home: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"}
+        lifecycle, "client_variables", lambda home, scheduler: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"}
     )
     monkeypatch.setenv("PATH", "/usr/bin")
     monkeypatch.delenv("SLURM_CONF", raising=False)
@@ -90,6 +91,23 @@ def test_a_terminated_rehearsal_ends_as_an_interrupted_one(tmp_path: Path, monke
     monkeypatch.setenv(HELD_VARIABLE, str(lock_file()))
     with pytest.raises(KeyboardInterrupt), lifecycle.turn(tmp_path, print):
         signal.raise_signal(signal.SIGTERM)
+
+
+def test_another_rehearsal_of_the_folder_is_refused_before_its_files_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(HELD_VARIABLE, str(lock_file()))
+    monkeypatch.setattr(Testbed, "is_up", lambda bed: True)
+    note = bed_folder(tmp_path, REHEARSAL) / OWNER_FILE
+    note.parent.mkdir(parents=True)
+    sign(note)
+    entered = []
+    with pytest.raises(SetupError, match="another one of this site folder is up"), lifecycle.turn(tmp_path, print):
+        entered.append("its files are made again")
+    assert entered == []
+    note.write_text("1 999\n", encoding="ascii")  # one that was kept, or whose process was killed
+    with lifecycle.turn(tmp_path, print):
+        pass
 
 
 def test_only_what_was_kept_is_taken_down(tmp_path: Path, calls: list[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.rehearsal.node_scripts import BIND, DIE, PROLOG, scripts
 
+DAEMONS = ("slurmd", "munged")
 # A stand-in of `bind`: it says what it was called with.
 _BIND = '#!/bin/sh\necho "$2"\n'
 
@@ -16,7 +17,7 @@ def prolog(folder: Path, machine: Machine, variables: dict[str, str]) -> str:
     """Return the processors that the first task of a node is shown to be bound to, nothing where none is."""
     (folder / BIND).write_text(_BIND)
     (folder / BIND).chmod(0o755)
-    (folder / PROLOG).write_text(scripts(str(folder), machine)[PROLOG])
+    (folder / PROLOG).write_text(scripts(str(folder), machine, DAEMONS)[PROLOG])
     words = ["sh", str(folder / PROLOG)]
     done = subprocess.run(words, env={"SLURM_TASK_PID": "9", **variables}, capture_output=True, text=True, check=True)
     assert done.stderr == ""
@@ -49,14 +50,19 @@ def test_the_first_task_shows_where_slurm_binds_it(
 
 
 def test_no_blank_is_left_open() -> None:
-    for name, text in scripts("/bed", Machine(1, 1, 1, 1 << 30)).items():
+    for name, text in scripts("/bed", Machine(1, 1, 1, 1 << 30), DAEMONS).items():
         assert not [word for word in text.split() if word.startswith("@") and word != "@"], name
         subprocess.run(["sh", "-n"], input=text, text=True, check=True)
 
 
+def test_a_node_that_dies_ends_its_daemons_first() -> None:
+    text = scripts("/bed", Machine(1, 1, 1, 1 << 30), DAEMONS)[DIE]
+    assert 'case $round:$name in daemons:slurmd* | daemons:munged* | all:*) kill -9 "$pid" ;; esac' in text
+
+
 def test_only_a_node_of_the_rehearsal_can_die(tmp_path: Path) -> None:
     (tmp_path / "nodes").write_text("bed 0 1\nno-such-host 1 2 3\n")
-    (tmp_path / DIE).write_text(scripts(str(tmp_path), Machine(1, 1, 1, 1 << 30))[DIE])
+    (tmp_path / DIE).write_text(scripts(str(tmp_path), Machine(1, 1, 1, 1 << 30), DAEMONS)[DIE])
     done = subprocess.run(["sh", str(tmp_path / DIE)], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.endswith("is not a node of this rehearsal\n")

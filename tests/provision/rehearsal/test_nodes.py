@@ -105,7 +105,7 @@ def test_a_name_with_a_domain_is_refused(tmp_path: Path) -> None:
         choose(site(tmp_path, (f"names: [{NODES}]", "names: [n1.made.org, n2.made.org]"), (LEAVES, "")), PLENTY)
     assert str(refused.value) == (
         "rehearsal: nodes of ndr: 'n1.made.org' cannot be the name of a node: it must be letters, digits and inner "
-        "hyphens, at most 63 characters; write the nodes' short names, as Slurm has them"
+        "hyphens, at most 63 characters; write the nodes' short names, as the scheduler has them"
     )
 
 
@@ -113,8 +113,8 @@ def test_another_scheduler_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SetupError) as refused:
         choose(site(tmp_path, ("scheduler: slurm", "scheduler: local"), ("jobs: ", "#")), PLENTY)
     assert str(refused.value) == (
-        "rehearsal: ndr has the scheduler local, expected one of Slurm's (slurm, squeue, slurm-nodb): no other "
-        "scheduler can be rehearsed"
+        "rehearsal: ndr has the scheduler local, expected one of slurm, squeue, slurm-nodb, flux-batch, pbs, sge: no "
+        "other can be started here; for its job scripts type: railyard run --system ndr --dry-run"
     )
 
 

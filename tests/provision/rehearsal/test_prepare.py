@@ -64,7 +64,16 @@ def test_a_wrong_fault_is_refused_before_anything_is_written(site: Site) -> None
             {"launcher": "ibrun"},
             "systems/ndr.yaml: found launcher ibrun, expected one of srun, mpirun, mpiexec",
         ),
-        ({"scheduler": "pbs"}, "pbs, expected one of Slurm's"),
+        ({"scheduler": "lsf"}, "lsf, expected one of slurm, squeue, slurm-nodb, flux-batch, pbs, sge: no other"),
+        ({"scheduler": "pbs"}, "found launcher srun, expected one of mpirun, mpiexec: a rehearsal has no stand-in"),
+        (
+            {"scheduler": "flux-batch", "launcher": "mpirun"},
+            "found launcher mpirun, expected one of flux-run: a rehearsal has no stand-in",
+        ),
+        (
+            {"launcher": "site", "site_launcher": ("ibrun", "-n", "{ranks}")},
+            r"found launcher site \(ibrun\), expected one of srun, mpirun, mpiexec",
+        ),
         ({"provider": "testbed"}, "provider testbed, expected nodes"),
     ],
 )

@@ -8,7 +8,15 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.base.values import seconds
 from railyard.hardware.node import NodeHardware
-from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
+from railyard.site.systems.job_requests import (
+    FILL_UP,
+    SLOTS_OF_NODE,
+    allocation_rules,
+    asks_for_whole_nodes,
+    chunk_resources,
+    requested_resources,
+    requested_words,
+)
 from railyard.site.systems.jobs import (
     FAMILIES,
     SchedulerSettings,
@@ -455,3 +463,72 @@ def test_a_stacks_launcher_wins_over_its_fabrics_and_a_replay_has_neither(tmp_pa
     path.write_text(fails, encoding="utf-8")
     with pytest.raises(InputError, match=r"fabrics\.eth\.env\.A: found .* expected no \{prefix\}: a fabric has none"):
         load_system(path)
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "access", "asked", "resources", "whole"),
+    [
+        (
+            "pbs",
+            '"-q prod", "-l filesystems=home:work,walltime=1:00:00", "-l wd", "ngpus=4:mem=10gb"',
+            {"partition": ("prod",)},
+            (("filesystems", "home:work"), ("walltime", "1:00:00"), ("wd", "")),
+            False,
+        ),
+        ("pbs", '"-l place=scatter:excl"', {}, (("place", "scatter:excl"),), True),
+        ("pbs", '"-p 10", "-lplace=scatter"', {}, (("place", "scatter"),), False),
+        (
+            "flux-batch",
+            '"--queue=pbatch", "--requires=ib", "-x"',
+            {"partition": ("pbatch",), "constraint": ("ib",)},
+            (),
+            True,
+        ),
+        (
+            "sge",
+            '"-pe mpi 2", "-q all.q", "-P proj", "-l mem=4G,excl=true"',
+            {"partition": ("all.q",), "project": ("proj",)},
+            (("mem", "4G"), ("excl", "true")),
+            True,
+        ),
+        ("sge", '"-pe mpi 2", "-l mem=4G"', {}, (("mem", "4G"),), False),
+    ],
+)
+def test_what_access_asks_another_scheduler_for_is_found_too(
+    tmp_path: Path,
+    scheduler: str,
+    access: str,
+    asked: dict[str, tuple[str, ...]],
+    resources: tuple[tuple[str, str], ...],
+    whole: bool,
+) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    own = {"flux-batch": "flux-run"}.get(scheduler, "mpirun")
+    text = SYSTEM.replace("scheduler: local", f"scheduler: {scheduler}").replace("launcher: local", f"launcher: {own}")
+    path.write_text(f"{text}access: [{access}]\n", encoding="utf-8")
+    system = load_system(path)
+    found = {name: requested_words(system, name) for name in ("partition", "constraint", "project", "gres")}
+    assert {name: words for name, words in found.items() if words} == asked
+    assert (requested_resources(system), asks_for_whole_nodes(system)) == (resources, whole)
+
+
+def test_the_resources_of_a_chunk_of_pbs_are_those_of_the_file_and_of_its_hardware(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    text = SYSTEM.replace("scheduler: local", "scheduler: pbs").replace("launcher: local", "launcher: mpirun")
+    path.write_text(f'{text}access: ["ngpus=4:gputype=a100"]\n', encoding="utf-8")
+    assert chunk_resources(load_system(path)) == (("ngpus", "4"), ("gputype", "a100"))
+
+
+def test_an_environment_of_grid_engine_has_the_rule_that_its_words_show(tmp_path: Path) -> None:
+    (tmp_path / "systems").mkdir()
+    path = tmp_path / "systems/made.yaml"
+    text = SYSTEM.replace("scheduler: local", "scheduler: sge").replace("launcher: local", "launcher: mpirun")
+    for asked, rule in (
+        ("-pe mpi-{num_slots_per_node} {num_slots}", SLOTS_OF_NODE),
+        ("-pe one {num_nodes}", "1"),
+        ("-pe mpi {num_slots}", FILL_UP),
+    ):
+        path.write_text(f'{text}jobs: {{resources: ["{asked}"]}}\n', encoding="utf-8")
+        assert allocation_rules(load_system(path)) == {asked.split()[1]: rule}

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.gpu_steps import lines, output_of
+from railyard.job.node_pair_steps import printed_so_far
 from railyard.parsers import nccl
 from railyard.results.report.summary import suspect_words
 from railyard.verdict.assess import Assessment
@@ -72,9 +73,10 @@ def test_groups_are_measured_where_the_slowest_is_below_what_is_expected() -> No
 
 def test_the_lines_of_a_job_put_each_gpu_first_in_turn_and_end_with_the_job() -> None:
     made = lines("rfm_job.out", "srun --mpi=pmix", ["/opt/all_reduce_perf", "-a", "0"], 3, 32000.0, 300)
-    assert made[0].endswith("-m railyard pairs groups --expected 32000.0 rfm_job.out > groups.txt 2> groups.err || :")
-    assert [line.partition("CUDA_VISIBLE_DEVICES=")[2].split()[0] for line in made[1:]] == ["0,1,2", "1,2,0", "2,0,1"]
-    assert made[2] == (
+    assert made[:2] == printed_so_far("rfm_job.out")
+    assert made[2].endswith("-m railyard pairs groups --expected 32000.0 $made > groups.txt 2> groups.err || :")
+    assert [line.partition("CUDA_VISIBLE_DEVICES=")[2].split()[0] for line in made[3:]] == ["0,1,2", "1,2,0", "2,0,1"]
+    assert made[4] == (
         "[ ! -s groups.txt ] || [ $(($(date +%s) - $(cat begun.txt))) -gt 240 ] || "
         "{ echo '# railyard: rail of GPU 1'; timeout -k 5 45 srun --mpi=pmix env CUDA_VISIBLE_DEVICES=1,2,0 "
         "/opt/all_reduce_perf -a 0; } > again-gpu1.out 2>&1 || :"
