@@ -69,7 +69,7 @@ def main() -> int:
         preload = {"LD_PRELOAD": str(library), "FAIL_BELOW": str(home / ".railyard"), "FAIL_COUNT": str(count)}
         most = _count_calls(home, preload, count)
         steps = range(1, (min(asked.steps, most) if asked.steps else most) + 1)
-        done = _done(asked.resume, asked.seed)
+        done = _earlier_results(asked.resume, asked.seed)
         for what in [f"call {step} of {most}" for step in steps] + [f"draw {draw}" for draw in range(asked.draws)]:
             if what in done:
                 continue
@@ -157,7 +157,7 @@ def _small_place(home: Path, number: int, seed: int) -> tuple[str, tuple[str, ..
     return room, tuple(found)
 
 
-def _done(file: Path | None, seed: int) -> dict[str, tuple[str, ...]]:
+def _earlier_results(file: Path | None, seed: int) -> dict[str, tuple[str, ...]]:
     """Return what the file has of this seed: what was done, and its findings."""
     if file is None or not file.exists():
         return {}

@@ -40,7 +40,7 @@ def main() -> int:
     kinds = asked.kinds.split(",")
     if not set(kinds) <= set(KINDS):
         reader.error(f"--kinds: found {asked.kinds}, expected some of {', '.join(KINDS)}")
-    done = _done(asked.resume, asked.seed, asked.kinds)
+    done = _earlier_results(asked.resume, asked.seed, asked.kinds)
     wrong = Counter({what["kind"]: 0 for what in done.values()})
     wrong.update(what["kind"] for what in done.values() if what["problems"])
     with tempfile.TemporaryDirectory(prefix="railyard-kills-") as folder:
@@ -82,7 +82,7 @@ def _whole_run_s(home: Path, kind: Kind) -> float:
     return time.monotonic() - began
 
 
-def _done(file: Path | None, seed: int, kinds: str) -> dict[int, dict[str, object]]:
+def _earlier_results(file: Path | None, seed: int, kinds: str) -> dict[int, dict[str, object]]:
     """Return the kills of this seed and these kinds that the file has."""
     if file is None or not file.exists():
         return {}
