@@ -164,7 +164,14 @@ def nodes_of(system: System, home: Path) -> tuple[NodeState, ...]:
         return ()
     found = slurm_records.parse_nodes(answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])[0])
     jobs = system.jobs
-    return slurm_records.of_system(found, system.nodes.names, jobs.partition, jobs.constraint, jobs.exclude)
+    return slurm_records.of_system(
+        found,
+        system.nodes.names,
+        jobs.partition,
+        jobs.constraint,
+        jobs.exclude,
+        within_reservation=bool(requested_words(system, "reservation")),
+    )
 
 
 def note_nodes(system: System, home: Path, folder: Path, echo: Callable[[str], None]) -> str | None:

@@ -36,17 +36,21 @@ _UNFIT: Mapping[str, str] = {
     "DRAIN": "drained",
     "FAIL": "failed",
     "FAILING": "failing",
+    # A node's record has the long word; sinfo has the short one.
+    "MAINTENANCE": "in maintenance",
     "MAINT": "in maintenance",
     "REBOOT_ISSUED": "rebooting",
     "REBOOT_REQUESTED": "to be rebooted",
     "POWERED_DOWN": "powered down",
     "POWERING_DOWN": "powering down",
+    "POWER_DOWN": "to be powered down",
     "FUTURE": "not there yet",
     # slurmd reported less than slurm.conf has: a memory module or a processor is gone after a reboot.
     "INVALID_REG": "not registered with what slurm.conf has",
     "INVAL": "not registered with what slurm.conf has",
     "UNKNOWN": "of unknown state",
 }
+_MAINTENANCE = re.compile(r"\+MAINT(?:ENANCE)?\b")
 #: Of these, the words for a node on which nothing runs any more; a drained node may be healthy.
 _DEAD = ("not responding", "down", "failed", "failing", "rebooting", "powered down", "powering down")
 
@@ -303,11 +307,14 @@ def of_system(
     partition: str | None,
     constraint: str | None,
     excluded: Sequence[str],
+    *,
+    within_reservation: bool = False,
 ) -> tuple[NodeState, ...]:
     """Return a system's nodes from those of a scheduler; excluded ones have that as their reason.
 
     They are those in ``names`` (if any are given) and in the partition (if it is given). If the constraint is a single
-    feature, they must have it; an expression of features is left to the scheduler.
+    feature, they must have it; an expression of features is left to the scheduler. A maintenance is a reservation, so
+    jobs that are ``within_reservation`` of their own may run on its nodes.
     """
     found = []
     for node in nodes:
@@ -317,6 +324,8 @@ def of_system(
             continue
         if constraint is not None and constraint.replace("_", "").isalnum() and constraint not in node.features:
             continue
+        if within_reservation:
+            node = replace(node, state=_MAINTENANCE.sub("", node.state))
         is_out = node.name in excluded
         found.append(replace(node, state=f"{node.state}+EXCLUDED", reason="by the system's file") if is_out else node)
     return tuple(found)
@@ -338,6 +347,28 @@ def how_many(used: int, nodes: Sequence[NodeState], expected: int) -> str | None
     unfit = describe_untested(nodes)
     why = f": {unfit}" if unfit else ""
     return f"{used} of {expected} nodes were tested, {expected - used} not tested{why}"
+
+
+#: States of a partition in which a job does not begin, and how that is said. Source: slurm.conf(5), State.
+_CLOSED: Mapping[str, str] = {
+    "DOWN": "starts no jobs (State=DOWN)",
+    "DRAIN": "takes no jobs (State=DRAIN)",
+    "INACTIVE": "takes and starts no jobs (State=INACTIVE)",
+}
+
+
+def closed_partitions(text: str, names: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
+    """Return each of these partitions that takes or starts no jobs, and how, from ``scontrol -o show partition``.
+
+    Without ``names`` it is the default one.
+    """
+    records = [record_fields(line) for line in text.splitlines() if line.startswith("PartitionName=")]
+    wanted = names or [fields["PartitionName"] for fields in records if fields.get("Default") == "YES"]
+    return tuple(
+        (fields["PartitionName"], _CLOSED[fields["State"]])
+        for fields in records
+        if fields["PartitionName"] in wanted and fields.get("State") in _CLOSED
+    )
 
 
 def record_fields(line: str) -> dict[str, str]:

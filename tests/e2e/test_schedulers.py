@@ -1,7 +1,7 @@
-"""The virtual cluster under real schedulers other than Slurm: jobs pass, and what ends one is said in its own words.
+"""The virtual cluster under real schedulers: jobs pass, and what ends one is said in the scheduler's own words.
 
-Each case runs on each scheduler whose programs are on PATH; the others are skipped with what to install. The same
-cases under Slurm are in ``test_slurm.py``. `make test-schedulers` runs all of them.
+Each case runs on each scheduler whose programs are on PATH; the others are skipped with what to install. What only
+Slurm has is in ``test_slurm.py``. `make test-schedulers` runs all of them.
 """
 
 import os
@@ -36,12 +36,13 @@ class Words:
     ``running`` prints the number of a running job of the run. ``cancel`` cancels the job of that number. ``hold_all``
     fills all nodes for minutes. ``never`` is what it says of a job that asks for too many processors, and ``refuses``
     is an option of no queue that exists, with what it says of that. ``daemon`` is the daemon of a node whose end is its
-    death. ``drain`` closes the node vn3 to jobs, and ``drained`` is how doctor says it.
+    death. ``drain`` closes the node vn3 to jobs, and ``drained`` is how doctor says it. ``limit`` is a time limit that
+    the scheduler keeps to the second.
 
     The others are empty where they were not tried: ``bad_resource`` is an option that asks for something that no node
     has, with what it says of that. ``in_job`` runs a script on one node. ``epilog`` has a script of the site's run on a
     job's nodes after it (PBS needs no command, and runs it on the job's first node). ``ask_drained`` asks which nodes
-    it gives to no job.
+    it gives to no job. ``share`` has nodes shared whose partition gives whole ones, whatever a job asks for.
     """
 
     running: str
@@ -57,13 +58,36 @@ class Words:
     closed: str
     drain: str
     drained: str
+    limit: str = "20s"
     bad_resource: tuple[str, str] = ("", "")
     in_job: str = ""
     epilog: tuple[str, ...] = ()
     ask_drained: str = ""
+    share: str = ""
 
 
 WORDS = {
+    "slurm": Words(
+        running="squeue -h -t R -o '%i %j' | awk '$2 ~ /^rfm/ {print $1}'",
+        cancel="scancel",
+        hold_all="sbatch -N4 --exclusive --time=10 --chdir=/tmp --output=/dev/null --wrap='sleep 400'",
+        cancelled="was cancelled on vn[1-2]",
+        timed="the job was ended at its time limit of 60 s",
+        waits="had not begun after 20 s and was cancelled (the scheduler's reason: Resources)",
+        bad_queue="sbatch: error: invalid partition specified: nope",
+        daemon="slurmd",
+        close="scontrol update PartitionName=all State=DOWN",
+        open="scontrol update PartitionName=all State=UP",
+        closed="queue all: starts no jobs (State=DOWN)",
+        drain="scontrol update NodeName=vn3 State=DRAIN Reason='bad cable'",
+        drained="drained (bad cable)",
+        limit="60s",
+        bad_resource=("--gres=nope:1", "sbatch: error: Invalid generic resource (gres) specification"),
+        in_job="sbatch -N1 --exclusive --chdir=/tmp --output=/dev/null",
+        epilog=("echo 'Epilog={site}/epilog' >>.railyard/testbed/slurm/slurm.conf", "scontrol reconfigure"),
+        ask_drained="sinfo -h -N -t drain -o %N",
+        share="scontrol update PartitionName=all OverSubscribe=NO",
+    ),
     "flux": Words(
         running="flux jobs -n -f running -o '{id} {name}' | awk '$2 ~ /^rfm/ {print $1}'",
         cancel="flux cancel",
@@ -141,7 +165,7 @@ class Standing:
 
     def ask(self, command: str, *words: str) -> str:
         """Return what a command of the scheduler prints, called from the host as a person does."""
-        path = f"{self.scheduler.folder_of(self.bed) / 'bin'}:/usr/bin:/bin"
+        path = f"{self.scheduler.folder_of(self.bed) / 'bin'}:{os.environ['PATH']}"
         done = subprocess.run(
             ["sh", "-c", f'{command} "$@"' if words else command, "sh", *words],
             cwd=self.site.folder, env={"PATH": path, "HOME": "/root"}, capture_output=True, text=True, check=False,
@@ -286,7 +310,7 @@ def test_a_slow_rail_is_named_by_a_job_of_its_own(standing: Standing) -> None:
 
 def test_a_job_over_its_limit_says_so(standing: Standing) -> None:
     # Over rails that are all so slow, the job that looks for a slow one would take minutes.
-    more = "  time_limits: {micro: 20s}\nmeasure: {probes_within: 0s}\n"
+    more = f"  time_limits: {{micro: {standing.words.limit}}}\nmeasure: {{probes_within: 0s}}\n"
     standing.edit("  max_pending: 2m\n", f"  max_pending: 2m\n{more}")
     standing.slow()
     ran = standing.site.run(*standing.one_cell)
@@ -312,6 +336,7 @@ def test_a_job_that_waits_too_long_is_ended_and_says_so(standing: Standing) -> N
 
 def test_a_job_that_can_never_be_placed_says_why_in_the_schedulers_words(standing: Standing) -> None:
     options = {
+        "slurm": ("--time=120", "the scheduler's reason: PartitionTimeLimit"),
         "flux": ("--requires=rank:17", "unsatisfiable request: need 2 exclusive node(s), only 0 eligible"),
         "pbs": ("host=vn9", "Can Never Run: Insufficient amount of resource: host (vn9 != vn1,vn2,vn3,vn4)"),
         "sge": ("-l num_proc=99", "cannot run because it offers only hl:num_proc="),
@@ -362,7 +387,9 @@ def test_the_doctor_says_that_a_queue_is_stopped_and_a_node_is_drained(standing:
 
 
 def test_shared_nodes_are_two_nodes_all_the_same(tried: Standing) -> None:
-    tried.edit("jobs:\n  exclusive: true\n", "nodes: {exclusive: false}\njobs:\n")
+    whole = "" if tried.words.share else "  exclusive: true\n"
+    tried.edit(f"jobs:\n{whole}", "nodes: {exclusive: false}\njobs:\n")
+    tried.ask(tried.words.share or "true")
     ran = tried.site.run(*tried.one_cell)
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
     assert ran.record.where.nodes == ("vn1", "vn2")
@@ -377,13 +404,15 @@ def test_a_resource_that_no_node_has_is_refused_in_the_schedulers_words(tried: S
 
 
 def test_an_account_is_taken_where_nobody_keeps_accounts(tried: Standing) -> None:
-    """Neither OpenPBS nor flux-core checks it: only a site's own hook or plugin does."""
+    """Neither OpenPBS nor flux-core checks it: only a site's own hook or plugin does. Slurm needs its database."""
     tried.edit("jobs:\n", "jobs:\n  account: nobodys\n")
     ran = tried.site.run(*tried.one_cell)
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
 
 
 def test_steps_of_one_allocation_are_slurms_alone_and_that_is_said(tried: Standing) -> None:
+    if tried.scheduler.name == "slurm":
+        pytest.skip("test_slurm.py has it")
     ran = tried.site.finish(*RAILYARD, "run", *tried.one_cell, "--one-allocation")  # it does not measure
     assert ran.code == 2
     of = load_system(tried.site.folder / f"systems/{tried.system}.yaml").scheduler
@@ -423,6 +452,7 @@ def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_othe
     site = tried.site.folder
     drain = {
         "flux": "flux resource drain $(uname -n) gate",
+        "slurm": f"{tried.scheduler.folder_of(tried.bed)}/bin/scontrol update NodeName=$(uname -n) State=DRAIN Reason=gate",
         "pbs": f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf {which('pbsnodes')} -o -C gate $(uname -n)",
     }[tried.scheduler.name]
     epilog = (
@@ -437,7 +467,7 @@ def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_othe
         toml = (own / "flux.toml").read_text(encoding="ascii")
         table = f'[job-manager.epilog]\nper-rank = true\ncommand = ["{site}/epilog"]\n'
         (site / "with-epilog.toml").write_text(f"{toml}{table}", encoding="ascii")
-    else:
+    elif tried.scheduler.name == "pbs":
         for node in NODES:  # pbs_mom runs only a file of root's that nobody else can write
             put = f"install -m 500 {site}/epilog /run/pbs/mom_priv/epilogue"
             assert tried.bed.exec(node, ["sh", "-c", put]).returncode == 0
@@ -456,7 +486,7 @@ def test_detect_sees_in_a_job_that_it_is_one_and_how_many_nodes_there_are(tried:
     site = tried.site.folder
     conf = f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf"
     # A job of Flux has the search path of its submission.
-    clients = {"flux": "", "pbs": f"export {conf} PATH={os.environ['PATH']}\n"}
+    clients = {"flux": "", "slurm": "", "pbs": f"export {conf} PATH={os.environ['PATH']}\n"}
     script = site / "detect.sh"
     script.write_text(
         f"#!/bin/bash\n{clients[tried.scheduler.name]}cd {site}\n"

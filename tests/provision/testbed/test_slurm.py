@@ -11,6 +11,7 @@ from railyard.base.errors import SetupError
 from railyard.cli.main import main
 from railyard.provision.testbed import scheduler, slurm
 from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.processes import find_inside, outermost_processes
 from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.provision.testbed.slurm import SLURM
@@ -36,7 +37,7 @@ def client(bed: Testbed, name: str, *words: str) -> str:
 
 
 def environment(bed: Testbed) -> dict[str, str]:
-    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SLURM_CONF": str(bed.folder / "slurm/slurm.conf")}
+    return {"PATH": SEARCH_PATH, "SLURM_CONF": str(bed.folder / "slurm/slurm.conf")}
 
 
 def test_every_node_is_idle_and_a_second_start_does_nothing(with_slurm: Testbed) -> None:
