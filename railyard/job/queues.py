@@ -12,7 +12,7 @@ from railyard.job.slurm import answer
 from railyard.parsers import flux as flux_records
 from railyard.parsers import pbs as pbs_records
 from railyard.parsers import sge as sge_records
-from railyard.parsers import slurm as slurm_records
+from railyard.parsers import slurm_partitions
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder
 from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.jobs import FAMILIES, is_slurm, split_words
@@ -28,7 +28,9 @@ def closed_queues(system: System, home: Path) -> tuple[tuple[str, str], ...]:
     family = FAMILIES.get(system.scheduler)
     if family == "slurm":
         asked = tuple(name for text in requested_words(system, "partition") for name in text.split(","))
-        return slurm_records.closed_partitions(_answer(system, home, "scontrol", "-o", "show", "partition")[0], asked)
+        there = slurm_partitions.parse(_answer(system, home, "scontrol", "-o", "show", "partition")[0])
+        used = slurm_partitions.of_jobs(there, asked)
+        return tuple((one.name, one.closed) for one in used if one.closed is not None)
     if family == "flux":
         found = flux_records.closed_queues(_answer(system, home, "flux", "queue", "status")[0])
     elif system.scheduler == "pbs":  # not Torque, which is of its family

@@ -81,8 +81,9 @@ class NodeState:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is idle and a job can run on it."""
-        return self.unfit is None and self.state.split("+")[0] == "IDLE"
+        """Whether it is idle and a job can run on it now; BLOCKED: a job has its whole block for itself."""
+        words = self.state.split("+")
+        return self.unfit is None and words[0] == "IDLE" and "BLOCKED" not in words
 
     @property
     def why(self) -> str:
@@ -112,6 +113,10 @@ FINAL = frozenset(
 )  # fmt: skip
 
 
+#: States of a job that has no nodes: it waits, or it is held after a requeue or the end of its reservation.
+WAITING = ("PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
+
+
 @dataclass(frozen=True, slots=True)
 class JobState:
     """One job in the scheduler's record.
@@ -137,6 +142,11 @@ class JobState:
     def is_completing(self) -> bool:
         """Whether it has ended and a node has not released it: a process of it, or an epilog, is still there."""
         return self.state == "COMPLETING"
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has no nodes yet."""
+        return self.state in WAITING
 
     @property
     def is_final(self) -> bool:
@@ -349,31 +359,12 @@ def how_many(used: int, nodes: Sequence[NodeState], expected: int) -> str | None
     return f"{used} of {expected} nodes were tested, {expected - used} not tested{why}"
 
 
-#: States of a partition in which a job does not begin, and how that is said. Source: slurm.conf(5), State.
-_CLOSED: Mapping[str, str] = {
-    "DOWN": "starts no jobs (State=DOWN)",
-    "DRAIN": "takes no jobs (State=DRAIN)",
-    "INACTIVE": "takes and starts no jobs (State=INACTIVE)",
-}
-
-
-def closed_partitions(text: str, names: Sequence[str] = ()) -> tuple[tuple[str, str], ...]:
-    """Return each of these partitions that takes or starts no jobs, and how, from ``scontrol -o show partition``.
-
-    Without ``names`` it is the default one.
-    """
-    records = [record_fields(line) for line in text.splitlines() if line.startswith("PartitionName=")]
-    wanted = names or [fields["PartitionName"] for fields in records if fields.get("Default") == "YES"]
-    return tuple(
-        (fields["PartitionName"], _CLOSED[fields["State"]])
-        for fields in records
-        if fields["PartitionName"] in wanted and fields.get("State") in _CLOSED
-    )
-
-
 def record_fields(line: str) -> dict[str, str]:
-    """Return the fields of one line of scontrol, by their names."""
-    return {name: value.strip() for name, value in _FIELD.findall(line)}
+    """Return the fields of one line of scontrol, by their names.
+
+    What a person wrote comes last (SubmitLine from 25.11 on, Comment), and may look like fields: the first one counts.
+    """
+    return {name: value.strip() for name, value in reversed(_FIELD.findall(line))}
 
 
 def known_value(value: str | None) -> str | None:

@@ -449,10 +449,10 @@ def test_a_soak_loads_each_rail_in_a_job_and_finds_nothing_wrong(
 
 
 def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_other(tried: Standing) -> None:
-    site = tried.site.folder
+    site, own = tried.site.folder, tried.scheduler.folder_of(tried.bed)
     drain = {
         "flux": "flux resource drain $(uname -n) gate",
-        "slurm": f"{tried.scheduler.folder_of(tried.bed)}/bin/scontrol update NodeName=$(uname -n) State=DRAIN Reason=gate",
+        "slurm": f"{own}/bin/scontrol update NodeName=$(uname -n) State=DRAIN Reason=gate",
         "pbs": f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf {which('pbsnodes')} -o -C gate $(uname -n)",
     }[tried.scheduler.name]
     epilog = (
@@ -462,7 +462,6 @@ def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_othe
     )
     (site / "epilog").write_text(epilog, encoding="ascii")
     (site / "epilog").chmod(0o755)
-    own = tried.scheduler.folder_of(tried.bed)
     if tried.scheduler.name == "flux":
         toml = (own / "flux.toml").read_text(encoding="ascii")
         table = f'[job-manager.epilog]\nper-rank = true\ncommand = ["{site}/epilog"]\n'

@@ -108,9 +108,7 @@ def release_of(text: str) -> Release | None:
     return None if found is None else (int(found[1]), int(found[2]))
 
 
-def files(
-    spec: TestbedSpec, folder: Path, layout: Layout | None = None, release: Release = OLDEST
-) -> dict[str, str]:
+def files(spec: TestbedSpec, folder: Path, layout: Layout | None = None, release: Release = OLDEST) -> dict[str, str]:
     """Return the texts of the configuration files and the start script, by their names in ``folder``.
 
     ``release`` is that of the Slurm that will read them.
