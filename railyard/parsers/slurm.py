@@ -17,6 +17,7 @@ from datetime import datetime
 
 from railyard.base.hostlist import expand_names, label
 from railyard.base.wording import listing
+from railyard.parsers.failure_lines import STEPD
 from railyard.parsers.job_end import JobEnd, Kind, reason_words, span
 
 #: The words behind squeue that this reads.
@@ -100,8 +101,10 @@ class NodeState:
 _EXIT = re.compile(r"(\d+):(\d+)")
 #: What slurmstepd writes into a job's error output if the job was killed for memory, found by sampling (OverMemoryKill,
 #: slurm_jobacct_gather.c) or by the kernel (task_cgroup_memory.c). The job's record has only an exit code.
-_MEMORY = re.compile(
-    r"slurmstepd(?:-(?P<node>[^\s:]+))?: error: (?P<said>.*(?:exceeded memory limit|oom[-_ ]kill event|OOM Killed).*)"
+_MEMORY = re.compile(rf"{STEPD}(?P<said>.*(?:exceeded memory limit|oom[-_ ]kill event|OOM Killed).*)")
+#: Where: slurmstepd's own name, or srun's word of the task that was killed.
+_WHERE_KILLED = re.compile(
+    r"^(?:slurmstepd-([^\s:]+): error: .*|srun: error: ([^\s:]+): tasks? [0-9,-]+: (?:Out Of Memory|Killed).*)$"
 )
 
 #: States in which a job has ended and will not run again.
@@ -234,7 +237,8 @@ def killed_for_memory(job: JobState, printed: str) -> JobEnd | None:
     found = [said for line in printed.splitlines() if (said := _MEMORY.search(line)) is not None]
     if not found or not job.is_final or job.exit_code == 0 == (job.signal or 0):
         return None
-    nodes = sorted({said["node"] for said in found if said["node"]})
+    killed = filter(None, map(_WHERE_KILLED.match, printed.splitlines()))
+    nodes = sorted({said[1] or said[2] for said in killed})
     where = f" on {listing(nodes)}" if nodes else _nodes_words(job)
     return JobEnd("memory", f"job {job.job} {_SENTENCES['OUT_OF_MEMORY'][1]}{where} ({found[0]['said'].strip()})")
 

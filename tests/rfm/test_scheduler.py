@@ -188,10 +188,21 @@ def test_a_job_that_never_begins_is_not_waited_for(
 BLOCKED = sorted((TESTS / "recordings/slurm").rglob("blocked-*.txt"))
 
 
-@pytest.mark.fault("scheduler", "a reservation that is over", "the scheduler's reason: ")
+@pytest.mark.fault("scheduler", "a reservation that is over", "reason: Reservation_res_was_deleted")
+@pytest.mark.parametrize("release", ["", "26.05.3/"])
+def test_a_job_whose_reservation_is_over_is_not_waited_for(
+    controller: Controller, scheduler: Any, release: str, said: str
+) -> None:
+    controller.text = recorded(f"{release}blocked-reservation-deleted")
+    job = polled(scheduler, submitted())
+    assert scheduler.finished(job)
+    found = find_end(job)
+    assert found is not None and said in found.sentence
+
+
 @pytest.mark.parametrize("path", BLOCKED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_job_that_slurm_said_it_would_never_begin_is_not_waited_for(
-    controller: Controller, scheduler: Any, path: Path, said: str
+    controller: Controller, scheduler: Any, path: Path
 ) -> None:
     """For some reasons scontrol prints a sentence in place of the name that squeue(1) lists."""
     controller.text = path.read_text(encoding="utf-8")
@@ -200,7 +211,7 @@ def test_a_job_that_slurm_said_it_would_never_begin_is_not_waited_for(
     found = find_end(job)
     assert found is not None and found.kind == "pending"
     (reason,) = re.findall(r"^JobId=.* Reason=(\S+) ", controller.text, re.MULTILINE)
-    assert f"could not begin and was cancelled ({said}{reason})" in found.sentence
+    assert f"could not begin and was cancelled (the scheduler's reason: {reason})" in found.sentence
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STOPPED
+from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STEPD, STOPPED
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine
 from railyard.verdict.wording.complete import failed_on
@@ -144,7 +144,7 @@ MESSAGES: tuple[Message, ...] = (
     Message(
         (),
         "slurmstepd: error: execve()",
-        r"^slurmstepd(?:-\S{1,200})?: error: execve\(\): (?P<name>[^\n]{1,200}): "
+        rf"^{STEPD}execve\(\): (?P<name>[^\n]{{1,200}}): "
         r"(?:No such file or directory|Permission denied)$",
         "{name} is not there, or may not be executed",
     ),

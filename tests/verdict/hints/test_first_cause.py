@@ -57,6 +57,10 @@ EXAMPLES = {
         "srun and this Open MPI speak different versions of PMI: write srun_mpi: pmix for the stack in the system's "
         "file, if srun --mpi=list has it, or take the launcher mpirun; it failed on vn1",
     ),
+    "srun26.05.3-no-such-program.err": (
+        "tcp", 2, "[2026-11-30T10:03:03.919] error: execve(): /nowhere/x: No such file or directory",
+        "/nowhere/x is not there, or may not be executed; it failed on vn4",
+    ),
     "srun26.05.3-no-such-mpi.err": (
         "tcp", 3, "srun: error: Invalid MPI type 'nope', --mpi=list for acceptable types",
         "srun has no plugin nope: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
