@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from railyard.parsers.slurm import record_fields
 
-#: States in which a job does not begin, and how that is said. Source: slurm.conf(5), State.
+#: States in which a job does not begin, and the words for it. Source: slurm.conf(5), State.
 _CLOSED: Mapping[str, str] = {
     "DOWN": "starts no jobs (State=DOWN)",
     "DRAIN": "takes no jobs (State=DRAIN)",
