@@ -30,7 +30,7 @@ def closed_queues(system: System, home: Path) -> tuple[tuple[str, str], ...]:
         asked = tuple(name for text in requested_words(system, "partition") for name in text.split(","))
         there = slurm_partitions.parse(_answer(system, home, "scontrol", "-o", "show", "partition")[0])
         used = slurm_partitions.of_jobs(there, asked)
-        return tuple((one.name, one.closed) for one in used if one.closed is not None)
+        return tuple((one.name, one.why_closed) for one in used if one.why_closed is not None)
     if family == "flux":
         found = flux_records.closed_queues(_answer(system, home, "flux", "queue", "status")[0])
     elif system.scheduler == "pbs":  # not Torque, which is of its family

@@ -32,7 +32,7 @@ class Partition:
     exclusive: str = ""
 
     @property
-    def closed(self) -> str | None:
+    def why_closed(self) -> str | None:
         """How it takes or starts no jobs; None if it does both."""
         return _CLOSED.get(self.state)
 

@@ -27,7 +27,7 @@ def test_whole_nodes_are_known_in_the_words_of_each_release(name: str, words: tu
     first, second = recorded(name)
     assert first == Partition("all", True, "UP", *words)
     assert second == Partition("urgent", False, "UP", *words)
-    assert (first.sharing, first.closed) == (None, None)
+    assert (first.sharing, first.why_closed) == (None, None)
 
 
 def test_a_partition_that_gives_whole_blocks_gives_whole_nodes() -> None:
@@ -47,10 +47,10 @@ def test_a_partition_that_gives_parts_of_nodes_says_how(
 
 @pytest.mark.parametrize("name", ["partitions-down", "26.05.3/partitions-down"])
 def test_a_partition_that_starts_no_jobs_is_named_if_jobs_use_it(name: str) -> None:
-    assert [(one.name, one.closed) for one in of_jobs(recorded(name), ("urgent",))] == [
+    assert [(one.name, one.why_closed) for one in of_jobs(recorded(name), ("urgent",))] == [
         ("urgent", "starts no jobs (State=DOWN)")
     ]
-    assert [(one.name, one.closed) for one in of_jobs(recorded(name), ())] == [("all", None)]
+    assert [(one.name, one.why_closed) for one in of_jobs(recorded(name), ())] == [("all", None)]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_a_partition_that_starts_no_jobs_is_named_if_jobs_use_it(name: str) -> N
     ],
 )
 def test_each_state_is_said(state: str, closed: str | None) -> None:
-    assert Partition("all", True, state).closed == closed
+    assert Partition("all", True, state).why_closed == closed
 
 
 def test_without_an_answer_there_is_no_partition() -> None:
