@@ -26,7 +26,7 @@ WORDS = ("--noheader", "--states=RUNNING,COMPLETING", "--format=%e|%N")
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:.]*)=(.*?)(?=\s+[A-Za-z][A-Za-z0-9_/:.]*=|\s*$)", re.DOTALL)
 #: ``bad cable [root@2026-11-21T18:00:00]``: who wrote a node's reason, and when, is after it.
 _SIGNED = re.compile(r"\s*\[[^\[\]]*@[^\[\]]*\]$")
-_EMPTY = ("", "(null)", "None", "N/A", "Unknown")
+_EMPTY = ("", "(null)", "None", "None assigned", "N/A", "Unknown")
 #: Node states in which no job can run; the first that fits is named. A node in none of these states can run jobs.
 _UNFIT: Mapping[str, str] = {
     "EXCLUDED": "excluded",

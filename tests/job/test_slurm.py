@@ -99,6 +99,7 @@ NEVER = {
     "-w vn9": "Invalid node name specified",
     "--reservation=nope": "Requested reservation is invalid",
     "--licenses=nope": "Invalid license specification",
+    "-A nope": "Invalid account or account/partition combination specified",
     # The same is said if the nodes are down today.
     "-N9": None,
     "--mincpus=99": None,
@@ -111,6 +112,8 @@ def test_a_job_that_slurm_would_never_take_is_known_by_its_own_words(
     tmp_path: Path, slurm: Path, option: str, release: str
 ) -> None:
     recorded = (RECORDED / release / "refused.txt").read_text(encoding="utf-8")
+    if option == "-A nope":  # only with an accounting database
+        recorded = (RECORDED / "26.05.3/refused-account.txt").read_text(encoding="utf-8")
     said = recorded.partition(f"$ sbatch --test-only {option} --wrap true\n")[2].partition("$ ")[0]
     assert said
     program(slurm / "sbatch", f"cat >&2 <<'X'\n{said.rstrip()}\nX\nexit 1")

@@ -12,15 +12,17 @@ from jobs that only slept, with paths and kernel masked; those in a folder are o
 - ``requeued-held``: `scontrol requeuehold` of a running job.
 - ``completing``: an Epilog in slurm.conf that sleeps for 25 s on vn2 alone; ``none-completed`` is that job's end.
 
-There is no accounting database there, so sacct knew none of these jobs.
+There is no accounting database there, so sacct knew none of these jobs. ``sacct`` is of other jobs, with slurmdbd and
+MariaDB on the first node.
 """
 
+import re
 from pathlib import Path
 
 import pytest
 
 from railyard.parsers.job_end import JobEnd
-from railyard.parsers.slurm import find_end, parse_job, parse_nodes, stuck_end
+from railyard.parsers.slurm import find_end, parse_accounting, parse_job, parse_nodes, stuck_end
 
 #: Records of jobs that had not ended.
 UNENDED = {
@@ -29,7 +31,7 @@ UNENDED = {
 }  # fmt: skip
 FOLDER = Path(__file__).parents[2] / "recordings" / "slurm"
 #: Files of other words than a job's, read below and in the tests of what reads them.
-OTHERS = ("nodes", "partitions", "topology", "refused", "no-such-job")
+OTHERS = ("nodes", "partitions", "topology", "refused", "no-such-job", "sacct")
 ALL = sorted(FOLDER.rglob("*.txt"))
 RECORDS = [path for path in ALL if not path.stem.startswith(("blocked", "waits", *OTHERS))]
 WAITING = [path for path in ALL if path.stem.startswith(("blocked", "waits"))]
@@ -79,6 +81,28 @@ def test_a_job_without_nodes_waits_whatever_its_state_is_called(path: Path) -> N
     assert job.state == ("RESV_DEL_HOLD" if path.stem == "blocked-reservation-deleted" else "PENDING")
     # squeue says the same, with blanks where scontrol has low lines.
     assert f"|{job.state}|{job.reason}|".replace("_", " ") in text.replace("_", " ")
+
+
+@pytest.mark.parametrize(
+    ("name", "state", "exit_code", "nodes", "sentence"),
+    [
+        ("running", "RUNNING", None, "vn[1-2]", None),
+        ("completed", "COMPLETED", 0, "vn[1-2]", None),
+        ("exit-3", "FAILED", 3, "vn[3-4]", None),
+        ("cancelled", "CANCELLED", 0, "vn[1-2]", "job 7 was cancelled on vn[1-2]"),
+        # "None assigned" are no nodes.
+        ("blocked", "PENDING", None, None, None),
+    ],
+)
+def test_an_account_of_a_job_is_read(
+    name: str, state: str, exit_code: int | None, nodes: str | None, sentence: str | None
+) -> None:
+    text = (FOLDER / "26.05.3/sacct.txt").read_text(encoding="utf-8")
+    (row,) = re.findall(rf"^\$ sacct .*  # {name}\n(.*)$", text, re.MULTILINE)
+    job = parse_accounting(row, "7")
+    assert job is not None and (job.state, job.exit_code, job.nodes, job.reason) == (state, exit_code, nodes, None)
+    found = find_end(job)
+    assert (None if found is None else found.sentence) == sentence
 
 
 def test_an_unknown_job_has_no_record() -> None:
