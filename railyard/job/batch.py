@@ -174,7 +174,7 @@ def _state_of_slurm(text: str) -> State | None:
     if found is None:
         return None
     phase: Literal["waits", "runs", "ended"] = "ended" if found.is_final else "runs"
-    return State("waits" if found.state == "PENDING" else phase, found.state, found.reason)
+    return State("waits" if found.is_waiting else phase, found.state, found.reason)
 
 
 def _states_of_slurm(text: str) -> Mapping[int, State]:

@@ -27,7 +27,8 @@ PARTNERS = ("railyard-partner-1", "railyard-partner-2")
 #: is bound to the same first ones.
 SHARED = ("--overlap", "--cpu-bind=none")
 #: How srun gives a step's nodes their ranks in the order of its list. Otherwise it sorts them, and a stream from the
-#: second to the first node goes the same way as one from the first to the second.
+#: second to the first node goes the same way as one from the first to the second. The list is how many nodes there are:
+#: from 24.05 on srun takes no --nodes beside it ("--nodes is incompatible with --distribution=arbitrary").
 IN_ORDER = ("--distribution=arbitrary",)
 #: The same for flux, which takes the order of ranks only from a file (flux-run(1), --taskmap):
 #: the hosts come before ``--``, the words of flux run after it.
@@ -235,9 +236,13 @@ def step_words(
         words = [*(SHARED if shared else ()), f"--ntasks={ranks}", f"--ntasks-per-node={per_node}"]
         if launcher == "srun":  # the options of a step in an allocation already have its nodes
             words += [f"--nodes={count}", f"--nodelist={','.join(launch.nodes)}"]
+        words += launch.options
+        if shared:
+            return [*timed, "srun", *words]
         # "arbitrary" names a node for each process; "block" fills one node after the other.
-        order = IN_ORDER if per_node == 1 else ("--distribution=block",)
-        return [*timed, "srun", *words, *launch.options, *(() if shared else order)]
+        if per_node > 1:
+            return [*timed, "srun", *words, "--distribution=block"]
+        return [*timed, "srun", *(word for word in words if not word.startswith("--nodes=")), *IN_ORDER]
     if launcher in OWN_LAUNCHERS:
         # Use the name with which the run was started: PALS has an mpiexec and no mpirun.
         program = str(PurePath(launch.program).with_name(launcher))

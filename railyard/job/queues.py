@@ -1,4 +1,4 @@
-"""Asks Flux, PBS and Grid Engine which queues and nodes are closed to jobs; `job.slurm` asks Slurm about its nodes.
+"""Asks a system's scheduler which queues and nodes are closed to jobs.
 
 `way_in` is how any scheduler's clients are found on the virtual cluster.
 """
@@ -12,7 +12,9 @@ from railyard.job.slurm import answer
 from railyard.parsers import flux as flux_records
 from railyard.parsers import pbs as pbs_records
 from railyard.parsers import sge as sge_records
+from railyard.parsers import slurm_partitions
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder
+from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.jobs import FAMILIES, is_slurm, split_words
 from railyard.site.systems.model import System
 
@@ -20,9 +22,15 @@ from railyard.site.systems.model import System
 def closed_queues(system: System, home: Path) -> tuple[tuple[str, str], ...]:
     """Return each queue of a system's jobs that takes or starts none, and the scheduler's words about it.
 
-    If the system's file names no queue, all queues are meant. Empty for other schedulers, and without an answer.
+    If the system's file names no queue, all queues are meant, and of Slurm's partitions the default one. Empty for
+    other schedulers, and without an answer.
     """
     family = FAMILIES.get(system.scheduler)
+    if family == "slurm":
+        asked = tuple(name for text in requested_words(system, "partition") for name in text.split(","))
+        there = slurm_partitions.parse(_answer(system, home, "scontrol", "-o", "show", "partition")[0])
+        used = slurm_partitions.of_jobs(there, asked)
+        return tuple((one.name, one.why_closed) for one in used if one.why_closed is not None)
     if family == "flux":
         found = flux_records.closed_queues(_answer(system, home, "flux", "queue", "status")[0])
     elif system.scheduler == "pbs":  # not Torque, which is of its family
@@ -74,6 +82,13 @@ def unfit_nodes(system: System, home: Path) -> tuple[tuple[str, str], ...]:
     """Return each node of a system that can run no job, and why; empty for other schedulers, and without an answer."""
     family = FAMILIES.get(system.scheduler)
     found: tuple[tuple[str, str], ...] = ()
+    if family == "slurm" and system.provider in ("testbed", "nodes"):
+        excluded = system.jobs.exclude
+        return tuple(
+            (node.name, node.why)
+            for node in slurm.nodes_of(system, home)
+            if node.unfit is not None and node.name not in excluded
+        )
     if family == "flux":
         words = ("flux", "resource", "status", "-n", "-o", flux_records.NODES_FORMAT)
         found = flux_records.unfit_nodes(_answer(system, home, *words)[0])

@@ -4,12 +4,13 @@ import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from railyard.base.wording import listing
 from railyard.parsers import slurm as slurm_records
-from railyard.parsers.slurm import JobState, NodeState, record_fields
+from railyard.parsers import slurm_partitions
+from railyard.parsers.slurm import JobState, NodeState
 from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.provision.testbed.scripts import enter_script
 from railyard.provision.testbed.slurm_texts import FOLDER
@@ -65,7 +66,7 @@ def way_in(system: System, home: Path) -> tuple[str, ...]:
 
 
 #: What Slurm says of options that no job can be sent with, at this hour or another. What it says of nodes that are busy
-#: or down is none of these. Source: slurm_strerror of Slurm 22.05 (libslurmfull).
+#: or down is none of these. Source: slurm_strerror of Slurm 22.05 and 26.05.
 _NEVER = (
     "Invalid partition name specified",
     "No partition specified or system default partition",
@@ -88,7 +89,9 @@ def why_never(system: System) -> str | None:
     """
     if not is_slurm(system.scheduler):
         return None
-    _, said = answer(["sbatch", "--test-only", *system.job_words, "--wrap=true"])
+    done = client_end(["sbatch", "--test-only", *system.job_words, "--wrap=true"])
+    # An unknown partition is the second line: "sbatch: error: invalid partition specified: nope" comes first.
+    said = done if isinstance(done, str) else done.stderr
     return next((never for never in _NEVER if never in said), None)
 
 
@@ -112,30 +115,20 @@ def why_shared(system: System) -> str | None:
 
     The file says that a run has its nodes for itself (``nodes.exclusive``), but its jobs do not ask for whole nodes. So
     their partition must give them: by ``OverSubscribe=EXCLUSIVE``, or because Slurm gives out no part of a node
-    (select/linear). From 26.05 on, Slurm prints ``Exclusive=NODE`` or ``Exclusive=TOPO`` of such a partition, and
-    ``OverSubscribe=NO`` beside it. None too for another scheduler, and where Slurm does not answer. Sources:
-    slurm.conf(5); partition_info.c of Slurm 26.05.
+    (select/linear). None too for another scheduler, and where Slurm does not answer. Source: slurm.conf(5).
     """
     if not is_slurm(system.scheduler) or not system.nodes.exclusive or asks_for_whole_nodes(system):
         return None
-    records = [record_fields(line) for line in answer(["scontrol", "-o", "show", "partition"])[0].splitlines()]
-    by_name = {fields["PartitionName"]: fields for fields in records if "PartitionName" in fields}
-    default = (name for name, fields in by_name.items() if fields.get("Default") == "YES")
-    names = [name for text in requested_words(system, "partition") for name in text.split(",")] or list(default)
-    found = ((name, _sharing(by_name.get(name, {}))) for name in names)
-    shared = [f"{name} (OverSubscribe={how})" for name, how in found if how is not None]
+    there = slurm_partitions.parse(answer(["scontrol", "-o", "show", "partition"])[0])
+    names = [name for text in requested_words(system, "partition") for name in text.split(",")]
+    used = slurm_partitions.of_jobs(there, names)
+    shared = [f"{one.name} (OverSubscribe={one.sharing})" for one in used if one.sharing is not None]
     if not shared or _WHOLE.search(answer(["scontrol", "show", "config"])[0]):
         return None
     return (
         f"nodes.exclusive is true, but jobs do not ask for whole nodes, and partition {listing(shared)} gives parts "
         f"of nodes: other jobs can share the rails and their counters"
     )
-
-
-def _sharing(fields: Mapping[str, str]) -> str | None:
-    """Return how a partition lets jobs share a node, from its fields; None if it does not, or is not shown."""
-    how = fields.get("OverSubscribe", "EXCLUSIVE")
-    return None if how == "EXCLUSIVE" or fields.get("Exclusive") in ("NODE", "TOPO") else how
 
 
 def show_job(job: object, before: Sequence[str] = ()) -> tuple[str, str]:
@@ -164,7 +157,14 @@ def nodes_of(system: System, home: Path) -> tuple[NodeState, ...]:
         return ()
     found = slurm_records.parse_nodes(answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])[0])
     jobs = system.jobs
-    return slurm_records.of_system(found, system.nodes.names, jobs.partition, jobs.constraint, jobs.exclude)
+    return slurm_records.of_system(
+        found,
+        system.nodes.names,
+        jobs.partition,
+        jobs.constraint,
+        jobs.exclude,
+        within_reservation=bool(requested_words(system, "reservation")),
+    )
 
 
 def note_nodes(system: System, home: Path, folder: Path, echo: Callable[[str], None]) -> str | None:

@@ -37,6 +37,7 @@ from railyard.parsers.decorations import (
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.fabric.hardware import combine
 from railyard.parsers.fabric.text import without_marks
+from railyard.parsers.failure_lines import STEPD
 from railyard.parsers.lines import Line, can_be_of, clean_text, first_line, is_failure, lines_of
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
 from railyard.parsers.tool_signs import held_back
@@ -51,6 +52,7 @@ _LAUNCHER = re.compile(
     r"|Abort\([0-9]+\)|MPI_ABORT was invoked|No available pml components|[0-9]+ total processes (?:killed|failed)"
     r"|(?:srun|sbatch|salloc|slurmstepd|aprun|flux-job): |=>> PBS: job killed|TERM_[A-Z]+: job killed"
     r"|error: executing task of job [0-9]+ failed: "
+    rf"|{STEPD}\*\*\* (?:JOB|STEP) "
     r"|(?:\S+: )?(?:line [0-9]+: )?(?: *[0-9]+ )?(?:Segmentation fault|Bus error|Killed\b)"
     r"|\S{1,300}: error while loading shared libraries: |\S{1,300}:(?: line [0-9]+:)? \S{1,300}: command not found)"
     r"|\*\*\* Process received signal \*\*\*|Caught signal [0-9]+ "

@@ -19,6 +19,11 @@ class Failure(NamedTuple):
 #: What a known bug of a launcher prints when it ends the start of MPICH: Slurm 22.05's plugin pmi2 reads a long line in
 #: two parts. The next start may succeed.
 LAUNCHER_BUG = "mpi/pmi2: value not properly terminated in client request"
+#: How slurmstepd begins a line of a job's error output: with its own name up to 24.11 (and its node's, if several
+#: slurmd may run on a host), from 25.05 on with the time, in the form of LogTimeFormat. Source: log.c in src/common.
+STEPD = r"(?:slurmstepd(?:-[^\s:]{1,200})?:|\[[^\]\n]{0,40}[0-9]{2}:[0-9]{2}:[0-9]{2}[^\]\n]{0,60}\]) error: "
+#: The same from 25.05 on, in the usual form of the time: what follows may be anything.
+_STEPD_TIME = r"\[[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.+Z-]{8,21}\] error: "
 #: What a launcher of our own testbeds says whose turn did not come.
 NO_TURN = "railyard: error: another process held"
 #: What it says of a process that is stopped at its time limit.
@@ -131,11 +136,14 @@ FAILURES: tuple[Failure, ...] = (
     ),
     Failure(
         "schedulers",
-        r"srun: error|slurmstepd: error|DUE TO TIME LIMIT|CANCELLED AT|Forwarding signal|failed status"
+        r"srun: error|slurmstepd(?:-[^\s:]{1,200})?: error|DUE TO TIME LIMIT|CANCELLED AT|Forwarding signal"
+        rf"|failed status|{_STEPD_TIME}"
         r"|flux-job: .{0,40}(?:exception|failed)|task\(s\) .{0,40}[Ee]xit|executing task of job [0-9]+ failed",
         (
             "srun: error: node2: task 1: Exited with exit code 143",
             "slurmstepd: error: *** STEP 12.0 ON node1 CANCELLED AT 2026-11-23T15:15:21 DUE TO TIME LIMIT ***",
+            "slurmstepd-node1: error: Exceeded job memory limit",
+            "[2026-11-30T10:03:02.908] error: Exceeded job memory limit",
             "flux-job: task(s) exited with exit code 135",
             'error: executing task of job 3 failed: execution daemon on host "node2" didn\'t accept task',
         ),

@@ -17,6 +17,7 @@ from datetime import datetime
 
 from railyard.base.hostlist import expand_names, label
 from railyard.base.wording import listing
+from railyard.parsers.failure_lines import STEPD
 from railyard.parsers.job_end import JobEnd, Kind, reason_words, span
 
 #: The words behind squeue that this reads.
@@ -25,7 +26,7 @@ WORDS = ("--noheader", "--states=RUNNING,COMPLETING", "--format=%e|%N")
 _FIELD = re.compile(r"(?:^|\s)([A-Za-z][A-Za-z0-9_/:.]*)=(.*?)(?=\s+[A-Za-z][A-Za-z0-9_/:.]*=|\s*$)", re.DOTALL)
 #: ``bad cable [root@2026-11-21T18:00:00]``: who wrote a node's reason, and when, is after it.
 _SIGNED = re.compile(r"\s*\[[^\[\]]*@[^\[\]]*\]$")
-_EMPTY = ("", "(null)", "None", "N/A", "Unknown")
+_EMPTY = ("", "(null)", "None", "None assigned", "N/A", "Unknown")
 #: Node states in which no job can run; the first that fits is named. A node in none of these states can run jobs.
 _UNFIT: Mapping[str, str] = {
     "EXCLUDED": "excluded",
@@ -36,17 +37,21 @@ _UNFIT: Mapping[str, str] = {
     "DRAIN": "drained",
     "FAIL": "failed",
     "FAILING": "failing",
+    # A node's record has the long word; sinfo has the short one.
+    "MAINTENANCE": "in maintenance",
     "MAINT": "in maintenance",
     "REBOOT_ISSUED": "rebooting",
     "REBOOT_REQUESTED": "to be rebooted",
     "POWERED_DOWN": "powered down",
     "POWERING_DOWN": "powering down",
+    "POWER_DOWN": "to be powered down",
     "FUTURE": "not there yet",
     # slurmd reported less than slurm.conf has: a memory module or a processor is gone after a reboot.
     "INVALID_REG": "not registered with what slurm.conf has",
     "INVAL": "not registered with what slurm.conf has",
     "UNKNOWN": "of unknown state",
 }
+_MAINTENANCE = re.compile(r"\+MAINT(?:ENANCE)?\b")
 #: Of these, the words for a node on which nothing runs any more; a drained node may be healthy.
 _DEAD = ("not responding", "down", "failed", "failing", "rebooting", "powered down", "powering down")
 
@@ -77,8 +82,9 @@ class NodeState:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it is idle and a job can run on it."""
-        return self.unfit is None and self.state.split("+")[0] == "IDLE"
+        """Whether it is idle and a job can run on it now; BLOCKED: a job has its whole block for itself."""
+        words = self.state.split("+")
+        return self.unfit is None and words[0] == "IDLE" and "BLOCKED" not in words
 
     @property
     def why(self) -> str:
@@ -95,8 +101,10 @@ class NodeState:
 _EXIT = re.compile(r"(\d+):(\d+)")
 #: What slurmstepd writes into a job's error output if the job was killed for memory, found by sampling (OverMemoryKill,
 #: slurm_jobacct_gather.c) or by the kernel (task_cgroup_memory.c). The job's record has only an exit code.
-_MEMORY = re.compile(
-    r"slurmstepd(?:-(?P<node>[^\s:]+))?: error: (?P<said>.*(?:exceeded memory limit|oom[-_ ]kill event|OOM Killed).*)"
+_MEMORY = re.compile(rf"{STEPD}(?P<said>.*(?:exceeded memory limit|oom[-_ ]kill event|OOM Killed).*)")
+#: Where: slurmstepd's own name, or srun's word of the task that was killed.
+_WHERE_KILLED = re.compile(
+    r"^(?:slurmstepd-([^\s:]+): error: .*|srun: error: ([^\s:]+): tasks? [0-9,-]+: (?:Out Of Memory|Killed).*)$"
 )
 
 #: States in which a job has ended and will not run again.
@@ -106,6 +114,10 @@ FINAL = frozenset(
         "REVOKED", "TIMEOUT",
     }
 )  # fmt: skip
+
+
+#: States of a job that has no nodes: it waits, or it is held after a requeue or the end of its reservation.
+WAITING = ("PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", "SPECIAL_EXIT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +145,11 @@ class JobState:
     def is_completing(self) -> bool:
         """Whether it has ended and a node has not released it: a process of it, or an epilog, is still there."""
         return self.state == "COMPLETING"
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it has no nodes yet."""
+        return self.state in WAITING
 
     @property
     def is_final(self) -> bool:
@@ -220,7 +237,8 @@ def killed_for_memory(job: JobState, printed: str) -> JobEnd | None:
     found = [said for line in printed.splitlines() if (said := _MEMORY.search(line)) is not None]
     if not found or not job.is_final or job.exit_code == 0 == (job.signal or 0):
         return None
-    nodes = sorted({said["node"] for said in found if said["node"]})
+    killed = filter(None, map(_WHERE_KILLED.match, printed.splitlines()))
+    nodes = sorted({said[1] or said[2] for said in killed})
     where = f" on {listing(nodes)}" if nodes else _nodes_words(job)
     return JobEnd("memory", f"job {job.job} {_SENTENCES['OUT_OF_MEMORY'][1]}{where} ({found[0]['said'].strip()})")
 
@@ -303,11 +321,14 @@ def of_system(
     partition: str | None,
     constraint: str | None,
     excluded: Sequence[str],
+    *,
+    within_reservation: bool = False,
 ) -> tuple[NodeState, ...]:
     """Return a system's nodes from those of a scheduler; excluded ones have that as their reason.
 
     They are those in ``names`` (if any are given) and in the partition (if it is given). If the constraint is a single
-    feature, they must have it; an expression of features is left to the scheduler.
+    feature, they must have it; an expression of features is left to the scheduler. A maintenance is a reservation, so
+    jobs that are ``within_reservation`` of their own may run on its nodes.
     """
     found = []
     for node in nodes:
@@ -317,6 +338,8 @@ def of_system(
             continue
         if constraint is not None and constraint.replace("_", "").isalnum() and constraint not in node.features:
             continue
+        if within_reservation:
+            node = replace(node, state=_MAINTENANCE.sub("", node.state))
         is_out = node.name in excluded
         found.append(replace(node, state=f"{node.state}+EXCLUDED", reason="by the system's file") if is_out else node)
     return tuple(found)
@@ -341,8 +364,11 @@ def how_many(used: int, nodes: Sequence[NodeState], expected: int) -> str | None
 
 
 def record_fields(line: str) -> dict[str, str]:
-    """Return the fields of one line of scontrol, by their names."""
-    return {name: value.strip() for name, value in _FIELD.findall(line)}
+    """Return the fields of one line of scontrol, by their names.
+
+    What a person wrote comes last (SubmitLine from 25.11 on, Comment), and may look like fields: the first one counts.
+    """
+    return {name: value.strip() for name, value in reversed(_FIELD.findall(line))}
 
 
 def known_value(value: str | None) -> str | None:

@@ -7,7 +7,7 @@ backslash, and ``Include FILE`` puts another file in its place.
 A node may be at several switches: Slurm only warns of that ("Multiple leaf switches contain nodes"), and if each rail
 has its own switches, it is right. So this module takes it, and whoever knows the rails judges it.
 
-Sources: topology.conf(5) and topology.yaml(5) of Slurm 25.05, scontrol(1), and what the plugins print and refuse
+Sources: topology.conf(5) and topology.yaml(5) of Slurm 26.05, scontrol(1), and what the plugins print and refuse
 (src/plugins/topology/tree/switch_record.c, topology_tree.c, block/topology_block.c).
 """
 
@@ -31,7 +31,11 @@ Kind = Literal["tree", "block"]
 
 _SWITCH_KEYS = ("SwitchName", "Switches", "Nodes", "LinkSpeed", "Level")
 _BLOCK_KEYS = ("BlockName", "AggregatedBlock", "Nodes", "BlockIndex", "BlockSize")
-_OTHER_KINDS = {"ringname": "topology/ring", "ring": "topology/ring", "torus3d": "topology/torus3d"}
+#: By the first key of a line that scontrol prints, and by the field of topology.yaml.
+_OTHER_KINDS = {
+    **dict.fromkeys(("ringname", "ring"), "topology/ring"),
+    **dict.fromkeys(("torusname", "torus3d"), "topology/torus3d"),
+}
 _PAIR = re.compile(r'([A-Za-z0-9_.]+)\s*=\s*("[^"]*"|\S*)(?:\s+|$)')
 _INCLUDE = re.compile(r"include\s+(\S+)", re.IGNORECASE)
 _YAML_LINE = re.compile(r"---|-\s|[A-Za-z_]+\s*:")

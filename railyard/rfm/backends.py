@@ -104,13 +104,18 @@ COMPLETING_MOST_S = 600.0
 
 
 #: Reasons why a job waits that only an administrator or another request can remove (squeue(1), "Job Reason Codes"; the
-#: names are from Slurm 22.05): limits of one job or of one of its nodes, hours that are used up, and jobs that are
-#: held. RunMinutes is not among them: running jobs give back the hours that they reserved when they end.
+#: names are from Slurm 22.05 to 26.05): limits of one job or of one of its nodes, hours that are used up, and jobs that
+#: are held. RunMinutes is not among them: running jobs give back the hours that they reserved when they end.
+#: In place of some names scontrol prints a sentence, with low lines for its blanks: Reservation_NAME_was_deleted
+#: (state_desc in reservation.c, partition_mgr.c, node_scheduler.c and job_mgr.c of slurmctld).
 _BLOCKED = re.compile(
     r"(?:Assoc|QOS)Max\w+Per(?:Job|Node)(?:Limit)?|QOSMin\w+|(?:Assoc|QOS)Grp\w+(?<!Run)Minutes(?:Limit)?|"
     r"AccountNotAllowed|BadConstraints|DependencyNeverSatisfied|InvalidAccount|InvalidQOS|JobHeldAdmin|JobHeldUser|"
     r"JobHoldMaxRequeue|PartitionDown|PartitionInactive|PartitionNodeLimit|PartitionTimeLimit|QOSNotAllowed|"
-    r"QOSUsageThreshold|ReservationDeleted|launch_failed_requeued_held"
+    r"QOSUsageThreshold|ReservationDeleted|ReservationInvalid|"
+    r"Reservation_\S+_(?:was_deleted|is_invalid)|Job's_(?:account|QOS)_not_(?:known|permitted)\S*|"
+    r"uid_\d+_not_in_group_permitted_to_use_this_partition\S*|"
+    r"\w+_requeued_held"
 )
 
 

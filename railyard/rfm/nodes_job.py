@@ -13,12 +13,13 @@ from reframe.core.schedulers import Job
 from railyard.base.errors import RailyardError
 from railyard.job.probe_job import NodesAsked
 from railyard.parsers import flux as flux_records
+from railyard.parsers import slurm as slurm_records
 from railyard.rfm.backends import find_end
 from railyard.rfm.job_ends import known_end
 from railyard.site.systems.jobs import is_chunk_word
 
 #: The states of a job that has not begun: those of ReFrame's schedulers (4.10: slurm, pbs, lsf), and Flux's own.
-_WAITING = ("PENDING", "CONFIGURING", "QUEUED", "HELD", "WAITING", "REQUEUED", *flux_records.WAITING)
+_WAITING = ("CONFIGURING", "QUEUED", "HELD", "WAITING", *slurm_records.WAITING, *flux_records.WAITING)
 
 
 class ReframeJob:

@@ -1,7 +1,7 @@
-"""The virtual cluster under real schedulers other than Slurm: jobs pass, and what ends one is said in its own words.
+"""The virtual cluster under real schedulers: jobs pass, and what ends one is said in the scheduler's own words.
 
-Each case runs on each scheduler whose programs are on PATH; the others are skipped with what to install. The same
-cases under Slurm are in ``test_slurm.py``. `make test-schedulers` runs all of them.
+Each case runs on each scheduler whose programs are on PATH; the others are skipped with what to install. What only
+Slurm has is in ``test_slurm.py``. `make test-schedulers` runs all of them.
 """
 
 import os
@@ -40,7 +40,8 @@ class Words:
     that asks for something that no node has, with what it says of that. ``bad_project`` is what it says of a project
     that nobody knows; empty if it takes any. ``in_job`` runs a script on one node. ``epilog`` has a script of the
     site's run on a job's nodes after it (PBS needs no command; it and Grid Engine run it on the job's first node).
-    ``ask_drained`` asks which nodes it gives to no job.
+    ``ask_drained`` asks which nodes it gives to no job. ``limit`` is a time limit that the scheduler keeps to
+    the second. ``share`` has nodes shared whose partition gives whole ones, whatever a job asks for.
     """
 
     running: str
@@ -61,9 +62,33 @@ class Words:
     in_job: str
     epilog: tuple[str, ...]
     ask_drained: str
+    limit: str = "20s"
+    share: str = ""
 
 
 WORDS = {
+    "slurm": Words(
+        running="squeue -h -t R -o '%i %j' | awk '$2 ~ /^rfm/ {print $1}'",
+        cancel="scancel",
+        hold_all="sbatch -N4 --exclusive --time=10 --chdir=/tmp --output=/dev/null --wrap='sleep 400'",
+        cancelled="was cancelled on vn[1-2]",
+        timed="the job was ended at its time limit of 60 s",
+        waits="had not begun after 20 s and was cancelled (the scheduler's reason: Resources)",
+        bad_queue="sbatch: error: invalid partition specified: nope",
+        daemon="slurmd",
+        close="scontrol update PartitionName=all State=DOWN",
+        open="scontrol update PartitionName=all State=UP",
+        closed="queue all: starts no jobs (State=DOWN)",
+        drain="scontrol update NodeName=vn3 State=DRAIN Reason='bad cable'",
+        drained="drained (bad cable)",
+        limit="60s",
+        bad_resource=("--gres=nope:1", "sbatch: error: Invalid generic resource (gres) specification"),
+        bad_project="jobs.project: found project of the scheduler slurm-nodb, expected a setting for which",
+        in_job="sbatch -N1 --exclusive --chdir=/tmp --output=/dev/null",
+        epilog=("echo 'Epilog={site}/epilog' >>.railyard/testbed/slurm/slurm.conf", "scontrol reconfigure"),
+        ask_drained="sinfo -h -N -t drain -o %N",
+        share="scontrol update PartitionName=all OverSubscribe=NO",
+    ),
     "flux": Words(
         running="flux jobs -n -f running -o '{id} {name}' | awk '$2 ~ /^rfm/ {print $1}'",
         cancel="flux cancel",
@@ -151,7 +176,7 @@ class Standing:
 
     def ask(self, command: str, *words: str) -> str:
         """Return what a command of the scheduler prints, called from the host as a person does."""
-        path = f"{self.scheduler.folder_of(self.bed) / 'bin'}:/usr/bin:/bin"
+        path = f"{self.scheduler.folder_of(self.bed) / 'bin'}:{os.environ['PATH']}"
         done = subprocess.run(
             ["sh", "-c", f'{command} "$@"' if words else command, "sh", *words],
             cwd=self.site.folder, env={"PATH": path, "HOME": "/root"}, capture_output=True, text=True, check=False,
@@ -274,7 +299,7 @@ def test_a_slow_rail_is_named_by_a_job_of_its_own(standing: Standing, stack: str
 
 def test_a_job_over_its_limit_says_so(standing: Standing) -> None:
     # Over rails that are all so slow, the job that looks for a slow one would take minutes.
-    more = "  time_limits: {micro: 20s}\nmeasure: {probes_within: 0s}\n"
+    more = f"  time_limits: {{micro: {standing.words.limit}}}\nmeasure: {{probes_within: 0s}}\n"
     standing.edit("  max_pending: 2m\n", f"  max_pending: 2m\n{more}")
     standing.slow()
     ran = standing.site.run(*standing.one_cell)
@@ -300,6 +325,7 @@ def test_a_job_that_waits_too_long_is_ended_and_says_so(standing: Standing) -> N
 
 def test_a_job_that_can_never_be_placed_says_why_in_the_schedulers_words(standing: Standing) -> None:
     options = {
+        "slurm": ("--time=120", "the scheduler's reason: PartitionTimeLimit"),
         "flux": ("--requires=rank:17", "unsatisfiable request: need 2 exclusive node(s), only 0 eligible"),
         "pbs": ("host=vn9", "Can Never Run: Insufficient amount of resource: host (vn9 != vn1,vn2,vn3,vn4)"),
         "sge": ("-l num_proc=99", "cannot run because it offers only hl:num_proc="),
@@ -350,8 +376,9 @@ def test_the_doctor_says_that_a_queue_is_stopped_and_a_node_is_drained(standing:
 
 
 def test_shared_nodes_are_two_nodes_all_the_same(standing: Standing) -> None:
-    standing.edit("jobs:\n", "nodes: {exclusive: false}\njobs:\n")
-    standing.edit("  exclusive: true\n", "")
+    whole = "" if standing.words.share else "  exclusive: true\n"
+    standing.edit(f"jobs:\n{whole}", "nodes: {exclusive: false}\njobs:\n")
+    standing.ask(standing.words.share or "true")
     ran = standing.site.run(*standing.one_cell)
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
     assert ran.record.where.nodes == ("vn1", "vn2")
@@ -366,7 +393,7 @@ def test_a_resource_that_no_node_has_is_refused_in_the_schedulers_words(standing
 
 
 def test_an_account_is_taken_where_nobody_keeps_accounts(standing: Standing) -> None:
-    """Neither OpenPBS, flux-core nor Grid Engine checks it: only a site's own hook, plugin or JSV does."""
+    """OpenPBS, flux-core and Grid Engine leave it to a site's own hook, plugin or JSV, Slurm to its database."""
     standing.edit("jobs:\n", "jobs:\n  account: nobodys\n")
     ran = standing.site.run(*standing.one_cell)
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
@@ -383,6 +410,8 @@ def test_a_project_that_nobody_knows_is_refused_where_there_are_projects(standin
 
 
 def test_steps_of_one_allocation_are_slurms_alone_and_that_is_said(standing: Standing) -> None:
+    if standing.scheduler.name == "slurm":
+        pytest.skip("test_slurm.py has it")
     ran = standing.site.finish(*RAILYARD, "run", *standing.one_cell, "--one-allocation")  # it does not measure
     assert ran.code == 2
     of = load_system(standing.site.folder / f"systems/{standing.system}.yaml").scheduler
@@ -421,9 +450,10 @@ def test_a_soak_loads_each_rail_in_a_job_and_finds_nothing_wrong(
 
 
 def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_other(standing: Standing) -> None:
-    site = standing.site.folder
+    site, own = standing.site.folder, standing.scheduler.folder_of(standing.bed)
     drain = {
         "flux": "flux resource drain $(uname -n) gate",
+        "slurm": f"{own}/bin/scontrol update NodeName=$(uname -n) State=DRAIN Reason=gate",
         "pbs": f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf {which('pbsnodes')} -o -C gate $(uname -n)",
         "sge": "qmod -d '*@'$(uname -n)",
     }[standing.scheduler.name]
@@ -435,7 +465,7 @@ def test_the_gate_in_an_epilog_drains_a_node_whose_rail_is_unplugged_and_no_othe
     (site / "epilog").write_text(epilog, encoding="ascii")
     (site / "epilog").chmod(0o755)
     if standing.scheduler.name == "flux":
-        toml = (standing.scheduler.folder_of(standing.bed) / "flux.toml").read_text(encoding="ascii")
+        toml = (own / "flux.toml").read_text(encoding="ascii")
         table = f'[job-manager.epilog]\nper-rank = true\ncommand = ["{site}/epilog"]\n'
         (site / "with-epilog.toml").write_text(f"{toml}{table}", encoding="ascii")
     elif standing.scheduler.name == "pbs":
@@ -457,7 +487,7 @@ def test_detect_sees_in_a_job_that_it_is_one_and_how_many_nodes_there_are(standi
     site = standing.site.folder
     conf = f"PBS_CONF_FILE={site}/.railyard/testbed/pbs/mom.conf"
     # A job of Flux has the search path of its submission, and Debian's Grid Engine is in /usr/bin.
-    clients = {"flux": "", "pbs": f"export {conf} PATH={os.environ['PATH']}\n", "sge": ""}
+    clients = {"flux": "", "pbs": f"export {conf} PATH={os.environ['PATH']}\n", "slurm": "", "sge": ""}
     script = site / "detect.sh"
     script.write_text(
         f"#!/bin/bash\n{clients[standing.scheduler.name]}cd {site}\n"

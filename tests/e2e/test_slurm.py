@@ -51,8 +51,7 @@ def scontrol(bed: Testbed, *words: str) -> str:
 
 
 def client(bed: Testbed, *words: str) -> str:
-    environment = {"PATH": "/usr/bin:/bin", "SLURM_CONF": str(bed.folder / "slurm/slurm.conf")}
-    done = bed.exec("vn1", list(words), env=environment, timeout_s=30)
+    done = slurm.SLURM.ask(bed, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -70,13 +70,13 @@ def test_a_scheduler_that_is_not_asked_for_names_is_said_so() -> None:
             "srun",
             "openmpi",
             ("--mpi=pmix",),
-            "srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n10 --mpi=pmix --distribution=arbitrary",
+            "srun --ntasks=2 --ntasks-per-node=1 --nodelist=n9,n10 --mpi=pmix --distribution=arbitrary",
         ),
         (
             "srunalloc",
             "openmpi",
             ("--mpi=pmix", "--nodes=2", "--nodelist=n9,n10"),
-            "srun --ntasks=2 --ntasks-per-node=1 --mpi=pmix --nodes=2 --nodelist=n9,n10 --distribution=arbitrary",
+            "srun --ntasks=2 --ntasks-per-node=1 --mpi=pmix --nodelist=n9,n10 --distribution=arbitrary",
         ),
         (
             "mpirun",

@@ -1,11 +1,13 @@
-"""Whether Slurm's own settings let other jobs share the nodes that a system's file calls exclusive."""
+"""Whether Slurm's own settings let other jobs share the nodes that a system's file calls exclusive, and whether Slurm
+would take no job of that file at all.
+"""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from railyard.job.slurm import why_shared
+from railyard.job.slurm import why_never, why_shared
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from tests.made.spack_site import program
@@ -16,6 +18,7 @@ PARTITIONS = """\
 PartitionName=batch AllowAccounts=ALL Default=NO ExclusiveUser=NO Nodes=n[1-8] OverSubscribe={batch} State=UP
 PartitionName=debug AllowAccounts=ALL Default=YES ExclusiveUser=NO Nodes=n1 OverSubscribe=FORCE:4 State=UP
 """
+RECORDED = Path(__file__).parents[1] / "recordings" / "slurm"
 CONS, LINEAR = "SelectType              = select/cons_tres", "SelectType              = select/linear"
 
 
@@ -86,3 +89,32 @@ def test_slurm_26_says_by_another_field_that_a_partition_gives_whole_nodes(
 def test_a_slurm_that_does_not_answer_says_nothing(tmp_path: Path, slurm: Path) -> None:
     program(slurm / "scontrol", "exit 1")
     assert why_shared(system(tmp_path)) is None
+
+
+#: Option of sbatch -> what Slurm says of it, if no job can ever be sent with it.
+NEVER = {
+    "-p nope": "Invalid partition name specified",
+    "--gres=nope:1": "Invalid generic resource (gres) specification",
+    "--constraint=nope": "Invalid feature specification",
+    "-w vn9": "Invalid node name specified",
+    "--reservation=nope": "Requested reservation is invalid",
+    "--licenses=nope": "Invalid license specification",
+    "-A nope": "Invalid account or account/partition combination specified",
+    # The same is said if the nodes are down today.
+    "-N9": None,
+    "--mincpus=99": None,
+}
+
+
+@pytest.mark.parametrize("release", ["", "26.05.3"])
+@pytest.mark.parametrize("option", NEVER)
+def test_a_job_that_slurm_would_never_take_is_known_by_its_own_words(
+    tmp_path: Path, slurm: Path, option: str, release: str
+) -> None:
+    recorded = (RECORDED / release / "refused.txt").read_text(encoding="utf-8")
+    if option == "-A nope":  # only with an accounting database
+        recorded = (RECORDED / "26.05.3/refused-account.txt").read_text(encoding="utf-8")
+    said = recorded.partition(f"$ sbatch --test-only {option} --wrap true\n")[2].partition("$ ")[0]
+    assert said
+    program(slurm / "sbatch", f"cat >&2 <<'X'\n{said.rstrip()}\nX\nexit 1")
+    assert why_never(system(tmp_path)) == NEVER[option]

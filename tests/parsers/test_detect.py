@@ -133,6 +133,8 @@ def test_a_text_that_no_tool_printed_is_refused_with_all_tools(text: str, found:
         "[proxy:0:0@n1] HYD_pmcd_pmip_control_cmd_cb (pm/pmiserv/pmip_cb.c:480): assert failed",
         "srun: error: n1: task 0: Out Of Memory",
         "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-11-21T10:00:00 DUE TO TIME LIMIT ***",
+        "slurmstepd-n1: error: *** JOB 77 ON n1 CANCELLED AT 2026-11-21T10:00:00 DUE TO TIME LIMIT ***",
+        "[2026-11-30T10:03:07.1] error: *** JOB 4 ON vn3 CANCELLED AT 2026-11-30T10:03:07 DUE to SIGNAL Terminated ***",
         "./bin/app.x: error while loading shared libraries: libmpi.so.40: cannot open shared object file",
         "job.sh: line 12: app.x: command not found",
         "job.sh: line 12:  4711 Segmentation fault      (core dumped) ./app.x",

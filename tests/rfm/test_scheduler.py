@@ -1,5 +1,6 @@
 """Our ReFrame scheduler with synthetic records: a job ends with its exit code or the reason, and never waits on."""
 
+import re
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -169,10 +170,6 @@ def test_a_job_that_cannot_begin_is_cancelled_at_once(controller: Controller, sc
                 "scheduler", "a job held since a node's prolog failed", "reason: launch_failed_requeued_held"
             ),
         ),
-        pytest.param(
-            "ReservationDeleted",
-            marks=pytest.mark.fault("scheduler", "a reservation that is over", "reason: ReservationDeleted"),
-        ),
     ],
 )
 def test_a_job_that_never_begins_is_not_waited_for(
@@ -186,6 +183,61 @@ def test_a_job_that_never_begins_is_not_waited_for(
     found = find_end(job)
     assert found is not None
     assert said in found.sentence
+
+
+BLOCKED = sorted((TESTS / "recordings/slurm").rglob("blocked-*.txt"))
+
+
+@pytest.mark.fault("scheduler", "a reservation that is over", "reason: Reservation_res_was_deleted")
+@pytest.mark.parametrize("release", ["", "26.05.3/"])
+def test_a_job_whose_reservation_is_over_is_not_waited_for(
+    controller: Controller, scheduler: Any, release: str, said: str
+) -> None:
+    controller.text = recorded(f"{release}blocked-reservation-deleted")
+    job = polled(scheduler, submitted())
+    assert scheduler.finished(job)
+    found = find_end(job)
+    assert found is not None and said in found.sentence
+
+
+@pytest.mark.parametrize("path", BLOCKED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_a_job_that_slurm_said_it_would_never_begin_is_not_waited_for(
+    controller: Controller, scheduler: Any, path: Path
+) -> None:
+    """For some reasons scontrol prints a sentence in place of the name that squeue(1) lists."""
+    controller.text = path.read_text(encoding="utf-8")
+    job = polled(scheduler, submitted())
+    assert scheduler.finished(job)
+    found = find_end(job)
+    assert found is not None and found.kind == "pending"
+    (reason,) = re.findall(r"^JobId=.* Reason=(\S+) ", controller.text, re.MULTILINE)
+    assert f"could not begin and was cancelled (the scheduler's reason: {reason})" in found.sentence
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        "Job's_account_not_permitted_to_use_this_partition_(urgent_allows_xyz_not_abc)",
+        "Job's_QOS_not_known,_so_it_can't_use_this_partition_(urgent_allows_high)",
+        "uid_1000_not_in_group_permitted_to_use_this_partition_(urgent)._groups_allowed:_staff",
+        "Reservation_maint_is_invalid",
+        "user_env_retrieval_failed_requeued_held",
+    ],
+)
+def test_a_sentence_of_slurmctlds_source_is_a_reason_too(controller: Controller, scheduler: Any, reason: str) -> None:
+    """As partition_mgr.c, node_scheduler.c, reservation.c and job_mgr.c have them; none of these occurred here."""
+    controller.say("PENDING", reason)
+    assert scheduler.finished(polled(scheduler, submitted()))
+    assert controller.cancelled == ["7"]
+
+
+@pytest.mark.parametrize("path", sorted((TESTS / "recordings/slurm").rglob("waits-*.txt")), ids=lambda path: path.stem)
+def test_a_job_that_slurm_said_it_would_begin_later_is_waited_for(
+    controller: Controller, scheduler: Any, path: Path
+) -> None:
+    controller.text = path.read_text(encoding="utf-8")
+    assert not scheduler.finished(polled(scheduler, submitted()))
+    assert controller.cancelled == []
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def _cancel_unfinished(job: str, where: str, before: Sequence[str]) -> Finding:
     """Cancel a job that took too long, and return the finding about it."""
     record = slurm_records.parse_job(slurm.show_job(job, before)[0])
     slurm.answer([*before, "scancel", job])
-    if record is not None and record.state == "PENDING":
+    if record is not None and record.is_waiting:
         reason = record.reason or "no reason given"
         what = f"job {job} had not begun after {WITHIN_S} s and was cancelled ({reason})"
         return remark(where, what, "try again when nodes are free: jobs are not checked yet")

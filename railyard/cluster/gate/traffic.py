@@ -217,7 +217,7 @@ def _busy_there(ground: Ground, neighbour: str) -> str | None:
 
 def _stream(ground: Ground, fabric: Fabric, rail: Rail, nodes: tuple[str, str]) -> float | str:
     """Return what the first of two nodes sent to the second, MB/s, as its end, the client, printed it in a step."""
-    step = ["srun", "--overlap", "--nodes=2", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"]
+    step = ["srun", "--overlap", "--ntasks=2", "--ntasks-per-node=1", f"--nodelist={','.join(nodes)}"]
     words = _pair_words(ground, _tool(fabric), fabric, rail)
     _write_script(ground.shared)
     return _value(_tool(fabric), ending.run([*step, *probe_job.IN_ORDER, *words], ground.deadline, ground.shared))

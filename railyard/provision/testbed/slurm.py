@@ -1,14 +1,30 @@
 """Slurm on a testbed: munged and a slurmd in each node, slurmctld on the first, without systemd or database."""
 
 import os
+import shutil
+import subprocess
 from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.parsers.slurm import NodeState, parse_nodes
 from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.scheduler import BedScheduler, last_line
-from railyard.provision.testbed.slurm_texts import CLIENTS, CONTROLLER, DAEMONS, FOLDER, KEY, Layout, files, leaves
+from railyard.provision.testbed.slurm_texts import (
+    CLIENTS,
+    CONTROLLER,
+    DAEMONS,
+    FOLDER,
+    KEY,
+    Layout,
+    Release,
+    files,
+    leaves,
+    release_of,
+)
 from railyard.provision.testbed.spec import TestbedSpec
+
+_VERSION_WITHIN_S = 20
 
 
 def start(bed: Testbed, layout: Layout | None = None) -> bool:
@@ -19,9 +35,28 @@ def start(bed: Testbed, layout: Layout | None = None) -> bool:
     """
 
     def own(spec: TestbedSpec, folder: Path) -> dict[str, str]:
-        return files(spec, folder, layout)
+        return _files(spec, folder, layout)
 
     return SLURM.start(bed, own)
+
+
+def release_here() -> Release:
+    """Return the release of the Slurm that is first on the search path. Raises SetupError if it does not say it."""
+    words = [shutil.which("slurmctld", path=SEARCH_PATH) or "slurmctld", "-V"]
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            errors="replace", timeout=_VERSION_WITHIN_S, check=False,
+        )  # fmt: skip
+        said = done.stdout
+    except (OSError, subprocess.TimeoutExpired) as error:
+        said = str(error)
+    release = release_of(said)
+    if release is None:
+        raise SetupError(
+            f"testbed: found '{last_line(said)}' from {' '.join(words)}, expected a release such as slurm 22.05.8"
+        )
+    return release
 
 
 def leaves_of(bed: Testbed) -> tuple[tuple[str, ...], ...]:
@@ -41,6 +76,10 @@ def scontrol(bed: Testbed, *words: str) -> str:
         first = bed.state().spec.nodes[0]
         raise SetupError(f"testbed: scontrol on {first} failed: {last_line(done.stdout + done.stderr)}")
     return done.stdout
+
+
+def _files(spec: TestbedSpec, folder: Path, layout: Layout | None = None) -> dict[str, str]:
+    return files(spec, folder, layout, release_here())
 
 
 def _make_key(folder: Path) -> None:
@@ -66,7 +105,7 @@ SLURM = BedScheduler(
     daemons=(CONTROLLER[0], *DAEMONS),
     each=("munged", "slurmd"),
     job_variable="SLURM_JOB_ID",
-    files=files,
+    files=_files,
     why_not_ready=_why_not_ready,
     prepare=_make_key,
     # slurmstepd sets the groups of each task (initgroups(3)), which is not allowed in a user namespace of one user.

@@ -4,6 +4,7 @@ Nothing needs systemd, a database or cgroups. A daemon keeps its data in its nod
 testbed. Only the configuration and the logs, for people to read, are shared.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,25 @@ _NODES_A_LEAF = 2
 GRES_FOLDER = "/run/gres"
 # No route leads there (RFC 5737, TEST-NET-1).
 _NOWHERE = "192.0.2.1"
+
+#: Year and month of a release of Slurm: (22, 5) is 22.05.
+Release = tuple[int, int]
+#: The oldest release for which these texts are written: that of Debian 12.
+OLDEST: Release = (22, 5)
+_VERSION = re.compile(r"^slurm(?:-wlm)? ([0-9]{2})\.([0-9]{2})\.", re.MULTILINE)
+#: What newer releases have other words for: first those of the oldest release, then each with the release that has it.
+_WORDS: Mapping[str, tuple[tuple[Release, str], ...]] = {
+    # A job has its nodes for itself, as a path proof needs. slurm.conf(5) of 26.05: "Exclusive … replaces the
+    # deprecated options OverSubscribe=EXCLUSIVE".
+    "whole nodes": ((OLDEST, "OverSubscribe=EXCLUSIVE"), ((26, 5), "Exclusive=NODE")),
+    # A network namespace's /sys/fs/cgroup is empty, and nothing is needed from it. CgroupAutomount is defunct since
+    # 23.11, and cgroup/v1 is deprecated ("disabled" is new in 24.05: src/interfaces/cgroup.c of these releases).
+    "no cgroups": (
+        (OLDEST, "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n"),
+        ((23, 11), "CgroupPlugin=cgroup/v1\n"),
+        ((24, 5), "CgroupPlugin=disabled\n"),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,19 +102,32 @@ def slurm_folder(home: Path, kind: str = CLUSTER) -> Path:
     return bed_folder(home, kind) / FOLDER
 
 
-def files(spec: TestbedSpec, folder: Path, layout: Layout | None = None) -> dict[str, str]:
-    """Return the texts of the configuration files and the start script, by their names in ``folder``."""
+def release_of(text: str) -> Release | None:
+    """Return the release in what ``slurmctld -V`` prints (``slurm-wlm 22.05.8``, ``slurm 26.05.3``); None if none."""
+    found = _VERSION.search(text)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
+def files(spec: TestbedSpec, folder: Path, layout: Layout | None = None, release: Release = OLDEST) -> dict[str, str]:
+    """Return the texts of the configuration files and the start script, by their names in ``folder``.
+
+    ``release`` is that of the Slurm that will read them.
+    """
     layout = layout or Layout()
     return {
-        CONFIGURATION: _slurm_conf(spec, folder, layout),
+        CONFIGURATION: _slurm_conf(spec, folder, layout, release),
         "topology.conf": _topology_conf(leaf_switches(spec, layout)),
-        # A network namespace's /sys/fs/cgroup is empty, and nothing is needed from it.
-        "cgroup.conf": "CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n",
+        "cgroup.conf": words_of("no cgroups", release),
         # PMIx's sockets: all nodes share /tmp, but each has its own /run.
         "mpi.conf": "PMIxCliTmpDirBase=/run/tmp\n",
         START: _START.replace("@GRES@\n", _gres_files(layout)),
         **({"gres.conf": _gres_conf(layout)} if layout.gres else {}),
     }
+
+
+def words_of(meaning: str, release: Release) -> str:
+    """Return what a release of Slurm reads for a meaning of the table."""
+    return next(text for since, text in reversed(_WORDS[meaning]) if since <= max(release, OLDEST))
 
 
 def leaves(spec: TestbedSpec) -> tuple[tuple[str, ...], ...]:
@@ -162,7 +195,7 @@ def _node_lines(spec: TestbedSpec, layout: Layout) -> list[str]:
     return standing + absent
 
 
-def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout) -> str:
+def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout, release: Release) -> str:
     first = spec.nodes[0]
     lines = [
         "ClusterName=railyard",
@@ -184,11 +217,11 @@ def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout) -> str:
         "JobAcctGatherType=jobacct_gather/linux",
         "JobAcctGatherParams=OverMemoryKill",
         "JobAcctGatherFrequency=task=0",
-        "SwitchType=switch/none",
         "MpiDefault=none",
         "SelectType=select/cons_tres",
         "SelectTypeParameters=CR_Core_Memory",
-        f"TopologyPlugin=topology/{'tree' if leaf_switches(spec, layout) else 'none'}",
+        # Without this line there are no switches; the word for that is another one in each release.
+        *(["TopologyPlugin=topology/tree"] if leaf_switches(spec, layout) else []),
         "SchedulerType=sched/backfill",
         "SchedulerParameters=sched_interval=2,bf_interval=2,batch_sched_delay=0",
         # A node that was down for a moment is used again; a node that was drained by hand stays drained.
@@ -214,9 +247,8 @@ def _slurm_conf(spec: TestbedSpec, folder: Path, layout: Layout) -> str:
     if layout.gres:
         lines.append(f"GresTypes={','.join(dict.fromkeys(gres.name for gres in layout.gres))}")
     lines += _node_lines(spec, layout)
-    # EXCLUSIVE: a job has its nodes for itself, as a path proof needs.
-    subscribed = "EXCLUSIVE" if layout.exclusive else "NO"
-    shared = f"Nodes={','.join(spec.nodes)} MaxTime={layout.max_time} State=UP OverSubscribe={subscribed}"
+    subscribed = words_of("whole nodes", release) if layout.exclusive else "OverSubscribe=NO"
+    shared = f"Nodes={','.join(spec.nodes)} MaxTime={layout.max_time} State=UP {subscribed}"
     for tier, name in enumerate(layout.partitions, 1):
         default = " Default=YES" if tier == 1 else ""
         lines.append(f"PartitionName={name} {shared}{default} PriorityTier={tier}")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
-from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STOPPED
+from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STEPD, STOPPED
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine
 from railyard.verdict.wording.complete import failed_on
@@ -120,6 +120,19 @@ MESSAGES: tuple[Message, ...] = (
         "srun has no working plugin {name}: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
     ),
     Message(
+        (),
+        "Invalid MPI type '…', --mpi=list for acceptable types",
+        r"^srun: error: Invalid MPI type '(?P<name>[^\n']{1,80})', --mpi=list for acceptable types$",
+        "srun has no plugin {name}: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
+    ),
+    Message(
+        ("openmpi",),
+        "OMPI was not built with SLURM's PMI support",
+        r"^but OMPI was not built with SLURM's PMI support and therefore cannot$",
+        "srun and this Open MPI speak different versions of PMI: write srun_mpi: pmix for the stack in the system's "
+        "file, if srun --mpi=list has it, or take the launcher mpirun",
+    ),
+    Message(
         ("mpich", "mvapich"),
         LAUNCHER_BUG,
         rf"^slurmstepd-(?P<node>\S{{1,200}}): error: {LAUNCHER_BUG}$",
@@ -131,7 +144,7 @@ MESSAGES: tuple[Message, ...] = (
     Message(
         (),
         "slurmstepd: error: execve()",
-        r"^slurmstepd(?:-\S{1,200})?: error: execve\(\): (?P<name>[^\n]{1,200}): "
+        rf"^{STEPD}execve\(\): (?P<name>[^\n]{{1,200}}): "
         r"(?:No such file or directory|Permission denied)$",
         "{name} is not there, or may not be executed",
     ),
@@ -218,7 +231,8 @@ MESSAGES: tuple[Message, ...] = (
         _CH4,
         "Runtime environment uses unsupported PMI version",
         r"^[^\n]{0,100}Runtime environment uses unsupported PMI version (?P<name>\w{1,20})\.[^\n]{0,40}$",
-        "the launcher speaks {name}, which this library does not: it is another library's launcher",
+        "the launcher speaks {name}, which this library does not: it is another library's launcher, or srun needs "
+        "another srun_mpi in the system's file",
     ),
     Message(
         _UCX,

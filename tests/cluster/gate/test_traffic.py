@@ -252,7 +252,7 @@ def test_a_pair_is_measured_in_the_job_of_both_nodes_against_the_floor_of_the_li
     assert (found.code, found.err) == (0, "")
     assert found.out.startswith("n1: fit: links, slots, counters, pair; not checked: loopback of mlx5_0:1, ")
     # Both directions over both rails. Otherwise srun would sort the nodes, and both directions would be the same.
-    step = "--overlap --nodes=2 --ntasks=2 --ntasks-per-node=1 --nodelist={} --distribution=arbitrary sh pair.sh run "
+    step = "--overlap --ntasks=2 --ntasks-per-node=1 --nodelist={} --distribution=arbitrary sh pair.sh run "
     ways = [step.format(way) for way in ("n1,n2", "n2,n1")] * 2
     assert [call.startswith(way) for call, way in zip(bench.calls("srun"), ways, strict=True)] == [True] * 4
     bench.gives("12000")

@@ -3,6 +3,8 @@
 The texts are synthetic, in the form of `scontrol -o show job` and `sacct -X -n -P` of Slurm 22.05.
 """
 
+from pathlib import Path
+
 import pytest
 
 from railyard.parsers.job_end import JobEnd, blocked_end, lost_end, still_pending
@@ -109,15 +111,15 @@ def test_the_node_that_died_is_named_and_its_neighbour_is_not() -> None:
     )
 
 
-#: As slurmstepd wrote it on the virtual cluster (OverMemoryKill, Slurm 22.05.8), and as its plugin for cgroups writes
-#: it.
+#: As slurmstepd wrote it on the virtual cluster (OverMemoryKill, Slurm 22.05.8).
 SAMPLED = """\
 slurmstepd-vn3: error: StepId=2.0 exceeded memory limit (328318976 > 104857600), being killed
 slurmstepd-vn3: error: Exceeded job memory limit
 slurmstepd-vn4: error: StepId=2.0 exceeded memory limit (328302592 > 104857600), being killed
 srun: error: vn3: task 0: Killed
 """
-BY_KERNEL = "slurmstepd: error: Detected 1 oom_kill event in StepId=2.0. Some of the step tasks have been OOM Killed.\n"
+#: What it wrote in cgroups (v1), and what both forms of 26.05.3 are: the time in place of its name.
+RECORDED = Path(__file__).parents[2] / "recordings" / "slurm"
 
 
 @pytest.mark.parametrize(
@@ -125,12 +127,27 @@ BY_KERNEL = "slurmstepd: error: Detected 1 oom_kill event in StepId=2.0. Some of
     [
         (SAMPLED, "on vn3 and vn4 (StepId=2.0 exceeded memory limit (328318976 > 104857600), being killed)"),
         (
-            BY_KERNEL,
-            "on vn[1-2] (Detected 1 oom_kill event in StepId=2.0. Some of the step tasks have been OOM Killed.)",
+            "memory-cgroup.err",
+            "on vn1 and vn2 (Detected 1 oom-kill event(s) in StepId=2.0. Some of your processes may have been killed "
+            "by the cgroup out-of-memory handler.)",
+        ),
+        (
+            "26.05.3/memory-cgroup.err",
+            "on vn1 and vn2 (Detected 1 oom_kill event in StepId=2.0. Some of the step tasks have been OOM Killed.)",
+        ),
+        (
+            "26.05.3/memory-sampled.err",
+            "on vn3 and vn4 (StepId=2.0 exceeded memory limit (169283584 > 20971520), being killed)",
+        ),
+        # Without srun nobody names the node.
+        (
+            "[2026-11-30T10:03:02.887] error: StepId=2.batch exceeded memory limit (9 > 8), being killed\n",
+            "on vn[1-2] (StepId=2.batch exceeded memory limit (9 > 8), being killed)",
         ),
     ],
 )
 def test_a_job_killed_for_memory_says_so_in_its_own_error_output(printed: str, where: str) -> None:
+    printed = (RECORDED / printed).read_text(encoding="utf-8") if printed.endswith(".err") else printed
     failed = job("FAILED", "NonZeroExitCode", "137:0")
     assert find_end(failed) is None
     sentence = f"job 12 was killed for memory: it used more than it was given {where}"

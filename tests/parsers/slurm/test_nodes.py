@@ -59,6 +59,9 @@ def test_what_is_no_record_gives_no_node(text: str) -> None:
         ("IDLE+NOT_RESPONDING", "not responding"),
         ("DOWN+DRAIN", "down"),
         ("IDLE+MAINT", "in maintenance"),
+        # What scontrol prints of a node in a reservation for maintenance, 22.05 and 26.05.
+        ("IDLE+MAINTENANCE+RESERVED", "in maintenance"),
+        ("IDLE+POWER_DOWN", "to be powered down"),
         ("FAILING", "failing"),
         ("UNKNOWN", "of unknown state"),
         ("IDLE+EXCLUDED", "excluded"),
@@ -115,6 +118,15 @@ def test_the_nodes_of_a_system_are_those_of_its_names_partition_and_feature() ->
     assert names(of_system(nodes, (), None, "edr", ())) == ["vn1", "vn3", "vn4"]
     # Only the scheduler knows which nodes an expression means.
     assert names(of_system(nodes, (), None, "edr|fdr", ())) == ["vn1", "vn2", "vn3", "vn4"]
+
+
+@pytest.mark.parametrize("state", ["IDLE+MAINTENANCE+RESERVED", "IDLE+MAINT"])
+def test_a_maintenance_keeps_out_only_jobs_without_a_reservation(state: str) -> None:
+    nodes = (node(state),)
+    assert [one.unfit for one in of_system(nodes, (), None, None, ())] == ["in maintenance"]
+    assert [one.unfit for one in of_system(nodes, (), None, None, (), within_reservation=True)] == [None]
+    drained = (node(f"{state}+DRAIN"),)
+    assert [one.unfit for one in of_system(drained, (), None, None, (), within_reservation=True)] == ["drained"]
 
 
 def test_an_excluded_node_is_not_left_out_in_silence() -> None:

@@ -1,6 +1,8 @@
 """Switches as Slurm writes them: the forms, and what is refused, with file and line. Texts are synthetic, in forms that
-Slurm's pages and public files show.
+Slurm's pages and public files show; those of the virtual cluster are what Slurm 22.05.8 and 26.05.3 printed there.
 """
+
+from pathlib import Path
 
 import pytest
 
@@ -102,6 +104,44 @@ def test_blocks_are_no_switches_and_their_larger_blocks_are_groups() -> None:
     assert read(SHOWN_BLOCKS).groups == {"b[1-2]": ("b1", "b2"), "b3": ("b3",)}
     assert list(read(YAML, "blocks").groups.values()) == [("b1", "b2"), ("b3", "b4")]
     assert read(BLOCKS.replace("BlockSizes=2,4\n", "")).groups == {}
+
+
+RECORDED = Path(__file__).parents[2] / "recordings" / "slurm"
+HALVES = (("vn1", "vn2"), ("vn3", "vn4"))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "names"),
+    [
+        ("topology-tree.txt", "tree", ("leaf0", "leaf1")),
+        ("26.05.3/topology-tree.txt", "tree", ("leaf0", "leaf1")),
+        ("26.05.3/topology-block.txt", "block", ("b1", "b2")),
+        # The same blocks, out of a topology.yaml.
+        ("26.05.3/topology-of-yaml.txt", "block", ("b1", "b2")),
+        ("26.05.3/topology.yaml", "block", ("b1", "b2")),
+    ],
+)
+def test_what_a_slurm_printed_of_its_switches_or_blocks_is_read(name: str, kind: str, names: tuple[str, str]) -> None:
+    found = read((RECORDED / name).read_text(encoding="utf-8"))
+    assert (found.kind, leaves(found)) == (kind, dict(zip(names, HALVES, strict=True)))
+
+
+def test_a_topology_of_a_file_that_this_slurm_read_is_found_by_its_name() -> None:
+    text = (RECORDED / "26.05.3/topology.yaml").read_text(encoding="utf-8")
+    found = read(text, "leaves")
+    assert (found.kind, leaves(found), found.levels) == ("tree", {"l1": HALVES[0], "l2": HALVES[1]}, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("topology-ring.txt", "topology/ring"), ("topology-torus3d.txt", "topology/torus3d")]
+)
+def test_a_ring_or_a_torus_that_this_slurm_printed_is_refused_by_its_name(name: str, kind: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read((RECORDED / "26.05.3" / name).read_text(encoding="utf-8"))
+    assert str(caught.value) == (
+        f"topology:1: found {kind}, expected topology/tree or topology/block; leave topology out: others have no leaf "
+        "switches"
+    )
 
 
 def test_leaf_switches_below_several_spines_have_no_group() -> None:

@@ -9,8 +9,10 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.cli.main import main
+from railyard.parsers import slurm_topology
 from railyard.provision.testbed import scheduler, slurm
 from railyard.provision.testbed.cluster import Testbed
+from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.processes import find_inside, outermost_processes
 from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.provision.testbed.slurm import SLURM
@@ -28,6 +30,10 @@ def with_slurm(namespaces: None, tmp_path_factory: pytest.TempPathFactory) -> It
         yield bed
 
 
+def no_file(name: str, place: slurm_topology.Place) -> tuple[str, str]:
+    raise place.error(f"an Include of {name}", "the lines themselves")
+
+
 def client(bed: Testbed, name: str, *words: str) -> str:
     """Return what a client of Slurm prints, called from the host as a person does."""
     done = bed.exec("vn1", [str(bed.folder / "slurm/bin" / name), *words], env=environment(bed), timeout_s=60)
@@ -36,7 +42,7 @@ def client(bed: Testbed, name: str, *words: str) -> str:
 
 
 def environment(bed: Testbed) -> dict[str, str]:
-    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SLURM_CONF": str(bed.folder / "slurm/slurm.conf")}
+    return {"PATH": SEARCH_PATH, "SLURM_CONF": str(bed.folder / "slurm/slurm.conf")}
 
 
 def test_every_node_is_idle_and_a_second_start_does_nothing(with_slurm: Testbed) -> None:
@@ -54,8 +60,8 @@ def test_a_job_runs_on_all_nodes_by_name(with_slurm: Testbed) -> None:
 
 def test_the_leaves_are_slurms_topology(with_slurm: Testbed) -> None:
     shown = client(with_slurm, "scontrol", "show", "topology")
-    assert "SwitchName=leaf0 Level=0 LinkSpeed=1 Nodes=vn1,vn2" in shown
-    assert "SwitchName=leaf1 Level=0 LinkSpeed=1 Nodes=vn3,vn4" in shown
+    found = slurm_topology.parse(shown, "topology", no_file)
+    assert {leaf.name: leaf.nodes for leaf in found.leaves} == {"leaf0": ("vn1", "vn2"), "leaf1": ("vn3", "vn4")}
 
 
 def test_status_shows_what_slurm_says_of_the_nodes(

@@ -2,14 +2,57 @@
 
 from pathlib import Path
 
-from railyard.provision.testbed.slurm_texts import files, leaves
+import pytest
+
+from railyard.provision.testbed.slurm_texts import Layout, Release, files, leaves, release_of
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 
 FOLDER = Path("/site/.railyard/testbed/slurm")
 
 
-def lines_of(name: str, spec: TestbedSpec = DEFAULT_SPEC) -> list[str]:
-    return files(spec, FOLDER)[name].splitlines()
+def lines_of(name: str, spec: TestbedSpec = DEFAULT_SPEC, release: Release = (22, 5)) -> list[str]:
+    return files(spec, FOLDER, release=release)[name].splitlines()
+
+
+@pytest.mark.parametrize(
+    ("said", "release"),
+    [
+        ("slurm-wlm 22.05.8\n", (22, 5)),
+        ("slurm 26.05.3\n", (26, 5)),
+        ("a module's greeting\nslurm 23.11.10\n", (23, 11)),
+        ("slurmctld: fatal: no configuration\n", None),
+        ("", None),
+    ],
+)
+def test_a_release_is_read_from_what_the_controller_prints_of_itself(said: str, release: Release | None) -> None:
+    assert release_of(said) == release
+
+
+@pytest.mark.parametrize(
+    ("release", "whole", "cgroups"),
+    [
+        ((20, 11), "OverSubscribe=EXCLUSIVE", ["CgroupPlugin=cgroup/v1", "CgroupAutomount=no"]),
+        ((22, 5), "OverSubscribe=EXCLUSIVE", ["CgroupPlugin=cgroup/v1", "CgroupAutomount=no"]),
+        ((23, 11), "OverSubscribe=EXCLUSIVE", ["CgroupPlugin=cgroup/v1"]),
+        ((25, 11), "OverSubscribe=EXCLUSIVE", ["CgroupPlugin=disabled"]),
+        ((26, 5), "Exclusive=NODE", ["CgroupPlugin=disabled"]),
+        ((27, 5), "Exclusive=NODE", ["CgroupPlugin=disabled"]),
+    ],
+)
+def test_each_release_is_given_the_words_that_it_reads(release: Release, whole: str, cgroups: list[str]) -> None:
+    partitions = [line for line in lines_of("slurm.conf", release=release) if line.startswith("PartitionName=")]
+    assert [line.split()[4] for line in partitions] == [whole, whole]
+    assert lines_of("cgroup.conf", release=release) == cgroups
+
+
+@pytest.mark.parametrize("release", [(22, 5), (26, 5)])
+def test_shared_nodes_and_no_switches_need_no_word_of_a_release(release: Release) -> None:
+    """topology/none has another name in newer releases, and switch/none is gone: both are what a missing line means."""
+    made = files(DEFAULT_SPEC, FOLDER, Layout(exclusive=False, leaves={}), release)
+    text = made["slurm.conf"]
+    assert text.count(" OverSubscribe=NO") == 2
+    assert "xclusive" not in text and "TopologyPlugin" not in text and "SwitchType" not in text
+    assert made["topology.conf"] == ""
 
 
 def test_every_node_is_there_with_its_address() -> None:

@@ -192,7 +192,7 @@ def test_a_step_is_told_its_nodes_and_leaves_script_and_output(made: Made) -> No
     name = "probe-1-hsn1-n9-n5"
     assert (prober.stage / f"{name}.sh").read_text(encoding="utf-8") == (
         f"{LIMITED}mkdir -p {name}\nexport RAIL=hsn1\nexport SCRIPT={shlex.quote('echo $NODES 47.8')}\n"
-        f"exec {shlex.join(limit_words(launch, 20))} srun --ntasks=2 --ntasks-per-node=1 --nodes=2 --nodelist=n9,n5 "
+        f"exec {shlex.join(limit_words(launch, 20))} srun --ntasks=2 --ntasks-per-node=1 --nodelist=n9,n5 "
         f"--mpi=pmi2 --distribution=arbitrary sh reader.sh {name} {name} hsn1 '' -- --probe\n"
     )
     assert (prober.stage / "probe-1-hsn1-n9-n5.out").read_text(encoding="utf-8") == "n9,n5 47.8\n"

@@ -43,7 +43,27 @@ EXAMPLES = {
     "mpich5.0.2-started-by-openmpi4.1.4.err": (
         "mpich", 5,
         "check_MPIR_CVAR_PMI_VERSION(167): Runtime environment uses unsupported PMI version PMIx. Aborting.",
-        "the launcher speaks PMIx, which this library does not: it is another library's launcher",
+        "the launcher speaks PMIx, which this library does not: it is another library's launcher, or srun needs "
+        "another srun_mpi in the system's file",
+    ),
+    "mpich5.0.2-pmix-of-slurm26.05.3.err": (
+        "mpich", 5,
+        "check_MPIR_CVAR_PMI_VERSION(167): Runtime environment uses unsupported PMI version PMIx. Aborting.",
+        "the launcher speaks PMIx, which this library does not: it is another library's launcher, or srun needs "
+        "another srun_mpi in the system's file; it failed on vn2",
+    ),
+    "openmpi4.1.4-pmi2-of-slurm26.05.3.err": (
+        "openmpi", 4, "but OMPI was not built with SLURM's PMI support and therefore cannot",
+        "srun and this Open MPI speak different versions of PMI: write srun_mpi: pmix for the stack in the system's "
+        "file, if srun --mpi=list has it, or take the launcher mpirun; it failed on vn1",
+    ),
+    "srun26.05.3-no-such-program.err": (
+        "tcp", 2, "[2026-11-30T10:03:03.919] error: execve(): /nowhere/x: No such file or directory",
+        "/nowhere/x is not there, or may not be executed; it failed on vn4",
+    ),
+    "srun26.05.3-no-such-mpi.err": (
+        "tcp", 3, "srun: error: Invalid MPI type 'nope', --mpi=list for acceptable types",
+        "srun has no plugin nope: see srun --mpi=list, and set srun_mpi of the stack in the system's file",
     ),
     "mpich5.0.2-ucx-no-such-device.err": (
         "mpich", 1,
