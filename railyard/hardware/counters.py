@@ -322,6 +322,11 @@ DRIVERS: Mapping[str, Driver] = MappingProxyType({row.name: row for row in _ROWS
 """All drivers, by the name that a system's file has in a rail's ``counters``."""
 
 
+def rail_name(device: str, port: int | None) -> str:
+    """Return a rail's name for stacks and counters: ``hsn0``, ``mlx5_0:1``."""
+    return device if port is None else f"{device}:{port}"
+
+
 def of_device(module: str | None, counters: Collection[str]) -> Driver | None:
     """Return the row of a device that no system's file names: by its kernel driver, else by its counters.
 

@@ -945,7 +945,7 @@ def test_a_judged_run_passes_through_no_module_that_it_does_not_need(
     others = ("benchmarks/apps/", "benchmarks/node_pairs.py", "verdict/applications.py", "verdict/node_pairs.py")
     assert [name for name in sorted(modules) if name.startswith(others)] == []
     deciding = [name for name in sorted(modules) if not name.startswith("verdict/wording/")]  # words decide nothing
-    assert len(deciding) <= 40, deciding
+    assert len(deciding) <= 40, "\n".join(deciding)
 
 
 def test_a_stand_in_is_exempt_from_linkage_alone(assessed: Assess) -> None:

@@ -11,6 +11,7 @@ from railyard.base.numbers import powers_of_two
 from railyard.base.values import seconds
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.hardware import limits, links
+from railyard.hardware.counters import rail_name
 from railyard.hardware.node import NodeHardware
 from railyard.site.systems.fabric_state import FabricState
 from railyard.site.systems.fields import (
@@ -50,7 +51,6 @@ from railyard.site.systems.node_view import (
     PayloadSize,
     Provider,
     link_of,
-    rail_name,
 )
 from railyard.site.systems.prices import Price
 from railyard.site.systems.stack_entry import Preparation, SpackSite, StackEntry

@@ -22,7 +22,7 @@ from railyard.base.values import (
     check_value,
     seconds,
 )
-from railyard.hardware.counters import ERROR_BITS
+from railyard.hardware.counters import ERROR_BITS, rail_name
 from railyard.hardware.links import LANES, LINKS, SLOTS, Link
 from railyard.site.systems.like import load_written_out
 from railyard.site.systems.node_checks import (
@@ -45,7 +45,6 @@ from railyard.site.systems.node_view import (
     Provider,
     RoceMode,
     link_of,
-    rail_name,
 )
 
 #: The largest GID index, as `stacks.ask.LARGEST` has it.

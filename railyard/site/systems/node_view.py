@@ -149,8 +149,3 @@ def link_of(declared: DeclaredLinkView) -> Link:
         *(declared.family, declared.headers, mtus, declared.source, declared.note or ""),
         *(declared.limit_from, declared.burst),
     )
-
-
-def rail_name(device: str, port: int | None) -> str:
-    """Return a rail's name for stacks and counters: ``hsn0``, ``mlx5_0:1``."""
-    return device if port is None else f"{device}:{port}"

@@ -142,6 +142,6 @@ def test_a_folder_that_cannot_be_made_is_a_sentence(tmp_path: Path, capsys: pyte
     first = files_to_copy(CLONE, published=False)[0]
     assert main(["init", str(tmp_path / "file" / "site")]) == 2
     assert capsys.readouterr().err == (
-        f"railyard: {tmp_path}/file/site/{first}: cannot be written (Not a directory), expected a folder that you may "
-        "write to; choose another, or correct its permissions\n"
+        f"railyard: {tmp_path}/file/site/{first}: the file could not be written (Not a directory); correct the path, "
+        "or choose another folder\n"
     )
