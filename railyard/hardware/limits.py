@@ -146,6 +146,39 @@ def limit(
     return Limit(value, terms, "; ".join(sources), link.limit_from_bytes, burst)
 
 
+class DeclaredLinkLike(Protocol):
+    """A link that a system's file declares."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def data_rate_gbit_s(self) -> float | None: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def headers(self) -> str: ...
+    @property
+    def mtu(self) -> int | None: ...
+    @property
+    def limit_from(self) -> int: ...
+    @property
+    def burst(self) -> int: ...
+    @property
+    def family(self) -> str: ...
+    @property
+    def note(self) -> str | None: ...
+
+
+def declared_link(declared: DeclaredLinkLike) -> Link:
+    """Return a declared link in the form of an entry of the table."""
+    mtus = (declared.mtu,) if declared.mtu else ()
+    return Link(
+        *(declared.name, declared.name, None, None, "declared by the system", declared.data_rate_gbit_s),
+        *(declared.family, declared.headers, mtus, declared.source, declared.note or ""),
+        *(declared.limit_from, declared.burst),
+    )
+
+
 class RailLike(Protocol):
     """A rail in its place: ``slot`` None means the slot of all rails."""
 

@@ -50,7 +50,6 @@ from railyard.site.systems.node_view import (
     LinkFamily,
     PayloadSize,
     Provider,
-    link_of,
 )
 from railyard.site.systems.prices import Price
 from railyard.site.systems.stack_entry import Preparation, SpackSite, StackEntry
@@ -112,7 +111,7 @@ class DeclaredLink(Model):
 
     def as_link(self) -> links.Link:
         """Return it in the form of an entry of the table."""
-        return link_of(self)
+        return limits.declared_link(self)
 
 
 class Rail(Model):

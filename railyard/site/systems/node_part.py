@@ -23,6 +23,7 @@ from railyard.base.values import (
     seconds,
 )
 from railyard.hardware.counters import ERROR_BITS, rail_name
+from railyard.hardware.limits import declared_link
 from railyard.hardware.links import LANES, LINKS, SLOTS, Link
 from railyard.site.systems.like import load_written_out
 from railyard.site.systems.node_checks import (
@@ -44,7 +45,6 @@ from railyard.site.systems.node_view import (
     PayloadSize,
     Provider,
     RoceMode,
-    link_of,
 )
 
 #: The largest GID index, as `stacks.ask.LARGEST` has it.
@@ -126,7 +126,7 @@ class FabricPart:
     @property
     def link(self) -> Link:
         """The link, from the table or as declared."""
-        return link_of(self.link_declared) if self.link_declared else LINKS[self.link_name or ""]
+        return declared_link(self.link_declared) if self.link_declared else LINKS[self.link_name or ""]
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,36 +116,3 @@ class SystemView(Protocol):
     def fabrics(self) -> Mapping[str, FabricView]: ...
     @property
     def gate(self) -> GateView: ...
-
-
-class DeclaredLinkView(Protocol):
-    """A link that a system's file declares."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def data_rate_gbit_s(self) -> float | None: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def headers(self) -> str: ...
-    @property
-    def mtu(self) -> int | None: ...
-    @property
-    def limit_from(self) -> int: ...
-    @property
-    def burst(self) -> int: ...
-    @property
-    def family(self) -> str: ...
-    @property
-    def note(self) -> str | None: ...
-
-
-def link_of(declared: DeclaredLinkView) -> Link:
-    """Return a declared link in the form of an entry of the table."""
-    mtus = (declared.mtu,) if declared.mtu else ()
-    return Link(
-        *(declared.name, declared.name, None, None, "declared by the system", declared.data_rate_gbit_s),
-        *(declared.family, declared.headers, mtus, declared.source, declared.note or ""),
-        *(declared.limit_from, declared.burst),
-    )
