@@ -37,7 +37,7 @@ from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import JobState
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.rfm import flux, pbs, sge  # noqa: F401  # importing them registers their backends
-from railyard.rfm.job_ends import give_up, known_end, lasts_s, note_answer, note_silence, waited_too_long
+from railyard.rfm.job_ends import give_up, known_end, lasts_s, note_answer, note_cancel, note_silence, waited_too_long
 from railyard.site.systems.jobs import (
     LAUNCHER_BLANKS,
     SITE_LAUNCHER,
@@ -177,7 +177,13 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
             self._cancel(job)
             self._give_up(job, job_end.still_pending(record.job, job.max_pending_time, record.reason))
 
+    def cancel_many(self, jobs: Any) -> None:
+        """Cancel jobs; a scheduler that does not answer, or a job that has ended, is no error."""
+        for job in jobs:
+            self._cancel(job)
+
     def _cancel(self, job: Any) -> None:
+        note_cancel(job)
         slurm.answer(["scancel", str(job.jobid)])
         job._is_cancelling = True
 

@@ -20,7 +20,7 @@ from railyard.job.slurm import answer
 from railyard.parsers import flux as flux_records
 from railyard.parsers import job_end
 from railyard.rfm.command_scheduler import CommandScheduler
-from railyard.rfm.job_ends import note_answer, note_silence, waited_too_long
+from railyard.rfm.job_ends import note_answer, note_cancel, note_silence, waited_too_long
 from railyard.site.systems.jobs import FLUX_BATCH, FLUX_BROKERS_S, FLUX_RUN
 
 #: Flux's own word for the status of a job that was ended.
@@ -58,6 +58,7 @@ class FluxBatch(CommandScheduler):
         job._jobid, job._submit_time = out.split()[0], time.time()
 
     def cancel(self, job: Any) -> None:
+        note_cancel(job)
         answer(["flux", "cancel", job.jobid])
 
     def _poll(self, job: Any) -> None:

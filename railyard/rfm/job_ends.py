@@ -11,7 +11,10 @@ EXIT_CODE = "exit-code.txt"
 #: How long the scheduler may say nothing about a job before the job counts as lost, in seconds. A restart of slurmctld
 #: takes less, and a site's fail-over (SlurmctldTimeout, 120 s by default) is over by then.
 LOST_AFTER_S = 180.0
-_SILENT = "silent"
+#: The same of a job that was cancelled, whose result nobody waits for: an interrupted run must not stay for minutes
+#: because the scheduler is gone too.
+CANCELLED_LOST_AFTER_S = 15.0
+_SILENT, _CANCELLED = "silent", "cancelled"
 
 
 def known_end(job: Any) -> JobEnd | None:
@@ -57,7 +60,13 @@ def note_silence(job: Any, complaint: str) -> JobEnd | None:
 
     ``complaint`` is what its client said instead.
     """
-    return job_end.lost_end(job.jobid, LOST_AFTER_S, complaint) if lasts_s(job, _SILENT) >= LOST_AFTER_S else None
+    most_s = CANCELLED_LOST_AFTER_S if _CANCELLED in _notes(job) else LOST_AFTER_S
+    return job_end.lost_end(job.jobid, most_s, complaint) if lasts_s(job, _SILENT) >= most_s else None
+
+
+def note_cancel(job: Any) -> None:
+    """Note that a job was cancelled by us or by ReFrame; whether the scheduler took that is not known."""
+    lasts_s(job, _CANCELLED)
 
 
 def waited_too_long(job: Any) -> bool:

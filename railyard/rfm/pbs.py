@@ -11,7 +11,7 @@ from railyard.parsers import job_end
 from railyard.parsers import pbs as pbs_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.pbs import PbsJob
-from railyard.rfm.job_ends import forget, give_up, lasts_s, note_answer, note_silence, waited_too_long
+from railyard.rfm.job_ends import forget, give_up, lasts_s, note_answer, note_cancel, note_silence, waited_too_long
 from railyard.site.systems.jobs import is_chunk_word
 
 #: Our own ReFrame backend: PBS, with a site's own number of processors in each chunk.
@@ -45,6 +45,7 @@ class PbsInChunks(PbsJobScheduler):
 
     def cancel(self, job: Any) -> None:
         """Delete a job; one that has ended is no error."""
+        note_cancel(job)
         answer(["qdel", job.jobid])
         job._cancelled = True
 

@@ -21,7 +21,7 @@ from railyard.parsers import sge as sge_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.sge import SgeJob
 from railyard.rfm.command_scheduler import CommandScheduler, PolledJob
-from railyard.rfm.job_ends import EXIT_CODE, forget, lasts_s, note_answer, note_silence, waited_too_long
+from railyard.rfm.job_ends import EXIT_CODE, forget, lasts_s, note_answer, note_cancel, note_silence, waited_too_long
 from railyard.site.systems.jobs import SGE_APART_S
 
 #: Our own ReFrame backend: Grid Engine, with slots in a parallel environment.
@@ -81,6 +81,7 @@ class SgeInSlots(CommandScheduler):
         job._jobid, job._submit_time = found[1], time.time()
 
     def cancel(self, job: Any) -> None:
+        note_cancel(job)
         answer(["qdel", job.jobid])
 
     def _poll(self, job: Any) -> None:

@@ -13,7 +13,7 @@ from railyard.job import slurm
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.slurm import NodeState
 from railyard.rfm.backends import COMPLETING_MOST_S, NAME, SlurmWithoutDatabase, find_end
-from railyard.rfm.job_ends import LOST_AFTER_S
+from railyard.rfm.job_ends import CANCELLED_LOST_AFTER_S, LOST_AFTER_S
 
 TESTS = Path(__file__).parents[1]
 
@@ -311,6 +311,22 @@ def test_silence_is_borne_for_a_restart_and_not_for_ever(
     assert scheduler.finished(polled(scheduler, job))
     assert find_end(job) == JobEnd("lost", f"the scheduler said nothing about job 7 for 3 min: {controller.complaint}")
     assert job._nodespec == "vn[1-2]"
+
+
+def test_a_cancelled_job_of_a_scheduler_that_is_gone_is_soon_given_up(
+    controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So a run that was interrupted ends, and does not wait for minutes for a job that nobody wants."""
+    now = 1000.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    monkeypatch.setattr(slurm, "answer", lambda words: ("", "Unable to contact slurm controller"))
+    controller.complaint = "slurm_load_jobs error: Unable to contact slurm controller"
+    job = polled(scheduler, submitted())
+    scheduler.cancel(job)
+    now += CANCELLED_LOST_AFTER_S - 1
+    assert not scheduler.finished(polled(scheduler, job))
+    now += 1
+    assert scheduler.finished(polled(scheduler, job))
 
 
 def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:
