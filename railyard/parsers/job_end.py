@@ -32,6 +32,11 @@ def blocked_end(job: str, reason: str | None) -> JobEnd:
     return JobEnd("pending", f"job {job} could not begin and was cancelled{reason_words(reason)}")
 
 
+def suspended_end(job: str) -> JobEnd:
+    """Return the end of a job that was stopped for a while."""
+    return JobEnd("suspended", f"job {job} was suspended while it ran: its times have the pause in them")
+
+
 def lost_end(job: str, seconds: float, said: str) -> JobEnd:
     """Return the end of a job about which the scheduler has said nothing for this many seconds."""
     return JobEnd("lost", f"the scheduler said nothing about job {job} for {span(seconds)}: {said or 'no answer'}")

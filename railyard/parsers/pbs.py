@@ -14,7 +14,7 @@ from railyard.base.wording import listing
 from railyard.parsers.job_end import JobEnd, reason_words
 
 #: A job's states before it begins, and when it has ended (C is Torque's).
-WAITING, ENDED = "QHWTM", "CFX"
+WAITING, ENDED, SUSPENDED = "QHWTM", "CFX", "SU"
 _ATTRIBUTE = re.compile(r"^ {4,5}(\S+) = (.*)$", re.MULTILINE)
 _FOLD = re.compile(r"\n\t")
 #: A job whose comment begins so waits for ever.
@@ -40,6 +40,11 @@ class PbsJob:
     def phase(self) -> Literal["waits", "runs", "ended"]:
         """Whether it waits, has its nodes, or has ended."""
         return "waits" if self.state in WAITING else "ended" if self.state in ENDED else "runs"
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether it was stopped in its middle: by a person or a job of higher priority (S), or a busy host (U)."""
+        return self.state in SUSPENDED
 
     @property
     def can_never_run(self) -> bool:
@@ -113,7 +118,7 @@ class PbsNode:
     @property
     def unfit(self) -> str | None:
         """Why no job can run there, in PBS's words; None if one can, now or when another job has ended."""
-        words = [word for word in self.state.split(",") if word in _UNFIT]
+        words = [word for word in self.state.split(",") if word.lower() in _UNFIT]
         if not words:
             return None
         return ", ".join(words) + (f" ({self.comment})" if self.comment else "")
@@ -124,7 +129,10 @@ class PbsNode:
         return "down" in self.state.split(",")
 
 
-_UNFIT = ("down", "offline", "state-unknown", "stale", "provisioning", "wait-provisioning", "maintenance", "sleep")
+_UNFIT = (
+    *("down", "offline", "state-unknown", "stale", "unresolvable", "provisioning", "wait-provisioning", "maintenance"),
+    "sleep",
+)
 
 
 def parse_nodes(text: str) -> tuple[PbsNode, ...]:

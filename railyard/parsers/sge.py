@@ -13,7 +13,7 @@ from typing import Literal
 from xml.etree import ElementTree
 
 from railyard.base.wording import listing
-from railyard.parsers.job_end import JobEnd, reason_words
+from railyard.parsers.job_end import JobEnd, reason_words, suspended_end
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class SgeAccount:
 
 
 _FIELD = re.compile(r"^(\w+) +(.*?) *$", re.MULTILINE)
-_LIMIT = re.compile(r"\bh_rt=(\d+)\b")
+_LIMIT = re.compile(r"\bh_rt=(?:(?:(\d+):)?(\d+):)?(\d+)\b")
 
 
 def parse_account(text: str, job: str) -> SgeAccount | None:
@@ -105,7 +105,7 @@ def _account(record: dict[str, str]) -> SgeAccount | None:
         problem.strip(),
         int(status[0]),
         float(wallclock[0]) if wallclock else 0.0,
-        int(limit[1]) if limit else None,
+        sum(int(part or 0) * unit for part, unit in zip(limit.groups(), (3600, 60, 1), strict=True)) if limit else None,
         not record.get("start_time", "-").startswith("-"),
     )
 
@@ -151,11 +151,6 @@ def deleted_end(job: str, nodes: Sequence[str]) -> JobEnd:
     return JobEnd("cancelled", f"job {job} was cancelled{where}: qacct knows nothing of it")
 
 
-def suspended_end(job: SgeJob) -> JobEnd:
-    """Return the end of a job that was stopped for a while."""
-    return JobEnd("suspended", f"job {job.job} was suspended while it ran: its times have the pause in them")
-
-
 def requeued_end(job: SgeJob) -> JobEnd:
     """Return the end of a job that is started again.
 
@@ -173,7 +168,7 @@ def find_unfit_run(job: SgeJob) -> JobEnd | None:
         return None
     if "R" in job.state:
         return requeued_end(job)
-    return suspended_end(job) if _STATES_OF_PAUSE.intersection(job.state) else None
+    return suspended_end(job.job) if _STATES_OF_PAUSE.intersection(job.state) else None
 
 
 _ERROR = re.compile(r"^error reason +\d+: +(.+)$", re.MULTILINE)

@@ -28,7 +28,7 @@ from reframe.core.exceptions import JobError
 from reframe.core.launchers import JobLauncher
 from reframe.core.logging import getlogger
 from reframe.core.schedulers import Job
-from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_completed, slurm_state_pending
+from reframe.core.schedulers.slurm import SlurmJobScheduler, slurm_state_completed
 
 from railyard.job import slurm
 from railyard.parsers import job_end
@@ -167,7 +167,7 @@ class SlurmWithoutDatabase(SlurmJobScheduler):
 
     def _cancel_unless_it_begins(self, job: Any, record: JobState) -> None:
         """Cancel a job that cannot begin, or that has waited longer than it may."""
-        if not slurm_state_pending(record.state):
+        if not (record.is_waiting or record.state == "CONFIGURING"):  # ReFrame counts states of jobs that ran, too
             return
         reason = (record.reason or "").partition(",")[0]
         if _BLOCKED.fullmatch(reason) or reason in self._cancel_reasons:

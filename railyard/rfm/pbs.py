@@ -1,6 +1,8 @@
 """PBS: ReFrame's own backend, which asks about finished jobs too, and asks for nodes as a site's qsub takes it."""
 
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 from reframe.core.backends import register_scheduler
@@ -21,6 +23,8 @@ IN_TOTALS = "pbs-totals"
 #: How long PBS must say that a job can never run, or that a node of a running job is down, until that is believed, in
 #: seconds: a server that was started a moment ago says so of nodes that it has not heard of yet.
 BELIEVED_AFTER_S = 30.0
+#: What qstat says of a job that the server does not know any more. Any other complaint is of the server or the network.
+_NOT_KNOWN = re.compile(r"Unknown Job|has finished", re.IGNORECASE)
 #: How long the output of a finished job may take to appear, in seconds.
 _OUTPUT_WITHIN_S = 60.0
 
@@ -36,6 +40,12 @@ class PbsInChunks(PbsJobScheduler):
     own asks so only for the exit code. That is 0 for a job that somebody deleted while it ran: only the job's comment
     says what became of it.
     """
+
+    def submit(self, job: Any) -> None:
+        """Submit the job, without the outputs of an earlier one: a job with outputs looks as if it had ended."""
+        for name in (job.stdout, job.stderr):
+            Path(job.workdir, name).unlink(missing_ok=True)
+        super().submit(job)
 
     def poll(self, *jobs: Any) -> None:
         """Update each job from qstat."""
@@ -61,6 +71,9 @@ class PbsInChunks(PbsJobScheduler):
             job._nodelist = list(found.nodes)
         if found.phase == "ended":
             self._finish(job, found)
+        elif found.is_suspended:
+            self.cancel(job)
+            self._give_up(job, job_end.suspended_end(found.job))
         elif found.phase == "waits":
             self._end_unless_it_begins(job, found)
         else:
@@ -71,7 +84,7 @@ class PbsInChunks(PbsJobScheduler):
 
         Then its script has written its exit code.
         """
-        if _has_output(job) and complaint:
+        if _has_output(job) and _NOT_KNOWN.search(complaint):
             job._state, job._completed = "COMPLETED", True
             return
         lost = note_silence(job, complaint)

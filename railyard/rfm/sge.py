@@ -5,8 +5,8 @@ completed if qstat no longer lists it, or for running for ever if Grid Engine co
 qstat(1), qalter(1), qacct(1) and sge_status(5) of Grid Engine 8.1.9.
 """
 
-import getpass
 import os
+import pwd
 import re
 import time
 from pathlib import Path
@@ -86,8 +86,8 @@ class SgeInSlots(CommandScheduler):
 
     def _poll(self, job: Any) -> None:
         """Update a job from qstat, and once it is gone from qacct."""
-        out, complaint = answer(["qstat", "-xml", "-g", "t", "-u", getpass.getuser()])
-        if not out:
+        out, complaint = answer(["qstat", "-xml", "-g", "t", "-u", pwd.getpwuid(os.geteuid()).pw_name])
+        if not out.rstrip().endswith("</job_info>"):  # nothing, or a cut answer, in which a living job may be missing
             lost = note_silence(job, complaint)
             if lost is not None:
                 self._give_up(job, lost)

@@ -96,6 +96,9 @@ def test_an_unknown_or_finished_job_has_no_record() -> None:
 def test_nodes_that_can_run_no_job_are_named_with_the_reason() -> None:
     offline = {node.name: node.unfit for node in parse_nodes(text("nodes-offline"))}
     assert offline == {"vn1": None, "vn2": None, "vn3": "offline (bad cable)", "vn4": None}
+    # OpenPBS writes it so (attr_node_func.c)
+    odd = "vn1\n     state = Stale\n\nvn2\n     state = free,unresolvable\n"
+    assert [node.unfit for node in parse_nodes(odd)] == ["Stale", "unresolvable"]
     down = [node for node in parse_nodes(text("nodes-died")) if node.is_down]
     assert node_end(job("running"), down) == JobEnd(
         "node", "job 0.vn1 was ended because a node died: vn4 is down (node down: communication closed)", ("vn4",)

@@ -288,3 +288,10 @@ def test_environments_of_a_fixed_number_of_slots_are_told_by_name_and_rule(
     rules: dict[str, str], name: str | None
 ) -> None:
     assert find_fixed_slots(rules) == name
+
+
+@pytest.mark.parametrize(("word", "limit_s"), [("80", 80), ("00:01:20", 80), ("1:0:0", 3600), ("2:5", 125)])
+def test_a_limit_is_read_in_seconds_or_with_colons(word: str, limit_s: int) -> None:
+    found = parse_account(text("qacct-completed.txt").replace("h_rt=60", f"h_rt={word}"), NUMBERS["completed"])
+    assert found is not None
+    assert found.limit_s == limit_s

@@ -134,6 +134,34 @@ def test_without_a_history_of_jobs_a_job_has_ended_when_its_output_is_there(job:
     assert (job.exitcode, known_end(job)) == (None, None)
 
 
+@pytest.mark.parametrize("complaint", ["qstat: cannot connect to server pbs (errno=15010)", "no answer within 60 s"])
+def test_a_server_that_does_not_answer_ends_no_job_that_has_an_output(
+    job: Any, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pbs, "answer", lambda words: ("", complaint))
+    assert not state(job, None)
+
+
+def test_a_suspended_job_is_deleted_since_its_times_include_the_pause(job: Any) -> None:
+    running = (RECORDED / "running.txt").read_text(encoding="utf-8")
+    for letter in "SU":
+        job._state, job._completed, job.railyard_ended = "RUNNING", False, None
+        Path("said").write_text(running.replace("job_state = R", f"job_state = {letter}"), encoding="utf-8")
+        job.scheduler.poll(job)
+        assert job.finished()
+        assert Path("deleted").read_text(encoding="ascii") == "7.vn1\n"
+        ended = known_end(job)
+        assert ended is not None and ended.kind == "suspended"
+
+
+def test_a_job_is_submitted_without_the_outputs_of_an_earlier_one(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reframe.core.schedulers.pbs.PbsJobScheduler.submit", lambda scheduler, job: None)
+    for name in (job.stdout, job.stderr):
+        Path(name).write_text("old", encoding="ascii")
+    job.scheduler.submit(job)
+    assert not Path(job.stdout).exists() and not Path(job.stderr).exists()
+
+
 def test_a_job_about_which_pbs_says_nothing_is_lost(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not state(job, None, outputs=False)
     monkeypatch.setattr("railyard.rfm.job_ends.LOST_AFTER_S", 0.0)

@@ -313,6 +313,16 @@ def test_silence_is_borne_for_a_restart_and_not_for_ever(
     assert job._nodespec == "vn[1-2]"
 
 
+@pytest.mark.parametrize("word", ["STAGE_OUT", "SIGNALING", "STOPPED", "RESIZING"])
+def test_a_job_that_has_run_for_long_does_not_wait_too_long_to_begin(
+    controller: Controller, scheduler: Any, word: str
+) -> None:
+    controller.say(word)
+    job = polled(scheduler, submitted(max_pending_time=120.0, waited_s=600.0))
+    assert not scheduler.finished(job)
+    assert find_end(job) is None
+
+
 def test_a_cancelled_job_of_a_scheduler_that_is_gone_is_soon_given_up(
     controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

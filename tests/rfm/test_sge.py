@@ -157,6 +157,19 @@ def test_a_job_waits_runs_and_ends_with_its_exit_code(job: Any, last: str, exit_
         assert " on vn1 and vn2" in found.sentence
 
 
+def test_a_cut_answer_is_silence_and_no_end_of_a_job(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not state(job, "running")
+    whole = recorded("qstat-running.xml")
+    for cut in ("", whole[:40], whole[: len(whole) // 2], whole.replace("</job_info>", "")):
+        Path("jobs").write_text(cut, encoding="utf-8")
+        job.scheduler.poll(job)
+        pass_time(monkeypatch, 61.0)
+        job.scheduler.poll(job)
+        assert not job.finished()
+        Path("jobs").write_text(whole, encoding="utf-8")
+        job.scheduler.poll(job)  # it answers again, so its silence is forgotten
+
+
 def test_a_job_that_was_seen_being_deleted_was_cancelled(job: Any) -> None:
     assert not state(job, "deleted")
     assert not was_deleted(job)

@@ -61,7 +61,7 @@ def command(
     Exit code: 0 no problem, 1 a problem, 2 it could not run.
     """
     from railyard.cluster.doctor.judge import order_findings
-    from railyard.cluster.soak.judge import findings, read, soaked_rails
+    from railyard.cluster.soak.judge import ended_early, findings, read, soaked_rails
 
     if (hours, minutes, file).count(None) != 2:
         raise click.UsageError("give one of --hours, --minutes and --from")
@@ -74,7 +74,8 @@ def command(
     rails = soaked_rails(kept)
     if not rails:
         raise SetupError(f"soak: {path} has {count_of(len(kept), 'reading')}, expected at least two of a rail")
-    found = order_findings(findings(rails, streams))
+    early = () if file is not None else ended_early(kept[-1].at_s, wanted.seconds, wanted.every_s)
+    found = order_findings([*early, *findings(rails, streams)])
     if as_json:
         told = {"format": 1, "seconds": kept[-1].at_s, "rails": [asdict(one) for one in rails]}
         click.echo(json.dumps({**told, "findings": [asdict(one) for one in found]}, indent=1, ensure_ascii=False))

@@ -51,6 +51,11 @@ class Reading:
     values: Mapping[Place, Mapping[str, int]]
 
 
+#: A rail that more than this share of the readings lack, and not just one, is a problem. So is a soak that is shorter
+#: by this share.
+MOST_UNREAD = SHORT_BY = 0.1
+
+
 @dataclass(frozen=True, slots=True)
 class SoakedRail:
     """One rail over the whole soak.
@@ -59,7 +64,7 @@ class SoakedRail:
     directions in the worst interval, which began at ``least_at_s``. ``stalled_s``: the first time when an interval
     carried less than half of the usual both ways, or only one way (``sent``, ``received``). ``errors``: growth per
     hour. ``changes``: how often the link went up or down, and when that was first seen. ``unread``: the number of
-    readings without this rail.
+    readings without this rail, ``unread_share`` their share of all.
     """
 
     node: str
@@ -73,6 +78,7 @@ class SoakedRail:
     changes: int
     first_change_s: float | None
     unread: int
+    unread_share: float = 0.0
 
     @property
     def rail_name(self) -> str:
@@ -90,6 +96,13 @@ def soaked_rails(readings: Sequence[Reading]) -> tuple[SoakedRail, ...]:
     places = dict.fromkeys(place for reading in readings for place in reading.values)
     found = (_soak_rail(place, readings) for place in places)
     return tuple(one for one in found if one is not None)
+
+
+def ended_early(at_s: float, asked_s: float, every_s: float) -> Iterator[Finding]:
+    """Yield a problem if the last reading came long before the end that was asked for: the job ended or was ended."""
+    if at_s < asked_s - max(2 * every_s, SHORT_BY * asked_s):
+        what = f"it ended after {duration(at_s)} of {duration(asked_s)}, so what its rails do in the rest is not known"
+        yield problem("the soak", what, "see its folder and the scheduler's account of the job, then run it again")
 
 
 def findings(rails: Sequence[SoakedRail], streams: Iterable[Stream]) -> Iterator[Finding]:
@@ -121,8 +134,12 @@ def findings(rails: Sequence[SoakedRail], streams: Iterable[Stream]) -> Iterator
         if soft:
             yield remark(rail.rail_name, _errors(soft), "a signal of load: compare the rails with each other")
         if rail.unread:
-            readings = count_of(rail.unread, "reading")
-            yield remark(rail.rail_name, f"it is not in {readings}", "its counters could not be read then")
+            what = f"it is not in {count_of(rail.unread, 'reading')}"
+            if rail.unread > 1 and rail.unread_share > MOST_UNREAD:
+                share = f"{what}, {100 * rail.unread_share:.0f} % of all, so nothing is known of it then"
+                yield problem(rail.rail_name, share, "see the soak's folder: what its node printed")
+            else:
+                yield remark(rail.rail_name, what, "its counters could not be read then")
     yield from _one_way(places, streams)
 
 
@@ -180,6 +197,7 @@ def _soak_rail(place: Place, readings: Sequence[Reading]) -> SoakedRail | None:
         changes=max(0, last.get(CHANGES, 0) - before),
         first_change_s=changed,
         unread=len(readings) - len(read),
+        unread_share=1 - len(read) / len(readings),
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from railyard.cluster.soak.judge import Reading, SoakedRail, duration, findings, is_error, soaked_rails
+from railyard.cluster.soak.judge import Reading, SoakedRail, duration, ended_early, findings, is_error, soaked_rails
 
 #: Ten seconds at 47 MB/s.
 STEP = 470_000_000
@@ -54,6 +54,24 @@ def test_a_rail_that_no_load_reached_or_nobody_read_is_no_good_rail() -> None:
             "vn2 hsn0: it was not read twice, so nothing is known of it; see the soak's folder: what its node printed",
         ),
     ]
+
+
+def test_a_soak_that_ended_early_is_a_problem_and_one_short_of_its_last_reading_is_not() -> None:
+    (early,) = ended_early(10.0, 8 * 3600, 10.0)
+    assert (early.weight, early.sentence.partition(";")[0]) == (
+        "problem",
+        "the soak: it ended after 10 s of 8 h 0 min, so what its rails do in the rest is not known",
+    )
+    assert list(ended_early(595.0, 600.0, 10.0)) == []
+    assert list(ended_early(25.0, 30.0, 10.0)) == []
+
+
+def test_a_rail_that_was_not_read_for_long_is_a_problem_and_for_one_reading_a_remark() -> None:
+    whole = readings(count=20)
+    for silent, weight in ((1, "remark"), (15, "problem")):
+        cut = [Reading(one.at_s, one.values if number < 20 - silent else {}) for number, one in enumerate(whole)]
+        (found,) = findings(soaked_rails(cut), [("vn1", "vn2", "hsn0")][:0])
+        assert (found.weight, found.sentence.startswith(f"vn1 hsn0: it is not in {silent} reading")) == (weight, True)
 
 
 def test_a_rail_that_is_well_has_its_rates_and_nothing_else() -> None:
