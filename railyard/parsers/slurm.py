@@ -18,7 +18,7 @@ from datetime import datetime
 from railyard.base.hostlist import expand_names, label
 from railyard.base.wording import listing
 from railyard.parsers.failure_lines import STEPD
-from railyard.parsers.job_end import JobEnd, Kind, reason_words, span
+from railyard.parsers.job_end import JobEnd, Kind, reason_words, span, suspended_end
 
 #: The words behind squeue that this reads.
 WORDS = ("--noheader", "--states=RUNNING,COMPLETING", "--format=%e|%N")
@@ -214,7 +214,7 @@ def find_end(job: JobState, nodes: Iterable[NodeState] = ()) -> JobEnd | None:
         said = f"job {job.job} is several jobs, an array or a heterogeneous job: what they left is of several runs"
         return JobEnd("several", said)
     if job.suspended and job.state != "NODE_FAIL":
-        return JobEnd("suspended", f"job {job.job} was suspended while it ran: its times have the pause in them")
+        return suspended_end(job.job)
     if job.restarts and job.state != "NODE_FAIL":
         times = "once" if job.restarts == 1 else f"{job.restarts} times"
         return JobEnd(

@@ -1,6 +1,7 @@
 """What our schedulers' backends keep of a job: how it ended, and for how long something has been so of it."""
 
 import time
+from pathlib import Path
 from typing import Any
 
 from railyard.parsers import job_end
@@ -28,6 +29,12 @@ def give_up(job: Any, why: JobEnd | None, state: str) -> None:
     job.railyard_ended = why
     job._state = state
     job._completion_time = time.time()
+
+
+def remove_outputs(job: Any) -> None:
+    """Remove the outputs that an earlier job left in the folder: they would look like those of the next one."""
+    for name in (job.stdout, job.stderr):
+        Path(job.workdir, name).unlink(missing_ok=True)
 
 
 def lasts_s(job: Any, what: str) -> float:

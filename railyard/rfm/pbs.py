@@ -2,7 +2,6 @@
 
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 from reframe.core.backends import register_scheduler
@@ -13,7 +12,16 @@ from railyard.parsers import job_end
 from railyard.parsers import pbs as pbs_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.pbs import PbsJob
-from railyard.rfm.job_ends import forget, give_up, lasts_s, note_answer, note_cancel, note_silence, waited_too_long
+from railyard.rfm.job_ends import (
+    forget,
+    give_up,
+    lasts_s,
+    note_answer,
+    note_cancel,
+    note_silence,
+    remove_outputs,
+    waited_too_long,
+)
 from railyard.site.systems.jobs import is_chunk_word
 
 #: Our own ReFrame backend: PBS, with a site's own number of processors in each chunk.
@@ -43,8 +51,7 @@ class PbsInChunks(PbsJobScheduler):
 
     def submit(self, job: Any) -> None:
         """Submit the job, without the outputs of an earlier one: a job with outputs looks as if it had ended."""
-        for name in (job.stdout, job.stderr):
-            Path(job.workdir, name).unlink(missing_ok=True)
+        remove_outputs(job)
         super().submit(job)
 
     def poll(self, *jobs: Any) -> None:

@@ -21,7 +21,16 @@ from railyard.parsers import sge as sge_records
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.sge import SgeJob
 from railyard.rfm.command_scheduler import CommandScheduler, PolledJob
-from railyard.rfm.job_ends import EXIT_CODE, forget, lasts_s, note_answer, note_cancel, note_silence, waited_too_long
+from railyard.rfm.job_ends import (
+    EXIT_CODE,
+    forget,
+    lasts_s,
+    note_answer,
+    note_cancel,
+    note_silence,
+    remove_outputs,
+    waited_too_long,
+)
 from railyard.site.systems.jobs import SGE_APART_S
 
 #: Our own ReFrame backend: Grid Engine, with slots in a parallel environment.
@@ -71,8 +80,7 @@ class SgeInSlots(CommandScheduler):
 
         Grid Engine appends to outputs that are there, as those of an earlier measurement.
         """
-        for name in (job.stdout, job.stderr):
-            Path(job.workdir, name).unlink(missing_ok=True)
+        remove_outputs(job)
         job.earlier = _exit_code_file(job)
         out, complaint = answer(["qsub", job.script_filename])
         found = _NUMBER.search(out)
