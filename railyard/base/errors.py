@@ -1,6 +1,5 @@
 """The errors that users see: each is one sentence that says where, what was found, and what to do."""
 
-import difflib
 import errno
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -63,6 +62,8 @@ def unwritable(path: Path | str, what: str, error: OSError, more: str) -> SetupE
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return ``did you mean "x"?`` with the nearest known name. If none is near, return the list of all known names."""
+    import difflib  # only an error needs it
+
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=1)
     if close:

@@ -1,9 +1,7 @@
 """How wide and in which colours commands may print, and how they show progress: the same for all commands."""
 
 import os
-import shutil
 import sys
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -18,6 +16,8 @@ _FEWEST_TRACKED = 20
 
 def width() -> int:
     """Return the width of the terminal; COLUMNS overrides it, and without a terminal it is 100."""
+    import shutil  # with its compression modules a tenth of what `import click` costs
+
     return max(_LEAST_WIDTH, shutil.get_terminal_size((_DEFAULT_WIDTH, 24)).columns)
 
 
@@ -42,6 +42,8 @@ def fold_words(words: str, wide: int | None, hanging: str = "", indent: str = ""
     """
     if wide is None:
         return f"{indent}{words}"
+    import textwrap
+
     lines = words.split("\n")
     filled = (
         textwrap.fill(

@@ -9,14 +9,19 @@ reduce and alltoall, and the functions GetBw of src/*.cu (commit a0b82b22) for a
 algbw that already includes the factor (n-1)/n, and an equal busbw.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.benchmarks.gpu.domain_shares import FORMULAE
-from railyard.hardware.gpu_nodes import Shape
+
+if TYPE_CHECKING:
+    from railyard.hardware.gpu_nodes import Shape
 
 #: The words for each algorithm, in the order in which sentences name them.
 ALGORITHMS: Mapping[str, str] = MappingProxyType(

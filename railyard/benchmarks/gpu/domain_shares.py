@@ -31,12 +31,16 @@ for nvls: B. Klenk et al., "An In-Network Architecture for Accelerating Shared-M
 209, 812 and 946 (tree on two nodes), NVIDIA/nccl-tests issues 130 and 267 (alltoall) and 212 (nvls).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
-from railyard.hardware.gpu_nodes import Shape
+if TYPE_CHECKING:
+    from railyard.hardware.gpu_nodes import Shape
 
 
 @dataclass(frozen=True, slots=True)
