@@ -10,8 +10,9 @@ files that a record may name. Each folder of FOLDER_OF records is merged into a 
 
 A finding is an exception that the command line does not turn into a sentence, an exit code other than 0, 1 and 2, an
 opened file that is neither in the site nor in the foreign folder nor part of a program, and the bait's text in any
-output. It prints each kind of finding once, and the largest memory of a process (docs/explanation/security.md has the
-figures). Exit code: the number of kinds of findings.
+output. So is a command that takes more than MOST_S seconds or a process of more than MOST_MEMORY bytes. It prints each
+kind of finding once, and the largest memory of a process (docs/explanation/security.md has the figures). Exit code: the
+number of kinds of findings.
 """
 
 import argparse
@@ -25,12 +26,14 @@ import os
 import random
 import resource
 import shutil
+import signal
 import sys
 import tempfile
 import traceback
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 CLONE = Path(__file__).resolve().parents[1]
@@ -44,6 +47,8 @@ from railyard.results.record.pairs import PairsRecord  # noqa: E402
 from tests.made.records import made_record  # noqa: E402
 
 FOLDER_OF = 25  # records
+MOST_S = 120  # beside other work a command takes up to 5 s
+MOST_MEMORY = 1 << 30
 #: Stored runs of an earlier format; the site of each folder has them too, so that there is something to compare with.
 GENUINE = tuple(sorted((CLONE / "tests/results/record").glob("of_*/*/records.jsonl")))
 BAIT = "the bait is read"
@@ -170,6 +175,14 @@ def make_folder(folder: Path, runs: list[list[dict[str, Any]]], dice: random.Ran
             (folder / name).write_text(text, encoding="utf-8", errors="surrogatepass")
 
 
+class _TooLateError(BaseException):
+    """No Exception, which a command could turn into a sentence."""
+
+
+def _end_late(number: int, frame: FrameType | None) -> None:
+    raise _TooLateError(f"more than {MOST_S} s")
+
+
 def _watch(event: str, given: tuple[Any, ...]) -> None:
     if event == "open" and isinstance(given[0], (str, bytes)):
         path = os.fsdecode(given[0])
@@ -206,6 +219,7 @@ def try_command(argv: list[str], words: str, allowed: tuple[Path, ...], bait: Pa
     name = " ".join(words.split()[:2])
     said = io.StringIO()
     try:
+        signal.alarm(MOST_S)
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             code = command_line(argv)
     except SystemExit as error:
@@ -213,6 +227,8 @@ def try_command(argv: list[str], words: str, allowed: tuple[Path, ...], bait: Pa
     except BaseException as error:
         last = traceback.extract_tb(error.__traceback__)[-1]
         return [f"{name}: {type(error).__name__} in {Path(last.filename).name}:{last.lineno}: {str(error)[:80]}"]
+    finally:
+        signal.alarm(0)
     wrong = [] if code in (0, 1, 2) else [f"{name}: exit code {code}"]
     outside = {path for path in _STATE["opened"] if is_outside(path, allowed)}
     wrong += [f"{name}: opened {path.replace(str(bait.parent), '')}" for path in sorted(outside)]
@@ -230,8 +246,10 @@ def is_outside(path: str, allowed: tuple[Path, ...]) -> bool:
 
 
 def start(seed: int, records: list[list[dict[str, Any]]]) -> None:
-    """Prepare a process: what it makes records from, and the hook that sees each file that is opened."""
+    """Prepare a process: what it makes records from, its bounds, and the hook that sees each file that is opened."""
     _STATE.update(seed=seed, records=records)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    signal.signal(signal.SIGALRM, _end_late)
     sys.addaudithook(_watch)
 
 

@@ -320,9 +320,8 @@ def bars(shares: Sequence[tuple[str, float]], title: str) -> Markup:
 
 def axes_of(at: Sequence[float], values: Sequence[float], tops: Sequence[float] = ()) -> Axes:
     """Return axes for all of ``values`` (not 0 on a logarithmic one) and for ``tops``, bounds that are drawn too."""
-    positive = [each for each in at if each > 0] or [1]
-    # A record from elsewhere may have any number: no unit needs less or more than these, and logarithms bear them.
-    shown = [min(max(abs(value), _SMALLEST), _LARGEST) for value in values if value]
+    positive = [_bounded(each) for each in at if each > 0] or [1]
+    shown = [_bounded(abs(value)) for value in values if value]
     top = max([*shown, *(min(each, _LARGEST) for each in tops if each >= _SMALLEST)], default=1.0)
     first = positive[0] / 2 if min(at, default=1) == 0 and positive[0] > 1 else positive[0]
     if not shown or min(shown) * _LOG_SPAN >= max(shown):
@@ -330,6 +329,11 @@ def axes_of(at: Sequence[float], values: Sequence[float], tops: Sequence[float] 
         return Axes(first, positive[-1], 0.0, step * math.ceil(top / step - 1e-9), False)
     low, high = math.floor(math.log10(min(shown))), math.ceil(math.log10(top) - 1e-9)
     return Axes(first, positive[-1], 10.0**low, 10.0 ** max(high, low + 1), True)
+
+
+def _bounded(number: float) -> float:
+    """Return a number of a record from elsewhere, which may be any: no unit needs less or more, and axes bear these."""
+    return min(max(number, _SMALLEST), _LARGEST)
 
 
 def grid(axes: Axes, name: str, below: str = "message size", base: int = 2) -> Iterator[str]:

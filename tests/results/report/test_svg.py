@@ -3,11 +3,12 @@
 import dataclasses
 import re
 import xml.etree.ElementTree as ElementTree
+from itertools import islice
 
 import pytest
 
 from railyard.results.record.form import BandRecord, CurveRecord, LimitRecord, Record
-from railyard.results.report.svg import describe, out_of_bounds, svg
+from railyard.results.report.svg import axes_of, describe, grid, out_of_bounds, svg
 
 
 def curve(records: list[Record], benchmark: str) -> CurveRecord:
@@ -35,6 +36,15 @@ def test_any_finite_number_of_a_foreign_record_is_drawn(value: float) -> None:
     band = BandRecord("b", "published", "", (1, 1024), (-5.0, -1e308), (None, value))
     for values in ((value, 12.0), (value, value)):
         ElementTree.fromstring(svg(CurveRecord("latency", "us", (1, 1024), values, bands=(band,))))
+
+
+@pytest.mark.parametrize("at", [(5e-324, 8.0), (8.0, float("inf")), (5e-324, float("inf")), (1e308, 1e308)])
+@pytest.mark.parametrize("base", [2, 10])
+def test_an_abscissa_of_any_number_has_few_names(at: tuple[float, float], base: int) -> None:
+    # 1 B at 5e-324 MB/s takes longer than a float can say, and powers of ten never pass infinity
+    parts = list(islice(grid(axes_of(at, (1.0, 2.0)), "bandwidth", "time", base), 100))
+    assert len(parts) < 50
+    assert not any("inf" in part or "nan" in part for part in parts)
 
 
 def test_32_sizes_with_two_bands_stay_below_4_kb() -> None:
