@@ -109,7 +109,9 @@ def same_type(value: Any, dice: random.Random, bait: Path) -> Any:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Yield the path of every value within a JSON value."""
+    """Yield the path of every value within a JSON value, at most 500 deep: two nested lists may lie in each other."""
+    if len(path) >= 500:
+        return
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, item in items:
         yield (*path, key)

@@ -35,9 +35,17 @@ VALUED = (
     *("-C --config-file", "-c --checkpath", "-n --name", "-p --prgenv", "-P --parameterize", "-S --setvar"),
     *("-t --tag", "-E --filter-expr", "-x --exclude", "-T --exclude-tag", "--perflogdir"),
 )
+#: The option that restores an earlier session, by its report.
+RESTORED = "--restore-session"
 #: Options that may have a value: -lC, --list=T, --restore-session=FILE.
-OPTIONAL = ("-l --list", "-L --list-detailed", "--show-config", "--restore-session")
+_LISTINGS = ("-l --list", "-L --list-detailed", "--show-config", "--list-stored-sessions", "--detect-host-topology")
+OPTIONAL = (*_LISTINGS, RESTORED)
 PLAIN = ("--list-tags", "--describe", "--dry-run", "--failed", *UNJUDGED)
+#: Actions of ReFrame in place of a run that have a value.
+ACTIONS = (
+    *("--performance-compare", "--list-stored-testcases", "--describe-stored-sessions", "--describe-stored-testcases"),
+    *("--delete-stored-sessions", "--ci-generate"),
+)
 #: "ImbUniband%rails=2" or "%rails=[12]": only a plain number can be compared with the system.
 _RAILS = re.compile(r"%rails=(\d+)(?![\d*+?{\[])")
 #: "%policy=round-robin"; a test's name has only a policy other than its stack's default.
@@ -73,8 +81,9 @@ class Words(argparse.Namespace):
 
     @property
     def lists(self) -> bool:
-        """Whether ReFrame lists, describes or dry-runs, and measures nothing."""
-        given = (self.list, self.list_detailed, self.show_config)
+        """Whether ReFrame lists, describes, compares what is stored or dry-runs, and measures nothing."""
+        valued = (*_LISTINGS, *ACTIONS)
+        given = (getattr(self, name.split()[-1].removeprefix("--").replace("-", "_"), None) for name in valued)
         return any(each is not None for each in given) or self.list_tags or self.describe or self.dry_run
 
     @property
@@ -106,6 +115,8 @@ def _parser() -> _Parser:
         parser.add_argument(*names.split(), nargs="?", const="")
     for name in PLAIN:
         parser.add_argument(name, action="store_true")
+    for name in ACTIONS:
+        parser.add_argument(name)
     return parser
 
 

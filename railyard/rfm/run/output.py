@@ -32,6 +32,8 @@ ENDED = re.compile(
 FAILED = ("fail", "abort")
 #: Results that have a reason of their own, or need none. A case that was running when ReFrame ended has "<unknown>".
 _SETTLED = ("pass", "skip", "xfail", "xpass", "fail_deps")
+#: The reason of tests that were running when the time of `--duration` was over.
+_ROUND_CUT_OFF = "aborted due to RunSessionTimeout"
 
 #: The reason of a test whose dependency failed; from 4.9 on ReFrame has the result "fail_deps" for it.
 _DEPENDENCIES_FAILED = "task dependency error"
@@ -237,6 +239,8 @@ def _ran_case(
     by_key: Mapping[tuple[str, ...], Mapping[str, Any]],
     why_stopped: str | None,
 ) -> RanCase:
+    if len(history) > 1 and _ROUND_CUT_OFF in str(history[-1].get("fail_reason")):
+        history = history[:-1]  # --duration was over in the middle of one more round; the rounds before are whole
     last = history[-1]
     result = str(last.get("result"))
     reason = last.get("fail_reason") or (None if result in _SETTLED else why_stopped)

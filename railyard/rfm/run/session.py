@@ -33,6 +33,7 @@ from railyard.rfm.run import preflight
 from railyard.rfm.run.allocation import StartWords, ask
 from railyard.rfm.run.options import (
     LEFT_OUT,
+    RESTORED,
     as_told,
     check_places,
     everyday_words,
@@ -66,6 +67,7 @@ from railyard.site.systems.module_system import FIX, find_unloaded
 from railyard.site.test_id import TestId, named_policy
 
 DEFAULT_SYSTEM = "virtual"
+_TO_RESTORE = "one to restore; name its report: --restore-session=FILE"
 _TO_REPEAT = "one to repeat the failures of; run without --failed"
 FALLBACK_SYSTEM = "local"
 
@@ -135,6 +137,8 @@ def known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
 
 def _all_options(options: SessionOptions, home: Path, system: System) -> list[str]:
     words = list(options.reframe)
+    if RESTORED in words and read(words).restore_session == "":  # ReFrame would look where no run of ours has a report
+        words[words.index(RESTORED)] = f"{RESTORED}={last_run(home, _TO_RESTORE) / 'reframe-report.json'}"
     if options.full:
         words += ["-S", "full=1"]
     if options.failed:

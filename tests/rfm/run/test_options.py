@@ -274,13 +274,30 @@ def test_what_there_is_not_is_refused(
 @pytest.mark.parametrize(
     "words",
     ["-l", "-L", "-lC", "-LT", "--list", "--list=C", "--list-detailed", "--list-detailed=C", "--list-tags",
-     "--describe", "--dry-run", "--show-config", "--show-config=systems", "-n Uniband -l", "-r --dry-run"],
+     "--describe", "--dry-run", "--show-config", "--show-config=systems", "-n Uniband -l", "-r --dry-run",
+     "--performance-compare=a/b/mean:/", "--performance-compare a/b/mean:/", "--list-stored-sessions",
+     "--list-stored-sessions=now-1d:now", "--list-stored-testcases=now-1d:now/mean:/", "--ci-generate=ci.yml",
+     "--describe-stored-sessions=now-1d:now", "--describe-stored-testcases=x", "--delete-stored-sessions=x"],
 )  # fmt: skip
 def test_options_that_list_measure_nothing(words: str) -> None:
     assert read(words.split()).lists
 
 
-@pytest.mark.parametrize("words", ["", "-r", "-n Uniband", "-S full=1", "-p mpich -t x", "--listless", "-P rails=1"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "",
+        "-r",
+        "-n Uniband",
+        "-S full=1",
+        "-p mpich -t x",
+        "--listless",
+        "-P rails=1",
+        "--performance-report",
+        "--restore-session",
+        "--ci",
+    ],
+)
 def test_other_options_measure(words: str) -> None:
     assert not read(words.split()).lists
 

@@ -151,6 +151,24 @@ def test_a_case_that_passed_twice(tmp_path: Path) -> None:
     assert (found.runs, found.failed_before) == (2, False)
 
 
+CUT_OFF = {"fail_phase": "cleanup", "fail_reason": "aborted due to RunSessionTimeout"}
+
+
+def test_a_round_that_the_duration_cut_off_does_not_count(tmp_path: Path) -> None:
+    failed = entry("B", "fail", fail_phase="sanity", fail_reason="sanity error")
+    rounds = ([entry("A", "pass"), failed], [entry("A", "abort", **CUT_OFF), entry("B", "abort", **CUT_OFF)])
+    found = ran_cases(report(tmp_path, *rounds))
+    assert [(one.result, one.runs) for one in found] == [("pass", 1), ("fail", 1)]
+
+
+def test_a_first_round_that_was_cut_off_or_another_end_counts(tmp_path: Path) -> None:
+    (found,) = ran_cases(report(tmp_path, [entry("A", "abort", **CUT_OFF)]))
+    assert (found.result, found.reason) == ("abort", "aborted due to RunSessionTimeout")
+    by_hand = entry("A", "abort", fail_reason="aborted due to KeyboardInterrupt")
+    (found,) = ran_cases(report(tmp_path, [entry("A", "pass")], [by_hand]))
+    assert found.result == "abort"
+
+
 def test_reasons_that_only_the_output_has(tmp_path: Path) -> None:
     text = (
         "\x1b[33m[     SKIP ] ( 1/12) A /0a1b2c3d @virtual:hsn+mpich [no [second] rail]\x1b[0m\n"
