@@ -320,8 +320,8 @@ def bars(shares: Sequence[tuple[str, float]], title: str) -> Markup:
 
 def axes_of(at: Sequence[float], values: Sequence[float], tops: Sequence[float] = ()) -> Axes:
     """Return axes for all of ``values`` (not 0 on a logarithmic one) and for ``tops``, bounds that are drawn too."""
-    positive = [_bounded(each) for each in at if each > 0] or [1]
-    shown = [_bounded(abs(value)) for value in values if value]
+    positive = [_clamp(each) for each in at if each > 0] or [1]
+    shown = [_clamp(abs(value)) for value in values if value]
     top = max([*shown, *(min(each, _LARGEST) for each in tops if each >= _SMALLEST)], default=1.0)
     first = positive[0] / 2 if min(at, default=1) == 0 and positive[0] > 1 else positive[0]
     if not shown or min(shown) * _LOG_SPAN >= max(shown):
@@ -331,7 +331,7 @@ def axes_of(at: Sequence[float], values: Sequence[float], tops: Sequence[float] 
     return Axes(first, positive[-1], 10.0**low, 10.0 ** max(high, low + 1), True)
 
 
-def _bounded(number: float) -> float:
+def _clamp(number: float) -> float:
     """Return a number of a record from elsewhere, which may be any: no unit needs less or more, and axes bear these."""
     return min(max(number, _SMALLEST), _LARGEST)
 
