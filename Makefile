@@ -66,7 +66,7 @@ WHOLE_SCRIPTS = $(shell grep -l '^\#!' $(SCRIPTS))
 # SC3045: dash and busybox, our shells on nodes, have these options of ulimit. SC2154: the surrounding script sets them.
 SHELLCHECK = $(BIN)/shellcheck --severity=warning --exclude=SC3045
 
-lint: venv ## ruff: mistakes and format; shellcheck; codespell: spelling, and plain English; names that say nothing
+lint: venv ## ruff: mistakes and format; shellcheck; codespell: spelling, and plain English; names that say nothing; schemas of ci/
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(SHELLCHECK) $(WHOLE_SCRIPTS)
@@ -74,6 +74,8 @@ lint: venv ## ruff: mistakes and format; shellcheck; codespell: spelling, and pl
 	@sh ci/prose.sh spelling $(PROSE)
 	@sh ci/prose.sh plain $(PROSE)
 	@$(BIN)/python ci/names.py railyard checks benchmarks
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.gitlab-ci ci/gitlab-ci.yml ci/parent.gitlab-ci.yml
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows ci/github-actions.yml
 
 types: venv ## mypy, strict
 	@$(BIN)/mypy

@@ -313,6 +313,27 @@ def test_the_command_writes_what_the_virtual_cluster_runs(
     assert 'did you mean "virtual"?' in capsys.readouterr().err
 
 
+SCHEMA = (str(Path(sys.executable).with_name("check-jsonschema")), "--quiet", "--builtin-schema", "vendor.gitlab-ci")
+
+
+@pytest.mark.parametrize("executor", ["shell", "jacamar"])
+def test_a_child_has_the_form_of_gitlabs_published_schema(tmp_path: Path, executor: Any) -> None:
+    child = tmp_path / "child.yml"
+    settings = Settings(("login",), executor=executor, build=True, pages=True, per="test")
+    child.write_text(format_pipeline(pipeline("mine", CELLS, settings)), encoding="utf-8")
+    assert subprocess.run([*SCHEMA, str(child)], check=False).returncode == 0
+    child.write_text(child.read_text(encoding="utf-8").replace("when: always", "when: sometimes"), encoding="utf-8")
+    assert subprocess.run([*SCHEMA, str(child)], capture_output=True, check=False).returncode == 1
+
+
+def test_jacamar_knows_whose_jobs_those_of_the_two_files_are() -> None:
+    token = {"SITE_ID_TOKEN": {"aud": "$CI_SERVER_URL"}}
+    for file, job in (("gitlab-ci.yml", "railyard"), ("parent.gitlab-ci.yml", "railyard-generate")):
+        made = yaml.safe_load((CLONE / "ci" / file).read_text(encoding="utf-8"))[job]
+        assert made["id_tokens"] == token, file
+        assert made["rules"] == [{"when": "on_success"}], file
+
+
 def test_the_parent_starts_what_the_generator_wrote() -> None:
     parent = yaml.safe_load((CLONE / "ci/parent.gitlab-ci.yml").read_text(encoding="utf-8"))
     generate, measure = parent["railyard-generate"], parent["railyard-measure"]

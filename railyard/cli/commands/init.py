@@ -49,16 +49,20 @@ names what it needs, and `railyard stacks install`. Its systems are `virtual`, `
 `virtual-pbs`, `virtual-sge` and, for one host alone, `local`; you may delete their files.
 
 The checks come with Railyard. A folder `checks/` here replaces them; `-c DIR` replaces them with DIR's checks.
-`ci/gitlab-ci.yml` is a pipeline to include; it runs the `railyard` that the runner finds.
+`ci/gitlab-ci.yml` is a pipeline to include, `ci/github-actions.yml` and `ci/Jenkinsfile` are for GitHub and Jenkins;
+all run the `railyard` that the runner finds.
 """
 #: Of Railyard's folder ci/ only these are for a site; all others are for its own development.
-_CI = ("gitlab-ci.yml", "needs.sh", "parent.gitlab-ci.yml")
+_CI = ("Jenkinsfile", "github-actions.yml", "gitlab-ci.yml", "needs.sh", "parent.gitlab-ci.yml")
 #: The system whose guests need a kernel, which only a clone unpacks (`make needs VERBS=1`).
 _OF_A_CLONE = "virtual-verbs"
 #: A clone's pipeline makes .venv first; on a site's runner Railyard is installed. Each line -> the site's.
 _PREPARED: Mapping[str, str] = {
     '  RAILYARD_PREPARE: "make venv"\n': '  RAILYARD_PREPARE: ":"\n  RAILYARD_PROGRAM: "railyard"\n',
     '  RAILYARD_PREPARE: ""\n': '  RAILYARD_PREPARE: ":"\n  RAILYARD_PROGRAM: "railyard"\n',
+    "        RAILYARD_PREPARE = 'make venv'\n": (
+        "        RAILYARD_PREPARE = ':'\n        RAILYARD_PROGRAM = 'railyard'\n"
+    ),
 }
 
 
@@ -118,7 +122,7 @@ def _write(target: Path, content: str | Path) -> None:
 def site_files(source: Path) -> dict[str, str]:
     """Return path -> text of the files that a site gets in addition to copies, or otherwise than below ``source``."""
     pipelines = {}
-    for name in (f"ci/{name}" for name in _CI if name.endswith(".yml")):
+    for name in (f"ci/{name}" for name in _CI if not name.endswith(".sh")):
         text = (source / name).read_text(encoding="utf-8")
         for line, own in _PREPARED.items():
             text = text.replace(line, own)

@@ -41,6 +41,8 @@ def test_a_new_site_has_settings_systems_references_and_pipelines(tmp_path: Path
         "systems/schema.json",
         "references/virtual.yaml",
         "references/schema.json",
+        "ci/Jenkinsfile",
+        "ci/github-actions.yml",
         "ci/gitlab-ci.yml",
         "ci/parent.gitlab-ci.yml",
         "ci/needs.sh",
@@ -53,6 +55,10 @@ def test_the_pipelines_of_a_site_run_the_railyard_that_the_runner_has(tmp_path: 
     for name in ("gitlab-ci.yml", "parent.gitlab-ci.yml"):
         variables = yaml.safe_load((tmp_path / "ci" / name).read_text(encoding="utf-8"))["variables"]
         assert (variables["RAILYARD_PREPARE"], variables["RAILYARD_PROGRAM"]) == (":", "railyard"), name
+    variables = yaml.safe_load((tmp_path / "ci/github-actions.yml").read_text(encoding="utf-8"))["env"]
+    assert (variables["RAILYARD_PREPARE"], variables["RAILYARD_PROGRAM"]) == (":", "railyard")
+    jenkins = (tmp_path / "ci/Jenkinsfile").read_text(encoding="utf-8")
+    assert "RAILYARD_PREPARE = ':'\n        RAILYARD_PROGRAM = 'railyard'\n" in jenkins
 
 
 def test_the_readme_of_a_site_has_only_commands_that_exist(tmp_path: Path) -> None:
