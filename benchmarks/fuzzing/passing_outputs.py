@@ -7,10 +7,16 @@ like one run's. Then the rule is that an output does not pass (as a whole) with
 - a value that no output prints for this metric and size: from another column, unit or sign;
 - a curve without any value that is printed for this benchmark: a whole table of another one under a wrong name.
 
+Nor can a text show it if a whole table of another output, with its heading, is all that is in it, or is below a banner
+whose own table was cut away, and the banner's benchmark prints the same columns. Then neither a second banner, nor a
+second heading, nor a cut banner is there, and no rule is broken (``_shows_two``). A table without a banner has the name
+that `--benchmark` gives it.
+
 A latency at a size that no link's floor bounds is shown and not judged, so it may have any value.
 """
 
 import random
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +44,13 @@ _TARGETS = {link: of_link(link) for link in JUDGED_BY}
 LEAST_SIZES = 4
 #: Mutations that bring lines of another output.
 _MIXING = {mutation.__name__ for mutation in (mix_outputs, splice)}
+
+#: The banner of a table, whole or cut, and its heading.
+_BANNER = re.compile(
+    r"^(?:#\s{0,20}(?:OSU|OMB)\b.*|# Benchmarking .*|\s{0,60}[A-Z][\w -]{2,60} Test\s{0,9})$", re.MULTILINE
+)
+_WHOLE_BANNER = re.compile(r"\bTest\b|# Benchmarking \w")
+_HEADING = re.compile(r"^\s{0,9}#?\s{0,20}(?:size|#?bytes)\b", re.MULTILINE | re.IGNORECASE)
 
 Pass = tuple[Any, ...]
 #: A benchmark's key and the requested message sizes in bytes.
@@ -77,13 +90,17 @@ class PassingOutputs:
         passes, all_pass = passing(sample.tool, text, standard.link, standard.sizes)
         more = passes - standard.passes
         if more and _MIXING & {*how}:
-            more = frozenset(one for one in more if all_pass and not self._is_of_outputs(one, standard.link))
+            shown = _shows_two(text)
+            more = frozenset(one for one in more if all_pass and not self._is_of_outputs(one, standard.link, shown))
         return f"passes with another curve: {min(map(str, more))[:200]}" if more else None
 
-    def _is_of_outputs(self, curves: Pass, link: str) -> bool:
-        """Return whether every value was printed for its metric and size, and at least one for this benchmark."""
+    def _is_of_outputs(self, curves: Pass, link: str, shown: bool) -> bool:
+        """Return whether every value was printed for its metric and size, and at least one for this benchmark, or for
+        any if the text does not show that it is of two outputs.
+        """
         points = [point for point in _points(curves) if _is_bounded(point, link)]
-        return self.figures.issuperset(point[1:] for point in points) and not self.printed.isdisjoint(points)
+        own = not self.printed.isdisjoint(points) or not shown
+        return self.figures.issuperset(point[1:] for point in points) and own
 
     @cached_property
     def figures(self) -> frozenset[tuple[Any, ...]]:
@@ -114,6 +131,13 @@ def _standard_of(sample: Sample) -> Standard | None:
         return None
     found = ((link, passing(sample.tool, sample.text, link, sizes)[0]) for link in JUDGED_BY)
     return next((Standard(link, sizes, passes) for link, passes in found if passes), None)
+
+
+def _shows_two(text: str) -> bool:
+    """Return whether a text has two banners, two headings, or a banner that is cut."""
+    banners = _BANNER.findall(text)
+    whole = [each for each in banners if _WHOLE_BANNER.search(each)]
+    return len(banners) > len(whole) or len(whole) > 1 or len(_HEADING.findall(text)) > 1
 
 
 def _sizes_of(sample: Sample) -> Sizes:

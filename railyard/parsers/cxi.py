@@ -59,7 +59,8 @@ def parse(text: str) -> ParsedOutput:
         if said == _TITLE:
             runs.append(_Run(line.number))
         elif said and not (_take_line(runs[-1], said, line.ended) if runs else _LINE.match(said)):
-            if runs and not runs[-1].ended and (line.dots or is_failure(said)):
+            broken = bool(runs) and runs[-1].headed and said[0].isdigit()
+            if runs and not runs[-1].ended and (line.dots or broken or is_failure(said)):
                 runs[-1].spoiled = True
             failed = bool(_REFUSAL.match(said)) or is_failure(said)
             (failures if failed else remarks).append(Remark(line.number, said[:2000]))

@@ -23,11 +23,11 @@ from types import MappingProxyType
 
 from railyard.parsers.lines import (
     BINARY_MB,
-    DECIMAL,
     WHOLE,
     Line,
     Run,
     Scanner,
+    fixed_decimals,
     foreign,
     is_failure,
     is_no_next_size,
@@ -84,6 +84,11 @@ class Block:
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(HEADINGS[word][0] for word in self.headings)
+
+    @property
+    def last_decimals(self) -> int:
+        """Return how many decimals the last figure of each row has; 0 for whole numbers."""
+        return _DECIMALS if _has_decimals(self.columns[-1]) else 0
 
     def at_maximum(self) -> bool:
         """Return whether the last row has the largest size that the heading announces."""
@@ -171,7 +176,11 @@ def pattern_of(headings: tuple[str, ...]) -> re.Pattern[str]:
 def _word(column: str) -> str:
     if column == "size":
         return f"{WHOLE}{_SIZE_MARK}?"
-    return WHOLE if column in COUNTS or column == "message_rate" else DECIMAL
+    return fixed_decimals(_DECIMALS) if _has_decimals(column) else WHOLE
+
+
+def _has_decimals(column: str) -> bool:
+    return column not in COUNTS and column != "message_rate"
 
 
 def _column(name: str, words: list[str]) -> list[Cell]:
@@ -401,7 +410,7 @@ class _Reader:
         block, words = self.block, line.words
         if block is None or not fits(words, block.headings):
             return False
-        if is_whole(line, _DECIMALS):
+        if is_whole(line, block.last_decimals):
             block.add(words)
             if any(not_a_number(word) for word in words):
                 self.failures.append(Remark(line.number, text))
@@ -423,7 +432,7 @@ class _Reader:
         if block is None or not words or any(number(word) is None for word in words):
             return False
         joined = block.part + words
-        if fits(joined, block.headings) and is_whole(line, _DECIMALS):
+        if fits(joined, block.headings) and is_whole(line, block.last_decimals):
             block.add(joined)
             return True
         sizes = [row[0] for row in block.rows[-3:]] if block.headings[:1] == ["#bytes"] else []

@@ -271,14 +271,23 @@ def is_no_next_size(words: Sequence[str], sizes: Sequence[Cell]) -> bool:
     return len(words[0]) == 10 and words[0][0] == "1" and value > 2 * last
 
 
-def is_whole(line: Line, earlier: int) -> bool:
-    """Return whether a row's last number is surely not cut.
+def is_whole(line: Line, fixed: int) -> bool:
+    """Return whether a row's last number is surely not cut; ``fixed``: the decimals that its column has in each row.
 
-    It is not if the line has its newline, or if its last field has the table's fixed, non-zero number of decimals
-    (``earlier``).
+    A row that the end of the text cut has no newline, unless something else was written behind it: `time` begins with a
+    newline, and so does the next program of a job that went on. So a number with fewer decimals is cut in either case.
+    Without a newline, a number is whole only if a fixed, non-zero number of decimals is there. For a column of whole
+    numbers (0) the newline alone decides.
     """
-    words = line.words
-    return line.ended or (bool(words) and earlier > 0 and decimals(words[-1]) == earlier)
+    last = line.words[-1] if line.words else ""
+    if not line.ended:
+        return 0 < fixed == decimals(last)
+    return decimals(last) >= fixed or number(last) is None
+
+
+def fixed_decimals(count: int) -> str:
+    """Return the word of ``run_pattern`` for a figure of at least this many decimals."""
+    return rf"[0-9]{{1,15}}\.[0-9]{{{count},15}}"
 
 
 def _reports_failure(text: str) -> bool:

@@ -29,6 +29,7 @@ from railyard.parsers.lines import (
     decimals,
     foreign,
     is_failure,
+    is_whole,
     number,
     own_text,
     restore_rate,
@@ -331,7 +332,7 @@ def _table_of_file(
         if not line.text.strip():
             continue
         one = read(words, 1) if all(_NUMBER.match(word) for word in words) else None
-        if one is None or not (line.ended or (fixed > 0 and decimals(words[-1]) == fixed)):
+        if one is None or not is_whole(line, fixed):
             # if this release cannot print such a last line, it is foreign, and the text is not an np.out at all
             if rows and line.ended and read is not _written_by_2 and _is_no_size(words, rows[-1][0]):
                 continue
@@ -340,12 +341,14 @@ def _table_of_file(
         rows += one
         first, fixed = first or line.number, decimals(words[-1])
         while run := scanner.run(pattern):
-            words = run.text.split()
-            many = read(words, run.text.count("\n"))
+            words, count = run.text.split(), run.text.count("\n")
+            many = read(words, count)
             if many is None:
                 return None
+            printed = {decimals(word) for word in words[len(words) // count - 1 :: len(words) // count]}
+            if printed != {fixed}:
+                return _make_table(rows, first, False)  # one of them is cut
             rows += many
-            fixed = decimals(words[-1])
     return _make_table(rows, first, True) if rows else None
 
 

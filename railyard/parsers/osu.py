@@ -36,8 +36,10 @@ from railyard.parsers.osu_headings import (
     columns_of,
     context_of,
     crowd_of,
+    foreign_columns,
     headings_of,
     is_begun,
+    is_cut_title,
     is_wrapped,
     title_of,
     unknown_heading,
@@ -45,6 +47,7 @@ from railyard.parsers.osu_headings import (
 )
 from railyard.parsers.osu_titles import EXECUTABLES
 from railyard.parsers.output import Caution, Cell, ContextValue, ParsedOutput, Remark, Table
+from railyard.parsers.wrong_lines import MIXED
 
 # Pass and Fail; osu_acc_latency, osu_cas_latency and osu_fop_latency write them out, or skip a type
 VALIDATION = MappingProxyType({"pass": True, "passed": True, "fail": False, "failed": False, "skipped": None})
@@ -80,6 +83,11 @@ class Block:
             complete=not self.spoiled,
             context=MappingProxyType(self.context),
         )
+
+    @property
+    def last_decimals(self) -> int:
+        """Return how many decimals the last figure of each row has; 0 for whole numbers."""
+        return 0 if self.columns[-1] in _WHOLE_COLUMNS else self.decimals
 
     def next_block(self, line: int) -> "Block":
         """Return a block for the next table of the same program, which begins in this line."""
@@ -137,8 +145,10 @@ class Block:
             sizes = [self.rows[-1][0] if self.rows else -1, *columns[0]]
             if not all(map(operator.lt, sizes, columns[0])):  # type: ignore[arg-type]
                 return list(run.lines())
-        if words[-1][-1].isdigit() and len(set(map(decimals, words[width - 1 :: width]))) > 1:
-            return list(run.lines())  # one of them may be cut
+        if words[-1][-1].isdigit():
+            printed = set(map(decimals, words[width - 1 :: width]))
+            if len(printed) > 1 or min(printed) < self.last_decimals:
+                return list(run.lines())  # one of them may be cut
         self.rows.extend(zip(*columns, strict=True))
         self.spoiled |= bool(self.part)
         self.part = []
@@ -225,6 +235,8 @@ def _has_form(text: str) -> bool:
     """Return whether a line that does not begin with a number has the form of one of OSU's own, in any place."""
     if text[0] in "#[" and (title_of(text) or crowd_of(text) or context_of(text) or windows_of(text)):
         return True
+    if text[0] == "#" and is_cut_title(text):
+        return True
     known = headings_of(text) or _INIT.match(text) or _ATOMIC.match(text) or unknown_heading(text)
     return bool(known)
 
@@ -256,6 +268,7 @@ class _Reader:
                 or self._context(line, text)
                 or self._heading(line, text)
                 or self._unknown_heading(line, text)
+                or self._cut_title(line, text)
             )
         elif text[0] in _NUMERAL:
             known = self._row(line) or self._read_wrapped(line)
@@ -288,6 +301,16 @@ class _Reader:
             self.remarks.append(Caution(line.number, title.remark))
         if title.device:
             self.block.context["device"] = title.device
+        return True
+
+    def _cut_title(self, line: Line, text: str) -> bool:
+        if not is_cut_title(text):
+            return False
+        self._close()
+        said = (
+            f"a banner that is cut: found {text!r}, expected '# OSU … Test v…': what is below it may be of another run"
+        )
+        self.failures.append(Remark(line.number, said))
         return True
 
     def _context(self, line: Line, text: str) -> bool:
@@ -336,7 +359,15 @@ class _Reader:
             return False
         self.known = True
         if self.block is None or self.block.rows or self.block.columns:
+            before = self.block
             self._close()  # a program prints one heading: the banner of this one is missing
+            if before and before.benchmark and before.rows:
+                said = f"a second heading below the banner of {before.benchmark}: {text}: {MIXED}"
+                self.failures.append(Remark(line.number, said))
+            self.block = Block(line.number)
+        elif other := foreign_columns(self.block.benchmark, found):
+            said = f"a heading with {other} below the banner of {self.block.benchmark}: {text}: {MIXED}"
+            self.failures.append(Remark(line.number, said))
             self.block = Block(line.number)
         self.block.columns = columns_of(self.block.benchmark, tuple(name for name, _ in found))
         self.block.units = tuple(unit for _, unit in found)
@@ -367,8 +398,7 @@ class _Reader:
     def _add(self, block: Block, line: Line, cells: tuple[Cell, ...], last: str) -> None:
         block.part = []
         checked = last.lower() in VALIDATION
-        # a number with fewer decimals than those above it is cut, even if a newline follows
-        if not checked and (not is_whole(line, block.decimals) or (block.rows and decimals(last) < block.decimals)):
+        if not checked and not is_whole(line, block.last_decimals):
             block.spoiled = True
             return
         block.rows.append(cells)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
-from railyard.parsers.osu_titles import benchmark_of, is_collective
+from railyard.parsers.osu_titles import benchmark_of, is_collective, is_cut, is_rate
 from railyard.parsers.output import ContextValue
 
 LONGEST = 600
@@ -55,6 +55,7 @@ HEADINGS: MappingProxyType[str, Heading] = MappingProxyType(
         "Million ops/s": ("million_ops", "10^6/s"),
     }
 )
+_RATES = frozenset({"MB/s", "Gbit/s", "1/s"})
 _BRACKETS = str.maketrans("[]", "()")
 _BY_TEXT = {re.sub(r"\s", "", text).lower(): value for text, value in HEADINGS.items()}
 _ONE_HEADING = re.compile(
@@ -77,7 +78,7 @@ _TITLE = re.compile(
 )
 # MPI Latency Test   of mpi4py's demo/osu_latency.py
 _DEMO_TITLE = re.compile(r"^#\s{0,20}MPI (?P<name>Latency|Bandwidth|Bi-Directional Bandwidth) Test$")
-_TITLE_BEGUN = re.compile(r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) .{0,200}$", re.IGNORECASE)
+_TITLE_BEGUN = re.compile(r"^#\s{0,20}(?:OSU|OMB-Py|OMB Python) (?P<name>.{0,200})$", re.IGNORECASE)
 _HEADING_BEGUN = re.compile(r"^#\s{0,20}Size\b.{0,300}$", re.IGNORECASE)
 # # Size      Bandwidth (MiB/s)
 _SIZE_AND_MORE = re.compile(
@@ -141,6 +142,21 @@ def _demo_title_of(text: str) -> Title | None:
     if benchmark in _COUNT_ONE_DIRECTION:
         return Title(f"{benchmark}_of_one_direction", None, None, f"{text}: {_COUNT_ONE_DIRECTION[benchmark]}")
     return Title(benchmark, None, None) if found else None
+
+
+@lru_cache(maxsize=256)
+def is_cut_title(text: str) -> bool:
+    """Return whether a line is the beginning of a banner that has lost its end: "# OSU MPI Bi-Dir"."""
+    begun = _TITLE_BEGUN.match(text)
+    return begun is not None and title_of(text) is None and is_cut(begun["name"])
+
+
+def foreign_columns(benchmark: str | None, heading: tuple[Heading, ...]) -> str | None:
+    """Return what the columns of a heading measure if the benchmark of the banner cannot: "times"; else None."""
+    rate, units = is_rate(benchmark), {unit for _, unit in heading}
+    if rate and "us" in units and not units & _RATES:
+        return "times"
+    return "rates" if rate is False and "us" not in units and units & _RATES else None
 
 
 @lru_cache(maxsize=256)

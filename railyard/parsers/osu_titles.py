@@ -120,6 +120,7 @@ _XCCL = ("nccl", "rccl", "hccl", "xccl")
 _ONLY_NCCL = (7, 2)  # osu_nccl_* up to this release, osu_xccl_* from 7.3 on
 
 _DEVICE = re.compile(r"-(?:cuda managed|cuda|rocm|openacc|sycl|managed)\b")
+_RATE = re.compile(r"_(?:bw|bibw|mbw)(?:_|\Z)")
 _PREFIX = re.compile(r"\A(?:mpi |one sided )+")
 _OTHER = re.compile(r"\A(openshmem|upc\+\+|upc|nccl|rccl|hccl|xccl|spark|jni) ")
 
@@ -157,6 +158,22 @@ def _of_library(library: str, title: str, version: str | None) -> str | None:
     if name.startswith("../"):
         return f"osu_{library}_{name[3:]}"
     return prefix + name if name in collectives or short in titles or library == "openshmem" else None
+
+
+def is_cut(name: str) -> bool:
+    """Return whether the words behind "OSU" in a banner are the beginning of a known one, without its end."""
+    plain = " ".join(_DEVICE.sub(" ", name.lower()).split())
+    if any(before.startswith(plain) for before in ("mpi", "mpi one sided")):
+        return True
+    plain = _PREFIX.sub("", plain)
+    return any(f"{title} test".startswith(plain) and plain != f"{title} test" for title in _TITLES)
+
+
+def is_rate(benchmark: str | None) -> bool | None:
+    """Return whether this executable of OSU's measures rates (else times); None if no known release has it."""
+    if benchmark in _STARTUP.values() or not (benchmark in EXECUTABLES or is_collective(benchmark)):
+        return None
+    return _RATE.search(benchmark or "") is not None
 
 
 def is_collective(benchmark: str | None) -> bool:

@@ -20,6 +20,7 @@ from railyard.parsers.lines import (
     Line,
     Run,
     Scanner,
+    fixed_decimals,
     foreign,
     is_failure,
     is_whole,
@@ -57,7 +58,7 @@ _FAILED = re.compile(r"\A# FAILED: .{1,200}\Z")
 _END = re.compile(r"\A# end: (?P<rows>[0-9]{1,12}) pairs\Z")
 # 1 0 1 47.82 47.80 35.20
 _ROW = re.compile(r"\A(?:[0-9]{1,9} ){3}\S{1,30} \S{1,30} \S{1,30}\Z")
-_ROWS = re.compile(rf"(?:(?:[0-9]{{1,9}} ){{3}}{DECIMAL} {DECIMAL} {DECIMAL}\n){{1,64}}")
+_ROWS = re.compile(rf"(?:(?:[0-9]{{1,9}} ){{3}}{DECIMAL} {DECIMAL} {fixed_decimals(DECIMALS)}\n){{1,64}}")
 # railyard-pairs: found no readable file of rounds: rounds.txt
 _REFUSAL = re.compile(r"\Arailyard-pairs: \S.{0,400}\Z")
 _EXPECTED = 'output of railyard-pairs: "# railyard-pairs 1 NAME: … ranks"'

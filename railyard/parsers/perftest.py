@@ -388,7 +388,7 @@ class _Reader:
         if cells is None:
             return False
         run.part.clear()
-        if not (line.ended or is_whole(line, run.heads[-1].decimals)):
+        if not is_whole(line, run.heads[-1].decimals):
             run.spoiled = True
             return True
         if None not in cells and not run.has_form(words):

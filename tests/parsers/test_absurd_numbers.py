@@ -101,7 +101,7 @@ def test_a_row_with_such_a_size_is_a_failure_too(tmp_path: Path, value: str) -> 
     assert '"line":5' in commands(file)[1]
 
 
-@pytest.mark.parametrize("value", ["1e308", "1e-320", "-5"])
+@pytest.mark.parametrize("value", ["1e308", "1e-320", "-5.00"])
 def test_an_overlap_that_cannot_be_is_a_failure(value: str) -> None:
     text = (Path(__file__).parent / "made" / "osu-iallreduce.txt").read_text(encoding="utf-8")
     bad = text.replace("16.75              6.01", f"16.75              {value}")

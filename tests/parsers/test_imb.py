@@ -410,3 +410,20 @@ def test_a_heading_in_another_unit_is_named() -> None:
 
 
 PMB = "#    PALLAS MPI Benchmark Suite V2.2, MPI-1 part\n"
+
+
+@pytest.mark.parametrize("last", ["13.2", "13.", "13"])
+@pytest.mark.parametrize("end", ["", "\n\nreal\t0m5.930s\n", END])
+def test_a_number_with_fewer_decimals_is_cut_although_a_newline_follows(last: str, end: str) -> None:
+    row = "            0         1000         1.06         0.00\n"
+    for above in ("", row, 3 * row):
+        parsed = parse(run(f"{above}            8         1000         1.10         {last}\n", end=end))
+        assert 8 not in [row[0] for table in parsed.tables for row in table.rows]
+        assert not any(table.complete for table in parsed.tables)
+
+
+def test_message_rates_are_whole_numbers() -> None:
+    heading = "       #bytes #repetitions      t[usec]   Mbytes/sec      Msg/sec\n"
+    rows = "            8         1000         1.10         7.27       909090\n"
+    (table,) = parse(run(rows, heading=heading, name="Uniband")).tables
+    assert (table.rows[0][-1], table.complete) == (909090, True)

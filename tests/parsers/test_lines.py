@@ -105,8 +105,13 @@ def test_a_word_is_a_number_or_none(word: str, value: float | None) -> None:
     assert type(number(word)) is type(value)
 
 
-def test_a_line_without_newline_is_whole_only_with_the_tables_decimals() -> None:
-    assert is_whole(Line(1, "1 2.0", True), 2)
+def test_a_line_is_whole_only_with_the_tables_decimals() -> None:
+    assert is_whole(Line(1, "1 2.00", True), 2)
+    assert is_whole(Line(1, "1 2.00000", True), 2)
+    assert is_whole(Line(1, "1 nan", True), 2)
+    assert is_whole(Line(1, "1 20", True), 0)
+    assert not is_whole(Line(1, "1 2.0", True), 2)  # a newline of something else may follow a cut number
+    assert not is_whole(Line(1, "1 20", True), 2)
     assert is_whole(Line(1, "1 2.00", False), 2)
     assert not is_whole(Line(1, "1 2.0", False), 2)
     assert not is_whole(Line(1, "1 20", False), 0)

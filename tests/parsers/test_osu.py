@@ -10,6 +10,10 @@ BW = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n"
 ROWS = "1                       1.50\n2                       3.00\n"
 
 
+def heading_of(benchmark: str) -> str:
+    return "Bandwidth (MB/s)" if "bw" in benchmark else "Latency (us)"
+
+
 def test_a_plain_table_is_read_whole() -> None:
     parsed = parse(BW + ROWS)
     (table,) = parsed.tables
@@ -36,7 +40,7 @@ def test_a_plain_table_is_read_whole() -> None:
     ],
 )
 def test_the_banner_names_executable_and_version(title: str, benchmark: str, version: str) -> None:
-    (table,) = parse(f"{title}\n# Size\tLatency (us) \n0\t\t4.84\n").tables
+    (table,) = parse(f"{title}\n# Size\t{heading_of(benchmark)} \n0\t\t4.84\n").tables
     assert (table.benchmark, table.version) == (benchmark, version)
     assert table.rows == ((0, 4.84),)
 
@@ -242,7 +246,7 @@ def test_a_heading_alone_is_a_failure_with_its_line() -> None:
 def test_titles_of_every_release_and_language_name_the_executable(
     title: str, benchmark: str, version: str | None
 ) -> None:
-    (table,) = parse(f"{title}\n# Size          Bandwidth (MB/s)\n1                       4.84\n").tables
+    (table,) = parse(f"{title}\n# Size          {heading_of(benchmark)}\n1                       4.84\n").tables
     assert (table.benchmark, table.version) == (benchmark, version)
 
 
@@ -289,8 +293,9 @@ def test_titles_of_every_release_and_language_name_the_executable(
 def test_headings_of_every_release_and_language_say_how_rows_are_read(
     heading: str, row: str, columns: tuple[str, ...], units: tuple[str | None, ...], cells: tuple[float, ...]
 ) -> None:
-    (table,) = parse(f"# OSU Allreduce Test\n{heading}\n{row}\n").tables
-    assert (table.benchmark, table.columns, table.units, table.rows) == ("osu_allreduce", columns, units, (cells,))
+    title, benchmark = ("Bandwidth", "osu_bw") if "MB/s" in heading else ("Allreduce", "osu_allreduce")
+    (table,) = parse(f"# OSU {title} Test\n{heading}\n{row}\n").tables
+    assert (table.benchmark, table.columns, table.units, table.rows) == (benchmark, columns, units, (cells,))
 
 
 def test_a_barrier_of_java_has_no_size() -> None:
@@ -513,3 +518,55 @@ def test_a_collective_of_mpi4pys_demos_is_no_osu_benchmark() -> None:
     # its figure is the time of the root alone
     (table,) = parse("# MPI Broadcast Latency Test\n# Size [B]        Latency [us]\n1    1.50\n2    1.60\n").tables
     assert table.benchmark is None
+
+
+@pytest.mark.parametrize(
+    "cut", ["# OSU MPI", "# OSU MPI Bi-Dir", "# OSU MPI-CUDA Bandwidth", "# OSU MPI One Sided MPI_P"]
+)
+def test_a_banner_that_is_cut_is_a_failure(cut: str) -> None:
+    parsed = parse(f"{cut}\n# Size      Bandwidth (MB/s)\n1                       0.14\n2                       0.28\n")
+    (failure,) = parsed.failures
+    assert failure.line == 1
+    assert failure.text.startswith(f"a banner that is cut: found '{cut}', expected '# OSU … Test v…'")
+
+
+@pytest.mark.parametrize("line", ["# OSU Micro-Benchmarks 7.4", "# OSU on node1", "# MPI Run osu_get_latency"])
+def test_a_comment_is_no_cut_banner(line: str) -> None:
+    assert (
+        parse(f"{line}\n# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1         0.14\n").failures == ()
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "heading", "other"),
+    [
+        ("# OSU MPI Latency Test v5.8", "# Size      Bandwidth (MB/s)        Validation", "rates"),
+        ("# OSU MPI Allreduce Latency Test v7.4", "# Size      Bandwidth (MB/s)", "rates"),
+        ("# OSU MPI Bandwidth Test v7.4", "# Size          Latency (us)", "times"),
+        ("# OSU MPI Multiple Bandwidth / Message Rate Test v7.4", "# Size       Avg Latency(us)", "times"),
+    ],
+)
+def test_a_heading_that_the_banner_cannot_have_is_of_another_output(title: str, heading: str, other: str) -> None:
+    parsed = parse(f"{title}\n{heading}\n1                       0.14{'  Pass' * heading.endswith('Validation')}\n")
+    (failure,) = parsed.failures
+    assert failure.line == 2
+    assert failure.text.startswith(f"a heading with {other} below the banner of osu_")
+    assert failure.text.endswith("lines of two outputs are mixed; give each a file of its own")
+    assert [table.benchmark for table in parsed.tables] == [None]
+
+
+def test_a_second_heading_below_one_banner_is_of_another_output() -> None:
+    rows = "# Size      Bandwidth (MB/s)\n1                       0.14\n2                       0.28\n"
+    parsed = parse(f"# OSU MPI Bandwidth Test v7.4\n{rows}{rows}")
+    (failure,) = parsed.failures
+    assert failure.line == 5
+    assert failure.text.startswith("a second heading below the banner of osu_bw: # Size")
+
+
+@pytest.mark.parametrize("end", ["\n", "\n\nreal\t0m5.930s\n", "\n# OSU MPI Bandwidth Test v7.4\n"])
+@pytest.mark.parametrize("last", ["12.3", "12.", "12"])
+def test_a_last_number_with_fewer_decimals_is_cut_although_a_newline_follows(last: str, end: str) -> None:
+    for above in ("", "1                       0.14\n", "1                       0.14\n2                       0.28\n"):
+        parsed = parse(f"# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n{above}4         {last}{end}")
+        assert 4 not in [row[0] for table in parsed.tables for row in table.rows]
+        assert not any(table.complete for table in parsed.tables)

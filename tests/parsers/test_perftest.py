@@ -483,6 +483,8 @@ def test_the_reports_of_run_infinitely_are_whole_without_an_end() -> None:
     [
         reports(11500.0),  # one row may as well be of a run with -D that was cut
         reports(11500.0, 11490.0)[:-3],  # 0.183 is no 0.183988
+        reports(11500.0, 11490.0)[:-3] + "\n",  # nor is it with a newline, which something else wrote
+        reports(11500.0, 11490.0)[:-3] + "\n" + reports(11500.0, 11490.0),
         reports(11500.0, 11490.0) + " 65536      50",
         reports(11500.0, 11490.0) + "Completion with error at client\n",
         reports(11500.0, 11490.0).replace(" 0.00 ", " 11600.00 "),  # it measures no peak
