@@ -138,9 +138,20 @@ def core_schema(hint: Any) -> "CoreSchema":
     if hint is str:
         return core.no_info_after_validator_function(clean, core.str_schema(strict=True))
     if hint is float:  # a whole number is accepted as a number, a bool never is
-        return core.float_schema(strict=True, allow_inf_nan=False)
+        return core.no_info_after_validator_function(_refuse_odd, core.float_schema(strict=True, allow_inf_nan=False))
     # Counters have 64 bits; a number of a thousand digits would be in nobody's float and in no database.
     return core.bool_schema(strict=True) if hint is bool else core.int_schema(strict=True, gt=-(2**64), lt=2**64)
+
+
+#: No figure in any unit is further from 1, and squares of ratios of these are still finite: 5e-324 MB/s in a record from
+#: elsewhere would make infinite ratios wherever it is compared or drawn.
+_LEAST, _MOST = 1e-50, 1e50
+
+
+def _refuse_odd(value: float) -> float:
+    if value and not _LEAST <= abs(value) <= _MOST:
+        raise FormError("", str(value), f"0, or a number between {_LEAST:g} and {_MOST:g}")
+    return value
 
 
 def _object(cls: Any) -> "CoreSchema":
@@ -186,7 +197,7 @@ def _key(field: Field[Any]) -> str:
 
 
 def _join(where: str, key: str) -> str:
-    return f"{where}.{key}" if where else key
+    return f"{where}.{key}" if where and key else where or key
 
 
 def _format_value(value: object) -> str:

@@ -63,6 +63,13 @@ def test_unknown_keys_are_kept_in_nested_objects_and_cannot_replace_a_known_one(
             {"class": "a", "count": 1, "parts": [{"name": "x"}, {"name": "y", "share": "half"}]},
             "parts[1].share: found 'half', expected a number",
         ),
+        *(
+            (
+                {"class": "a", "count": 1, "parts": [{"name": "x", "share": odd}]},
+                f"parts[0].share: found {odd}, expected 0, or a number between 1e-50 and 1e+50",
+            )
+            for odd in (5e-324, -1e-300, 1e51, -1e308)
+        ),
         (
             {"class": "a", "count": 1, "parts": [{"name": "x", "share": float("nan")}]},
             "parts[0].share: found nan, expected a finite number",
