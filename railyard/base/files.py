@@ -133,7 +133,7 @@ def wait_for_turn(lock: Path) -> Iterator[None]:
         raise unwritable(lock, "the lock", error, ", then try again") from error
     try:
         with contextlib.suppress(OSError):  # no locks there
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            hold(descriptor, lambda _: None, "")  # a moment, of which nobody has to be told
         yield
     finally:
         os.close(descriptor)
