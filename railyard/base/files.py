@@ -133,7 +133,7 @@ def wait_for_turn(lock: Path) -> Iterator[None]:
         raise unwritable(lock, "the lock", error, ", then try again") from error
     try:
         with contextlib.suppress(OSError):  # no locks there
-            hold(descriptor, lambda _: None, "")  # a moment, of which nobody has to be told
+            hold(descriptor, lambda _: None, "")  # it lasts a moment, so nothing is said
         yield
     finally:
         os.close(descriptor)
