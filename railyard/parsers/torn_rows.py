@@ -40,11 +40,11 @@ def find_torn(parsed: ParsedOutput, text: str) -> tuple[int, str] | None:
     for table in tables:
         end = next((begin for begin in begins if begin > table.line), len(lines) + 1)
         rows = [(number, lines[number - 1]) for number in range(table.line, end) if len(lines[number - 1]) <= _LONGEST]
-        found += [*_misplaced(table, rows), *_contradictions(table, rows)]
+        found += [*_find_misplaced(table, rows), *_find_contradictions(table, rows)]
     return min(found, default=None)
 
 
-def _misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def _find_misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield the rows whose figures end at other places than those of nearly all others."""
     if table.tool not in _ALIGNED or len(table.rows) < _LEAST_ROWS:
         return
@@ -64,7 +64,7 @@ def _misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple
             yield number, "whose figures are not at the place of those of the other rows"
 
 
-def _contradictions(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+def _find_contradictions(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
     """Yield the line of each row whose bandwidth is not its message rate times its size, or that alone has a peak."""
     columns = {name: table.column(name) for name in table.columns}
     if not {"size", "bandwidth"} <= columns.keys():
