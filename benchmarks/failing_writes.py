@@ -17,7 +17,6 @@ with a finding, at most 100.
 
 import argparse
 import errno
-import json
 import os
 import random
 import struct
@@ -31,6 +30,7 @@ CLONE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CLONE))
 
 from kills import make_site  # noqa: E402
+from resume import earlier_results, keep_result  # noqa: E402
 
 from railyard.base.errors import remedy  # noqa: E402 (the tests are not an installed package)
 from tests.made.kills import KINDS, check_next, find_lost  # noqa: E402
@@ -69,7 +69,8 @@ def main() -> int:
         preload = {"LD_PRELOAD": str(library), "FAIL_BELOW": str(home / ".railyard"), "FAIL_COUNT": str(count)}
         most = _count_calls(home, preload, count)
         steps = range(1, (min(asked.steps, most) if asked.steps else most) + 1)
-        done = _earlier_results(asked.resume, asked.seed)
+        series = {"seed": asked.seed}
+        done = {result["what"]: tuple(result["found"]) for result in earlier_results(asked.resume, series)}
         for what in [f"call {step} of {most}" for step in steps] + [f"draw {draw}" for draw in range(asked.draws)]:
             if what in done:
                 continue
@@ -83,10 +84,7 @@ def main() -> int:
                 cause, found = _small_place(Path(folder) / f"small-{number}", number, asked.seed)
             done[what] = found
             print(f"{what}, {cause}: {'; '.join(found) or 'right'}", flush=True)
-            if asked.resume:
-                line = json.dumps({"seed": asked.seed, "what": what, "found": found})
-                with asked.resume.open("a", encoding="utf-8") as out:
-                    out.write(f"{line}\n")
+            keep_result(asked.resume, series, {"what": what, "found": found})
     wrong = sum(map(bool, done.values()))
     print(f"seed {asked.seed}: {len(done)} runs with writes that fail: {wrong} with a finding")
     return min(wrong, 100)
@@ -155,14 +153,6 @@ def _small_place(home: Path, number: int, seed: int) -> tuple[str, tuple[str, ..
     found += [] if ": 0 problems" in verified or "found no stored run" in verified else [f"verify: {verified!r}"]
     found += [] if next_run.endswith("\n0\n") else [f"the next run: {next_run[-300:]!r}"]
     return room, tuple(found)
-
-
-def _earlier_results(file: Path | None, seed: int) -> dict[str, tuple[str, ...]]:
-    """Return what the file has of this seed: what was done, and its findings."""
-    if file is None or not file.exists():
-        return {}
-    lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return {line["what"]: tuple(line["found"]) for line in lines if line["seed"] == seed}
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ line of JSON each, and skips it the next time. Exit code: the number of kills wi
 """
 
 import argparse
-import json
 import shutil
 import sys
 import tempfile
@@ -23,6 +22,8 @@ from pathlib import Path
 
 CLONE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CLONE))
+
+from resume import earlier_results, keep_result  # noqa: E402
 
 from railyard.base.clean_text import one_line  # noqa: E402 (the tests are not an installed package)
 from tests.made.kills import KINDS, Kind, check_next, kill_one, start_run  # noqa: E402
@@ -40,7 +41,8 @@ def main() -> int:
     kinds = asked.kinds.split(",")
     if not set(kinds) <= set(KINDS):
         reader.error(f"--kinds: found {asked.kinds}, expected some of {', '.join(KINDS)}")
-    done = _earlier_results(asked.resume, asked.seed, asked.kinds)
+    series = {"seed": asked.seed, "kinds": asked.kinds}
+    done = {result["number"]: result for result in earlier_results(asked.resume, series)}
     wrong = Counter({what["kind"]: 0 for what in done.values()})
     wrong.update(what["kind"] for what in done.values() if what["problems"])
     with tempfile.TemporaryDirectory(prefix="railyard-kills-") as folder:
@@ -56,7 +58,7 @@ def main() -> int:
             what = one_line(killed.said.splitlines()[-1])[:120] if killed.said else "nothing failed"
             result = "; ".join(problems) or "nothing left, nothing lost, nobody blamed"
             print(f"{number:3} {name:<7} {killed.blow} after {killed.after_s:4.1f} s: {result} ({what})", flush=True)
-            _keep(asked.resume, number, asked.seed, asked.kinds, name, problems)
+            keep_result(asked.resume, series, {"number": number, "kind": name, "problems": problems})
     print(f"seed {asked.seed}: {asked.kills} kills of runs of {asked.kinds}: {wrong.total()} with a problem")
     return min(wrong.total(), 100)
 
@@ -80,21 +82,6 @@ def _whole_run_s(home: Path, kind: Kind) -> float:
     if front.returncode not in (0, 1):
         raise SystemExit(f"a run of {kind.system} that nothing hit exited {front.returncode}:\n{printed[-2000:]}")
     return time.monotonic() - began
-
-
-def _earlier_results(file: Path | None, seed: int, kinds: str) -> dict[int, dict[str, object]]:
-    """Return the kills of this seed and these kinds that the file has."""
-    if file is None or not file.exists():
-        return {}
-    lines = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-    return {line["number"]: line for line in lines if (line["seed"], line["kinds"]) == (seed, kinds)}
-
-
-def _keep(file: Path | None, number: int, seed: int, kinds: str, kind: str, problems: tuple[str, ...]) -> None:
-    if file is not None:
-        line = {"number": number, "seed": seed, "kinds": kinds, "kind": kind, "problems": problems}
-        with file.open("a", encoding="utf-8") as out:
-            out.write(json.dumps(line) + "\n")
 
 
 if __name__ == "__main__":

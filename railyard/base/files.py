@@ -133,7 +133,7 @@ def wait_for_turn(lock: Path) -> Iterator[None]:
         raise unwritable(lock, "the lock", error, ", then try again") from error
     try:
         with contextlib.suppress(OSError):  # no locks there
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            hold(descriptor, lambda _: None, "")  # it lasts a moment, so nothing is said
         yield
     finally:
         os.close(descriptor)

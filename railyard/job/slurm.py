@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from railyard.base.wording import listing
@@ -15,6 +16,7 @@ from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.provision.testbed.scripts import enter_script
 from railyard.provision.testbed.slurm_texts import FOLDER
 from railyard.provision.testbed.spec import spec_of
+from railyard.results.record.masking import mask_text
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
 from railyard.site.systems.jobs import is_slurm
 from railyard.site.systems.model import System
@@ -152,10 +154,14 @@ def show_nodes(nodes: str | None = None) -> tuple[NodeState, ...]:
 
 
 def nodes_of(system: System, home: Path) -> tuple[NodeState, ...]:
-    """Return the nodes of a system as its Slurm has them, excluded ones marked; none for any other scheduler."""
+    """Return the nodes of a system as its Slurm has them, excluded ones marked; none for any other scheduler.
+
+    A secret in the reason that an administrator gave is masked, since runs keep it.
+    """
     if not is_slurm(system.scheduler):
         return ()
-    found = slurm_records.parse_nodes(answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])[0])
+    printed = slurm_records.parse_nodes(answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])[0])
+    found = tuple(replace(node, reason=node.reason and mask_text(node.reason)) for node in printed)
     jobs = system.jobs
     return slurm_records.of_system(
         found,

@@ -185,7 +185,12 @@ class Run:
         return words[0].isdecimal() and int(words[0][:24]) > (self.rows[-1][0] or 0)
 
     def has_form(self, words: list[str]) -> bool:
-        """Return whether these times have as many decimals as in the rows before; small rates are printed with more."""
+        """Return whether these times have as many decimals as in the rows before; small rates are printed with more.
+
+        With fewer, a figure has lost its end.
+        """
+        if any(decimals(word) < head.decimals for head, word in zip(self.heads, words, strict=True)):
+            return False
         found = [decimals(word) for head, word in zip(self.heads, words, strict=True) if head.unit == "us"]
         self.decimals = self.decimals or found
         return found == self.decimals

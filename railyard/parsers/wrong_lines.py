@@ -27,6 +27,7 @@ from railyard.base.wording import count_of, message_size
 from railyard.parsers import failure_lines
 from railyard.parsers.lines import LONGEST_NOTE, PREFIX_BYTES, clean_text, is_failure, number, texts_of
 from railyard.parsers.output import REPORTS, Cell, ParsedOutput, Remark, Table
+from railyard.parsers.torn_rows import find_torn
 from railyard.parsers.unread_rows import NO_ROW, without_commented_rows, without_lost_rows, without_unannounced_rows
 
 #: No rate, time or count of a benchmark is beyond these, in any unit.
@@ -274,17 +275,30 @@ def without_mixed_rows(parsed: ParsedOutput, text: str) -> ParsedOutput:
         )
     if not tools & _TOOLS:
         return parsed
-    # A row whose own validation failed is a failure, and no row of another output.
-    noted = [note for note in (*parsed.failures, *parsed.remarks) if not _FAILED.search(note.text)]
-    notes = [note for note in noted if _row(note.line, note.text) is not None]
-    if not notes and all(map(_rises, parsed.tables)):
-        return parsed  # most outputs: no line has to be looked at
-    failure = next(_find_mixed(parsed, text, {note.line for note in notes}), None)
+    failure = _first_mixed(parsed, text) or _first_torn(parsed, text)
     if failure is None:
         return parsed
     # a heading without rows is a consequence
     rest = (each for each in parsed.failures if each.line != failure.line and not NO_ROW.match(each.text))
     return ParsedOutput((), (failure, *rest), parsed.remarks)
+
+
+def _first_mixed(parsed: ParsedOutput, text: str) -> Remark | None:
+    # A row whose own validation failed is a failure, and no row of another output.
+    noted = [note for note in (*parsed.failures, *parsed.remarks) if not _FAILED.search(note.text)]
+    notes = [note for note in noted if _row(note.line, note.text) is not None]
+    if not notes and all(map(_rises, parsed.tables)):
+        return None  # most outputs: no line has to be looked at
+    return next(_find_mixed(parsed, text, {note.line for note in notes}), None)
+
+
+def _first_torn(parsed: ParsedOutput, text: str) -> Remark | None:
+    torn = find_torn(parsed, text)
+    if torn is None:
+        return None
+    line, what = torn
+    shown = " ".join(texts_of(clean_text(text))[line - 1].split())[:_LONGEST_ROW]
+    return Remark(line, f"found {shown!r} {what}: {MIXED}")
 
 
 def _find_nested(tool: str, text: str) -> Remark | None:
@@ -393,13 +407,14 @@ def _find_mixed(parsed: ParsedOutput, text: str, left: set[int]) -> Iterator[Rem
         if row is None:
             continue
         own = max(begin for begin in begins if begin < line)
-        if before is not None and row.width == before.width and row.size <= before.size:
-            if line in left or own in doubtful:
+        is_left = line in left
+        if before is not None and row.size <= before.size and (row.width == before.width or is_left):
+            if is_left or own in doubtful:
                 yield _failure(row, f"after the row of {message_size(before.size)}, expected a larger size")
-        elif line in left and (row.width in widths or row.width > max(widths)):
+        elif is_left and (row.width in widths or row.width > max(widths)):
             words = "a heading" if before is None else f"a row of {count_of(before.width, 'word')}"
             yield _failure(row, f"which no heading announces, expected {words}")
-        before = before if line in left and before is not None else row
+        before = before if is_left and before is not None else row
 
 
 def _failure(row: _Row, what: str) -> Remark:

@@ -41,7 +41,7 @@ NOT_HERE = {
     "testbed": "brings the virtual cluster up and down",
 }
 #: What the programs share.
-SHARED = {"sidebyside"}
+SHARED = {"resume", "sidebyside"}
 
 
 def start(program: str, words: str) -> list[str]:

@@ -20,6 +20,7 @@ from railyard.provision.testbed.scripts import reshape
 from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S
 from railyard.verdict.wording import WITH_EVERY
 from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
+from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 from tests.made.slurm_ends import kill_node, restart_controller
 from tests.waiting import wait_for
 
@@ -395,3 +396,39 @@ def test_the_limit_of_locked_memory_is_that_of_a_job_step(with_slurm: tuple[Virt
     assert re.match(
         r"remark: vn2: the limit of locked memory in a job step is 64, on most nodes (unlimited|\d+)", named[0]
     )
+
+
+def _quoted(text: str) -> str:
+    return f"'{text}'" if '"' in text else f'"{text}"'
+
+
+@full
+def test_no_secret_is_in_what_a_run_under_slurm_leaves(slurm_there: None, site: VirtualSite) -> None:
+    """Each kind as an option of jobs, as a variable, in outputs, in a job's name, and in what Slurm says of a node."""
+    several = "; ".join(text for text in PLAIN if not re.search("['\"]", text))
+    variables = {f"SITE_{number}": f"x {text}" for number, text in enumerate(several.split("; "))}
+    text = (site.folder / "systems/virtual-slurm.yaml").read_text(encoding="utf-8")
+    env = f"{text}fabrics: {{hsn: {{env: {json.dumps(variables)}}}}}\n"
+    (site.folder / "systems/virtual-slurm.yaml").write_text(env, encoding="utf-8")
+    said = site.folder / "said.txt"
+    said.write_text("\n".join((*PLAIN, PRIVATE_KEY, "")), encoding="utf-8")
+    hook = (
+        f"\n    @run_before('run')\n    def say(self):\n        self.prerun_cmds += ['cat {said}', 'cat {said} >&2']\n"
+    )
+    site.edit("checks/microbench/imb.py", '    benchmark = "Uniband"\n', f'    benchmark = "Uniband"\n{hook}')
+    words = [word for planted in PLAIN for word in ("-J", f"comment={_quoted(planted)}")]
+    with site.bed_of_system() as bed:
+        slurm.start(bed)
+        scontrol(bed, "update", "NodeName=vn4", "State=DRAIN", f"Reason={several}")
+        bed.degrade("vn2", "hsn0", "slow", 60)
+        ran = site.run(*ONE_CELL, "-J", "job-name=ghp_HUSHhushHUSHhush0123456789", *words)
+        assert ran.record.found.state == "fail", ran.out + ran.err
+        refused = site.run(*ONE_CELL, "-J", f"nosuch={_quoted(several)}")
+        assert refused.code != 0
+        jobs = scontrol(bed, "-o", "show", "job")
+        assert "HUSH" in jobs  # Slurm itself was given them
+        for name in ("junit", "md", "csv", "html"):
+            site.call(*RAILYARD, "report", "--format", name, "-o", str(site.folder / f".railyard/report.{name}"))
+    names, left = search_secrets(site.folder / ".railyard")
+    assert {"reframe.log", "reframe-report.json", "rfm_job.sh", "nodes.json", "report.junit", "report.html"} <= names
+    assert left == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.slurm import why_never, why_shared
+from railyard.job.slurm import NODES_FILE, note_nodes, why_never, why_shared
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from tests.made.spack_site import program
@@ -118,3 +118,14 @@ def test_a_job_that_slurm_would_never_take_is_known_by_its_own_words(
     assert said
     program(slurm / "sbatch", f"cat >&2 <<'X'\n{said.rstrip()}\nX\nexit 1")
     assert why_never(system(tmp_path)) == NEVER[option]
+
+
+def test_a_secret_in_the_reason_of_a_drained_node_is_kept_nowhere(tmp_path: Path, slurm: Path) -> None:
+    reason = "Reason=token=glpat-0123456789abcdef0123 [root@2026-11-30T12:00:00]"
+    record = f"NodeName=n1 State=IDLE+DRAIN Partitions=batch {reason}"
+    program(slurm / "scontrol", f'case "$*" in\n"-o show nodes") echo "{record}" ;;\n*) exit 3 ;;\nesac')
+    echoed: list[str] = []
+    said = note_nodes(system(tmp_path), tmp_path, tmp_path, echoed.append)
+    kept = (tmp_path / NODES_FILE).read_text(encoding="utf-8")
+    assert "glpat-" not in "".join((said or "", kept, *echoed))
+    assert said == "n1 is drained (token=***)"

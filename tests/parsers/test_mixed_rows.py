@@ -135,8 +135,9 @@ PARTS = ("clusterkit-bandwidth", "hp2p-two-summaries", "iperf2-intervals", "iper
 
 
 def another_run(text: str) -> str:
-    """Return the same output with other figures and addresses."""
-    text = re.sub(r"([0-9])\.([0-9])(?!%)", lambda found: f"{found[1]}.{(int(found[2]) + 3) % 10}", text)
+    """Return the same output with other figures and addresses; perftest's message rates must agree with its others."""
+    other = r"([0-9])\.([0-9])(?!%|[0-9]{5}\b)"
+    text = re.sub(other, lambda found: f"{found[1]}.{(int(found[2]) + 3) % 10}", text)
     return re.sub(r"QPN 0x(....)", r"QPN 0x9\1", text)
 
 
@@ -246,3 +247,79 @@ def test_runs_of_perftest_over_two_devices_one_after_the_other_are_two_tables() 
         ("mlx5_1", True),
     ]
     assert not parsed.failures
+
+
+def torn(one: str, other: str, size: int, at: int, shift: int = 0) -> str:
+    """Return the first output, whose row of this size ends from a place on as the other's row of it does."""
+    begins = f"\n{size:<10}" if one.startswith("# OSU") else f"\n{size:13d}"
+    start, theirs = one.index(begins) + 1, other.index(begins) + 1
+    end, its_end = one.index("\n", start), other.index("\n", theirs)
+    return one[: start + at] + other[theirs + at + shift : its_end] + one[end:]
+
+
+def osu_mbw_mr(rate: float = 100.0) -> str:
+    head = "# OSU MPI Multiple Bandwidth / Message Rate Test v7.3\n# [ pairs: 1 ] [ window size: 64 ]\n"
+    rows = ((size, rate + place) for place, size in enumerate(SIZES))
+    lines = (f"{size:<10}{each:20.2f}{each * 1e6 / size:20.2f}\n" for size, each in rows)
+    return f"{head}# Size                  MB/s        Messages/s\n{''.join(lines)}"
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        (torn(osu_bw(), osu_bw(3000.0), 1024, 20, 2), 9, "whose figures are not at the place of those of the other"),
+        (torn(osu_bw(), osu_bw(3000.0), 1024, 20, -2), 9, "whose figures are not at the place of those of the other"),
+        (torn(osu_mbw_mr(), osu_mbw_mr(300.0), 1024, 30), 9, "whose bandwidth is not its message rate times its size"),
+        (torn(imb(), imb(9.0), 1024, 34), 12, "whose bandwidth is not its size over its time"),
+    ],
+)
+def test_a_row_with_a_part_of_another_run_is_named_and_no_figure_is_given(text: str, line: int, what: str) -> None:
+    parsed = read(text)
+    assert parsed.tables == ()
+    assert parsed.failures[0].line == line
+    assert parsed.failures[0].text.startswith("found '1024 ")
+    assert what in parsed.failures[0].text
+    assert parsed.failures[0].text.endswith(LINES_OF_TWO)
+
+
+@pytest.mark.parametrize("output", [osu_bw, osu_latency, osu_mbw_mr, imb])
+def test_figures_of_one_run_agree_and_a_table_without_its_blanks_has_no_places(output: Callable[[], str]) -> None:
+    assert read(output()).failures == ()
+    packed = re.sub(r"(?m)^ +|(?<=[0-9]) +(?=[0-9])", " ", output()).replace("\n ", "\n")
+    assert read(packed).failures == ()
+    assert [table.rows for table in read(packed).tables] == [table.rows for table in read(output()).tables]
+
+
+def test_a_row_without_the_mark_of_the_others_is_of_another_run() -> None:
+    marked = osu_bw().replace("MB/s)", "MB/s)        Validation").replace(".00\n", ".00              Pass\n")
+    assert read(marked).failures == ()
+    for tail in ("1024                  99.00\n", "".join(osu_bw().splitlines(keepends=True)[8:])):
+        parsed = read(marked + tail)
+        assert parsed.tables == ()
+        assert parsed.failures[0].text.endswith(LINES_OF_TWO)
+
+
+def test_peaks_of_a_server_and_of_a_client_are_of_two_runs() -> None:
+    head = (
+        "                    Send BW Test\n"
+        " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]\n"
+    )
+    rows = [(size, 4.0 * size, 4.0 * size * 1.048576 / size) for size in (2, 4, 8)]
+    client = [f" {size:<10} 1000     {rate:18.2f} {rate:18.2f} {count:18.6f}\n" for size, rate, count in rows]
+    server = [line.replace(f"{rate:18.2f}", f"{0:18.2f}", 1) for line, (_, rate, _) in zip(client, rows, strict=True)]
+    end = f"{'-' * 87}\n"
+    assert read(head + "".join(client) + end).failures == read(head + "".join(server) + end).failures == ()
+    parsed = read(head + "".join([*client[:2], server[2]]) + end)
+    assert parsed.tables == ()
+    assert "whose peak is of another run: a run measures all peaks or none" in parsed.failures[0].text
+    assert parsed.failures[0].line == 5
+
+
+def test_a_bandwidth_of_a_few_bytes_that_was_rounded_agrees() -> None:
+    # of the virtual cluster: 5443 messages of 1 byte per second are 0.0054 MB/s
+    heading = "       #bytes #repetitions   Mbytes/sec      Msg/sec\n"
+    rows = (
+        "            1            1         0.01         5443\n            2            1         0.01         5443\n"
+    )
+    text = f"{imb().split('#bytes')[0].rstrip(' ')}{heading}{rows}"
+    assert [table.rows[0][2] for table in read(text.replace("PingPong", "Uniband")).tables] == [0.01]

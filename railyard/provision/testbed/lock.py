@@ -1,6 +1,8 @@
 """One measurement at a time on this machine: two at once would each get half of it.
 
-Commands that do not measure but would disturb a measurement share the lock with each other.
+Commands that do not measure but would disturb a measurement share the lock with each other. So that a measurement does
+not wait until none of them runs by chance, there is a second lock, a turnstile: who waits for the first lock holds it,
+and who comes later waits there, also to share.
 
 Whoever can open a file can hold its lock, so the file lies where nobody but its users can open or replace it. It is one
 file for the whole machine if an administrator has made MACHINE_FOLDER for a group, as docs/explanation/security.md
@@ -117,15 +119,33 @@ def who_measures(file: Path | None = None) -> str | None:
 
 def _acquire(file: Path, on_wait: Callable[[str], None], how: int) -> int:
     told = False
+
+    def tell_once() -> None:
+        nonlocal told
+        if not told:
+            told = True
+            descriptor = _open(file)
+            try:
+                on_wait(_who(descriptor))
+            finally:
+                os.close(descriptor)
+
+    turnstile = _wait_for(file.with_name(f"{file.name}.next"), tell_once, fcntl.LOCK_EX)
+    try:
+        return _wait_for(file, tell_once, how)
+    finally:
+        os.close(turnstile)
+
+
+def _wait_for(file: Path, tell: Callable[[], None], how: int) -> int:
+    """Return the descriptor of a file whose lock we hold; ``tell`` is called before waiting for it."""
     while True:
         descriptor = _open(file)
         try:
             try:
                 fcntl.flock(descriptor, how | fcntl.LOCK_NB)
             except BlockingIOError:
-                if not told:
-                    on_wait(_who(descriptor))
-                    told = True
+                tell()
                 fcntl.flock(descriptor, how)
             if _is_still(descriptor, file):
                 return descriptor

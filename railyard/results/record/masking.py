@@ -67,15 +67,15 @@ _TOKENS: tuple[tuple[str, str], ...] = (
     ("age, 1Password", r"AGE-SECRET-KEY-1[A-Z0-9]{20,}|ops_eyJ[\w-]{20,}"),
     ("JSON Web Tokens, RFC 7519", r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*"),
 )  # fmt: skip
+#: The first and the last line of a private key, also of PGP's.
+_BEGIN, _END = (rf"-----{word} [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----" for word in ("BEGIN", "END"))
 _KNOWN = re.compile(
     # (?<![^\W_]): after a sign or an underscore, since names such as CI_glpat-… occur
     rf"(?<![^\W_])(?:{'|'.join(form for _, form in _TOKENS)})"
-    r"|-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\Z)",
+    rf"|{_BEGIN}.*?(?:{_END}|\Z)",
     re.DOTALL,
 )
-_KEY_BEGINS, _KEY_ENDS = (
-    re.compile(rf"-----{word} [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----") for word in ("BEGIN", "END")
-)
+_KEY_BEGINS, _KEY_ENDS = re.compile(_BEGIN), re.compile(_END)
 # https://hooks.slack.com/services/T…/B…/…: who has the address may write there
 _HOOK = re.compile(
     r"(?P<place>https://(?:hooks\.slack\.com/(?:services|workflows|triggers)|discord(?:app)?\.com/api/webhooks|"

@@ -20,6 +20,7 @@ from railyard.base.paths import CHECKS, HOME_VARIABLE, SETTINGS_FILE, part, refu
 from railyard.base.wording import count_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
+from railyard.results.record.killed_runs import LOG_NAME, REFRAME_FOLDER, REPORT_NAME
 from railyard.results.record.masking import LineMask, mask_files, mask_text, masked_record
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE, RelationRecord
 from railyard.rfm.run import output
@@ -228,13 +229,13 @@ def run(
     """
     run_id, folder = promise.run_id, promise.folder
     env = {**environment(home, run_id, folder), **(more_env or {})}
-    report, log, prefix = folder / "reframe-report.json", folder / "reframe.log", folder / "reframe"
+    report, log, prefix = folder / REPORT_NAME, folder / LOG_NAME, folder / REFRAME_FOLDER
     command = [
         *front, *reframe_command(home, system, options),
         "-r", "--exec-policy=serial", f"--report-file={report}", f"--prefix={prefix}",
     ]  # fmt: skip
     try:
-        text, interrupted = _stream(command, env, log, on_line)
+        text, interrupted = log_masked(command, env, log, on_line)
     finally:
         # ReFrame's report has the whole command line; its folders have job scripts with all variables. What we write
         # ourselves is masked when it is written.
@@ -258,8 +259,13 @@ def run(
     return Outcome(run_id, folder, final, tuple(all_problems), interrupted, none_began=failed_before)
 
 
-def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Callable[[str], None]) -> tuple[str, bool]:
-    """Run a command in its own session; its output goes to a file and, line by line, to a function."""
+def log_masked(
+    command: Sequence[str], env: dict[str, str], log: Path, on_line: Callable[[str], None]
+) -> tuple[str, bool]:
+    """Run a command in its own session; its output goes masked to a file and, line by line, to a function.
+
+    Return the output and whether Ctrl-C interrupted the command.
+    """
     lines: list[str] = []
     masking = LineMask()
     with log.open("w", encoding="utf-8") as out, _session(command, env) as process:
@@ -276,7 +282,7 @@ def _stream(command: Sequence[str], env: dict[str, str], log: Path, on_line: Cal
             process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
                 rest, _ = process.communicate(timeout=GRACE_S)
-                out.write(mask_text(rest or ""))
+                out.writelines(map(masking.mask, (rest or "").splitlines(keepends=True)))
             return "".join(lines), True
 
 

@@ -26,6 +26,7 @@ from railyard.results import relations
 from railyard.results.cost import costs_of_run
 from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
+from railyard.results.record.killed_runs import mask_killed_runs
 from railyard.results.record.run_promise import hold_promise as promises
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
@@ -214,11 +215,12 @@ class Session:
         unfit_stacks: Mapping[str, str],
     ) -> Outcome:
         folder = runs_folder(self.home) / run_id
+        unmasked = mask_killed_runs(folder.parent)
         folder.mkdir(parents=True)
         self.folder = folder
         preflight.note(unfit_stacks, folder)
         missing, left_out = self._missing_cells(system, folder, promised)
-        problems = (*problems, *missing)
+        problems = (*problems, *missing, *unmasked)
         self._tell(f"{count_of(len(promised), 'test')} on {system.system}: {system.description}")
         if left_out:
             self._tell(f"{left_out} extended tests are left out: railyard run --extended (make run EXTENDED=1)")

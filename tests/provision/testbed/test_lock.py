@@ -19,7 +19,8 @@ HOLDER = """
 import sys
 from pathlib import Path
 from railyard.provision.testbed.lock import measurement_lock
-with measurement_lock(lambda text: print(text, flush=True), Path("/clone/b"), Path(sys.argv[1])):
+shared = sys.argv[2:] == ["shared"]
+with measurement_lock(lambda text: print(text, flush=True), Path("/clone/b"), Path(sys.argv[1]), shared=shared):
     print("held", flush=True)
     sys.stdin.readline()
 """
@@ -45,11 +46,11 @@ def never(text: str) -> None:
 
 
 @contextlib.contextmanager
-def start_holder(file: Path) -> Iterator["subprocess.Popen[str]"]:
+def start_holder(file: Path, *how: str) -> Iterator["subprocess.Popen[str]"]:
     """Start a process that takes the lock as soon as it can; killed at the end, since it may wait for us."""
     environment = {name: value for name, value in os.environ.items() if name != HELD_VARIABLE}
     with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, str(file)],
+        [sys.executable, "-c", HOLDER, str(file), *how],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -64,6 +65,12 @@ def start_holder(file: Path) -> Iterator["subprocess.Popen[str]"]:
 def said(process: "subprocess.Popen[str]") -> str:
     assert process.stdout is not None
     return process.stdout.readline().strip()
+
+
+def release(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin is not None
+    process.stdin.write("\n")
+    process.stdin.flush()
 
 
 @pytest.fixture
@@ -248,3 +255,21 @@ def test_a_fifo_is_no_lock(file: Path) -> None:
 def test_nothing_unprintable_is_repeated_from_the_file(file: Path) -> None:
     with measurement_lock(never, Path("/a\x1b[31mb"), file), start_holder(file) as other:
         assert said(other).startswith(f"waiting: process {os.getpid()} of /a[31mb is measuring")
+
+
+def test_who_comes_to_share_waits_behind_a_measurement_that_waits(file: Path) -> None:
+    with start_holder(file, "shared") as sharing:
+        assert said(sharing) == "held"
+        with start_holder(file) as measuring:
+            assert said(measuring).startswith("waiting: ")
+            with start_holder(file, "shared") as late:
+                assert said(late).startswith("waiting: ")  # with the first lock alone it would say "held"
+                release(sharing)
+                assert said(measuring) == "held"
+                release(measuring)
+                assert said(late) == "held"
+
+
+def test_those_who_share_do_not_wait_for_each_other(file: Path) -> None:
+    with measurement_lock(never, file=file, shared=True), start_holder(file, "shared") as other:
+        assert said(other) == "held"

@@ -365,3 +365,18 @@ def test_the_last_run_is_the_newest_that_left_a_report(tmp_path: Path) -> None:
     for name in ("20261121T060000Z-0000", "20261120T060000Z-ffff"):
         (home / name / "reframe-report.json").write_text("{}", encoding="utf-8")
     assert last_run(tmp_path) == home / "20261121T060000Z-0000"
+
+
+def test_of_a_private_key_that_is_printed_around_ctrl_c_nothing_is_left(tmp_path: Path) -> None:
+    script = (
+        "trap 'echo QUJDREVGHUSH; echo -----END OPENSSH PRIVATE KEY-----; echo bye; exit 130' INT\n"
+        "echo -----BEGIN OPENSSH PRIVATE KEY-----\nsleep 60 >/dev/null 2>&1 &\nwait\n"
+    )
+
+    def interrupt(line: str) -> None:
+        raise KeyboardInterrupt  # as Ctrl-C does; the program then gets it too
+
+    log = tmp_path / "reframe.log"
+    _, interrupted = runs.log_masked(["sh", "-c", script], {**os.environ}, log, interrupt)
+    assert interrupted
+    assert log.read_text(encoding="utf-8") == "***\nbye\n"
