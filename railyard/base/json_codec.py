@@ -143,8 +143,8 @@ def core_schema(hint: Any) -> "CoreSchema":
     return core.bool_schema(strict=True) if hint is bool else core.int_schema(strict=True, gt=-(2**64), lt=2**64)
 
 
-#: No figure in any unit is further from 1, and squares of ratios of these are still finite. 5e-324 MB/s in a record from
-#: elsewhere would make infinite ratios wherever it is compared or drawn.
+#: No figure in any unit is further from 1, and squares of ratios of these are still finite. In a record from elsewhere,
+#: 5e-324 MB/s would make infinite ratios wherever it is compared or drawn.
 _LEAST, _MOST = 1e-50, 1e50
 
 
