@@ -141,9 +141,9 @@ def _seconds(text: str) -> float | None:
     if found is None or found["month"] not in _MONTHS or int(found["year"]) <= 1970:
         return None
     month = _MONTHS.index(found["month"]) + 1
-    numbers = (int(found[name]) for name in ("day", "hour", "minute", "second"))
+    day, hour, minute, second = (int(found[name]) for name in ("day", "hour", "minute", "second"))
     try:
-        return datetime(int(found["year"]), month, *numbers).timestamp()
+        return datetime(int(found["year"]), month, day, hour, minute, second).timestamp()
     except (ValueError, OverflowError):
         return None
 
@@ -170,7 +170,7 @@ def find_end(account: SgeAccount, nodes: Sequence[str], is_deleted: bool = False
     is_over = account.limit_s is not None and account.wallclock_s >= account.limit_s - _APART_S
     by_signal = account.exit_status > _BY_SIGNAL
     if failed == _AT_A_LIMIT and not is_over:
-        return JobEnd("memory", f"{job} was killed at a limit other than its time{where}{words}")
+        return JobEnd("limit", f"{job} was killed at a limit other than its time{where}{words}")
     if failed == _AT_A_LIMIT or (is_over and (is_deleted or (failed == _AFTER_START and by_signal))):
         return JobEnd("time", f"{job} was killed at its time limit{where}{words}")
     if not failed:

@@ -279,6 +279,7 @@ def _job(
         stuck=_find_stuck(case.launch.nodes, readings) if evidence.timed_out else (),
         stuck_in=_stuck_in(case.launch.nodes, readings) if evidence.timed_out else (),
         time_limit_s=case.time_limit_s,
+        scheduler=case.site.system.scheduler,
         scheduler_error=evidence.scheduler_error,
         ended=evidence.ended,
         unplaced=evidence.unplaced,

@@ -217,7 +217,7 @@ def test_another_limit_than_that_of_time_is_not_called_one() -> None:
     other = text("qacct-time.txt").replace("h_rt=5 ", "h_rt=500 ")
     found = account_in(other, "5")
     assert found is not None
-    assert (find_end(found, ()) or JobEnd("lost", "")).kind == "memory"
+    assert (find_end(found, ()) or JobEnd("lost", "")).kind == "limit"
 
 
 def test_a_signal_at_the_time_limit_is_that_limit() -> None:

@@ -320,13 +320,38 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
         ("cancelled", "scheduler"),
         ("pending", "scheduler"),
         ("lost", "scheduler"),
+        ("limit", "set-up"),
+        ("killed", "scheduler"),
     ],
 )
 def test_rule_1_says_what_the_scheduler_did(kind: Kind, fault: str) -> None:
     """The scheduler's reason comes before its consequences: no exit code, no table, a node that was not seen."""
     ended = JobEnd(kind, f"job 12: {kind}", ("vn2",) if kind == "node" else ())
     verdict = judge(with_job(ended=ended, exit_code=None, tables=0, nodes_seen=("vn1",)))
-    assert found(verdict) == ("fail", 1, fault, ended.sentence, say.look_at_ended(kind))
+    assert found(verdict) == ("fail", 1, fault, ended.sentence, say.look_at_ended(kind, ""))
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "commands"),
+    [
+        ("slurm-nodb", ("scontrol show node", "sinfo", "scontrol ping")),
+        ("pbs", ("pbsnodes -av", "pbsnodes -a", "qstat -B")),
+        ("torque", ("pbsnodes -l", "pbsnodes -a", "keep_completed")),
+        ("sge", ("qstat -f -explain E", "qhost -q", "qacct -j")),
+        ("flux-batch", ("flux resource status", "flux resource list", "flux uptime")),
+        ("lsf", ("bhosts -l", "bqueues", "lsid")),
+        ("oar", ("down", "what there is", "remembers jobs")),
+    ],
+)
+def test_what_to_look_at_is_in_the_commands_of_the_systems_own_scheduler(
+    scheduler: str, commands: tuple[str, str, str]
+) -> None:
+    """A node that died under PBS was said to be looked at with scontrol."""
+    for kind, command in zip(("node", "pending", "lost"), commands, strict=True):
+        verdict = judge(with_job(ended=JobEnd(kind, "job 12 ended"), exit_code=None, scheduler=scheduler))
+        assert verdict.look_at is not None and command in verdict.look_at
+        if not scheduler.startswith("slurm"):
+            assert "scontrol" not in verdict.look_at and "sinfo" not in verdict.look_at
 
 
 def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> None:

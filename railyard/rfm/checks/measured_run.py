@@ -33,6 +33,7 @@ from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
 from railyard.parsers import flux as flux_records
+from railyard.parsers import job_end
 from railyard.provision.installed_stack import changed_files, find_stack, has_text
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.rfm.checks.runner import (
@@ -377,6 +378,11 @@ class MeasuredRun:
             if code is not None and ended is not None and ended.kind == "time":
                 ended, exit_code = None, code  # only the end of its brokers took too long
             stderr = flux_records.without_broker_lines(stderr)
+            is_proven = code is not None or exit_code == 0
+        else:
+            is_proven = self.site.system.scheduler not in WITHOUT_EXIT_CODE or left.script_exit_code is not None
+        if ended is None and not is_proven:
+            ended = job_end.silent_end(left.job.jobid, exit_code, left.job.nodelist or ())
         files = sorted((left.stage / COUNTERS).glob("*.counters"))
         steps = left.steps() if asked.start.in_steps else ()
         return Evidence(

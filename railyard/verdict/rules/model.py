@@ -168,7 +168,7 @@ class Job:
     that did not run to its end: killed, preempted, requeued, its node died. ``stuck`` are the nodes of a job that was
     ended at its time limit whose process did not react, while that of another node did; ``stuck_in`` says what these
     processes do instead, each once, as far as it is known. ``unplaced`` is why its processes did not run where they
-    should.
+    should. ``scheduler`` is the one of the system's file, empty for an output of unknown origin.
     """
 
     exit_code: int | None
@@ -199,6 +199,7 @@ class Job:
     end_line: str = ""
     too_long: str | None = None
     cut: str | None = None
+    scheduler: str = ""
 
     @property
     def is_explained(self) -> bool:
