@@ -388,10 +388,20 @@ def test_without_a_scheduler_a_run_has_the_nodes_of_the_file(virtual: Site, tmp_
 
 @pytest.mark.parametrize(
     ("scheduler", "line"),
-    [("pbs", f'cat "$PBS_NODEFILE" > {HOSTS} || :'), ("lsf", f'cat "$LSB_DJOB_HOSTFILE" > {HOSTS} || :')],
+    [
+        ("pbs", """awk '!seen[$0]++' "$PBS_NODEFILE\""""),
+        ("torque", """awk '!seen[$0]++' "$PBS_NODEFILE\""""),
+        ("lsf", """awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE\""""),
+        ("sge", """awk '!seen[$1]++ {print $1}' "$PE_HOSTFILE\""""),
+    ],
 )
 def test_a_job_keeps_the_hosts_that_its_scheduler_lists_in_a_file(virtual: Site, scheduler: str, line: str) -> None:
-    assert line in job(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")).before
+    before = job(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")).before
+    assert f"{line} > {HOSTS} || :" in before
+    # Of others ReFrame learns the nodes, in their order.
+    for other in ("slurm-nodb", "flux-batch"):
+        site = changed(virtual, scheduler=other, launcher="srun", provider="nodes")
+        assert not any(HOSTS in each for each in job(site).before)
     assert not any(HOSTS in each for each in job(virtual).before)
 
 
