@@ -92,8 +92,8 @@ def test_a_job_that_can_never_run_waits_and_says_so(name: str) -> None:
             "killed-shell",
             JobEnd(
                 "killed",
-                "job 5.vn1 was killed on vn1 and vn2: signal 9 ended its script, and the scheduler does not say who sent "
-                "it (a person, a program, or the kernel without memory)",
+                "job 5.vn1 was killed on vn1 and vn2: signal 9 ended its script, and the scheduler does not say who "
+                "sent it (a person, a program, or the kernel without memory)",
             ),
         ),
         ("memory", JobEnd("memory", "job 4.vn1 was killed for mem: it used more than it asked for on vn1 and vn2")),

@@ -349,7 +349,7 @@ def test_a_script_that_a_signal_ended_was_killed_unless_its_output_says_for_memo
     found = find_end(job)
     assert found is not None and found.kind == "killed"
     assert found.sentence.startswith(
-        f"job {job.railyard_record.job} was killed on vn[1-2]: signal 9 ended its script, and the scheduler does not say"
+        f"job {job.railyard_record.job} was killed on vn[1-2]: signal 9 ended its script, and "
     )
     printed = (TESTS / "recordings/slurm/memory-cgroup.err").read_text(encoding="utf-8")
     found = find_end(job, printed)
