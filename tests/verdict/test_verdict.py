@@ -141,16 +141,16 @@ def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> 
 
 
 def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
-    verdict = judge(with_job(exit_code=137))
-    assert verdict.sentence == say_exited(137, "")
+    verdict = judge(with_job(exit_code=3))
+    assert verdict.sentence == say_exited(3, "")
     assert verdict.look_at == look_at_outputs()
     assert verdict.line == f"rule 1 (complete): {verdict.sentence}; look at {verdict.look_at}"
     assert replace(verdict, look_at=None).line == f"rule 1 (complete): {verdict.sentence}"
 
 
 def test_remarks_are_kept_apart_and_stand_between_the_sentence_and_the_next_look() -> None:
-    verdict = judge(with_job(exit_code=137)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
-    assert verdict.sentence == say_exited(137, "")
+    verdict = judge(with_job(exit_code=3)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
+    assert verdict.sentence == say_exited(3, "")
     assert verdict.remarks == ("3 of 4 nodes", "MTU 1024", "looks like TCP")
     assert verdict.text == f"{verdict.sentence}; 3 of 4 nodes; MTU 1024; looks like TCP"
     assert verdict.line == f"rule 1 (complete): {verdict.text}; look at {verdict.look_at}"
@@ -208,7 +208,31 @@ RULE_1 = [
         say.say_exited(3, say.first_failure(12, "", "Fatal error in MPI_Init", "")),
         say.look_at_outputs(),
     ),
-    ({"exit_code": 137}, "node", say.say_exited(137, ""), say.look_at_outputs()),
+    (
+        {"exit_code": 137},
+        "scheduler",
+        say.say_exited(137, "") + say.killed_by_unknown(),
+        say.look_at_ended("killed", ""),
+    ),
+    (
+        {"exit_code": 137, "memory_kills": {"vn1": 0}},
+        "scheduler",
+        say.say_exited(137, "") + say.killed_by_unknown(),
+        say.look_at_ended("killed", ""),
+    ),
+    (
+        {"exit_code": 137, "memory_kills": {"vn1": 0, "vn2": 0}},
+        "scheduler",
+        say.say_exited(137, "") + say.killed_with_memory(),
+        say.look_at_ended("killed", ""),
+    ),
+    # Hydra and prterun may end with another code.
+    (
+        {"exit_code": 9, "memory_kills": {"vn1": 0, "vn2": 2}},
+        "set-up",
+        say.say_exited(9, "") + say.killed_for_memory({"vn2": 2}),
+        say.look_at_ended("memory", ""),
+    ),
     ({"exit_code": None}, "scheduler", say.no_exit_code(""), say.look_at_log()),
     (
         {"nodes_seen": ("vn1",)},

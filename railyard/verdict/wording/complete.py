@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
 from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
-from railyard.base.wording import count_of, listing, places
+from railyard.base.wording import count_of, listing, places, some
 from railyard.parsers.job_end import Kind
 from railyard.results.record.headline import shorten
 
@@ -62,6 +62,24 @@ def say_exited(code: int, after: str) -> str:
     """Return that a job failed; ``after`` is what its output and its links show."""
     killed = f" (ended by signal {code - 128})" if 128 < code < 160 else ""
     return f"the job exited {code}{killed}, expected 0{after}"
+
+
+def killed_for_memory(kills: Mapping[str, int]) -> str:
+    """Return the end of a sentence: whose kernel killed processes for want of memory; ``kills`` is how many by node."""
+    killed = some([f"that of {node} {count}" for node, count in kills.items()])
+    return f"; kernels killed processes for want of memory, of this job or another on the node: {killed}"
+
+
+def killed_with_memory() -> str:
+    """Return the end of a sentence about a killed process: no kernel did it for want of memory."""
+    return "; a process of it was killed, by a person or a program: no node's kernel killed one for want of memory"
+
+
+def killed_by_unknown() -> str:
+    """Return the end of a sentence about a killed process: nobody knows who did it."""
+    return (
+        "; a process of it was killed, and nothing here says by whom: a person, a program, or a kernel without memory"
+    )
 
 
 def no_exit_code(after: str) -> str:
@@ -309,7 +327,7 @@ _SCHEDULERS: Mapping[str, SchedulerWords] = {
     "pbs": SchedulerWords(
         "pbsnodes -av", "pbsnodes -a, qstat -Q -f", "qstat -B", "job_history_duration", "qsig -s suspend, preemption"
     ),
-    "torque": SchedulerWords("pbsnodes -l", "pbsnodes -a, qstat -Q -f", "qstat -B", "keep_completed", "qsig -s suspend"),
+    "torque": SchedulerWords("pbsnodes -l", "pbsnodes -a, qstat -q", "qstat -B", "keep_completed", "qsig -s suspend"),
     "sge": SchedulerWords(
         "qstat -f -explain E, qhost", "qhost -q, qconf -sql", "qstat", "its accounts, qacct -j",
         "qmod -sj, subordinate queues",
