@@ -187,7 +187,11 @@ def test_an_environment_without_a_number_fills_one_node_after_the_other(tmp_path
 )
 def test_each_node_of_grid_engine_has_what_a_request_fits(tmp_path: Path, option: str, resource: SgeResource) -> None:
     access = 'access: ["-l mem=4G", "-l infiniband=true"]'
-    assert sge_layout(changed("sge", tmp_path, (access, f'access: ["{option}"]'))).resources == (resource,)
+    system = changed("sge", tmp_path, (access, f'access: ["{option}"]'))
+    assert sge_layout(system).resources == (resource,)
+    # qconf -Mc refused "0" for a text: 'Complex "card" cannot have a (non-zero) default value'.
+    line = next(line for line in written(system)["complexes"].splitlines() if line.startswith(f"{resource.name} "))
+    assert line.split()[6] == ("NONE" if resource.type == "RESTRING" else "0")
 
 
 @pytest.mark.parametrize(
