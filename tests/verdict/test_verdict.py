@@ -371,7 +371,8 @@ def test_what_to_look_at_is_in_the_commands_of_the_systems_own_scheduler(
     scheduler: str, commands: tuple[str, str, str]
 ) -> None:
     """A node that died under PBS was said to be looked at with scontrol."""
-    for kind, command in zip(("node", "pending", "lost"), commands, strict=True):
+    kinds: tuple[Kind, ...] = ("node", "pending", "lost")
+    for kind, command in zip(kinds, commands, strict=True):
         verdict = judge(with_job(ended=JobEnd(kind, "job 12 ended"), exit_code=None, scheduler=scheduler))
         assert verdict.look_at is not None and command in verdict.look_at
         if not scheduler.startswith("slurm"):

@@ -26,7 +26,7 @@ _FEATURE = re.compile(r"[^&|\[\]()*,!]+")
 _TYPE, _NUMBER = r"(?P<type>(?![0-9]+[KMGTP]?(?:[:=]|$))\w[\w.-]*)", r"(?P<count>[0-9]{1,9})(?P<unit>[KMGTP]?)"
 _GRES = re.compile(rf"(?:gres[:/])?(?P<name>[A-Za-z][\w-]*)(?::{_TYPE})?(?:[:=]{_NUMBER})?", re.IGNORECASE)
 _GPUS = re.compile(rf"(?:{_TYPE}:)?{_NUMBER}", re.IGNORECASE)
-_UNITS = {unit: 1024**power for power, unit in enumerate(("", "K", "M", "G", "T", "P"))}
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 #: The number of rehearsed nodes by default, and the most: with 64 nodes of 112 cores a job has 7,168 processes.
 USUAL, MOST = 16, 64
 #: Stacks with a launcher of their own that nothing here plays: it was never run, so its options are not known for sure.

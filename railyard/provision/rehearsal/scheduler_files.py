@@ -87,10 +87,10 @@ def pbs_layout(system: System) -> PbsLayout:
     if system.jobs.totals and system.gpus is not None:
         own.append(PbsResource("ngpus", "long", "nh", str(system.gpus.per_node)))
     known = _OF_PBS | {each.name for each in own}
-    asked = requested_resources(system)
-    own += [PbsResource(name, _type(value)) for name, value in asked if name not in known]
+    requested = requested_resources(system)
+    own += [PbsResource(name, _type(value)) for name, value in requested if name not in known]
     # Nodes with the same value of such a resource are together: here all of them.
-    groups = [found[1] for name, value in asked if name == "place" and (found := _GROUP.search(value)) is not None]
+    groups = [found[1] for name, value in requested if name == "place" and (found := _GROUP.search(value)) is not None]
     own += [PbsResource(name, "string_array", "h", "all") for name in groups if name not in known]
     reserved = (system.jobs.reservation,) if system.jobs.reservation else ()
     return PbsLayout(
