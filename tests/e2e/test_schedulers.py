@@ -41,7 +41,8 @@ class Words:
     that nobody knows; empty if it takes any. ``in_job`` runs a script on one node. ``epilog`` has a script of the
     site's run on a job's nodes after it (PBS needs no command; it and Grid Engine run it on the job's first node).
     ``ask_drained`` asks which nodes it gives to no job. ``signal`` kills the script of the job of that number, and
-    ``killed`` is how that is said. ``limit`` is a time limit that the scheduler keeps to the second. ``share`` has
+    ``killed`` is how that is said. ``pause`` stops the job of that number; empty if no state of it would show that.
+    ``limit`` is a time limit that the scheduler keeps to the second. ``share`` has
     nodes shared whose partition gives whole ones, whatever a job asks for.
     """
 
@@ -65,6 +66,7 @@ class Words:
     ask_drained: str
     signal: str
     killed: str
+    pause: str = ""
     limit: str = "20s"
     share: str = ""
 
@@ -92,6 +94,7 @@ WORDS = {
         ask_drained="sinfo -h -N -t drain -o %N",
         signal="scancel --signal=KILL --batch {job}",
         killed="was killed on vn[1-2]: signal 9 ended its script, and the scheduler does not say who sent it",
+        pause="scancel --signal=STOP {job}",
         share="scontrol update PartitionName=all OverSubscribe=NO",
     ),
     "flux": Words(
@@ -139,6 +142,7 @@ WORDS = {
         ask_drained="pbsnodes -l",
         signal="qsig -s SIGKILL {job}",
         killed="the scheduler says exit code 0, but its script did not come to its last line",
+        pause="qsig -s suspend {job}",
     ),
     "sge": Words(
         running="qstat | awk '$3 ~ /^rfm/ && $5 == \"r\" {print $1}'",
@@ -161,6 +165,7 @@ WORDS = {
         ask_drained="qstat -f -qs d",
         signal="kill -9 $(pgrep -f '/job_scripts/{job}$')",
         killed="was cancelled on vn1 and vn2, or a process killed it: its script ended by signal 9",
+        pause="qmod -sj {job}",
     ),
 }
 
@@ -332,6 +337,16 @@ def test_a_job_whose_script_somebody_kills_is_no_fault_of_the_fabric(standing: S
     ran = standing.during(lambda job: standing.ask(standing.words.signal.format(job=job)), *standing.one_cell)
     assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
     assert standing.words.killed in ran.record.found.verdict.text
+    assert suspects(ran.record) == set()
+
+
+def test_a_job_that_somebody_stops_is_no_measurement(standing: Standing) -> None:
+    if not standing.words.pause:
+        pytest.skip(f"{standing.scheduler.title} shows no pause of a job")
+    standing.slow()
+    ran = standing.during(lambda job: standing.ask(standing.words.pause.format(job=job)), *standing.one_cell)
+    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    assert "was suspended while it ran: its times have the pause in them" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
 
