@@ -20,6 +20,7 @@ from railyard.results.record.form import Suspect
 from railyard.results.record.headline import make_headline
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure
+from railyard.site.systems.jobs import FAMILIES
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.recording import verdict_record
 from railyard.verdict.rules.model import (
@@ -377,6 +378,11 @@ def test_what_to_look_at_is_in_the_commands_of_the_systems_own_scheduler(
         assert verdict.look_at is not None and command in verdict.look_at
         if not scheduler.startswith("slurm"):
             assert "scontrol" not in verdict.look_at and "sinfo" not in verdict.look_at
+
+
+@pytest.mark.parametrize("scheduler", FAMILIES)
+def test_each_scheduler_whose_jobs_take_options_has_its_words(scheduler: str) -> None:
+    assert say.look_at_ended("lost", scheduler) != say.look_at_ended("lost", "")
 
 
 def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> None:

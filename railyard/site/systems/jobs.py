@@ -84,11 +84,6 @@ NEVER_TWICE: Mapping[str, str] = {"slurm": "--no-requeue", "pbs": "-r n", "sge":
 ASK_FOR_WHOLE_NODES = "write jobs: {exclusive: true}, or nodes: {exclusive: false} if they are to be shared"
 
 
-def commands_of(scheduler: str) -> str:
-    """Return whose commands a scheduler has: its family, or its own name (Torque's differ from those of PBS)."""
-    return scheduler if scheduler == "torque" else FAMILIES.get(scheduler, scheduler)
-
-
 def is_slurm(scheduler: str) -> bool:
     """Return whether scontrol answers about the jobs and nodes of a scheduler."""
     return FAMILIES.get(scheduler) == "slurm"

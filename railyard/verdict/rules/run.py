@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from railyard.base.bounds import COLLECTIVE_FROM, COLLECTIVE_LEAST, IMPOSSIBLE_FACTOR, LEAST_OF_TCP
 from railyard.base.wording import some
 from railyard.benchmarks.moved_bytes import Crossing
-from railyard.site.systems.jobs import commands_of
 from railyard.verdict.rules.model import (
     RULE_NAMES,
     Inputs,
@@ -165,7 +164,7 @@ def _ended_by_scheduler(inputs: Inputs) -> RuleResult | None:
     if ended is None or ended.kind == "time":
         return None
     sentence = f"{ended.sentence}{_first_failure(inputs.job)}"
-    return fail_rule(1, sentence, _ENDED[ended.kind], say.look_at_ended(ended.kind, commands_of(inputs.job.scheduler)))
+    return fail_rule(1, sentence, _ENDED[ended.kind], say.look_at_ended(ended.kind, inputs.job.scheduler))
 
 
 def _not_meant(inputs: Inputs) -> RuleResult | None:

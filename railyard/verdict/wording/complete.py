@@ -316,7 +316,7 @@ class SchedulerWords:
     suspends: str
 
 
-#: A family of schedulers -> its words. Sources: scontrol(1) and slurm.conf(5) of Slurm 22.05; pbsnodes(8B), qstat(1B)
+#: A scheduler -> its words. Sources: scontrol(1) and slurm.conf(5) of Slurm 22.05; pbsnodes(8B), qstat(1B)
 #: and qsig(1B) of OpenPBS 23.06; pbsnodes(8B) and qstat(1B) of Torque 6.1; qhost(1), qstat(1), qconf(1) and qmod(1) of
 #: Grid Engine 8.1.9; flux-resource(1), flux-jobs(1) and flux-config-job-manager(5) of flux-core 0.88; bhosts(1),
 #: bjobs(1) and lsb.params(5) of IBM Spectrum LSF 10.1.
@@ -340,12 +340,16 @@ _SCHEDULERS: Mapping[str, SchedulerWords] = {
 }  # fmt: skip
 
 
+#: Names of schedulers with the commands of another one. No system's file is read here, so its table is not.
+_SAME: Mapping[str, str] = {"slurm-nodb": "slurm", "squeue": "slurm", "pbspro": "pbs", "flux-batch": "flux"}
+
+
 def look_at_ended(kind: Kind, scheduler: str) -> str:
     """Return what to look at if a scheduler ended a job; a time limit has its own words, above.
 
-    ``scheduler`` is its family, or its name where that differs (torque); of another one no command is named.
+    ``scheduler`` is its name in a system's file; of one that is not known no command is named.
     """
-    own = _SCHEDULERS.get(scheduler)
+    own = _SCHEDULERS.get(_SAME.get(scheduler, scheduler))
     if kind == "node":
         return f"the nodes' own logs, and why the scheduler marks them as down{f' ({own.nodes})' if own else ''}"
     if kind == "suspended":
