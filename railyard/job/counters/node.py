@@ -239,8 +239,8 @@ class NodeCounters:
     ``bonds`` are the intended rails that are bonds, ``energy`` is what the node used. ``killed``: the run was killed,
     and its devices are as they were when it got the signal to end. ``stuck``: the state of each process that this
     signal did not end, D or T, and the kernel's function that it waits in (``-``: not known). ``memory_kills`` is how
-    many processes the node's kernel killed for want of memory during the run, of this job or another; None if the node
-    does not show it.
+    many processes the node's kernel killed during the run because memory was short, of this job or another; None if the
+    node does not show it.
     """
 
     node: str

@@ -169,7 +169,7 @@ class Job:
     ended at its time limit whose process did not react, while that of another node did; ``stuck_in`` says what these
     processes do instead, each once, as far as it is known. ``unplaced`` is why its processes did not run where they
     should. ``scheduler`` is the one of the system's file, empty for an output of unknown origin. ``memory_kills``:
-    how many processes the kernel of each node killed for want of memory, as far as that is known.
+    how many processes the kernel of each node killed because memory was short, as far as that is known.
     """
 
     exit_code: int | None

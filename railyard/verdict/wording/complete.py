@@ -65,14 +65,16 @@ def say_exited(code: int, after: str) -> str:
 
 
 def killed_for_memory(kills: Mapping[str, int]) -> str:
-    """Return the end of a sentence: whose kernel killed processes for want of memory; ``kills`` is how many by node."""
-    killed = some([f"that of {node} {count}" for node, count in kills.items()])
-    return f"; kernels killed processes for want of memory, of this job or another on the node: {killed}"
+    """Return the end of a sentence: whose kernel killed processes without memory; ``kills`` is how many by node."""
+    by = some([f"that of {node} {count}" for node, count in kills.items()])
+    return f"; kernels killed processes because memory was short, of this job or another on the node: {by}"
 
 
 def killed_with_memory() -> str:
-    """Return the end of a sentence about a killed process: no kernel did it for want of memory."""
-    return "; a process of it was killed, by a person or a program: no node's kernel killed one for want of memory"
+    """Return the end of a sentence about a killed process: no kernel did it because memory was short."""
+    return (
+        "; a process of it was killed, by a person or a program: no node's kernel killed one because memory was short"
+    )
 
 
 def killed_by_unknown() -> str:
