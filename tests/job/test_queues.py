@@ -88,6 +88,7 @@ FLUX_CLOSED = (
 def test_a_queue_that_takes_or_starts_no_jobs_is_named_in_the_schedulers_words(
     asked: Asked, tmp_path: Path, scheduler: str, file: str, jobs: dict[str, Any], closed: tuple[tuple[str, str], ...]
 ) -> None:
+    assert (RECORDED / file).is_file()
     assert closed_queues(asked(scheduler, 0, file, **jobs), tmp_path) == closed
 
 
@@ -125,6 +126,7 @@ def test_a_node_that_can_run_no_job_is_named_in_the_schedulers_words(
     asked: Asked, tmp_path: Path, scheduler: str, file: str, jobs: dict[str, Any], unfit: dict[str, str]
 ) -> None:
     system = asked(scheduler, 1, file, **jobs)
+    assert (RECORDED / file).is_file()
     found = dict(unfit_nodes(system, tmp_path))
     assert found.keys() == unfit.keys()
     assert all(found[node].startswith(words) for node, words in unfit.items()), found

@@ -4,7 +4,9 @@ All are our own, of jobs that slept or exited, from 30 November 2026: ``qstat-*.
 ``qacct-*.txt`` is `qacct -j JOB`, ``qstat-j-*.txt`` is `qstat -j JOB` (without the line sge_o_path), ``verify-*.txt``
 is `qalter -w v JOB`, ``queues-*.xml`` is `qstat -f -xml -explain aAcE`, and ``refused.txt`` has what `qsub` refused,
 and how. The hosts are the virtual cluster's. ``qacct-no-slot.txt`` is of a job that started more steps on a node than
-it had slots there, as the project's own soak over two rails first did.
+it had slots there, as the project's own soak over two rails first did. Of ``killed-with-processes`` somebody killed the
+script while two processes of it ran, in an environment without accounting_summary. ``queues-alarm`` is of queues whose
+load is above their load_thresholds.
 """
 
 import re
