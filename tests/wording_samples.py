@@ -50,6 +50,11 @@ PARTICULAR: Mapping[str, Sequence[tuple[Any, ...]]] = {
     "blame.both_ways": [("vn2", "vn1", out, back, 0.9) for out, back in ((0.0, 40.0), (38.0, 40.0))],
     "blame.shared_part": [(("hsn0", "hsn1", "hsn2"), "[reason]", "vn2")],
     "complete.say_quoted": [("a long line of a log. " * 10,)],
+    "complete.look_at_ended": [
+        (kind, scheduler)
+        for kind in ("node", "suspended", "pending", "lost")
+        for scheduler in ("slurm", "pbs", "torque", "sge", "flux-batch", "lsf")
+    ],
     "complete.say_exited": [(137, "[after]")],
     "complete.other_nodes": [([f"n{number}" for number in range(99)], [f"n{number}" for number in range(1, 100)])],
     "gpu_pairs.odds": [("shown", -12.0)],

@@ -222,16 +222,18 @@ def _end_of_flux(text: str) -> JobEnd | None:
     return None if found is None else flux_records.find_end(found)
 
 
-#: What asks Grid Engine about a job: its number, then what qstat says of all jobs, or the account of one that is over.
-_ASK_SGE = 'echo "$1"; if qstat -j "$1" >/dev/null; then qstat -xml -g t; else qacct -j "$1"; fi'
+#: What asks Grid Engine about a job: its number, its owner and the time now, then what qstat says of all jobs, or the
+#: accounts of one that is over.
+_ASK_SGE = 'echo "$1 $(id -un) $(date +%s)"; if qstat -j "$1" >/dev/null; then qstat -xml -g t; else qacct -j "$1"; fi'
+#: No job of ours is older than this, in seconds; the numbers of jobs do not begin again that soon.
+_OLDEST_S = 30 * 86400.0
 
 
 def _state_of_sge(text: str) -> State | None:
-    job, _, said = text.partition("\n")
-    found = sge_records.parse_job(said, job)
+    found = sge_records.parse_job(text.partition("\n")[2], text.partition(" ")[0])
     if found is not None:
         return State(found.phase, found.state)
-    account = sge_records.parse_account(said, job)
+    account = _account_of_sge(text)
     if account is None:
         return None
     word = f"exit status {account.exit_status}"
@@ -239,9 +241,16 @@ def _state_of_sge(text: str) -> State | None:
 
 
 def _end_of_sge(text: str) -> JobEnd | None:
-    job, _, said = text.partition("\n")
-    account = sge_records.parse_account(said, job)
+    account = _account_of_sge(text)
     return None if account is None else sge_records.find_end(account, ())
+
+
+def _account_of_sge(text: str) -> sge_records.SgeAccount | None:
+    head, _, said = text.partition("\n")
+    words = head.split()
+    if len(words) != 3 or not words[2].isdigit():
+        return None
+    return sge_records.parse_account(said, words[0], words[1], int(words[2]) - _OLDEST_S)
 
 
 def _end_of_pbs(text: str) -> JobEnd | None:

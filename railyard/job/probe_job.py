@@ -145,7 +145,8 @@ _LISTS_NODES = {
     "pbs": """awk '!seen[$0]++' "$PBS_NODEFILE\"""",
     "lsf": """awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE\"""",
     "flux": "flux hostlist -le | tr ' ' '\\n'",
-    "sge": """awk '{print $1}' "$PE_HOSTFILE\"""",
+    # A node has a line for each of its queues.
+    "sge": """awk '!seen[$1]++ {print $1}' "$PE_HOSTFILE\"""",
 }
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.wording import listing
-from railyard.parsers.job_end import JobEnd, reason_words
+from railyard.parsers.job_end import JobEnd, Kind, killed_end, reason_words, suspended_end
 
 #: A job's states before it begins, and when it has ended (C is Torque's).
 WAITING, ENDED, SUSPENDED = "QHWTM", "CFX", "SU"
@@ -27,7 +27,8 @@ _BY_SIGNAL = 256
 class PbsJob:
     """One job: ``state`` is PBS's letter, ``exit_status`` as printed, None until it has ended.
 
-    ``comment`` is why it waits or what became of it, ``nodes`` are its nodes in PBS's order.
+    ``comment`` is why it waits or what became of it, ``nodes`` are its nodes in PBS's order, first the one that runs
+    its script. ``runs`` is how often it was started.
     """
 
     job: str
@@ -35,6 +36,7 @@ class PbsJob:
     exit_status: int | None = None
     comment: str | None = None
     nodes: tuple[str, ...] = ()
+    runs: int = 0
 
     @property
     def phase(self) -> Literal["waits", "runs", "ended"]:
@@ -75,16 +77,23 @@ def parse_job(text: str) -> PbsJob | None:
         _number(status),
         found.get("comment"),
         tuple(dict.fromkeys(host for host in hosts if host)),
+        _number(found.get("run_count")) or 0,
     )
 
 
 #: How a job's comment ends that did not run to its end. A job that somebody deleted while it ran has Exit_status 0.
 _TERMINATED = re.compile(r" and terminated(?: by (\S+))?$")
-_EXCEEDED = re.compile(r" and exceeded resource (\S+)$")
+_EXCEEDED = re.compile(r" and exceeded resource (\S+)(?: \(\w+\))?$")
+#: What pbs_mom found when it was started again: a job that had run before (JOB_EXEC_INITABT, INITRST and INITRMG of
+#: OpenPBS 23.06, src/include/job.h).
+_STARTED_AGAIN = (-4, -5, -6)
 
 
 def find_end(job: PbsJob) -> JobEnd | None:
-    """Return how a job ended, None if its script ran to its end or the job still runs."""
+    """Return how a job ended, None if its script ran to its end or the job still runs.
+
+    A job that somebody sent a signal by way of PBS (qsig) has the exit status 0, and looks as if it ran to its end.
+    """
     if job.phase != "ended":
         return None
     where, comment = f" on {listing(job.nodes)}" if job.nodes else "", job.comment or ""
@@ -92,13 +101,31 @@ def find_end(job: PbsJob) -> JobEnd | None:
     if exceeded is not None and exceeded[1] == "walltime":
         return JobEnd("time", f"job {job.job} was killed at its time limit{where}")
     if exceeded is not None:
-        return JobEnd("memory", f"job {job.job} was killed for {exceeded[1]}: it used more than it asked for{where}")
+        kind: Kind = "memory" if exceeded[1] in ("mem", "vmem") else "limit"
+        return JobEnd(kind, f"job {job.job} was killed for {exceeded[1]}: it used more than it asked for{where}")
     if terminated is not None or job.exit_status is None:
         who = f" by {terminated[1]}" if terminated is not None and terminated[1] else ""
         return JobEnd("cancelled", f"job {job.job} was cancelled{who}{where}")
+    if job.exit_status in _STARTED_AGAIN and job.nodes:
+        said = f"the pbs_mom of {job.nodes[0]} was started again while the job ran (Exit_status {job.exit_status})"
+        return JobEnd("node", f"job {job.job} was ended because a node died: {said}", job.nodes[:1])
     if job.exit_status < 0:
-        return JobEnd("cancelled", f"job {job.job} was ended by PBS{where}{reason_words(comment)}")
+        code = f"Exit_status {job.exit_status}"
+        return JobEnd("cancelled", f"job {job.job} was ended by PBS{where}{reason_words(f'{code}; {comment}')}")
+    if job.exit_status > _BY_SIGNAL:
+        return killed_end(job.job, job.exit_status - _BY_SIGNAL, where)
     return None
+
+
+def find_unfit_run(job: PbsJob) -> JobEnd | None:
+    """Return why a job measures nothing: it is suspended, or runs again; None if it does not.
+
+    An administrator can have any job started again (``qrerun -W force``), also one with ``-r n``.
+    """
+    if job.runs > 1 and job.phase != "waits":
+        times = f"{job.runs} times"
+        return JobEnd("requeued", f"job {job.job} was started {times}: what it left may be of two runs")
+    return suspended_end(job.job) if job.is_suspended else None
 
 
 def node_end(job: PbsJob, nodes: Sequence["PbsNode"]) -> JobEnd:

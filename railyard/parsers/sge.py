@@ -8,10 +8,12 @@ sge_accounting(5) of Grid Engine 8.1.9, and what that release printed (``tests/r
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import takewhile
 from typing import Literal
 from xml.etree import ElementTree
 
+from railyard.base.hostlist import label
 from railyard.base.wording import listing
 from railyard.parsers.job_end import JobEnd, reason_words, suspended_end
 
@@ -60,10 +62,14 @@ class SgeAccount:
     """What a job left in the accounts: ``failed`` is 0, or the number of what went wrong, ``problem`` its words.
 
     ``exit_status`` is that of its script, ``wallclock_s`` how long that ran, and ``limit_s`` its own limit (h_rt), None
-    without one; in seconds. ``has_run``: its script was started.
+    without one; in seconds. ``has_run``: its script was started. ``node`` is where; ``submitted_s`` is when it was
+    submitted, or started again, in seconds since 1970; None if its account does not say that.
     """
 
     job: str
+    owner: str
+    node: str
+    submitted_s: float | None
     failed: int
     problem: str
     exit_status: int
@@ -79,17 +85,33 @@ class SgeAccount:
 
 _FIELD = re.compile(r"^(\w+) +(.*?) *$", re.MULTILINE)
 _LIMIT = re.compile(r"\bh_rt=(?:(?:(\d+):)?(\d+):)?(\d+)\b")
+#: ``Mon Nov 30 06:13:22 2026``
+_TIME = re.compile(
+    r"\w+ (?P<month>\w{3}) +(?P<day>\d+) (?P<hour>\d\d):(?P<minute>\d\d):(?P<second>\d\d) (?P<year>\d{4})"
+)
+_MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split()
+#: How much earlier than here a job's submission may be in its account, in seconds: clocks differ, and local time has
+#: one hour twice a year.
+_CLOCKS_APART_S = 4000.0
 
 
-def parse_account(text: str, job: str) -> SgeAccount | None:
-    """Return what ``qacct -j JOB`` says of a job; None if it says nothing.
+def parse_account(text: str, job: str, owner: str, since_s: float, node: str | None = None) -> SgeAccount | None:
+    """Return what ``qacct -j JOB`` says of a job of this owner; None if it says nothing.
 
-    If there are several records, as of each attempt to start it and, in some parallel environments, of processes on its
-    other nodes, the one of the longest time is its script's; of equal ones the last.
+    ``since_s`` is when the job was submitted, in seconds since 1970: numbers of jobs begin again, and accounts are kept
+    for years. ``node`` is the one that runs its script, if that is known.
+
+    There is a record for each attempt to start it and, in some parallel environments, for its processes on each node.
+    Its own comes after those of its processes. A job that could not be started may have a record without any time: that
+    one counts if there is no other, and may be of an earlier job.
     """
     records = [dict(_FIELD.findall(part)) for part in re.split(r"^=+$", text, flags=re.MULTILINE)]
-    found = [record for record in map(_account, records) if record is not None and record.job == job]
-    return max(reversed(found), key=lambda record: record.wallclock_s, default=None)
+    every = [record for record in map(_account, records) if record is not None]
+    own = [record for record in every if (record.job, record.owner) == (job, owner)]
+    dated = [each for each in own if each.submitted_s is not None and each.submitted_s >= since_s - _CLOCKS_APART_S]
+    found = dated or [record for record in own if record.submitted_s is None]
+    there = [record for record in found if node is not None and label(record.node) == label(node)]
+    return next(reversed(there or found), None)
 
 
 def _account(record: dict[str, str]) -> SgeAccount | None:
@@ -101,6 +123,9 @@ def _account(record: dict[str, str]) -> SgeAccount | None:
     limit = _LIMIT.search(record.get("category", ""))
     return SgeAccount(
         record.get("jobnumber", ""),
+        record.get("owner", ""),
+        record.get("hostname", ""),
+        _seconds(record.get("qsub_time", "")),
         int(code),
         problem.strip(),
         int(status[0]),
@@ -108,6 +133,19 @@ def _account(record: dict[str, str]) -> SgeAccount | None:
         sum(int(part or 0) * unit for part, unit in zip(limit.groups(), (3600, 60, 1), strict=True)) if limit else None,
         not record.get("start_time", "-").startswith("-"),
     )
+
+
+def _seconds(text: str) -> float | None:
+    """Return a local time in seconds since 1970; None for 1970 itself, which means no time, and for another form."""
+    found = _TIME.fullmatch(text)
+    if found is None or found["month"] not in _MONTHS or int(found["year"]) <= 1970:
+        return None
+    month = _MONTHS.index(found["month"]) + 1
+    day, hour, minute, second = (int(found[name]) for name in ("day", "hour", "minute", "second"))
+    try:
+        return datetime(int(found["year"]), month, day, hour, minute, second).timestamp()
+    except (ValueError, OverflowError):
+        return None
 
 
 #: Grid Engine ended it for its time, or for another of its limits.
@@ -123,22 +161,20 @@ _APART_S = 5.0
 def find_end(account: SgeAccount, nodes: Sequence[str], is_deleted: bool = False) -> JobEnd | None:
     """Return how a job ended, None if its script ran to its end.
 
-    ``is_deleted``: it was seen while it was being deleted, which Grid Engine does at the time limit, too. Otherwise its
-    account does not tell a job that somebody deleted from one whose script a signal of another origin ended: the
-    sentence says both.
+    ``is_deleted``: it was seen while it was being deleted. Grid Engine does that at the time limit, and also to what is
+    left of a job whose script has ended. So neither that nor its account tells a job that somebody deleted from one
+    whose script a signal of another origin ended: the sentence says both.
     """
     where, failed = f" on {listing(list(nodes))}" if nodes else "", account.failed
-    if not failed and not is_deleted:
-        return None
     job, words = f"job {account.job}", reason_words(f"failed {failed}: {account.problem}" if failed else None)
     is_over = account.limit_s is not None and account.wallclock_s >= account.limit_s - _APART_S
     by_signal = account.exit_status > _BY_SIGNAL
     if failed == _AT_A_LIMIT and not is_over:
-        return JobEnd("memory", f"{job} was killed at a limit other than its time{where}{words}")
+        return JobEnd("limit", f"{job} was killed at a limit other than its time{where}{words}")
     if failed == _AT_A_LIMIT or (is_over and (is_deleted or (failed == _AFTER_START and by_signal))):
         return JobEnd("time", f"{job} was killed at its time limit{where}{words}")
-    if is_deleted:
-        return JobEnd("cancelled", f"{job} was cancelled{where}")
+    if not failed:
+        return None
     if failed == _AFTER_START and by_signal:
         by = f"its script ended by signal {account.exit_status - _BY_SIGNAL}"
         return JobEnd("cancelled", f"{job} was cancelled{where}, or a process killed it: {by}{words}")

@@ -18,7 +18,7 @@ from datetime import datetime
 from railyard.base.hostlist import expand_names, label
 from railyard.base.wording import listing
 from railyard.parsers.failure_lines import STEPD
-from railyard.parsers.job_end import JobEnd, Kind, reason_words, span, suspended_end
+from railyard.parsers.job_end import JobEnd, Kind, killed_end, reason_words, span, suspended_end
 
 #: The words behind squeue that this reads.
 WORDS = ("--noheader", "--states=RUNNING,COMPLETING", "--format=%e|%N")
@@ -178,8 +178,9 @@ def parse_job(text: str) -> JobState | None:
         failed_node=known_value(fields.get("FailedNode")),
         restarts=_count(fields.get("Restarts")),
         time_limit=known_value(fields.get("TimeLimit")),
-        # Set when the job is stopped and when it goes on; kept until its end.
-        suspended=known_value(fields.get("SuspendTime")) is not None,
+        # SuspendTime is set by `scontrol suspend` and kept until the end of the job. A signal (`scancel --signal=STOP`)
+        # makes only the state, and nothing is left of it when the job goes on.
+        suspended=known_value(fields.get("SuspendTime")) is not None or state == "STOPPED",
         several=len(lines) > 1 or any(sign in fields.get("ArrayTaskId", "") for sign in "-,"),
     )
 
@@ -222,6 +223,8 @@ def find_end(job: JobState, nodes: Iterable[NodeState] = ()) -> JobEnd | None:
         )
     if job.state == "NODE_FAIL":
         return _node_failed(job, tuple(nodes))
+    if job.state == "FAILED" and job.signal:
+        return killed_end(job.job, job.signal, _nodes_words(job))
     made = _SENTENCES.get(job.state)
     if made is None:
         return None

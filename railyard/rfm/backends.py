@@ -207,7 +207,10 @@ def find_end(job: Any, printed: str = "") -> JobEnd | None:
     if record is None:
         return None
     nodes = slurm.show_nodes(record.nodes) if record.state == "NODE_FAIL" else ()
-    return slurm_records.find_end(record, nodes) or slurm_records.killed_for_memory(record, printed)
+    found = slurm_records.find_end(record, nodes)
+    if found is not None and found.kind != "killed":
+        return found
+    return slurm_records.killed_for_memory(record, printed) or found
 
 
 @lru_cache(maxsize=1)

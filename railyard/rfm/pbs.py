@@ -76,11 +76,12 @@ class PbsInChunks(PbsJobScheduler):
         job._state = JOB_STATES.get(found.state, "RUNNING")
         if found.nodes:
             job._nodelist = list(found.nodes)
-        if found.phase == "ended":
-            self._finish(job, found)
-        elif found.is_suspended:
+        unfit = pbs_records.find_unfit_run(found)
+        if unfit is not None:
             self.cancel(job)
-            self._give_up(job, job_end.suspended_end(found.job))
+            self._give_up(job, unfit)
+        elif found.phase == "ended":
+            self._finish(job, found)
         elif found.phase == "waits":
             self._end_unless_it_begins(job, found)
         else:

@@ -94,7 +94,7 @@ class SgeInSlots(CommandScheduler):
 
     def _poll(self, job: Any) -> None:
         """Update a job from qstat, and once it is gone from qacct."""
-        out, complaint = answer(["qstat", "-xml", "-g", "t", "-u", pwd.getpwuid(os.geteuid()).pw_name])
+        out, complaint = answer(["qstat", "-xml", "-g", "t", "-u", _owner()])
         if not out.rstrip().endswith("</job_info>"):  # nothing, or a cut answer, in which a living job may be missing
             lost = note_silence(job, complaint)
             if lost is not None:
@@ -128,12 +128,15 @@ class SgeInSlots(CommandScheduler):
         if _has_exit_code(job) and not is_deleted:
             self._give_up(job, None)
             return
-        nodes = seen.nodes if seen is not None else ()
-        account = sge_records.parse_account(answer(["qacct", "-j", job.jobid])[0], job.jobid)
-        if account is not None:
+        nodes, is_late = seen.nodes if seen is not None else (), lasts_s(job, "gone") >= ACCOUNTED_WITHIN_S
+        account = sge_records.parse_account(
+            answer(["qacct", "-j", job.jobid])[0], job.jobid, _owner(), job.submit_time, nodes[0] if nodes else None
+        )
+        # A record without a time may be of an earlier job of this number, whose own comes later.
+        if account is not None and (is_late or account.submitted_s is not None):
             job._exitcode = account.exit_code
             self._give_up(job, sge_records.find_end(account, nodes, is_deleted))
-        elif lasts_s(job, "gone") >= ACCOUNTED_WITHIN_S:
+        elif is_late:
             # A job that began has an output.
             has_begun = Path(job.workdir, job.stdout).exists()
             self._give_up(job, sge_records.deleted_end(job.jobid, nodes) if is_deleted or not has_begun else None)
@@ -168,6 +171,11 @@ class SgeInSlots(CommandScheduler):
     def _end(self, job: Any, why: JobEnd | None) -> None:
         self.cancel(job)
         self._give_up(job, why)
+
+
+def _owner() -> str:
+    """Return the name of the user whose jobs these are."""
+    return pwd.getpwuid(os.geteuid()).pw_name
 
 
 def _has_exit_code(job: Any) -> bool:

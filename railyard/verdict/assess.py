@@ -279,6 +279,10 @@ def _job(
         stuck=_find_stuck(case.launch.nodes, readings) if evidence.timed_out else (),
         stuck_in=_stuck_in(case.launch.nodes, readings) if evidence.timed_out else (),
         time_limit_s=case.time_limit_s,
+        scheduler=case.site.system.scheduler,
+        memory_kills={
+            node: reading.memory_kills for node, reading in readings.items() if reading.memory_kills is not None
+        },
         scheduler_error=evidence.scheduler_error,
         ended=evidence.ended,
         unplaced=evidence.unplaced,

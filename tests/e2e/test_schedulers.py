@@ -40,8 +40,10 @@ class Words:
     that asks for something that no node has, with what it says of that. ``bad_project`` is what it says of a project
     that nobody knows; empty if it takes any. ``in_job`` runs a script on one node. ``epilog`` has a script of the
     site's run on a job's nodes after it (PBS needs no command; it and Grid Engine run it on the job's first node).
-    ``ask_drained`` asks which nodes it gives to no job. ``limit`` is a time limit that the scheduler keeps to
-    the second. ``share`` has nodes shared whose partition gives whole ones, whatever a job asks for.
+    ``ask_drained`` asks which nodes it gives to no job. ``signal`` kills the script of the job of that number, and
+    ``killed`` is how that is said. ``pause`` stops the job of that number; empty if no state of it would show that.
+    ``limit`` is a time limit that the scheduler keeps to the second. ``share`` has
+    nodes shared whose partition gives whole ones, whatever a job asks for.
     """
 
     running: str
@@ -62,6 +64,9 @@ class Words:
     in_job: str
     epilog: tuple[str, ...]
     ask_drained: str
+    signal: str
+    killed: str
+    pause: str = ""
     limit: str = "20s"
     share: str = ""
 
@@ -87,6 +92,9 @@ WORDS = {
         in_job="sbatch -N1 --exclusive --chdir=/tmp --output=/dev/null",
         epilog=("echo 'Epilog={site}/epilog' >>.railyard/testbed/slurm/slurm.conf", "scontrol reconfigure"),
         ask_drained="sinfo -h -N -t drain -o %N",
+        signal="scancel --signal=KILL --batch {job}",
+        killed="was killed on vn[1-2]: signal 9 ended its script, and the scheduler does not say who sent it",
+        pause="scancel --signal=STOP {job}",
         share="scontrol update PartitionName=all OverSubscribe=NO",
     ),
     "flux": Words(
@@ -109,6 +117,8 @@ WORDS = {
         in_job="flux batch -N1 --exclusive --output=/dev/null --error=/dev/null",
         epilog=("flux config load {site}/with-epilog.toml", "flux jobtap load perilog.so"),
         ask_drained="flux resource drain",
+        signal="flux job kill --signal=KILL {job}",
+        killed="was killed on vn1 and vn2: signal 9 ended its script, and the scheduler does not say who sent it",
     ),
     "pbs": Words(
         running="qstat | awk '$2 ~ /^rfm/ && $5 == \"R\" {print $1}'",
@@ -130,6 +140,9 @@ WORDS = {
         in_job="qsub -l select=1:ncpus=1 -l place=excl -o /dev/null -e /dev/null",
         epilog=(),
         ask_drained="pbsnodes -l",
+        signal="qsig -s SIGKILL {job}",
+        killed="the scheduler says exit code 0, but its script did not come to its last line",
+        pause="qsig -s suspend {job}",
     ),
     "sge": Words(
         running="qstat | awk '$3 ~ /^rfm/ && $5 == \"r\" {print $1}'",
@@ -150,6 +163,9 @@ WORDS = {
         in_job="qsub -pe mpi-1 1 -l exclusive=true -o /dev/null -e /dev/null",
         epilog=("qconf -mattr queue epilog root@{site}/epilog all.q",),
         ask_drained="qstat -f -qs d",
+        signal="kill -9 $(pgrep -f '/job_scripts/{job}$')",
+        killed="was cancelled on vn1 and vn2, or a process killed it: its script ended by signal 9",
+        pause="qmod -sj {job}",
     ),
 }
 
@@ -312,6 +328,25 @@ def test_a_job_that_somebody_cancels_is_no_fault_of_the_fabric(standing: Standin
     ran = standing.during(lambda job: standing.ask(standing.words.cancel, job), *standing.one_cell)
     assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
     assert standing.words.cancelled in ran.record.found.verdict.text
+    assert suspects(ran.record) == set()
+
+
+def test_a_job_whose_script_somebody_kills_is_no_fault_of_the_fabric(standing: Standing) -> None:
+    """OpenPBS says exit code 0 of it; under the others it used to be a fault of the node."""
+    standing.slow()
+    ran = standing.during(lambda job: standing.ask(standing.words.signal.format(job=job)), *standing.one_cell)
+    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    assert standing.words.killed in ran.record.found.verdict.text
+    assert suspects(ran.record) == set()
+
+
+def test_a_job_that_somebody_stops_is_no_measurement(standing: Standing) -> None:
+    if not standing.words.pause:
+        pytest.skip(f"{standing.scheduler.title} shows no pause of a job")
+    standing.slow()
+    ran = standing.during(lambda job: standing.ask(standing.words.pause.format(job=job)), *standing.one_cell)
+    assert failed(ran.record) == ("fail", 1, "scheduler"), ran.record.found.verdict.text
+    assert "was suspended while it ran: its times have the pause in them" in ran.record.found.verdict.text
     assert suspects(ran.record) == set()
 
 

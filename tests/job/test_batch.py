@@ -110,7 +110,7 @@ def test_a_job_is_told_in_the_schedulers_genuine_words(
 
 def of_sge(name: str, file: str) -> str:
     """Return what the question to Grid Engine prints about the recorded job of this name."""
-    return f"{NUMBERS[name]}\n{(SGE / file).read_text(encoding='utf-8')}"
+    return f"{NUMBERS[name]} root 1796047200\n{(SGE / file).read_text(encoding='utf-8')}"
 
 
 @pytest.mark.parametrize(

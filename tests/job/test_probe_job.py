@@ -211,7 +211,8 @@ def test_the_job_runs_its_steps_in_their_order_and_names_the_partners(
     # A node file has full names, and one line per process.
     (tmp_path / "hosts").write_text("n9.hpc\nn10.hpc\nn10.hpc\nn5\nn7\n", encoding="ascii")
     lines = [f"{node} 1 all.q@{node} UNDEFINED\n" for node in ("n9.hpc", "n10.hpc", "n5", "n7")]
-    (tmp_path / "slots").write_text("".join(lines), encoding="ascii")
+    # One with slots in two queues has two lines.
+    (tmp_path / "slots").write_text("".join([*lines[:3], lines[2].replace("all.q", "hpc.q"), *lines[3:]]), "ascii")
     (tmp_path / SCRIPT).write_text(probes_script(), encoding="utf-8")
     steps = ["probe-1-r-n9-n10", "probe-1-r-n9-railyard-partner-2", "probe-1-r-railyard-partner-1-railyard-partner-2"]
     for step in steps:

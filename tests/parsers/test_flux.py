@@ -1,7 +1,9 @@
 """What Flux 0.88 said of jobs, nodes and queues on the virtual cluster: a row's name is what had become of the job.
 
 ``tests/recordings/flux/jobs.txt`` has what `flux jobs -n -o FORMAT` printed, behind a name of ours; ``*.err`` are error
-outputs of jobs of `flux batch`. All are our own, of jobs that slept or exited, from 28 and 30 November 2026.
+outputs of jobs of `flux batch`. All are our own, of jobs that slept or exited, from 28 and 30 November 2026: of
+``killed`` somebody killed the script, of ``killed-by-flux`` all by `flux job kill -s KILL JOB`, of ``killed-program`` a
+process that `flux run` had started.
 """
 
 from pathlib import Path
@@ -121,6 +123,10 @@ def test_nodes_that_can_run_no_job_are_named_with_the_reason() -> None:
 
 def test_a_queue_that_takes_or_starts_no_jobs_is_named() -> None:
     assert closed_queues(text("queue-started.txt")) == ()
+    assert closed_queues(text("queue-closed.txt")) == (
+        ("batch", "Job submission is disabled: no more"),
+        ("batch", "Scheduling is stopped: new cables"),
+    )
     assert closed_queues(text("queue-stopped.txt")) == (
         ("batch", "Job submission is disabled: moving"),
         ("batch", "Scheduling is stopped: new cables"),
@@ -128,10 +134,16 @@ def test_a_queue_that_takes_or_starts_no_jobs_is_named() -> None:
 
 
 def test_no_line_of_a_broker_is_the_programs() -> None:
-    for name in ("exit3.err", "late-brokers.err", "limit.err", "cancelled.err"):
+    for name in (
+        *("exit3.err", "late-brokers.err", "limit.err", "cancelled.err"),
+        *("killed.err", "killed-by-flux.err"),
+    ):
         left = [line for line in flux.without_broker_lines(text(name)).splitlines() if line]
         assert left == (["flux-job: task(s) Terminated"] if name == "cancelled.err" else []), name
         assert flux.without_broker_lines(text(name)).count("\n") == text(name).count("\n"), "lines keep their numbers"
+    killed = flux.without_broker_lines(text("killed-program.err")).splitlines()
+    assert len(killed) == 4 and killed[2:] == ["flux-job: task(s) Killed", ""]
+    assert killed[0].startswith("35.665s: flux-shell[0]: FATAL: task-exit: sh: task rank 1 on host vn2 exited (Killed)")
     own = "IMB-MPI1: error\nbroker.err[0]: of the program\n"
     assert flux.without_broker_lines(own) == own
 
@@ -140,5 +152,7 @@ def test_a_script_that_ended_by_itself_has_its_exit_code() -> None:
     """Flux said TIMEOUT of that job: its brokers had not ended when its time was over."""
     assert flux.script_exit_code(text("late-brokers.err")) == 3
     assert flux.script_exit_code(text("exit3.err")) == 3
-    assert flux.script_exit_code(text("limit.err")) is None, "a signal ended it"
+    assert flux.script_exit_code(text("killed-program.err")) == 137, "a signal ended a process of it"
+    for name in ("limit", "killed", "killed-by-flux"):
+        assert flux.script_exit_code(text(f"{name}.err")) is None, "a signal ended it"
     assert flux.script_exit_code("rc2.0: /x/script Exited (rc=3) 0.1s\n") is None, "the program's own line"

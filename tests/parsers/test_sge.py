@@ -4,9 +4,13 @@ All are our own, of jobs that slept or exited, from 30 November 2026: ``qstat-*.
 ``qacct-*.txt`` is `qacct -j JOB`, ``qstat-j-*.txt`` is `qstat -j JOB` (without the line sge_o_path), ``verify-*.txt``
 is `qalter -w v JOB`, ``queues-*.xml`` is `qstat -f -xml -explain aAcE`, and ``refused.txt`` has what `qsub` refused,
 and how. The hosts are the virtual cluster's. ``qacct-no-slot.txt`` is of a job that started more steps on a node than
-it had slots there, as the project's own soak over two rails first did.
+it had slots there, as the project's own soak over two rails first did. Of ``killed-with-processes`` somebody killed the
+script while two processes of it ran, in an environment without accounting_summary. ``queues-alarm`` is of queues whose
+load is above their load_thresholds.
 """
 
+import re
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -36,7 +40,7 @@ NUMBERS = {
     "deleted": "8", "waits": "11", "depends": "12", "held": "13", "too-many-nodes": "14", "uneven": "15",
     "too-many-cores": "16", "error": "18", "suspended": "19", "requeued-waits": "20", "requeued-runs": "20",
     "requeued": "20", "each-process": "22", "prolog": "23", "died": "30", "before-death": "30", "completed": "1",
-    "no-slot": "3",
+    "no-slot": "3", "killed-with-processes": "3",
 }  # fmt: skip
 
 
@@ -50,8 +54,16 @@ def job(name: str, file: str = "") -> SgeJob:
     return found
 
 
+#: A day of which no recorded job is older, in seconds since 1970.
+THAT_DAY_S = datetime(2026, 11, 29).timestamp()
+
+
+def account_in(words: str, number: str) -> SgeAccount | None:
+    return parse_account(words, number, "root", THAT_DAY_S)
+
+
 def account(name: str) -> SgeAccount:
-    found = parse_account(text(f"qacct-{name}.txt"), NUMBERS[name])
+    found = account_in(text(f"qacct-{name}.txt"), NUMBERS[name])
     assert found is not None
     return found
 
@@ -139,23 +151,81 @@ def test_an_account_says_how_a_job_ended(name: str, exit_code: int | None, end: 
     assert find_end(account(name), ("vn1", "vn2")) == end
 
 
-def test_a_job_that_was_seen_being_deleted_was_cancelled() -> None:
-    ended = find_end(account("cancelled"), ("vn1", "vn2"), is_deleted=job("deleted").is_deleted)
-    assert ended == JobEnd("cancelled", "job 8 was cancelled on vn1 and vn2")
+@pytest.mark.parametrize("name", ["cancelled", "killed-with-processes"])
+def test_a_job_that_was_seen_being_deleted_may_have_been_killed_by_a_process(name: str) -> None:
+    """Grid Engine deletes the other processes of a job whose script was killed: its state was ``dr``, too."""
+    for is_deleted in (True, False):
+        ended = find_end(account(name), ("vn1", "vn2"), is_deleted)
+        assert ended is not None and ended.kind == "cancelled"
+        assert ended.sentence.startswith(
+            f"job {NUMBERS[name]} was cancelled on vn1 and vn2, or a process killed it: its script ended by signal 9 "
+        )
+
+
+def test_a_script_that_ends_before_its_other_processes_was_not_cancelled() -> None:
+    assert find_end(account("exit-3"), ("vn1", "vn2"), is_deleted=True) is None
+
+
+YEARS_AGO = text("qacct-exit-3.txt").replace(" 2026", " 2019").replace("jobnumber    2 ", "jobnumber    5 ")
+ANOTHERS = (
+    text("qacct-exit-3.txt")
+    .replace("owner        root", "owner        mary")
+    .replace("jobnumber    2 ", "jobnumber    5 ")
+)
+
+
+@pytest.mark.parametrize("other", [YEARS_AGO, ANOTHERS])
+def test_an_earlier_job_of_the_same_number_decides_nothing(other: str) -> None:
+    """Numbers begin again after 9999999, or with a new spool folder; accounts are kept for years."""
+    assert "jobnumber    5 " in other
+    own = text("qacct-time.txt")
+    for both in (own + other, other + own):
+        assert account_in(both.replace("ru_wallclock 3s", "ru_wallclock 900s"), "5") == account("time")
+    assert account_in(other, "5") is None
+
+
+def test_a_record_without_a_time_counts_if_there_is_no_other() -> None:
+    """As of a job whose prolog failed: it may be of an earlier job of that number."""
+    found = account("prolog")
+    assert (found.failed, found.submitted_s) == (8, None)
+    own = text("qacct-time.txt").replace("jobnumber    5 ", "jobnumber    23")
+    for both in (own + text("qacct-prolog.txt"), text("qacct-prolog.txt") + own):
+        later = account_in(both, "23")
+        assert later is not None and later.failed == 37
+
+
+def test_a_time_in_another_form_is_no_time() -> None:
+    assert account("exit-3").submitted_s == datetime(2026, 11, 30, 6, 0, 40).timestamp()
+    for words in ("11/30/2026 06:00:35", "Mon Foo 30 06:00:35 2026", "Mon Feb 30 06:00:35 2026", "-/-"):
+        other = re.sub(r"(qsub_time +).*", rf"\g<1>{words}", text("qacct-exit-3.txt"))
+        found = account_in(other, "2")
+        assert found is not None and found.submitted_s is None
+
+
+def test_the_record_of_the_script_wins_over_those_of_its_processes() -> None:
+    """A process on another node may live longer than a script that was killed, and end well."""
+    line = f"{'=' * 62}\n"
+    local, other, own = text("qacct-killed-with-processes.txt").split(line)[1:]
+    for old, new in (("100 : assumedly after job", "0"), ("137 ", "0 "), ("wallclock 2s", "wallclock 60s")):
+        assert old in other
+        other = other.replace(old, new)
+    for order in ((local, other, own), (local, own, other)):  # one that is written late is told by its node
+        found = parse_account("".join(f"{line}{part}" for part in order), "3", "root", THAT_DAY_S, "vn1")
+        assert found is not None and (found.failed, found.wallclock_s) == (100, 3)
 
 
 def test_another_limit_than_that_of_time_is_not_called_one() -> None:
     """h_cpu and h_vmem have the same number: sge_status(5)."""
     other = text("qacct-time.txt").replace("h_rt=5 ", "h_rt=500 ")
-    found = parse_account(other, "5")
+    found = account_in(other, "5")
     assert found is not None
-    assert (find_end(found, ()) or JobEnd("lost", "")).kind == "memory"
+    assert (find_end(found, ()) or JobEnd("lost", "")).kind == "limit"
 
 
 def test_a_signal_at_the_time_limit_is_that_limit() -> None:
     """A sge_execd that enforces it itself leaves the number of a signal: sge_status(5)."""
     own = text("qacct-time.txt").replace("failed       37  :", "failed       100 :")
-    found = parse_account(own, "5")
+    found = account_in(own, "5")
     assert found is not None
     assert (find_end(found, ()) or JobEnd("lost", "")).kind == "time"
 
@@ -164,14 +234,14 @@ def test_a_signal_at_the_time_limit_is_that_limit() -> None:
 def test_a_job_that_grid_engine_deletes_at_its_limit_was_not_cancelled(failed: str) -> None:
     """The sge_execd of another node was the first at the limit."""
     own = text("qacct-time.txt").replace("37  : qmaster enforced h_rt, h_cpu, or h_vmem limit", failed)
-    found = parse_account(own.replace("ru_wallclock 5s", "ru_wallclock 4s"), "5")
+    found = account_in(own.replace("ru_wallclock 5s", "ru_wallclock 4s"), "5")
     assert found is not None
     assert (find_end(found, (), is_deleted=True) or JobEnd("lost", "")).kind == "time"
 
 
 def test_a_job_that_never_began_has_no_account() -> None:
-    assert parse_account(text("qacct-cancelled-waiting.txt"), "9") is None
-    assert parse_account(text("qacct-exit-3.txt"), "22") is None
+    assert account_in(text("qacct-cancelled-waiting.txt"), "9") is None
+    assert account_in(text("qacct-exit-3.txt"), "22") is None
 
 
 @pytest.mark.parametrize(
@@ -292,6 +362,6 @@ def test_environments_of_a_fixed_number_of_slots_are_told_by_name_and_rule(
 
 @pytest.mark.parametrize(("word", "limit_s"), [("80", 80), ("00:01:20", 80), ("1:0:0", 3600), ("2:5", 125)])
 def test_a_limit_is_read_in_seconds_or_with_colons(word: str, limit_s: int) -> None:
-    found = parse_account(text("qacct-completed.txt").replace("h_rt=60", f"h_rt={word}"), NUMBERS["completed"])
+    found = account_in(text("qacct-completed.txt").replace("h_rt=60", f"h_rt={word}"), NUMBERS["completed"])
     assert found is not None
     assert found.limit_s == limit_s

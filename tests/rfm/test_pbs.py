@@ -63,6 +63,10 @@ def state(job: Any, said: str | None, outputs: bool = True) -> bool:
         ("time", None, "time"),
         ("cancelled-running", 0, "cancelled"),
         ("cancelled-waiting", None, "cancelled"),
+        ("killed-shell", 137, "killed"),
+        ("signalled", 0, None),
+        ("memory", None, "memory"),
+        ("mom-started-again", None, "node"),
     ],
 )
 def test_a_job_waits_runs_and_ends_with_its_exit_code(
@@ -142,16 +146,12 @@ def test_a_server_that_does_not_answer_ends_no_job_that_has_an_output(
     assert not state(job, None)
 
 
-def test_a_suspended_job_is_deleted_since_its_times_include_the_pause(job: Any) -> None:
-    running = (RECORDED / "running.txt").read_text(encoding="utf-8")
-    for letter in "SU":
-        job._state, job._completed, job.railyard_ended = "RUNNING", False, None
-        Path("said").write_text(running.replace("job_state = R", f"job_state = {letter}"), encoding="utf-8")
-        job.scheduler.poll(job)
-        assert job.finished()
-        assert Path("deleted").read_text(encoding="ascii") == "7.vn1\n"
-        ended = known_end(job)
-        assert ended is not None and ended.kind == "suspended"
+@pytest.mark.parametrize(("name", "kind"), [("suspended", "suspended"), ("started-twice", "requeued")])
+def test_a_job_that_pauses_or_runs_again_is_deleted(job: Any, name: str, kind: str) -> None:
+    assert state(job, name, outputs=False)
+    assert Path("deleted").read_text(encoding="ascii") == "7.vn1\n"
+    ended = known_end(job)
+    assert ended is not None and ended.kind == kind
 
 
 def test_a_job_is_submitted_without_the_outputs_of_an_earlier_one(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:

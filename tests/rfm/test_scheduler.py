@@ -260,6 +260,7 @@ def recorded(name: str) -> str:
     [
         ("suspended", "suspended"),
         ("suspended-resumed", "suspended"),
+        ("suspended-by-signal", "suspended"),
         ("several-array", "several"),
         ("several-array-running", "several"),
         ("several-heterogeneous", "several"),
@@ -313,7 +314,7 @@ def test_silence_is_borne_for_a_restart_and_not_for_ever(
     assert job._nodespec == "vn[1-2]"
 
 
-@pytest.mark.parametrize("word", ["STAGE_OUT", "SIGNALING", "STOPPED", "RESIZING"])
+@pytest.mark.parametrize("word", ["STAGE_OUT", "SIGNALING", "RESIZING"])
 def test_a_job_that_has_run_for_long_does_not_wait_too_long_to_begin(
     controller: Controller, scheduler: Any, word: str
 ) -> None:
@@ -337,6 +338,22 @@ def test_a_cancelled_job_of_a_scheduler_that_is_gone_is_soon_given_up(
     assert not scheduler.finished(polled(scheduler, job))
     now += 1
     assert scheduler.finished(polled(scheduler, job))
+
+
+def test_a_script_that_a_signal_ended_was_killed_unless_its_output_says_for_memory(
+    controller: Controller, scheduler: Any
+) -> None:
+    controller.text = recorded("killed")
+    job = polled(scheduler, submitted())
+    assert scheduler.finished(job) and job._exitcode == 137
+    found = find_end(job)
+    assert found is not None and found.kind == "killed"
+    assert found.sentence.startswith(
+        f"job {job.railyard_record.job} was killed on vn[1-2]: signal 9 ended its script, and "
+    )
+    printed = (TESTS / "recordings/slurm/memory-cgroup.err").read_text(encoding="utf-8")
+    found = find_end(job, printed)
+    assert found is not None and found.kind == "memory"
 
 
 def test_a_node_that_died_is_asked_for(controller: Controller, scheduler: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ import getpass
 import os
 import re
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,8 @@ def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         scheduler, getlauncher("local")(), name="rfm_job", workdir=str(tmp_path), script_filename="rfm_job.sh",
         sched_access=["-P abc"], sched_options=["-p -5"],
     )  # fmt: skip
-    made.options, made.time_limit, made._submit_time = ["-r n", "-pe mpi-2 4"], 600, time.time()
+    made.options, made.time_limit = ["-r n", "-pe mpi-2 4"], 600
+    made._submit_time = datetime(2026, 11, 30, 6).timestamp()  # an hour in which the recorded jobs were submitted
     for name in ("why", "account", "verified", "jobs", "queues"):
         (tmp_path / name).touch()
     return made
@@ -170,11 +172,25 @@ def test_a_cut_answer_is_silence_and_no_end_of_a_job(job: Any, monkeypatch: pyte
         job.scheduler.poll(job)  # it answers again, so its silence is forgotten
 
 
-def test_a_job_that_was_seen_being_deleted_was_cancelled(job: Any) -> None:
+def test_a_job_that_was_seen_being_deleted_may_have_been_killed(job: Any) -> None:
     assert not state(job, "deleted")
     assert not was_deleted(job)
     assert state(job, "deleted", "none", account="cancelled")
-    assert ended(job) == JobEnd("cancelled", "job 8 was cancelled on vn1 and vn2")
+    assert ended(job).sentence.startswith("job 8 was cancelled on vn1 and vn2, or a process killed it: ")
+
+
+def test_the_account_of_an_earlier_job_of_this_number_is_not_its_own(job: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own comes 15 s after its end. A record without a time may be of either."""
+    assert not state(job, "running")
+    job._submit_time = datetime(2027, 3, 1).timestamp()
+    assert not state(job, "running", "none", account="completed")
+    undated = recorded("qacct-prolog.txt").replace("jobnumber    23", "jobnumber    1 ")
+    Path("account").write_text(undated, encoding="utf-8")
+    job.scheduler.poll(job)
+    assert not job.finished()
+    pass_time(monkeypatch, sge.ACCOUNTED_WITHIN_S)
+    job.scheduler.poll(job)
+    assert job.finished() and "failed 8: in prolog" in ended(job).sentence
 
 
 def test_a_job_that_wrote_its_exit_code_is_over_before_it_has_an_account(job: Any) -> None:
@@ -239,7 +255,7 @@ def test_a_job_that_runs_again_or_pauses_is_deleted(job: Any, name: str, kind: s
 
 @pytest.mark.parametrize("name", ["waits", "held", "depends"])
 def test_a_job_that_waits_too_long_is_deleted(job: Any, name: str) -> None:
-    job.max_pending_time = 60
+    job.max_pending_time, job._submit_time = 60, time.time()
     assert not state(job, name, "waits", why=name, verified=name)
     job._submit_time = time.time() - 61
     assert state(job, name, "waits", why=name, verified=name)

@@ -279,7 +279,7 @@ RULE_1: list[tuple[str, dict[str, Any], str, str]] = [
         "set-up",
         say_exited(1, first_failure(0, "", "cp: cannot stat '/data/inputs/.': No such file or directory", "")),
     ),
-    ("signal", {"exit_code": 137}, "node", say_exited(137, '')),
+    ("signal", {"exit_code": 137}, "scheduler", say_exited(137, '') + complete_words.killed_by_unknown()),
     ("no exit code", {"exit_code": None}, "scheduler", no_exit_code("")),
     ("scheduler", {"scheduler_error": "no partition"}, "scheduler", did_not_run("no partition")),
     (

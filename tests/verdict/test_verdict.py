@@ -20,6 +20,7 @@ from railyard.results.record.form import Suspect
 from railyard.results.record.headline import make_headline
 from railyard.site.references.band import Band, Bound, curve_band, floor_band, scalar_band
 from railyard.site.references.model import ExpectedFailure
+from railyard.site.systems.jobs import FAMILIES
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.recording import verdict_record
 from railyard.verdict.rules.model import (
@@ -141,16 +142,16 @@ def test_a_reference_that_holds_is_no_pass_of_two_rails_where_one_was_used() -> 
 
 
 def test_the_sentence_is_bare_and_the_line_has_rule_and_next_look() -> None:
-    verdict = judge(with_job(exit_code=137))
-    assert verdict.sentence == say_exited(137, "")
+    verdict = judge(with_job(exit_code=3))
+    assert verdict.sentence == say_exited(3, "")
     assert verdict.look_at == look_at_outputs()
     assert verdict.line == f"rule 1 (complete): {verdict.sentence}; look at {verdict.look_at}"
     assert replace(verdict, look_at=None).line == f"rule 1 (complete): {verdict.sentence}"
 
 
 def test_remarks_are_kept_apart_and_stand_between_the_sentence_and_the_next_look() -> None:
-    verdict = judge(with_job(exit_code=137)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
-    assert verdict.sentence == say_exited(137, "")
+    verdict = judge(with_job(exit_code=3)).with_remarks("3 of 4 nodes").with_remarks("MTU 1024", "looks like TCP")
+    assert verdict.sentence == say_exited(3, "")
     assert verdict.remarks == ("3 of 4 nodes", "MTU 1024", "looks like TCP")
     assert verdict.text == f"{verdict.sentence}; 3 of 4 nodes; MTU 1024; looks like TCP"
     assert verdict.line == f"rule 1 (complete): {verdict.text}; look at {verdict.look_at}"
@@ -208,7 +209,31 @@ RULE_1 = [
         say.say_exited(3, say.first_failure(12, "", "Fatal error in MPI_Init", "")),
         say.look_at_outputs(),
     ),
-    ({"exit_code": 137}, "node", say.say_exited(137, ""), say.look_at_outputs()),
+    (
+        {"exit_code": 137},
+        "scheduler",
+        say.say_exited(137, "") + say.killed_by_unknown(),
+        say.look_at_ended("killed", ""),
+    ),
+    (
+        {"exit_code": 137, "memory_kills": {"vn1": 0}},
+        "scheduler",
+        say.say_exited(137, "") + say.killed_by_unknown(),
+        say.look_at_ended("killed", ""),
+    ),
+    (
+        {"exit_code": 137, "memory_kills": {"vn1": 0, "vn2": 0}},
+        "scheduler",
+        say.say_exited(137, "") + say.killed_with_memory(),
+        say.look_at_ended("killed", ""),
+    ),
+    # Hydra and prterun may end with another code.
+    (
+        {"exit_code": 9, "memory_kills": {"vn1": 0, "vn2": 2}},
+        "set-up",
+        say.say_exited(9, "") + say.killed_for_memory({"vn2": 2}),
+        say.look_at_ended("memory", ""),
+    ),
     ({"exit_code": None}, "scheduler", say.no_exit_code(""), say.look_at_log()),
     (
         {"nodes_seen": ("vn1",)},
@@ -320,13 +345,44 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
         ("cancelled", "scheduler"),
         ("pending", "scheduler"),
         ("lost", "scheduler"),
+        ("limit", "set-up"),
+        ("killed", "scheduler"),
     ],
 )
 def test_rule_1_says_what_the_scheduler_did(kind: Kind, fault: str) -> None:
     """The scheduler's reason comes before its consequences: no exit code, no table, a node that was not seen."""
     ended = JobEnd(kind, f"job 12: {kind}", ("vn2",) if kind == "node" else ())
     verdict = judge(with_job(ended=ended, exit_code=None, tables=0, nodes_seen=("vn1",)))
-    assert found(verdict) == ("fail", 1, fault, ended.sentence, say.look_at_ended(kind))
+    assert found(verdict) == ("fail", 1, fault, ended.sentence, say.look_at_ended(kind, ""))
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "commands"),
+    [
+        ("slurm-nodb", ("scontrol show node", "sinfo", "scontrol ping")),
+        ("pbs", ("pbsnodes -av", "pbsnodes -a", "qstat -B")),
+        ("torque", ("pbsnodes -l", "pbsnodes -a", "keep_completed")),
+        ("sge", ("qstat -f -explain E", "qhost -q", "qacct -j")),
+        ("flux-batch", ("flux resource status", "flux resource list", "flux uptime")),
+        ("lsf", ("bhosts -l", "bqueues", "lsid")),
+        ("oar", ("down", "what there is", "remembers jobs")),
+    ],
+)
+def test_what_to_look_at_is_in_the_commands_of_the_systems_own_scheduler(
+    scheduler: str, commands: tuple[str, str, str]
+) -> None:
+    """A node that died under PBS was said to be looked at with scontrol."""
+    kinds: tuple[Kind, ...] = ("node", "pending", "lost")
+    for kind, command in zip(kinds, commands, strict=True):
+        verdict = judge(with_job(ended=JobEnd(kind, "job 12 ended"), exit_code=None, scheduler=scheduler))
+        assert verdict.look_at is not None and command in verdict.look_at
+        if not scheduler.startswith("slurm"):
+            assert "scontrol" not in verdict.look_at and "sinfo" not in verdict.look_at
+
+
+@pytest.mark.parametrize("scheduler", FAMILIES)
+def test_each_scheduler_whose_jobs_take_options_has_its_words(scheduler: str) -> None:
+    assert say.look_at_ended("lost", scheduler) != say.look_at_ended("lost", "")
 
 
 def test_a_job_that_the_scheduler_killed_for_time_has_its_word_behind_ours() -> None:

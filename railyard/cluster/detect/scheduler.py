@@ -157,6 +157,13 @@ def _slurm(source: Source) -> Scheduler | None:
     )
 
 
+#: What pbsnodes -a says of a node's processors: Torque's attributes of nodes are state, properties, np, ntype, jobs,
+#: status and note (pbs_statnode(3B) of Torque; by its documented words, it never ran here). OpenPBS 23.06 prints Mom,
+#: pcpus and resources_available, and no np.
+_OF_TORQUE = re.compile(r"^\s+np = \d+$", re.MULTILINE)
+_OF_PBS = re.compile(r"^\s+(?:Mom|pcpus|resources_available\.\w+) = ", re.MULTILINE)
+
+
 def _pbs(source: Source) -> Scheduler | None:
     said = source.run(*QUEUES)
     if said is None:
@@ -165,9 +172,20 @@ def _pbs(source: Source) -> Scheduler | None:
     # Queue Max Tot Ena Str …: a heading, dashes, then one queue per line
     counted = [row for row in rows if len(row) > 5 and row[1].isdigit()]
     queues = [Partition(row[0], None, up=row[3:5] == ["yes", "yes"]) for row in counted]
-    nodes = [line for line in (source.run(*PBS_NODES) or "").split("\n") if line and not line[0].isspace()]
-    remarks = ("pbsnodes counts all nodes, whatever their queue; jobs go to the server's default queue",)
-    return Scheduler("pbs", "mpirun", tuple(queues), len(nodes) or None, remarks=remarks)
+    listed = source.run(*PBS_NODES) or ""
+    nodes = [line for line in listed.split("\n") if line and not line[0].isspace()]
+    remarks = ["pbsnodes counts all nodes, whatever their queue; jobs go to the server's default queue"]
+    is_torque, is_pbs = (pattern.search(listed) is not None for pattern in (_OF_TORQUE, _OF_PBS))
+    if is_torque:
+        remarks.append('pbsnodes prints "np", as Torque does and PBS does not')
+    elif not is_pbs:
+        remarks.append(
+            "whether this is PBS or Torque is not certain, since pbsnodes -a says nothing of its nodes' processors: "
+            'if qstat --version does not say "pbs_version", write scheduler: torque'
+        )
+    return Scheduler(
+        "torque" if is_torque else "pbs", "mpirun", tuple(queues), len(nodes) or None, remarks=tuple(remarks)
+    )
 
 
 def _lsf(source: Source) -> Scheduler | None:

@@ -238,7 +238,9 @@ class NodeCounters:
     ``used_s`` is the processor time of the command of the node's first process with all its threads, in seconds.
     ``bonds`` are the intended rails that are bonds, ``energy`` is what the node used. ``killed``: the run was killed,
     and its devices are as they were when it got the signal to end. ``stuck``: the state of each process that this
-    signal did not end, D or T, and the kernel's function that it waits in (``-``: not known).
+    signal did not end, D or T, and the kernel's function that it waits in (``-``: not known). ``memory_kills`` is how
+    many processes the node's kernel killed during the run because memory was short, of this job or another; None if the
+    node does not show it.
     """
 
     node: str
@@ -257,6 +259,7 @@ class NodeCounters:
     killed: bool = False
     addresses: Addresses = field(default_factory=Addresses)
     stuck: tuple[tuple[str, str], ...] = ()
+    memory_kills: int | None = None
 
     def device(self, name: str) -> DeviceCounters | None:
         """Return a device by its name, None if the node has no such reading."""
@@ -307,6 +310,7 @@ def parse(text: str, tag: str, drivers: Mapping[str, str] | None = None) -> Node
         killed=killed,
         addresses=addresses_of(facts),
         stuck=tuple(facts.stuck),
+        memory_kills=facts.growth_of("-", "oom_kills"),
     )
 
 

@@ -249,6 +249,7 @@ snapshot() {
         [ -n "$rdma" ] && [ -d "$rdma/ports/$port/hw_counters" ] && held=${held:+$held,}$device
     done
     retransmitted "$1"
+    killed_for_memory "$1"
     energy "$1"
     processors "$1"
     # The kernel keeps giving the values of hw_counters that it read last, for as long as their lifespan.
@@ -340,7 +341,7 @@ processors() {
     case ${14}${15} in *[!0-9]*) ;; *) write "$moment - processors_cs $((${14} + ${15}))" ;; esac
 }
 
-# How many segments TCP on this node sent, and how many it sent again: the last lines of a reading.
+# How many segments TCP on this node sent, and how many it sent again.
 retransmitted() {
     [ -r "$proc/net/snmp" ] || return
     named='' moment=$1
@@ -360,6 +361,17 @@ retransmitted() {
                 ;;
         esac
     done <"$proc/net/snmp"
+}
+
+# How many processes the kernel of this node has killed since it started, because the node or a part of it that has a
+# limit had no memory left (vmstat of proc(5)).
+killed_for_memory() {
+    [ -r "$proc/vmstat" ] || return
+    while IFS=' ' read -r name value; do
+        [ "$name" = oom_kill ] || continue
+        write "$1 - oom_kills $value"
+        return
+    done <"$proc/vmstat"
 }
 
 # The node's own hardware and IPv4 addresses, before the run: a node that is killed says nothing after it. They show two

@@ -22,8 +22,11 @@ from railyard.site.systems.model import Fabric, System
 # A feature's name: what is between the marks of a constraint, without the count of "rack1*4".
 _COUNT = re.compile(r"\*[0-9]+")
 _FEATURE = re.compile(r"[^&|\[\]()*,!]+")
-_GRES = re.compile(r"(?:gres[:/])?(?P<name>[A-Za-z]\w*)(?::(?P<type>[A-Za-z][\w.-]*))?(?:[:=](?P<count>[0-9]{1,9}))?")
-_GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>[0-9]{1,9})")
+#: The type of a resource may begin with a digit (gpu:1g.10gb:4), and a count may end in a unit (bandwidth:4K).
+_TYPE, _NUMBER = r"(?P<type>(?![0-9]+[KMGTP]?(?:[:=]|$))\w[\w.-]*)", r"(?P<count>[0-9]{1,9})(?P<unit>[KMGTP]?)"
+_GRES = re.compile(rf"(?:gres[:/])?(?P<name>[A-Za-z][\w-]*)(?::{_TYPE})?(?:[:=]{_NUMBER})?", re.IGNORECASE)
+_GPUS = re.compile(rf"(?:{_TYPE}:)?{_NUMBER}", re.IGNORECASE)
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 #: The number of rehearsed nodes by default, and the most: with 64 nodes of 112 cores a job has 7,168 processes.
 USUAL, MOST = 16, 64
 #: Stacks with a launcher of their own that nothing here plays: it was never run, so its options are not known for sure.
@@ -237,7 +240,7 @@ def _gres(texts: Iterable[str]) -> list[Gres]:
         match = _GRES.fullmatch(text)
         if match is None:
             raise SetupError(f'rehearsal: found the resource "{text}", expected a form such as gpu:8 or gpu:a100:4')
-        found.append(Gres(match["name"], int(match["count"] or 1), match["type"] or ""))
+        found.append(Gres(match["name"], _count(match), match["type"] or ""))
     return [gres for gres in found if gres.count]
 
 
@@ -247,5 +250,10 @@ def _gpus(texts: Iterable[str]) -> list[Gres]:
         match = _GPUS.fullmatch(text)
         if match is None:
             raise SetupError(f"rehearsal: found --gpus-per-node={text}, expected a form such as 8 or a100:4")
-        found.append(Gres("gpu", int(match["count"]), match["type"] or ""))
+        found.append(Gres("gpu", _count(match), match["type"] or ""))
     return [gres for gres in found if gres.count]
+
+
+def _count(found: re.Match[str]) -> int:
+    """Return how many of a resource are asked for: one if there is no number."""
+    return int(found["count"] or 1) * _UNITS[(found["unit"] or "").upper()]

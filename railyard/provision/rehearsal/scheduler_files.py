@@ -25,13 +25,21 @@ from railyard.site.systems.model import System
 
 #: A word of PBS for a size, and for a number.
 _SIZE, _NUMBER = re.compile(r"[0-9]+(?:[kmgtp]?[bw])", re.IGNORECASE), re.compile(r"[0-9]+")
+#: The resource by which PBS puts a job's chunks together: ``place=scatter:group=switch``.
+_GROUP = re.compile(r"(?:^|:)group=([\w-]+)")
 _BOOLEAN = re.compile(r"|true|false|t|f|y|n", re.IGNORECASE)
-#: In Flux's constraints (flux-submit(1)): a property, such as those of ``ib&-old|not:(dev)``, the words that are none,
-#: and nodes by name or number.
-_PROPERTY, _OPERATORS = re.compile(r"[A-Za-z][\w.]*"), frozenset(("and", "or", "not"))
-_OPERAND = re.compile(r"(?:host|hostlist|rank|ranks):[^&|\s()]+")
-_PLENTY, _QUEUE = "1000000G", re.compile(r"[\w.-]+")
-_MEMORY = re.compile(r"[0-9]+(?:\.[0-9]+)?[kmg]", re.IGNORECASE)
+#: A word of Flux's constraints, such as those of ``ib-hdr&-old|not (4gpu)``; a minus before it negates it. Source:
+#: RFC 31 and 35, and constraint/parser.py of flux-core 0.88.
+_WORD, _OPERATORS = re.compile(r"[^()|&\s\"']+"), frozenset(("and", "or", "not", "AND", "OR", "NOT"))
+#: The operator of a property, which is also that of a word without one; the others name nodes by name or number.
+_PROPERTIES = "properties"
+_PLENTY = "1000000G"
+#: What Grid Engine takes for any letters, and for one, in names of queues and of parallel environments and in values; a
+#: ``!`` is for all others. Source: sge_types(1), pattern and expression.
+_ANY, _ONE_LETTER, _NONE_OF_THEM = re.compile(r"[*()]"), re.compile(r"\?|\[(.)[^\]]*\]"), "other"
+_QUEUE = re.compile(r"[\w.-]+")
+_MEMORY = re.compile(r"[0-9]+(?:\.[0-9]+)?[kmgt]", re.IGNORECASE)
+_FRACTION, _TIME = re.compile(r"[0-9]*\.[0-9]+"), re.compile(r"[0-9]*:[0-9]+:[0-9]+")
 #: Resources that every Grid Engine has, and ours for whole nodes. Source: qconf -sc of Grid Engine 8.1.9.
 _OF_SGE = re.compile(
     r"arch|calendar|cpu|display_win_gui|excl(?:usive)?|hostname|[hs]_\w+|(?:np_)?load_\w+|mem_(?:free|total|used)|"
@@ -79,7 +87,11 @@ def pbs_layout(system: System) -> PbsLayout:
     if system.jobs.totals and system.gpus is not None:
         own.append(PbsResource("ngpus", "long", "nh", str(system.gpus.per_node)))
     known = _OF_PBS | {each.name for each in own}
-    own += [PbsResource(name, _type(value)) for name, value in requested_resources(system) if name not in known]
+    requested = requested_resources(system)
+    own += [PbsResource(name, _type(value)) for name, value in requested if name not in known]
+    # Nodes with the same value of such a resource are together: here all of them.
+    groups = [found[1] for name, value in requested if name == "place" and (found := _GROUP.search(value)) is not None]
+    own += [PbsResource(name, "string_array", "h", "all") for name in groups if name not in known]
     reserved = (system.jobs.reservation,) if system.jobs.reservation else ()
     return PbsLayout(
         cores=cores,
@@ -93,13 +105,26 @@ def pbs_layout(system: System) -> PbsLayout:
 
 def flux_layout(system: System) -> FluxLayout:
     """Return what Flux is given: the file's hardware and queues, and each property that jobs require of nodes."""
-    required = _PROPERTY.findall(_OPERAND.sub("", " ".join(requested_words(system, "constraint"))))
+    required = _properties(requested_words(system, "constraint"))
     return FluxLayout(
         cores=machine_of(system).cores,
         gpus=0 if system.gpus is None else system.gpus.per_node,
         queues=names_of(requested_words(system, "partition")) or (flux.QUEUE,),
-        properties=tuple(dict.fromkeys(name for name in required if name not in _OPERATORS)),
+        properties=required,
     )
+
+
+def _properties(constraints: Sequence[str]) -> tuple[str, ...]:
+    """Return each property that a constraint names, whether nodes must have it or not; every node has it."""
+    found = []
+    for word in _WORD.findall(" ".join(constraints)):
+        if word in _OPERATORS:
+            continue
+        operator, colon, value = word.removeprefix("-").partition(":")
+        values = value if colon else operator
+        if not colon or operator == _PROPERTIES:
+            found += [name.removeprefix("^") for name in values.split(",")]
+    return tuple(dict.fromkeys(filter(None, found)))
 
 
 def sge_layout(system: System) -> SgeLayout:
@@ -107,16 +132,19 @@ def sge_layout(system: System) -> SgeLayout:
     machine = machine_of(system)
     found: dict[str, str] = {}
     for name, rule in allocation_rules(system).items():
+        one = _one_of(name)
         if rule == SLOTS_OF_NODE:
-            found |= {name.replace(rule, f"{slots}"): f"{slots}" for slots in range(1, machine.cores + 1)}
+            found |= {one.replace(rule, f"{slots}"): f"{slots}" for slots in range(1, machine.cores + 1)}
         else:
-            found[name] = rule
+            found[one] = rule
     most = f"{machine.memory >> 20}M" if system.nodes.hardware else _PLENTY
     own = [_of_sge(name, value, most) for name, value in requested_resources(system) if not _OF_SGE.fullmatch(name)]
-    queues = [name for name in names_of(requested_words(system, "partition")) if _QUEUE.fullmatch(name)]
+    asked = (part for text in requested_words(system, "partition") for part in text.split(","))
+    # What comes behind an @ is a node or a group of them.
+    queues = [name for each in asked if _QUEUE.fullmatch(name := _one_of(each.partition("@")[0]))]
     return SgeLayout(
         slots=machine.cores,
-        queues=tuple(queues) or ("all.q",),
+        queues=tuple(dict.fromkeys(queues)) or ("all.q",),
         environments=found,
         resources=tuple({each.name: each for each in own}.values()),
         projects=names_of(requested_words(system, "project")),
@@ -130,9 +158,21 @@ def _of_sge(name: str, value: str, most: str) -> SgeResource:
         return SgeResource(name, name, "MEMORY", "<=", True, most)
     if _NUMBER.fullmatch(value):
         return SgeResource(name, name, "INT", "<=", False, value)
+    if _FRACTION.fullmatch(value):
+        return SgeResource(name, name, "DOUBLE", "<=", False, value)
+    if _TIME.fullmatch(value):
+        return SgeResource(name, name, "TIME", "<=", False, value)
     if _BOOLEAN.fullmatch(value):
         return SgeResource(name, name, "BOOL", "==", False, "true")
-    return SgeResource(name, name, "RESTRING", "==", False, value)
+    return SgeResource(name, name, "RESTRING", "==", False, _one_of(value))
+
+
+def _one_of(pattern: str) -> str:
+    """Return a text that a pattern of Grid Engine fits: the first of ``a100|v100``, ``long`` of ``long*``."""
+    first = re.split(r"[|&]", pattern.strip("()"))[0]
+    if first.startswith("!"):
+        return _NONE_OF_THEM
+    return _ANY.sub("", _ONE_LETTER.sub(lambda found: found[1] or "x", first))
 
 
 def _of_chunk(name: str, value: str) -> PbsResource:

@@ -200,7 +200,7 @@ PBS = BedScheduler(
     programs=("pbs_server", "pbs_sched", "pbs_comm", "pbs_mom", "qsub", "qstat", "qdel", "qmgr", "pbsnodes", "initdb"),
     install="build OpenPBS (github.com/openpbs/openpbs), and put its bin and sbin, and PostgreSQL's bin, on PATH; "
     "Debian has no package",
-    clients=("qsub", "qstat", "qdel", "qmgr", "pbsnodes", "qhold", "qrls", "qalter"),
+    clients=("qsub", "qstat", "qdel", "qmgr", "pbsnodes", "qhold", "qrls", "qalter", "qsig"),
     daemons=("pbs_server", "pbs_sched", "pbs_comm", "pbs_mom", "pbs_ds_monitor", "postgres"),
     each=("pbs_mom",),
     job_variable="PBS_JOBID",

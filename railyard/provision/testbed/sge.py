@@ -77,7 +77,8 @@ _WHOLE = SgeResource("exclusive", "excl", "BOOL", "EXCL", True, "true", 1000)
 def _complex(resource: SgeResource) -> str:
     """Return a line of ``qconf -sc``."""
     used_up = "YES" if resource.is_used_up else "NO"
-    words = (resource.name, resource.shortcut, resource.type, resource.relation, "YES", used_up, "0")
+    default = "NONE" if resource.type == "RESTRING" else "0"  # a text has no number: sge_complex(5)
+    words = (resource.name, resource.shortcut, resource.type, resource.relation, "YES", used_up, default)
     return f"{' '.join(words)} {resource.urgency}\n"
 
 

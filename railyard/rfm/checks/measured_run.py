@@ -29,10 +29,12 @@ from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
 from railyard.job.launch import TESTBEDS, Launch
 from railyard.job.placement import ProcessPlacement
+from railyard.job.probe_job import lists_nodes
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import KILL_AFTER_S, TIMEOUT_EXIT, namespace_words
 from railyard.parsers import flux as flux_records
+from railyard.parsers import job_end
 from railyard.provision.installed_stack import changed_files, find_stack, has_text
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.rfm.checks.runner import (
@@ -68,14 +70,9 @@ if TYPE_CHECKING:
     from railyard.provision.testbed.rail_traffic import TrafficWatch
     from railyard.provision.testbed.starvation import Watch
 
-#: Family of schedulers -> the shell command that prints the hosts of a job's own file of them, in the order of ranks.
-#: ReFrame 4.10 sorts PBS's hosts as text, so that n10 comes before n9, and does not know LSF's. A short job of Grid
-#: Engine is over before qstat has named them.
-_LISTS_HOSTS = {
-    "pbs": 'cat "$PBS_NODEFILE"',
-    "lsf": 'cat "$LSB_DJOB_HOSTFILE"',
-    "sge": """awk '{print $1}' "$PE_HOSTFILE\"""",
-}
+#: Families of schedulers whose jobs list their nodes themselves. ReFrame 4.10 sorts PBS's hosts as text, so that n10
+#: comes before n9, and does not know LSF's. A short job of Grid Engine is over before qstat has named them.
+_LIST_THEIR_NODES = ("pbs", "lsf", "sge")
 
 
 def _exit_code_lines(scheduler: str, tag: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -254,8 +251,8 @@ class MeasuredRun:
         if own is not None and not STACKS[self.test.stack].pair:
             lines.append(mpi_identity.line(own, LAUNCHER))
         built = find_stack(self.site, self.test.stack).built
-        if (hosts := _LISTS_HOSTS.get(FAMILIES.get(self.site.system.scheduler, ""))) is not None:
-            lines.append(f"{hosts} > {HOSTS} || :")
+        if FAMILIES.get(self.site.system.scheduler) in _LIST_THEIR_NODES:
+            lines.append(f"{lists_nodes(self.site.system.scheduler)} > {HOSTS} || :")
         return lines if built is None else [*sources.job_checks(built, program), *lines]
 
     @staticmethod
@@ -377,6 +374,11 @@ class MeasuredRun:
             if code is not None and ended is not None and ended.kind == "time":
                 ended, exit_code = None, code  # only the end of its brokers took too long
             stderr = flux_records.without_broker_lines(stderr)
+            is_proven = code is not None or exit_code == 0
+        else:
+            is_proven = self.site.system.scheduler not in WITHOUT_EXIT_CODE or left.script_exit_code is not None
+        if ended is None and not is_proven:
+            ended = job_end.silent_end(left.job.jobid, exit_code, left.job.nodelist or ())
         files = sorted((left.stage / COUNTERS).glob("*.counters"))
         steps = left.steps() if asked.start.in_steps else ()
         return Evidence(

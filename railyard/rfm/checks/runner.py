@@ -129,8 +129,11 @@ class RunOutputs:
 
         A job that was killed has written no code, or one that is not 0.
         """
-        if self.job.exitcode is not None:
-            return int(self.job.exitcode)
+        return int(self.job.exitcode) if self.job.exitcode is not None else self.script_exit_code
+
+    @property
+    def script_exit_code(self) -> int | None:
+        """The exit code that the job's script wrote; None if it writes none, or was ended before it could."""
         tag, _, code = self.text(EXIT_CODE).strip().partition(" ")
         return int(code) if tag == self.tag and code.isascii() and code.isdigit() else None
 

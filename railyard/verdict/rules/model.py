@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -168,7 +168,8 @@ class Job:
     that did not run to its end: killed, preempted, requeued, its node died. ``stuck`` are the nodes of a job that was
     ended at its time limit whose process did not react, while that of another node did; ``stuck_in`` says what these
     processes do instead, each once, as far as it is known. ``unplaced`` is why its processes did not run where they
-    should.
+    should. ``scheduler`` is the one of the system's file, empty for an output of unknown origin. ``memory_kills``:
+    how many processes the kernel of each node killed because memory was short, as far as that is known.
     """
 
     exit_code: int | None
@@ -199,6 +200,8 @@ class Job:
     end_line: str = ""
     too_long: str | None = None
     cut: str | None = None
+    scheduler: str = ""
+    memory_kills: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_explained(self) -> bool:

@@ -164,7 +164,7 @@ def _ended_by_scheduler(inputs: Inputs) -> RuleResult | None:
     if ended is None or ended.kind == "time":
         return None
     sentence = f"{ended.sentence}{_first_failure(inputs.job)}"
-    return fail_rule(1, sentence, _ENDED[ended.kind], say.look_at_ended(ended.kind))
+    return fail_rule(1, sentence, _ENDED[ended.kind], say.look_at_ended(ended.kind, inputs.job.scheduler))
 
 
 def _not_meant(inputs: Inputs) -> RuleResult | None:
@@ -223,9 +223,20 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
         return fail_rule(1, sentence, "scheduler", say.look_at_launcher())
     if inputs.path.lost is not None:
         return fail_rule(1, sentence, "fabric", inputs.path.look_at)
-    # 137 is SIGKILL: on a cluster it is mostly the kernel's out-of-memory killer.
-    fault: FaultClass = "node" if code == 137 else "set-up"
-    return fail_rule(1, sentence, fault, say.look_at_outputs(), brief=_brief_failure(inputs.job))
+    brief, kills = _brief_failure(inputs.job), inputs.job.memory_kills
+    without_memory = {node: kills[node] for node in kills if kills[node]}
+    if without_memory:
+        sentence += say.killed_for_memory(without_memory)
+        return fail_rule(1, sentence, "set-up", say.look_at_ended("memory", ""), brief=brief)
+    if code == _KILLED:
+        is_known = all(node in kills for node in inputs.job.nodes_expected)
+        sentence += say.killed_with_memory() if is_known else say.killed_by_unknown()
+        return fail_rule(1, sentence, "scheduler", say.look_at_ended("killed", ""), brief=brief)
+    return fail_rule(1, sentence, "set-up", say.look_at_outputs(), brief=brief)
+
+
+#: The exit code of what SIGKILL ended.
+_KILLED = 137
 
 
 def _nodes(inputs: Inputs) -> RuleResult | None:
@@ -302,6 +313,7 @@ def _judge_placement(inputs: Inputs) -> RuleResult | None:
 #: What ended a job -> the class of the fault.
 _ENDED: Mapping[str, FaultClass] = {
     "memory": "set-up",
+    "limit": "set-up",
     "preempted": "scheduler",
     "requeued": "scheduler",
     "suspended": "scheduler",
@@ -309,6 +321,7 @@ _ENDED: Mapping[str, FaultClass] = {
     "node": "node",
     "stuck": "node",
     "cancelled": "scheduler",
+    "killed": "scheduler",
     "pending": "scheduler",
     "lost": "scheduler",
 }

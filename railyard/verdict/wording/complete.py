@@ -1,10 +1,11 @@
 """The sentences of rule 1: how a run went, what ended it, and whether its output is whole."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from railyard.base.clean_text import one_line
 from railyard.base.hostlist import MOST_IN_WORDS, list_nodes
-from railyard.base.wording import count_of, listing, places
+from railyard.base.wording import count_of, listing, places, some
 from railyard.parsers.job_end import Kind
 from railyard.results.record.headline import shorten
 
@@ -61,6 +62,26 @@ def say_exited(code: int, after: str) -> str:
     """Return that a job failed; ``after`` is what its output and its links show."""
     killed = f" (ended by signal {code - 128})" if 128 < code < 160 else ""
     return f"the job exited {code}{killed}, expected 0{after}"
+
+
+def killed_for_memory(kills: Mapping[str, int]) -> str:
+    """Return the end of a sentence: whose kernel killed processes without memory; ``kills`` is how many by node."""
+    by = some([f"that of {node} {count}" for node, count in kills.items()])
+    return f"; kernels killed processes because memory was short, of this job or another on the node: {by}"
+
+
+def killed_with_memory() -> str:
+    """Return the end of a sentence about a killed process: no kernel did it because memory was short."""
+    return (
+        "; a process of it was killed, by a person or a program: no node's kernel killed one because memory was short"
+    )
+
+
+def killed_by_unknown() -> str:
+    """Return the end of a sentence about a killed process: nobody knows who did it."""
+    return (
+        "; a process of it was killed, and nothing here says by whom: a person, a program, or a kernel without memory"
+    )
 
 
 def no_exit_code(after: str) -> str:
@@ -280,29 +301,82 @@ def look_at_validation() -> str:
 
 def look_at_processors() -> str:
     """Return what to look at if processes ran where they should not."""
-    return (
-        "which processors the job has (Slurm's --exclusive, cpusets), taskset on the nodes, and the slots of the rails"
-    )
+    return "which processors the job has (whole nodes or a cpuset), taskset on the nodes, and the slots of the rails"
 
 
-def look_at_ended(kind: Kind) -> str:
-    """Return what to look at if a scheduler ended a job; a time limit has its own words, above."""
+@dataclass(frozen=True, slots=True)
+class SchedulerWords:
+    """What a scheduler's own commands show, each in its words: ``nodes``: why it gives a node to no job; ``offers``:
+    what there is for jobs; ``answers``: whether it answers; ``remembers``: what sets how long it knows a job that is
+    over; ``suspends``: what suspends jobs.
+    """
+
+    nodes: str
+    offers: str
+    answers: str
+    remembers: str
+    suspends: str
+
+
+#: A scheduler -> its words. Sources: scontrol(1) and slurm.conf(5) of Slurm 22.05; pbsnodes(8B), qstat(1B)
+#: and qsig(1B) of OpenPBS 23.06; pbsnodes(8B) and qstat(1B) of Torque 6.1; qhost(1), qstat(1), qconf(1) and qmod(1) of
+#: Grid Engine 8.1.9; flux-resource(1), flux-jobs(1) and flux-config-job-manager(5) of flux-core 0.88; bhosts(1),
+#: bjobs(1) and lsb.params(5) of IBM Spectrum LSF 10.1.
+_SCHEDULERS: Mapping[str, SchedulerWords] = {
+    "slurm": SchedulerWords(
+        "scontrol show node", "sinfo, squeue", "scontrol ping", "MinJobAge", "PreemptMode, gang scheduling"
+    ),
+    "pbs": SchedulerWords(
+        "pbsnodes -av", "pbsnodes -a, qstat -Q -f", "qstat -B", "job_history_duration", "qsig -s suspend, preemption"
+    ),
+    "torque": SchedulerWords("pbsnodes -l", "pbsnodes -a, qstat -q", "qstat -B", "keep_completed", "qsig -s suspend"),
+    "sge": SchedulerWords(
+        "qstat -f -explain E, qhost", "qhost -q, qconf -sql", "qstat", "its accounts, qacct -j",
+        "qmod -sj, subordinate queues",
+    ),
+    "flux": SchedulerWords(
+        "flux resource status", "flux resource list, flux queue status", "flux uptime", "inactive-age-limit",
+        "flux job kill --signal=STOP",
+    ),
+    "lsf": SchedulerWords("bhosts -l", "bhosts, bqueues", "lsid", "CLEAN_PERIOD", "bstop, preemption between queues"),
+}  # fmt: skip
+
+
+#: Names of schedulers with the commands of another one. No system's file is read here, so its table is not.
+_SAME: Mapping[str, str] = {"slurm-nodb": "slurm", "squeue": "slurm", "pbspro": "pbs", "flux-batch": "flux"}
+
+
+def look_at_ended(kind: Kind, scheduler: str) -> str:
+    """Return what to look at if a scheduler ended a job; a time limit has its own words, above.
+
+    ``scheduler`` is its name in a system's file; of one that is not known no command is named.
+    """
+    own = _SCHEDULERS.get(_SAME.get(scheduler, scheduler))
+    if kind == "node":
+        return f"the nodes' own logs, and why the scheduler marks them as down{f' ({own.nodes})' if own else ''}"
+    if kind == "suspended":
+        return f"who suspends jobs there{f' ({own.suspends})' if own else ''}; then run it again"
+    if kind == "pending":
+        there = f": {own.offers}" if own else ""
+        return f"what the job asks for (jobs in the system's file), and what there is{there}"
+    if kind == "lost":
+        answers, remembers = (f" ({own.answers})", f" ({own.remembers})") if own else ("", "")
+        return f"whether the scheduler answers{answers}, and how long it remembers jobs{remembers}"
     return _LOOK_AT_ENDED[kind]
 
 
-#: What ended a job -> what to look at next.
-_LOOK_AT_ENDED: dict[Kind, str] = {
+#: What ended a job -> what to look at next, for those kinds that need no command of the scheduler, or occur with Slurm
+#: alone.
+_LOOK_AT_ENDED: Mapping[Kind, str] = {
     "memory": "how much memory the job got, and what else used memory on its nodes",
+    "limit": "which limits the job and its queue have beside that of time, and what it used",
     "preempted": "the partition and QOS of the job: jobs there can be preempted",
     "requeued": "the scheduler's log: who requeued the job, and why; then run the test again",
-    "suspended": "who suspends jobs of this partition (PreemptMode, gang scheduling); then run it again",
     "several": "what makes several jobs of it: access and options of the system's file, SBATCH_ARRAY_INX",
-    "node": "the nodes' own logs, and why the scheduler marks them as down (scontrol show node)",
     "stuck": (
         "ask the cluster's administrator to look on that node for processes that no signal ends (ps -eo stat,pid,args: "
         "D) and for an epilog that hangs (slurmd's log), then to set the node down and resume it (scontrol update)"
     ),
     "cancelled": "who cancelled the job: the scheduler's log",
-    "pending": "what the job asks for, and what there is: sinfo, squeue, the system's file (jobs)",
-    "lost": "whether the scheduler answers (scontrol ping), and how long it remembers jobs (MinJobAge)",
+    "killed": "who sent the signal: the scheduler's log, then the kernel's on its nodes (dmesg: Out of memory)",
 }

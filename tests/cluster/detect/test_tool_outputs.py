@@ -8,10 +8,11 @@ import pytest
 from railyard.cluster.detect import detected_cluster
 from railyard.cluster.detect.fabrics import FoundFabric
 from railyard.cluster.detect.ports import Pci, Port
-from railyard.cluster.detect.scheduler import FLUX, FLUX_AROUND, scheduler_of
+from railyard.cluster.detect.scheduler import FLUX, FLUX_AROUND, PBS_NODES, QUEUES, scheduler_of
 from railyard.cluster.detect.source import IBSTATUS, LSPCI, TOPOLOGY, Listing, Recorder
 
 MADE = Path(__file__).parents[2] / "parsers" / "made"
+PBS = Path(__file__).parents[2] / "recordings" / "pbs"
 PORT = Port("mlx5_0", 1, "ib", "mlx5", True, "ACTIVE", Pci("mlx5_core", "0000:21:00.0"), "ib-hdr")
 SLOT = """\
 21:00.0 Infiniband controller: Mellanox Technologies MT28908 Family [ConnectX-6]
@@ -91,3 +92,31 @@ def test_in_a_job_of_flux_the_nodes_of_the_instance_around_it_are_counted() -> N
         "flux-batch",
         4,
     )
+
+
+QUEUES_OF_PBS = "Queue  Max  Tot Ena Str\n------ --- --- --- ---\nworkq    0   0  yes yes"
+#: By the words of its manual (pbsnodes(8B) and pbs_statnode(3B)): Torque never ran here.
+NODES_OF_TORQUE = """\
+n1
+     state = free
+     np = 32
+     ntype = cluster
+     status = rectime=1796041200,ncpus=32,opsys=linux
+"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "name", "remark"),
+    [
+        ((PBS / "nodes-busy.txt").read_text(encoding="utf-8"), "pbs", None),
+        (NODES_OF_TORQUE, "torque", 'pbsnodes prints "np", as Torque does and PBS does not'),
+        ("", "pbs", "whether this is PBS or Torque is not certain, "),
+        ("n1\n     state = free\n", "pbs", "whether this is PBS or Torque is not certain, "),
+    ],
+)
+def test_torque_is_told_from_pbs_by_what_is_said_of_nodes(nodes: str, name: str, remark: str | None) -> None:
+    """Torque has no chunks and no history of jobs: with the scheduler pbs no job of it would be found again."""
+    seen = scheduler_of(Listing(outputs={" ".join(QUEUES): QUEUES_OF_PBS, " ".join(PBS_NODES): nodes}))
+    assert seen.name == name
+    assert [one for one in seen.remarks[1:] if not one.startswith(remark or "?")] == []
+    assert len(seen.remarks) == (1 if remark is None else 2)

@@ -297,6 +297,14 @@ def test_segments_that_tcp_sent_again_are_read(tree: Tree) -> None:
     assert (reading.problem, reading.sent, reading.resent) == (None, 1000, 20)
 
 
+@pytest.mark.parametrize(("after", "kills"), [("oom_kill 5\n", 2), ("oom_kill 3\n", 0), ("", None)])
+def test_processes_that_the_kernel_killed_for_memory_are_counted(tree: Tree, after: str, kills: int | None) -> None:
+    tree.interface("eth0")
+    vmstat = write(tree.root / "proc", {"vmstat": "pgfree 12\noom_kill 3\nnuma_hit 9"}) / "vmstat"
+    reading = tree.run("eth0", {vmstat: f"pgfree 13\n{after}numa_hit 10"})
+    assert (reading.problem, reading.memory_kills) == (None, kills)
+
+
 def test_the_reader_names_every_counter_of_traffic_of_the_table() -> None:
     named: dict[str, set[str]] = {}
     for folder, names in re.findall(r"^(of_\w+)=(?:\$\1,)?(\S+)$", reader_script(), re.MULTILINE):

@@ -6,6 +6,8 @@ from jobs that only slept, with paths and kernel masked; those in a folder are o
 `squeue -a -j ID -o "%i|%T|%r|%N|%M"` printed at that moment:
 
 - ``suspended``: `scontrol suspend` of a running job, then `scontrol resume` (``-resumed``), then its end.
+  ``suspended-by-signal``: `scancel --signal=STOP`; after `scancel --signal=CONT` its record is as if nothing had been.
+- ``killed``: `kill -9` of the process of a job's script.
 - ``several-array``: `sbatch --array=0-1`, waiting, running, ended; ``several-heterogeneous``: `sbatch -N1 : -N1`.
 - ``blocked-…``: the job waits for what only a person can change; ``waits-…``: it begins when others have ended.
   ``blocked-reservation-deleted``: its reservation of one minute is over.
@@ -27,7 +29,7 @@ from railyard.parsers.slurm import find_end, parse_accounting, parse_job, parse_
 #: Records of jobs that had not ended.
 UNENDED = {
     "completing", "requeued", "requeued-held", "several-array", "several-array-running", "several-heterogeneous",
-    "suspended", "suspended-resumed",
+    "suspended", "suspended-by-signal", "suspended-resumed",
 }  # fmt: skip
 FOLDER = Path(__file__).parents[2] / "recordings" / "slurm"
 #: Files of other words than a job's, read below and in the tests of what reads them.

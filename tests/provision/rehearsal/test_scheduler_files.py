@@ -82,6 +82,9 @@ def test_a_server_without_chunks_makes_whole_nodes_of_totals() -> None:
         ('"-l jobfs=10gb,walltime=1:00:00"', (("jobfs", "size", "", ""),)),
         ('"-l licence=2", "-lfoo=a+b"', (("licence", "long", "", ""), ("foo", "string", "", ""))),
         ('"mem=10gb"', ()),
+        ('"ib-hdr=true:gpus-4=1"', (("ib-hdr", "boolean", "h", "true"), ("gpus-4", "long", "nh", "1"))),
+        ('"-l place=scatter:group=leaf-switch"', (("leaf-switch", "string_array", "h", "all"),)),
+        ('"-l place=scatter:group=host"', ()),
     ],
 )
 def test_a_resource_of_pbs_has_the_type_of_its_value(
@@ -120,7 +123,17 @@ def test_flux_has_the_queue_the_cores_and_the_required_property() -> None:
 
 @pytest.mark.parametrize(
     ("constraint", "properties"),
-    [("ib&-old|not:(dev)", ("ib", "old", "dev")), ("host:n[1-2],n9&hbm", ("hbm",)), ("rank:0-1", ())],
+    [
+        ("ib&-old|not(dev)", ("ib", "old", "dev")),
+        ("host:n[1-2],n9&hbm", ("hbm",)),
+        ("rank:0-1", ()),
+        ("ib-hdr", ("ib-hdr",)),
+        ("4gpu", ("4gpu",)),
+        ("hbm|-ib-hdr|(-4gpu&v2.1+x)", ("hbm", "ib-hdr", "4gpu", "v2.1+x")),
+        ("properties:ib-hdr,^old&hostlist:n1", ("ib-hdr", "old")),
+        ("^old", ("old",)),
+        ("ib||hbm&&not(ranks:0)", ("ib", "hbm")),
+    ],
 )
 def test_each_property_in_a_constraint_of_flux(tmp_path: Path, constraint: str, properties: tuple[str, ...]) -> None:
     system = changed("flux", tmp_path, ("constraint: ndr", f'constraint: "{constraint}"'))
@@ -156,3 +169,45 @@ def test_an_environment_without_a_number_fills_one_node_after_the_other(tmp_path
     assert sge_layout(system_of("kathleen")).environments == {"mpi": "$fill_up"}
     one = changed("sge", tmp_path, ("-pe mpi-{num_slots_per_node} {num_slots}", "-pe whole {num_nodes}"))
     assert sge_layout(one).environments == {"whole": "1"}
+
+
+@pytest.mark.parametrize(
+    ("option", "resource"),
+    [
+        ("-l ib-hdr=true", SgeResource("ib-hdr", "ib-hdr", "BOOL", "==", False, "true")),
+        ("-l ib_hdr", SgeResource("ib_hdr", "ib_hdr", "BOOL", "==", False, "true")),
+        ("-l card='a100|v100'", SgeResource("card", "card", "RESTRING", "==", False, "a100")),
+        ("-l card='(a1?0*|v100)&!old'", SgeResource("card", "card", "RESTRING", "==", False, "a1x0")),
+        ("-l card='!k80'", SgeResource("card", "card", "RESTRING", "==", False, "other")),
+        ("-l card='[av]100'", SgeResource("card", "card", "RESTRING", "==", False, "a100")),
+        ("-l share=0.5", SgeResource("share", "share", "DOUBLE", "<=", False, "0.5")),
+        ("-l lent=1:0:0", SgeResource("lent", "lent", "TIME", "<=", False, "1:0:0")),
+        ("-l scratch=1T", SgeResource("scratch", "scratch", "MEMORY", "<=", True, "512000M")),
+    ],
+)
+def test_each_node_of_grid_engine_has_what_a_request_fits(tmp_path: Path, option: str, resource: SgeResource) -> None:
+    access = 'access: ["-l mem=4G", "-l infiniband=true"]'
+    system = changed("sge", tmp_path, (access, f'access: ["{option}"]'))
+    assert sge_layout(system).resources == (resource,)
+    # qconf -Mc refused "0" for a text: 'Complex "card" cannot have a (non-zero) default value'.
+    line = next(line for line in written(system)["complexes"].splitlines() if line.startswith(f"{resource.name} "))
+    assert line.split()[6] == ("NONE" if resource.type == "RESTRING" else "0")
+
+
+@pytest.mark.parametrize(
+    ("queue", "queues"),
+    [
+        ("long.q@n1", ("long.q",)),
+        ("long.q@@ib,short.q", ("long.q", "short.q")),
+        ("'long*'", ("long",)),
+        ("'*@n1'", ("all.q",)),
+    ],
+)
+def test_a_queue_is_known_by_its_name_without_nodes(tmp_path: Path, queue: str, queues: tuple[str, ...]) -> None:
+    asks = ("partition: long.q\n", "partition: null\n"), ('"-l mem=4G"', f'"-l mem=4G", "-q {queue}"')
+    assert sge_layout(changed("sge", tmp_path, *asks)).queues == queues
+
+
+def test_a_parallel_environment_is_known_by_one_name_that_its_pattern_fits(tmp_path: Path) -> None:
+    one = changed("sge", tmp_path, ("-pe mpi-{num_slots_per_node} {num_slots}", "-pe orte* {num_slots}"))
+    assert sge_layout(one).environments == {"orte": "$fill_up"}

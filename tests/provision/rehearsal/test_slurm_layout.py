@@ -86,7 +86,12 @@ def test_access_options_say_the_same(tmp_path: Path, access: str, expected: tupl
 
 @pytest.mark.parametrize(
     ("constraint", "features"),
-    [("edr", ("edr",)), ("edr&haswell", ("edr", "haswell")), ("[rack1*4|rack2*4]", ("rack1", "rack2"))],
+    [
+        ("edr", ("edr",)),
+        ("edr&haswell", ("edr", "haswell")),
+        ("[rack1*4|rack2*4]", ("rack1", "rack2")),
+        ("ib-hdr&!4gpu", ("ib-hdr", "4gpu")),
+    ],
 )
 def test_every_node_has_each_feature_of_a_constraint(
     tmp_path: Path, constraint: str, features: tuple[str, ...]
@@ -101,6 +106,9 @@ def test_every_node_has_each_feature_of_a_constraint(
         ("gpu:8", (Gres("gpu", 8),)),
         ("gpu:tesla", (Gres("gpu", 1, "tesla"),)),
         ("gpu:a100:4,nvme:1", (Gres("gpu", 4, "a100"), Gres("nvme", 1))),
+        ("gpu:1g.10gb:4", (Gres("gpu", 4, "1g.10gb"),)),
+        ("gpu:a100-40gb:2", (Gres("gpu", 2, "a100-40gb"),)),
+        ("nic-rate:4K", (Gres("nic-rate", 4096),)),
     ],
 )
 def test_resources(tmp_path: Path, gres: str, expected: tuple[Gres, ...]) -> None:

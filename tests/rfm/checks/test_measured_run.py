@@ -312,6 +312,38 @@ def test_lines_of_fluxs_brokers_are_not_the_programs_and_its_limit_is_that_of_th
     assert (seen.exit_code, seen.timed_out, seen.ended) == (137, True, ended)
 
 
+@pytest.mark.parametrize(
+    ("scheduler", "exit_code", "wrote", "err", "kind"),
+    [
+        # OpenPBS says exit code 0 of a job that somebody sent a signal by way of it.
+        ("pbs", 0, "", "", "killed"),
+        ("pbs", 0, f"{TAG} 0", "", None),
+        ("pbs", 0, "earlier-1 0", "", "killed"),
+        ("pbs", 137, "", "", "killed"),
+        ("pbs", 137, f"{TAG} 137", "", None),  # a process of the program was killed
+        ("pbs", 1, "", "", None),
+        ("sge", 0, "", "", "killed"),
+        ("flux-batch", 137, "", "killed.err", "killed"),
+        ("flux-batch", 137, "", "killed-by-flux.err", "killed"),
+        ("flux-batch", 137, "", "killed-program.err", None),
+        ("flux-batch", 0, "", "", None),
+        ("torque", 0, "", "", None),
+    ],
+)
+def test_a_job_whose_script_did_not_come_to_its_end_was_killed(
+    virtual: Site, stage: Path, scheduler: str, exit_code: int, wrote: str, err: str, kind: str | None
+) -> None:
+    found = plan(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
+    if wrote:
+        (stage / EXIT_CODE).write_text(f"{wrote}\n", encoding="ascii")
+    if err:
+        (stage / "job.err").write_text((FLUX / err).read_text(encoding="utf-8"), encoding="utf-8")
+    left = RunOutputs(Job(exit_code), stage, "job.out", "job.err", TAG)
+    seen = found.runner.evidence(MadeCheck(), left, found.launch, ProcessPlacement(None))
+    assert (None if seen.ended is None else seen.ended.kind) == kind
+    assert seen.exit_code == exit_code
+
+
 @pytest.mark.parametrize("scheduler", ["flux-batch", "pbs"])
 def test_how_a_job_ended_is_evidence_under_each_scheduler(virtual: Site, stage: Path, scheduler: str) -> None:
     found = plan(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes"))
@@ -356,10 +388,20 @@ def test_without_a_scheduler_a_run_has_the_nodes_of_the_file(virtual: Site, tmp_
 
 @pytest.mark.parametrize(
     ("scheduler", "line"),
-    [("pbs", f'cat "$PBS_NODEFILE" > {HOSTS} || :'), ("lsf", f'cat "$LSB_DJOB_HOSTFILE" > {HOSTS} || :')],
+    [
+        ("pbs", """awk '!seen[$0]++' "$PBS_NODEFILE\""""),
+        ("torque", """awk '!seen[$0]++' "$PBS_NODEFILE\""""),
+        ("lsf", """awk '!seen[$0]++' "$LSB_DJOB_HOSTFILE\""""),
+        ("sge", """awk '!seen[$1]++ {print $1}' "$PE_HOSTFILE\""""),
+    ],
 )
 def test_a_job_keeps_the_hosts_that_its_scheduler_lists_in_a_file(virtual: Site, scheduler: str, line: str) -> None:
-    assert line in job(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")).before
+    before = job(changed(virtual, scheduler=scheduler, launcher="mpirun", provider="nodes")).before
+    assert f"{line} > {HOSTS} || :" in before
+    # Of others ReFrame learns the nodes, in their order.
+    for other in ("slurm-nodb", "flux-batch"):
+        site = changed(virtual, scheduler=other, launcher="srun", provider="nodes")
+        assert not any(HOSTS in each for each in job(site).before)
     assert not any(HOSTS in each for each in job(virtual).before)
 
 
