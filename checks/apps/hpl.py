@@ -3,15 +3,16 @@
 A low HPL with a good AllPairs means a slow node (its clock, its memory), not a slow link. If each node alone is good
 and HPL is low, it is the network, or the problem is too small. HPL hides much of its communication behind work. On most
 clusters a difference of a few percent between two networks is within the noise, so compare repeats (`railyard
-compare`).
+compare`). `-S Hpl.size=acceptance` fills the memory, and takes hours on large nodes.
 """
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from railyard.benchmarks.apps import every_node, hpl_input
+from railyard.benchmarks.apps import every_node, hpl_input, hpl_sizes
 from railyard.parsers import hpl
 from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck
 from railyard.rfm.checks.variants import node_counts
@@ -29,27 +30,35 @@ def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
 
 
 class HplCheck(ApplicationCheck):
-    """One run: memory or time sets N, whichever allows less. You can set `-S order=40000` and `-S grid=2x3` instead."""
+    """One run of a named size. Of `quick` you can set `-S order=40000`, `-S share=0.5` and `-S grid=2x3`, too."""
 
     tool = "hpl"
     benchmark = "hpl"
     parse = staticmethod(hpl.parse)
-    #: How long the solution may take, in seconds; 0 means an eighth of the system's time limit.
+    #: quick, acceptance or seed: how much of the memory the matrix takes, and on which ranks.
+    size = variable(str, value=hpl_sizes.QUICK, loggable=True)
+    #: How long the solution of `quick` may take, in seconds; 0 means an eighth of the system's time limit.
     budget_s = variable(float, value=0.0)
-    #: The share of all nodes' memory that the matrix may take.
-    share = variable(float, value=hpl_input.MEMORY_SHARE)
+    #: The share of all nodes' memory that the matrix may take; 0 means that of its size.
+    share = variable(float, value=0.0)
     block = variable(int, value=hpl_input.BLOCK)
     order = variable(int, value=0)
     grid = variable(str, value="")
 
+    @classmethod
+    def problem_of(cls, parameters: Mapping[str, str]) -> str:
+        return str(cls.benchmark) if cls.size == hpl_sizes.QUICK else str(cls.size)
+
     def shape(self) -> None:
         super().shape()
         hardware, budget_s = of_file(self.site.system, self.budget_s)
-        self._problem = hpl_input.plan(
-            hardware, self.num_nodes, self.ranks_per_node,
-            budget_s=budget_s, wish=hpl_input.Wish(self.block, self.share, self.order, self.grid),
+        planned = hpl_sizes.plan(
+            *(self.size, hardware, self.num_nodes, self.ranks_per_node), budget_s=budget_s,
+            wish=hpl_input.Wish(self.block, self.share, self.order, self.grid),
+            all_nodes=self.all_nodes, asked_ranks=bool(self.request.ranks),
         )  # fmt: skip
-        self.remarks = (self._problem.sentence,)
+        self.take(planned.layout.nodes, planned.layout.ranks_per_node, planned.predicted_s, planned.limit_s)
+        self._problem, self.remarks = planned.problem, (*self.remarks, *planned.sentences)
 
     def input_files(self) -> dict[str, str]:
         return {"HPL.dat": hpl_input.text(self._problem)}
@@ -83,7 +92,7 @@ class HplEveryNode(EveryNodeCheck):
         super().shape()
         hardware, budget_s = of_file(self.site.system, self.budget_s)
         self._problem = hpl_input.plan(hardware, 1, 1, budget_s=budget_s, wish=hpl_input.Wish(share=self.share))
-        self.remarks = (self._problem.sentence,)
+        self.remarks = (*self.remarks, self._problem.sentence)
 
     def input_files(self) -> dict[str, str]:
         return {**super().input_files(), "HPL.dat": hpl_input.text(self._problem)}

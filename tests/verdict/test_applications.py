@@ -278,13 +278,27 @@ def test_a_rate_above_the_highest_clock_is_impossible(ran: Run, virtual: Site) -
     )
     sound = ran("hpl/hpl", hpl_text(384.0), moved, site=site)
     assert sound.verdict.rules[2].sentence.startswith("performance 384.0 Gflop/s is 50.0 % of the most that its")
+    # 8 x 4608^2 bytes of four nodes of 1 GiB: far too small to say what share of the peak the machine reaches
+    assert [(each.name, round(each.value, 2)) for each in sound.figures] == [
+        *(("performance", 384.0), ("memory_share", 3.96), ("time", 0.17)),
+    ]
     # of the peak at the base clock: 4 x 4 x 16 x 2 is 512
-    assert [(each.name, each.value) for each in sound.figures] == [("performance", 384.0), ("percent_of_peak", 75.0)]
+    assert application_words.small_problem(75.0, 4608, 8 * 4608**2 / 2**32) in sound.verdict.remarks
+
+
+def test_a_problem_in_most_of_the_memory_says_its_share_of_the_peak(ran: Run, virtual: Site) -> None:
+    """N 23040 takes 98.9 % of four nodes of 1 GiB."""
+    text = hpl_text(384.0).replace("    4608   192", "   23040   192").replace(" 0.17 ", " 21.24 ")
+    found = ran("hpl/acceptance", text, {"hsn0": (1e4, 1e4)}, site=with_clock(virtual, turbo_ghz=3.0))
+    figures = {each.name: each.value for each in found.figures}
+    assert figures["percent_of_peak"] == 75.0
+    assert round(figures["memory_share"], 1) == 98.9
+    assert not any("of the peak at N" in each for each in found.verdict.remarks)
 
 
 def test_without_a_clock_no_peak_is_shown(ran: Run) -> None:
     found = ran("hpl/hpl", hpl_text(1e6), {"hsn0": (60.0, 60.0)})
-    assert [figure.name for figure in found.figures] == ["performance"]
+    assert [figure.name for figure in found.figures] == ["performance", "memory_share", "time"]
     assert found.verdict.rules[2].state == "not-judged"
 
 

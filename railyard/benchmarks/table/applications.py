@@ -52,6 +52,8 @@ def _is_part(table: Table) -> bool:
     return table.context.get("kind", "run") not in ("main", "run") or table.context.get("domain", 1) != 1
 
 
+#: HPL with most of the memory, and as the published comparison of EDR and FDR ran it (``hpl_sizes``).
+HPL_SIZES = ("acceptance", "seed")
 #: NPB's multi-zone benchmarks are a separate tool, since Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
 #: The tools whose figures belong to a number of nodes.
@@ -106,6 +108,11 @@ _HPL = _figure("performance", "performance", "Gflop/s", of_peak=True)
 # HPL's result is the best of its rows (HPL.dat lists trials). The first step of WRF reads its input.
 ENTRIES = (
     _application("hpl/hpl", "best", _HPL, physics="least_traffic:HPL", grows=True),
+    # the same program: a figure of one size is never compared with one of another
+    *(
+        _application(f"hpl/{size}", "best", _HPL, physics="least_traffic:HPL", printed="hpl", grows=True)
+        for size in HPL_SIZES
+    ),
     # in less than double precision, so that peak does not bound it
     _application(
         *("hpl/hpl_ai", "best", _figure("performance", "performance_irs", "Gflop/s")),
