@@ -12,7 +12,9 @@ from railyard.base.hostlist import label
 from railyard.benchmarks.apps import every_node, least_traffic
 from railyard.benchmarks.apps.hpl_input import BYTES_A_NUMBER
 from railyard.benchmarks.apps.hpl_sizes import LEAST_SHARE
+from railyard.benchmarks.apps.npb_duration import LEAST_S, larger
 from railyard.benchmarks.model import Curve, Figure, Metric, physics_of
+from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.benchmarks.table.micro import find
 from railyard.hardware.node import NodeHardware
 from railyard.job.counters.node import NodeCounters
@@ -198,6 +200,15 @@ class Application(Sizes):
             *(OutputLine(table.line, why) for table in tables for _, why in _other_copies(case, table)),
         )
 
+    def too_short(self, key: str, tables: Sequence[Table]) -> str | None:
+        """Return why a run of NPB was too short: it measured its start more than its computation."""
+        if not key.startswith("npb/"):
+            return None
+        timed = [table for table in tables if "time" in table.columns]
+        times = [seconds for table in timed for seconds in table.column("time") if isinstance(seconds, float | int)]
+        longest, problem = max(times, default=LEAST_S), nodes_of_key(key)[0].rpartition("/")[2]
+        return None if longest >= LEAST_S else words.short_run(key, longest, LEAST_S, larger(problem))
+
     def findings(self, case: "Case", tables: Sequence[Table]) -> Findings | None:
         """Return the nodes whose own GPUs are at fault; the references decide, and the job's completeness."""
         suspects = _sick_gpus(case, tables)
@@ -231,7 +242,7 @@ class Application(Sizes):
         benchmark = find(case.benchmark)
         own = physics_of(benchmark).figures(tables)
         predicted = () if case.predicted_s is None else (Figure("predicted_time", case.predicted_s, "s"),)
-        solved = _solved(case, tables) if curves else None
+        solved = _best_solution(case, tables) if curves else None
         sized = () if solved is None else (
             Figure("memory_share", 100 * solved.memory_share, "%"), Figure("time", solved.seconds, "s"),
         )  # fmt: skip
@@ -279,7 +290,7 @@ ASSESSOR = Application()
 
 
 @dataclass(frozen=True, slots=True)
-class _Solved:
+class _Solution:
     """HPL's best test: its N, the matrix's share of the memory of the run's nodes, and how long it took."""
 
     order: int
@@ -288,7 +299,7 @@ class _Solved:
     gflop_s: float
 
 
-def _solved(case: "Case", tables: Sequence[Table]) -> _Solved | None:
+def _best_solution(case: "Case", tables: Sequence[Table]) -> _Solution | None:
     """Return HPL's best test; None for other benchmarks, or if the system's file states no memory."""
     hardware, nodes = case.site.system.nodes.hardware, _nodes_together(case)
     if hardware is None or not nodes:
@@ -298,7 +309,7 @@ def _solved(case: "Case", tables: Sequence[Table]) -> _Solved | None:
         if {"N", "P", "Q", "time", "performance"} <= set(table.columns):
             columns = (table.column(name) for name in ("N", "time", "performance"))
             found += [
-                _Solved(order, BYTES_A_NUMBER * order**2 / (nodes * hardware.memory), seconds, rate)
+                _Solution(order, BYTES_A_NUMBER * order**2 / (nodes * hardware.memory), seconds, rate)
                 for order, seconds, rate in zip(*columns, strict=True)
                 if isinstance(order, int) and isinstance(seconds, float | int) and isinstance(rate, float | int)
             ]
@@ -314,7 +325,7 @@ def _share_of_peak(case: "Case", curves: Sequence[Curve]) -> float | None:
 
 def _of_small_problem(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:
     """Return what HPL gave of the peak with a problem far smaller than the memory: not what the machine can do."""
-    solved = _solved(case, tables)
+    solved = _best_solution(case, tables)
     whole = peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case)) if case.launch.nodes else None
     if solved is None or not whole or solved.memory_share >= LEAST_SHARE:
         return ()

@@ -7,6 +7,7 @@ HPL of a list or a contract does. ``seed`` is what the published comparison of E
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import count_of, either, number, percent
@@ -31,6 +32,8 @@ LARGE_SHARE = 0.7
 _SLOWER, _BESIDE_S = 2.0, 120
 #: The longest side of a grid, in times of the other. Source: the same questions, "a 1:k ratio with k in [1..3]".
 WIDEST = 3
+#: What of a layout was asked for.
+Keeps = Literal["", "nodes", "ranks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class HplPlan:
     """A problem on its nodes. ``memory_share`` is the matrix's part of the memory of these nodes, 0 to 1.
 
     ``predicted_s``: how long the solution should take, by operations and processors; a network that is slow for them
@@ -123,13 +126,12 @@ def plan(
     *,
     budget_s: float = 0.0,
     wish: Wish = hpl_input.ANY,
-    all_nodes: bool = True,
-    asked_ranks: bool = False,
-) -> Planned:
+    keep: Keeps = "",
+) -> HplPlan:
     """Return the problem of a named size, on at most so many nodes and ranks per node.
 
-    ``budget_s`` is the time of ``quick``. ``asked_ranks``: somebody asked for exactly these ranks. Raises RailyardError
-    if the size is unknown, if a wish contradicts it, and for all that ``hpl_input.plan`` refuses.
+    ``budget_s`` is the time of ``quick``. ``keep``: the number of nodes, or of nodes and ranks per node, was asked for.
+    Raises RailyardError if the size is unknown, if a wish contradicts it, and for all that ``hpl_input.plan`` refuses.
     """
     if size not in SIZES:
         raise RailyardError(f'HPL: found the size "{size}", expected {either(SIZES)}: {did_you_mean(size, SIZES)}')
@@ -137,10 +139,10 @@ def plan(
         _refuse_wishes(size, wish)
     if size == SEED:
         chosen = seed_layout(nodes, most_ranks)
-    elif asked_ranks or wish.grid:
+    elif keep == "ranks" or wish.grid:
         chosen = Layout(nodes, most_ranks)
     else:
-        chosen = layout(nodes, most_ranks, all_nodes=all_nodes)
+        chosen = layout(nodes, most_ranks, all_nodes=keep == "")
     share = {QUICK: hpl_input.MEMORY_SHARE, ACCEPTANCE: ACCEPTANCE_SHARE, SEED: SEED_SHARE}[size]
     made = hpl_input.plan(
         *(hardware, chosen.nodes, chosen.ranks_per_node),
@@ -156,11 +158,11 @@ def plan(
     predicted_s = made.flop / (rate * 1e9)
     limit_s = 0 if size == QUICK else _BESIDE_S + math.ceil(_SLOWER * predicted_s / 60) * 60
     taken = hpl_input.BYTES_A_NUMBER * made.order**2 / (chosen.nodes * hardware.memory)
-    return Planned(size, made, chosen, taken, predicted_s, limit_s)
+    return HplPlan(size, made, chosen, taken, predicted_s, limit_s)
 
 
 def _refuse_wishes(size: str, wish: Wish) -> None:
-    for name, value in _unwanted(size, wish):
+    for name, value in _contradictions(size, wish):
         least, most = percent(LEAST_SHARE), percent(MOST_SHARE)
         expected = f"a share from {least} to {most}" if name == "share" and size == ACCEPTANCE else "none"
         raise RailyardError(
@@ -169,7 +171,7 @@ def _refuse_wishes(size: str, wish: Wish) -> None:
         )
 
 
-def _unwanted(size: str, wish: Wish) -> Iterator[tuple[str, float]]:
+def _contradictions(size: str, wish: Wish) -> Iterator[tuple[str, float]]:
     if wish.order:
         yield "order", wish.order
     if wish.share and (size == SEED or not LEAST_SHARE <= wish.share <= MOST_SHARE):

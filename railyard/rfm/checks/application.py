@@ -94,7 +94,7 @@ class ApplicationCheck(InterconnectCheck):
         self.ranks_per_node = self.most_ranks
 
     def take(self, nodes: int, ranks_per_node: int, predicted_s: float | None, limit_s: int) -> None:
-        """Take nodes and ranks that a plan chose, and its time limit, which is said before the run begins.
+        """Take nodes and ranks that a plan chose, and its time limit; a line before the run gives a long one.
 
         ``predicted_s`` is None if nobody knows; ``limit_s`` 0 means the limit of the system's file.
         """

@@ -109,6 +109,11 @@ def small_problem(percent_of_peak: float, order: int, memory_share: float) -> st
     )
 
 
+def short_run(benchmark: str, seconds: float, least_s: float, instead: str) -> str:
+    """Return that a run measured mostly its start; ``instead`` says what runs longer."""
+    return f"{benchmark} computed for {number(seconds)} s, expected at least {least_s:g} s: {instead}"
+
+
 def quiet_networks(nodes: Sequence[str]) -> str:
     """Return that no network carried anything of a run within nodes."""
     return f"no network of {list_nodes(nodes)} carried more than the start of a job does"

@@ -70,7 +70,7 @@ def test_nodes_that_were_asked_for_stay() -> None:
     assert layout(13, 4, all_nodes=False) == Layout(
         13, 4, "52 ranks have only a grid of 4x13, flatter than 1:3"
     )  # no number of ranks per node gives a better one
-    assert plan("quick", NODE, 1, 7, budget_s=1.0, asked_ranks=True).layout == Layout(1, 7)
+    assert plan("quick", NODE, 1, 7, budget_s=1.0, keep="ranks").layout == Layout(1, 7)
 
 
 @pytest.mark.parametrize(
