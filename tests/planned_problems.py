@@ -10,6 +10,7 @@ from pathlib import Path
 from railyard.base.errors import RailyardError
 from railyard.base.text_table import table
 from railyard.benchmarks.apps import hpl_sizes, npb_duration, npb_shape
+from railyard.benchmarks.table.applications import LEAST_S
 from railyard.hardware.node import NodeHardware
 
 PAGE = Path(__file__).parent / "golden" / "planned-problems.txt"
@@ -64,7 +65,7 @@ def _hpl(kind: NodeHardware, nodes: int) -> Iterator[tuple[str, ...]]:
 def _npb(kind: NodeHardware, nodes: int) -> Iterator[tuple[str, ...]]:
     for name in npb_shape.KERNELS:
         placed = npb_duration.choose(name, nodes, kind.cores, kind.memory)
-        short = "*" if placed.predicted_s < npb_duration.LEAST_S else ""
+        short = "*" if placed.predicted_s < LEAST_S else ""
         yield (
             *(name, placed.problem, str(placed.nodes), str(placed.nodes * placed.ranks_per_node)),
             *(str(placed.ranks_per_node), "1", f"{placed.predicted_s:.1f}{short}"),

@@ -12,7 +12,7 @@ from railyard.base.hostlist import label
 from railyard.benchmarks.apps import every_node, least_traffic
 from railyard.benchmarks.apps.hpl_input import BYTES_A_NUMBER
 from railyard.benchmarks.apps.hpl_sizes import LEAST_SHARE
-from railyard.benchmarks.apps.npb_duration import LEAST_S, larger
+from railyard.benchmarks.apps.npb_duration import larger
 from railyard.benchmarks.model import Curve, Figure, Metric, physics_of
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.benchmarks.table.micro import find
@@ -202,12 +202,11 @@ class Application(Sizes):
 
     def too_short(self, key: str, tables: Sequence[Table]) -> str | None:
         """Return why a run of NPB was too short: it measured its start more than its computation."""
-        if not key.startswith("npb/"):
-            return None
+        least_s = find(key).least_s
         timed = [table for table in tables if "time" in table.columns]
         times = [seconds for table in timed for seconds in table.column("time") if isinstance(seconds, float | int)]
-        longest, problem = max(times, default=LEAST_S), nodes_of_key(key)[0].rpartition("/")[2]
-        return None if longest >= LEAST_S else words.short_run(key, longest, LEAST_S, larger(problem))
+        longest, problem = max(times, default=least_s), nodes_of_key(key)[0].rpartition("/")[2]
+        return None if longest >= least_s else words.short_run(key, longest, least_s, larger(problem))
 
     def findings(self, case: "Case", tables: Sequence[Table]) -> Findings | None:
         """Return the nodes whose own GPUs are at fault; the references decide, and the job's completeness."""

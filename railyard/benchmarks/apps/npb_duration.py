@@ -12,11 +12,9 @@ from functools import lru_cache
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, number
 from railyard.benchmarks.apps.npb_shape import CLASSES, find, least_memory, ranks_per_node
+from railyard.benchmarks.table.applications import LEAST_S
 from railyard.parsers.npb import count_operations
 
-#: A shorter run is not judged, seconds. Engineering proposal of this project: a start that differs by 0.1 s from run to
-#: run is then 0.5 %, and the benchmark's own time has at least four digits.
-LEAST_S = 20.0
 #: A class is chosen so that it should take so many times that: a core of today may be twice as fast as those of RATES.
 _MARGIN = 2.0
 #: Of more nodes than that, only all and powers of two are tried.

@@ -4,8 +4,9 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import npb_duration
-from railyard.benchmarks.apps.npb_duration import CHOSEN, LEAST_S, RATES, choose, describe, larger, operations, place
+from railyard.benchmarks.apps.npb_duration import CHOSEN, RATES, choose, describe, larger, operations, place
 from railyard.benchmarks.apps.npb_shape import CLASSES, KERNELS
+from railyard.benchmarks.table.applications import LEAST_S
 
 GIB = 1 << 30
 
