@@ -3,61 +3,19 @@
 A low HPL with a good AllPairs means a slow node (its clock, its memory), not a slow link. If each node alone is good
 and HPL is low, it is the network, or the problem is too small. HPL hides much of its communication behind work. On most
 clusters a difference of a few percent between two networks is within the noise, so compare repeats (`railyard
-compare`).
+compare`). `-S Hpl.size=acceptance` fills the memory, and takes hours on large nodes.
 """
 
-from typing import TYPE_CHECKING
-
 import reframe as rfm
-from reframe.core.builtins import variable
 
-from railyard.benchmarks.apps import every_node, hpl_input
-from railyard.parsers import hpl
-from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck
+from railyard.rfm.checks.hpl import HplCheck, HplOnEachNode
 from railyard.rfm.checks.variants import node_counts
 from railyard.rfm.versions import typed_parameter
-
-if TYPE_CHECKING:
-    from railyard.hardware.node import NodeHardware
-    from railyard.site.systems.model import System
-
-
-def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
-    """Return a system's nodes and the seconds that a solution may take: 0 is an eighth of the system's time limit."""
-    hardware = hpl_input.stated_hardware(system.nodes.hardware, system.system)
-    return hardware, budget_s or hpl_input.SHARE_OF_LIMIT * system.limit_s("app")
-
-
-class HplCheck(ApplicationCheck):
-    """One run: memory or time sets N, whichever allows less. You can set `-S order=40000` and `-S grid=2x3` instead."""
-
-    tool = "hpl"
-    benchmark = "hpl"
-    parse = staticmethod(hpl.parse)
-    #: How long the solution may take, in seconds; 0 means an eighth of the system's time limit.
-    budget_s = variable(float, value=0.0)
-    #: The share of all nodes' memory that the matrix may take.
-    share = variable(float, value=hpl_input.MEMORY_SHARE)
-    block = variable(int, value=hpl_input.BLOCK)
-    order = variable(int, value=0)
-    grid = variable(str, value="")
-
-    def shape(self) -> None:
-        super().shape()
-        hardware, budget_s = of_file(self.site.system, self.budget_s)
-        self._problem = hpl_input.plan(
-            hardware, self.num_nodes, self.ranks_per_node,
-            budget_s=budget_s, wish=hpl_input.Wish(self.block, self.share, self.order, self.grid),
-        )  # fmt: skip
-        self.remarks = (self._problem.sentence,)
-
-    def input_files(self) -> dict[str, str]:
-        return {"HPL.dat": hpl_input.text(self._problem)}
 
 
 @rfm.simple_test
 class Hpl(HplCheck):
-    """HPL over all nodes."""
+    """HPL over all nodes: `-S size=` is quick, acceptance or seed; of quick `-S order=40000` and `-S grid=2x3`, too."""
 
 
 @rfm.simple_test
@@ -70,20 +28,7 @@ class HplScaling(HplCheck):
 
 
 @rfm.simple_test
-class HplEveryNode(EveryNodeCheck):
+class HplEveryNode(HplOnEachNode):
     """HPL on each node by itself: one process with one thread per core."""
 
-    tool = "hpl"
     tags = {"apps", "nodes"}
-    parse = staticmethod(every_node.hpl_of_nodes)
-    budget_s = variable(float, value=0.0)
-    share = variable(float, value=hpl_input.MEMORY_SHARE)
-
-    def shape(self) -> None:
-        super().shape()
-        hardware, budget_s = of_file(self.site.system, self.budget_s)
-        self._problem = hpl_input.plan(hardware, 1, 1, budget_s=budget_s, wish=hpl_input.Wish(share=self.share))
-        self.remarks = (self._problem.sentence,)
-
-    def input_files(self) -> dict[str, str]:
-        return {**super().input_files(), "HPL.dat": hpl_input.text(self._problem)}

@@ -311,6 +311,7 @@ class Benchmark:
     ``payload``: False if a run moves none, so that no counter can show its path.
     ``within_node``: the ranks of a pair share a node, and no fabric should carry anything.
     ``of_link``: False if not only the link sets the bandwidth, so that the floors of its class do not hold.
+    ``least_s``: a run that computed for less is not judged; 0: any is.
     ``too_little``: it moves too little for a counter to tell it from what the start of a job moves.
     ``assessed``: how its runs are assessed. ``least``: what a collective must move with any algorithm.
     ``physics``: where the facts about its computation are, "module:name" in ``railyard.benchmarks.apps``
@@ -340,6 +341,7 @@ class Benchmark:
     within_node: bool = False
     of_link: bool = True
     too_little: bool = False
+    least_s: float = 0.0
     assessed: AssessedBy = "sizes"
     least: LeastVector | None = None
     physics: str | None = None

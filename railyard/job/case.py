@@ -23,7 +23,8 @@ class Case:
     the benchmark was set to check the data that it moves. ``hops``: switches between its two nodes, if they are known.
     ``remarks`` are added to the sentence: what a check chose, and why. ``threads``: the threads of each rank, for a
     benchmark that prints them; 0 for any other. ``threads_told``: how many threads each rank was given. ``sizes``: the
-    message sizes that it was given, in bytes; empty if the tool uses its own.
+    message sizes that it was given, in bytes; empty if the tool uses its own. ``predicted_s``: how long an application
+    should compute, by its operations, in seconds; None if nobody knows.
     """
 
     test: TestId
@@ -42,6 +43,7 @@ class Case:
     threads: int = 0
     threads_told: int = 1
     sizes: tuple[int, ...] = ()
+    predicted_s: float | None = None
 
     @property
     def fabric(self) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.table.applications import NPB_MZ, key_on, nodes_of_key, on_part
+from railyard.site.npb_problems import npb_features, npb_mz_problems, npb_problems, swept_classes
 from railyard.site.policies import (
     DEFAULT,
     alone_reason,
@@ -360,14 +361,15 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
     problems that use GPUs by stating its GPUs.
     """
     of_tools: list[tuple[set[str], list[str]]] = [
-        ({"npb", NPB_MZ}, [f"npb-{problem}" for problem in system.npb_classes]),
+        ({"npb"}, npb_features(npb_problems(system), swept_classes(system))),
+        ({NPB_MZ}, npb_features(npb_mz_problems(system))),
         ({"wrf"}, [f"wrf-{case}" for case in system.wrf_cases]),
         ({"osu", "perftest"}, [DEVICE_BUFFERS] if system.gpus else []),
         ({"nvbandwidth"}, _within_nodes(system)),
         *(({name}, [f"app-{name}"]) for name in system.applications),
     ]
     asked = [features for names, features in of_tools if tools is None or not names.isdisjoint(tools)]
-    return tuple(feature for features in asked for feature in features)
+    return tuple(dict.fromkeys(feature for features in asked for feature in features))
 
 
 def _within_nodes(system: System) -> list[str]:

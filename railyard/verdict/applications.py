@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 from railyard.base.bounds import BUSY_SHARE
 from railyard.base.hostlist import label
 from railyard.benchmarks.apps import every_node, least_traffic
+from railyard.benchmarks.apps.hpl_input import BYTES_A_NUMBER
+from railyard.benchmarks.apps.hpl_sizes import LEAST_SHARE
+from railyard.benchmarks.apps.npb_duration import larger
 from railyard.benchmarks.model import Curve, Figure, Metric, physics_of
+from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.benchmarks.table.micro import find
 from railyard.hardware.node import NodeHardware
 from railyard.job.counters.node import NodeCounters
@@ -196,6 +200,14 @@ class Application(Sizes):
             *(OutputLine(table.line, why) for table in tables for _, why in _other_copies(case, table)),
         )
 
+    def too_short(self, key: str, tables: Sequence[Table]) -> str | None:
+        """Return why a run of NPB was too short: it measured its start more than its computation."""
+        least_s = find(key).least_s
+        timed = [table for table in tables if "time" in table.columns]
+        times = [seconds for table in timed for seconds in table.column("time") if isinstance(seconds, float | int)]
+        longest, problem = max(times, default=least_s), nodes_of_key(key)[0].rpartition("/")[2]
+        return None if longest >= least_s else words.short_run(key, longest, least_s, larger(problem))
+
     def findings(self, case: "Case", tables: Sequence[Table]) -> Findings | None:
         """Return the nodes whose own GPUs are at fault; the references decide, and the job's completeness."""
         suspects = _sick_gpus(case, tables)
@@ -222,24 +234,29 @@ class Application(Sizes):
         return (MetricInput(declared, measured, limit=limit_within(case.site.system.gpus, within)),)
 
     def figures(self, case: "Case", curves: Sequence[Curve], tables: Sequence[Table]) -> tuple[Figure, ...]:
-        """Return HPL's share of the peak at the base clock, in per cent; () if it is not known or not measured. For two
-        ranks that shared a processor: for each way to wait, how many times longer the other's work took.
+        """Return the size and time of HPL's problem, the time that was predicted, and its share of the peak if the
+        matrix took most of the memory. For two ranks that shared a processor: for each way to wait, how many times
+        longer the other's work took.
         """
         benchmark = find(case.benchmark)
         own = physics_of(benchmark).figures(tables)
-        of_peak = [metric.name for metric in benchmark.metrics if metric.of_peak]
-        if not of_peak or not case.launch.nodes:
-            return own
-        whole = peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case))
-        if whole is None:
-            return own
-        shares = [100 * curve.values[0] / whole for curve in curves if curve.metric in of_peak]
-        return (*own, *(Figure("percent_of_peak", share, "%", None) for share in shares))
+        predicted = () if case.predicted_s is None else (Figure("predicted_time", case.predicted_s, "s"),)
+        solved = _best_solution(case, tables) if curves else None
+        sized = () if solved is None else (
+            Figure("memory_share", 100 * solved.memory_share, "%"), Figure("time", solved.seconds, "s"),
+        )  # fmt: skip
+        share = _share_of_peak(case, curves)
+        fills = solved is not None and solved.memory_share >= LEAST_SHARE
+        of_peak = (Figure("percent_of_peak", share, "%"),) if share is not None and fills else ()
+        return (*own, *sized, *(predicted if curves else ()), *of_peak)
 
     def remarks(self, case: "Case", tables: Sequence[Table], again: Sequence[Table]) -> tuple[str, ...]:
         """Return which nodes are slower than the others, if every node was measured alone, judged or not. For two ranks
-        that shared a processor: what that cost. For MILC: which physics held.
+        that shared a processor: what that cost. For MILC: which physics held. For HPL with a small problem: which.
         """
+        small = _of_small_problem(case, tables)
+        if small:
+            return small
         if not find(case.benchmark).every_node or not tables:
             return physics_of(find(case.benchmark)).remarks(case.benchmark, tables)
         unit = str(tables[0].units[0])
@@ -269,6 +286,50 @@ class Application(Sizes):
 
 
 ASSESSOR = Application()
+
+
+@dataclass(frozen=True, slots=True)
+class _Solution:
+    """HPL's best test: its N, the matrix's share of the memory of the run's nodes, and how long it took."""
+
+    order: int
+    memory_share: float
+    seconds: float
+    gflop_s: float
+
+
+def _best_solution(case: "Case", tables: Sequence[Table]) -> _Solution | None:
+    """Return HPL's best test; None for other benchmarks, or if the system's file states no memory."""
+    hardware, nodes = case.site.system.nodes.hardware, _nodes_together(case)
+    if hardware is None or not nodes:
+        return None
+    found = []
+    for table in tables:
+        if {"N", "P", "Q", "time", "performance"} <= set(table.columns):
+            columns = (table.column(name) for name in ("N", "time", "performance"))
+            found += [
+                _Solution(order, BYTES_A_NUMBER * order**2 / (nodes * hardware.memory), seconds, rate)
+                for order, seconds, rate in zip(*columns, strict=True)
+                if isinstance(order, int) and isinstance(seconds, float | int) and isinstance(rate, float | int)
+            ]
+    return max(found, key=lambda each: each.gflop_s, default=None)
+
+
+def _share_of_peak(case: "Case", curves: Sequence[Curve]) -> float | None:
+    """Return the share of the peak at the base clock, per cent; None if the site states none, or nothing computed."""
+    names = [metric.name for metric in find(case.benchmark).metrics if metric.of_peak]
+    whole = peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case)) if case.launch.nodes else None
+    return next((100 * curve.values[0] / whole for curve in curves if whole and curve.metric in names), None)
+
+
+def _of_small_problem(case: "Case", tables: Sequence[Table]) -> tuple[str, ...]:
+    """Return what HPL gave of the peak with a problem far smaller than the memory: not what the machine can do."""
+    solved = _best_solution(case, tables)
+    whole = peak_gflop_s(case.site.system.nodes.hardware, _nodes_together(case)) if case.launch.nodes else None
+    if solved is None or not whole or solved.memory_share >= LEAST_SHARE:
+        return ()
+    share = 100 * solved.gflop_s / whole
+    return (words.small_problem(share, solved.order, solved.memory_share),) if share <= 100 else ()
 
 
 def most(hardware: NodeHardware | None, nodes: int, source: str) -> Most | None:

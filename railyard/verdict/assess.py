@@ -142,6 +142,7 @@ def assess(case: Case, evidence: Evidence, parse: Callable[[str], ParsedOutput],
             *(() if findings is None else findings.suspects),
         ),
         own_fault=own_fault(run, of_metrics) if assessor.has_shape else None,
+        too_short=assessor.too_short(case.benchmark, tables),
         beside=failed or assessor.floor(case, tables),
     )
     alone = case.site.system.fabrics[case.fabric].limit(1, 1)

@@ -89,6 +89,10 @@ class Sizes:
         """Return which part of the run is slower than the others; None if a run has no such parts."""
         return None
 
+    def too_short(self, key: str, tables: Sequence[Table]) -> str | None:
+        """Return why a run of a benchmark was too short to be judged, or None."""
+        return None
+
     def floor(self, case: Case, tables: Sequence[Table]) -> RuleResult | None:
         """Return rule 5 of a system without references, if something else than its link sets the floor; else None."""
         return None

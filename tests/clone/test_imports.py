@@ -49,6 +49,9 @@ FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 IMPURE = {
     "railyard.rfm.checks.application": "the base of the checks of applications",
     "railyard.rfm.checks.base": "the base of all checks: ReFrame's hooks",
+    "railyard.rfm.checks.hpl": "the bases of HPL's checks",
+    "railyard.rfm.checks.npb": "the base of NPB's checks",
+    "railyard.rfm.checks.multi_zone": "the base of the checks of NPB's multi-zone benchmarks",
     "railyard.rfm.checks.repeated_check": "the base of the checks that tell a tool how often to repeat",
     "railyard.rfm.checks.osu": "the base of OSU's checks",
     "railyard.rfm.checks.imb": "the base of the Intel MPI Benchmarks' checks",

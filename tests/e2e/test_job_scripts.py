@@ -36,7 +36,8 @@ fabrics:
 stacks:
   openmpi:
     prefix: /opt/openmpi
-    benchmarks: {{osu: "{{home}}/osu", npb-mz: "{{home}}/zones", wrf: "{{home}}/main/wrf.exe"}}
+    benchmarks: {{osu: "{{home}}/osu", npb-mz: "{{home}}/zones", wrf: "{{home}}/main/wrf.exe", hpl: "{{home}}/xhpl",
+                 npb: "{{home}}/npb"}}
 """
 FEW = "{account: abc, partition: hpc, exclusive: true, time_limits: {micro: 5m}}"
 ALL = (
@@ -66,17 +67,21 @@ def dry_run(
     fabric: str = "ib",
     system: str = SYSTEM,
     also: tuple[str, ...] = (),
+    options: tuple[str, ...] = (),
 ) -> str:
     """Return directives and launch line of one test's job script; hash, tag and site folder are masked.
 
     ``test`` is its file below checks/microbench and its selection; ``more`` has lines of the fabric before its rails,
-    and other lines. ``also``: beginnings of further lines that are kept.
+    and other lines. ``also``: beginnings of further lines that are kept. ``options`` are further ones of ReFrame.
     """
     site: VirtualSite = make_site(folder)
     access = f'"{access}"' if access else ""
     system = system.format(scheduler=scheduler, launcher=launcher, access=access, jobs=jobs, more=more)
     (site.folder / "systems/made.yaml").write_text(system, encoding="utf-8")
     (site.folder / "osu").mkdir()
+    (site.folder / "xhpl").touch()
+    (site.folder / "npb").mkdir()
+    (site.folder / "npb/ft.C.x").touch()
     for name in ("osu_bw", "osu_mbw_mr"):
         (site.folder / "osu" / name).touch()
     (site.folder / "zones").mkdir()
@@ -86,7 +91,7 @@ def dry_run(
         (site.folder / name).touch()
     done = subprocess.run(
         [REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", f"checks/microbench/{test[0]}", "--dry-run",
-         "--system", f"made:{fabric}", "-n", test[1], "--prefix", "out", "--keep-stage-files"],
+         "--system", f"made:{fabric}", "-n", test[1], "--prefix", "out", "--keep-stage-files", *options],
         cwd=site.folder, env=site.environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -206,6 +211,23 @@ def test_wrf_has_as_many_ranks_as_its_case_takes(tmp_path: Path) -> None:
     jobs = f'{FEW}\nwrf_cases: {{em_quarter_ss: "{{home}}/main"}}'
     lines = dry_run(tmp_path, "slurm", "srun", "", jobs, ("../apps/wrf.py", "Wrf%rails=1%case=em_quarter_ss"))
     assert "#SBATCH --ntasks=16\n#SBATCH --ntasks-per-node=8\n" in lines
+
+
+def test_an_acceptance_of_hpl_fills_the_memory_and_has_the_time_that_it_needs(tmp_path: Path) -> None:
+    """Without a clock a core counts as 1 Gflop/s: N 170880 on 64 cores is 14 hours, and the limit twice that."""
+    size = ("-S", "Hpl.size=acceptance")
+    lines = dry_run(tmp_path, "slurm", "srun", "", FEW, ("../apps/hpl.py", "Hpl%rails=1"), options=size).splitlines()
+    assert {"#SBATCH --ntasks=64", "#SBATCH --time=28:55:0"} <= {*lines}
+    (problem,) = tmp_path.glob("**/HPL.dat")
+    order = int(problem.read_text(encoding="utf-8").splitlines()[5].split()[0])
+    assert 0.84 < 8 * order**2 / (4 * (64 << 30)) <= 0.85
+
+
+def test_ft_has_all_cores_of_the_nodes_that_it_holds(tmp_path: Path) -> None:
+    """Class C on 64 ranks takes 6 s: below 20 s it has the most ranks, here all cores of the four nodes."""
+    classes = f"{FEW}\nnpb_classes: [C]"
+    lines = dry_run(tmp_path, "slurm", "srun", "", classes, ("../apps/npb.py", "Npb%rails=1%problem=C%kernel=ft"))
+    assert "#SBATCH --ntasks=64\n#SBATCH --ntasks-per-node=16\n" in lines
 
 
 def test_the_check_of_a_fabric_has_the_time_limit_of_its_class(tmp_path: Path) -> None:

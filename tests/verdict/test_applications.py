@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.apps import every_node
 from railyard.hardware.node import NodeHardware
 from railyard.parsers import hpl, npb
+from railyard.site.references.model import Entry
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, not_judged
@@ -31,12 +33,13 @@ BUSY = (30.0, 30.0)
 Run = Callable[..., Assessment]
 
 
-def npb_text(name: str = "CG", problem: str = "W", processes: int = 4, verified: str = "SUCCESSFUL") -> str:
+def npb_text(name: str = "CG", problem: str = "W", processes: int = 4, verified: str = "SUCCESSFUL",
+             seconds: float = 25.0) -> str:  # fmt: skip
     """Return a synthetic result block of NPB 3.4."""
     return (
         f"\n NAS Parallel Benchmarks 3.4 -- {name} Benchmark\n\n\n {name} Benchmark Completed.\n"
         f" Class           =                        {problem}\n Iterations      =                        6\n"
-        f" Time in seconds =                     0.00\n Total processes =                        {processes}\n"
+        f" Time in seconds =                    {seconds:.2f}\n Total processes =                        {processes}\n"
         f" Active processes=                        {processes}\n Mop/s total     =                   800.00\n"
         f" Verification    =               {verified}\n Version         =                    3.4.3\n"
     )
@@ -89,6 +92,17 @@ def with_clock(site: Site, **fields: Any) -> Site:
     return replace(site, system=site.system.model_copy(update={"nodes": nodes}))
 
 
+def with_reference(site: Site, benchmark: str, metric: str, floor: float, unit: str) -> Site:
+    """Return the site with one more entry, ``own``, for a run over one rail of hsn with MPICH."""
+    entry = Entry.model_validate(
+        {
+            **{"id": "own", "fabric": "hsn", "stack": "mpich", "rails": 1, "benchmark": benchmark, "metric": metric},
+            **{"unit": unit, "kind": "contract", "floor": floor, "source": {"document": "d", "date": date(2026, 1, 1)}},
+        }
+    )
+    return replace(site, references=replace(site.references, entries=(*site.references.entries, entry)))
+
+
 def said(found: Assessment) -> tuple[str, int | None, str]:
     return found.verdict.state, found.verdict.rule, found.verdict.text
 
@@ -104,10 +118,30 @@ def test_a_sound_run_without_a_reference_is_report_only(ran: Run) -> None:
     no_limit = possible_words.no_limit_for(["op_rate", "runtime"])
     assert sentence.startswith(f"{NOT_ASSERTED}; rule 3 (possible) not judged: {no_limit}; ")
     assert sentence.endswith("; 4 of 4 nodes, 1 of 1 cores a node")
-    assert [(figure.name, figure.value) for figure in found.figures] == [("op_rate", 800.0), ("runtime", 0.0)]
+    assert [(figure.name, figure.value) for figure in found.figures] == [("op_rate", 800.0), ("runtime", 25.0)]
     assert found.verdict.rules[0].sentence == (
         "exit code 0 on vn1, vn2, vn3 and vn4, 1 complete table, validated by the benchmark itself"
     )
+
+
+def test_a_run_of_less_than_20_s_is_not_judged(ran: Run) -> None:
+    found = ran("npb/CG/W", npb_text(seconds=19.99))
+    short = "npb/CG/W computed for 19.99 s, expected at least 20 s: take class A (npb_classes), or fewer nodes"
+    assert (found.verdict.state, found.verdict.sentence) == ("report-only", not_judged(short))
+    assert ran("npb/CG/W", npb_text(seconds=20.0)).verdict.sentence == NOT_ASSERTED
+
+
+@pytest.mark.parametrize("least", [100, 900])
+def test_a_short_run_that_a_reference_names_fails_whatever_it_gave(ran: Run, virtual: Site, least: int) -> None:
+    """A rate of a second of start-up is neither a pass nor a slow network."""
+    referenced = with_reference(virtual, "npb/CG/W", "op_rate", least, "Mop/s")
+    found = ran("npb/CG/W", npb_text(seconds=1.5), site=referenced)
+    assert said(found)[:2] == ("fail", 5)
+    assert found.verdict.fault == "reference"
+    assert found.verdict.sentence.startswith("not judged by own: npb/CG/W computed for 1.500 s, expected at least 20 s")
+    assert found.verdict.suspects == ()
+    long = ran("npb/CG/W", npb_text(), site=referenced)
+    assert long.verdict.state == ("pass" if least == 100 else "fail")
 
 
 def test_the_path_of_a_kernel_without_a_known_bound_is_what_the_counters_show(ran: Run) -> None:
@@ -278,13 +312,27 @@ def test_a_rate_above_the_highest_clock_is_impossible(ran: Run, virtual: Site) -
     )
     sound = ran("hpl/hpl", hpl_text(384.0), moved, site=site)
     assert sound.verdict.rules[2].sentence.startswith("performance 384.0 Gflop/s is 50.0 % of the most that its")
+    # 8 x 4608^2 bytes of four nodes of 1 GiB: far too small to say what share of the peak the machine reaches
+    assert [(each.name, round(each.value, 2)) for each in sound.figures] == [
+        *(("performance", 384.0), ("memory_share", 3.96), ("time", 0.17)),
+    ]
     # of the peak at the base clock: 4 x 4 x 16 x 2 is 512
-    assert [(each.name, each.value) for each in sound.figures] == [("performance", 384.0), ("percent_of_peak", 75.0)]
+    assert application_words.small_problem(75.0, 4608, 8 * 4608**2 / 2**32) in sound.verdict.remarks
+
+
+def test_a_problem_in_most_of_the_memory_says_its_share_of_the_peak(ran: Run, virtual: Site) -> None:
+    """N 23040 takes 98.9 % of four nodes of 1 GiB."""
+    text = hpl_text(384.0).replace("    4608   192", "   23040   192").replace(" 0.17 ", " 21.24 ")
+    found = ran("hpl/acceptance", text, {"hsn0": (1e4, 1e4)}, site=with_clock(virtual, turbo_ghz=3.0))
+    figures = {each.name: each.value for each in found.figures}
+    assert figures["percent_of_peak"] == 75.0
+    assert round(figures["memory_share"], 1) == 98.9
+    assert not any("of the peak at N" in each for each in found.verdict.remarks)
 
 
 def test_without_a_clock_no_peak_is_shown(ran: Run) -> None:
     found = ran("hpl/hpl", hpl_text(1e6), {"hsn0": (60.0, 60.0)})
-    assert [figure.name for figure in found.figures] == ["performance"]
+    assert [figure.name for figure in found.figures] == ["performance", "memory_share", "time"]
     assert found.verdict.rules[2].state == "not-judged"
 
 

@@ -6,6 +6,7 @@ small as its own checks allow.
 
 import math
 import re
+import sys
 from dataclasses import dataclass
 from typing import Literal
 
@@ -88,7 +89,9 @@ def order_by_memory(machine: Machine, block: int, share: float = MEMORY_SHARE) -
 
 
 def order_by_time(machine: Machine, block: int, budget_s: float) -> int:
-    """Return the largest N, a multiple of the block, that should be solved within so many seconds."""
+    """Return the largest N, a multiple of the block, that should be solved within so many seconds; no limit if inf."""
+    if math.isinf(budget_s):
+        return sys.maxsize
     return _whole_blocks(int((1.5 * machine.expected_gflop_s * 1e9 * budget_s) ** (1 / 3)), block)
 
 
@@ -117,7 +120,8 @@ def problem(
         _refuse_too_large(order, machine)
         return Problem(order, block, rows, columns, "asked", f"N {order} as asked, {on}")
     if by_memory <= by_time:
-        words = f"N {by_memory} by {percent(share)} of the memory (the time would allow {by_time}), {on}"
+        beside = "" if math.isinf(budget_s) else f" (the time would allow {by_time})"
+        words = f"N {by_memory} by {percent(share)} of the memory{beside}, {on}"
         return Problem(by_memory, block, rows, columns, "memory", words)
     words = (
         f"N {by_time} by a time budget of {number(budget_s)} s at {number(machine.expected_gflop_s)} Gflop/s "
@@ -204,21 +208,24 @@ def stated_hardware(hardware: NodeHardware | None, system: str) -> NodeHardware:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What HPL's problem should be: block, share of all nodes' memory. Order 0 and an empty grid mean: choose them."""
+    """What HPL's problem should be: block, share of all nodes' memory. 0 and an empty grid mean: choose it."""
 
     block: int = BLOCK
-    share: float = MEMORY_SHARE
+    share: float = 0.0
     order: int = 0
     grid: str = ""
 
 
-def plan(hardware: NodeHardware, nodes: int, ranks_per_node: int, *, budget_s: float, wish: Wish = Wish()) -> Problem:
+#: Nobody wishes anything.
+ANY = Wish()
+
+
+def plan(hardware: NodeHardware, nodes: int, ranks_per_node: int, *, budget_s: float, wish: Wish = ANY) -> Problem:
     """Return HPL's problem, to be solved within a time limit.
 
     Raises RailyardError if the grid is not like "2x3", and for all that ``hpl_input.problem`` refuses.
     """
-    peak = hardware.peak_gflop_s(hardware.base_ghz)
-    of_node = hardware.cores * GFLOP_S_A_CORE if peak is None else EXPECTED_SHARE * peak
+    of_node = node_gflop_s(hardware, EXPECTED_SHARE)
     shape = _GRID.fullmatch(wish.grid)
     if wish.grid and shape is None:
         raise RailyardError(f'HPL: found a grid of "{wish.grid}", expected P and Q such as 2x3')
@@ -226,10 +233,16 @@ def plan(hardware: NodeHardware, nodes: int, ranks_per_node: int, *, budget_s: f
         Machine(nodes, ranks_per_node, hardware.memory, nodes * of_node),
         budget_s=budget_s,
         block=wish.block,
-        share=wish.share,
+        share=wish.share or MEMORY_SHARE,
         order=wish.order or None,
         shape=None if shape is None else (int(shape[1]), int(shape[2])),
     )
+
+
+def node_gflop_s(hardware: NodeHardware, share: float) -> float:
+    """Return what a node gives at this share of its peak, Gflop/s; without a clock, what its cores give at least."""
+    peak = hardware.peak_gflop_s(hardware.base_ghz)
+    return hardware.cores * GFLOP_S_A_CORE if peak is None else share * peak
 
 
 def orders(ranks: int) -> tuple[int, int]:

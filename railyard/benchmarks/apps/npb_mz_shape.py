@@ -69,6 +69,14 @@ def ranks_of_threads(ranks: int, threads: int) -> str:
     return f"{count_of(ranks, 'rank')} of {count_of(threads, 'thread')}"
 
 
+def describe(name: str, problem: str, chosen: Layout, nodes: int, cores: int) -> str:
+    """Return a layout in words, on so many available nodes of so many cores."""
+    return (
+        f"{chosen.nodes} of {nodes} nodes, {ranks_of_threads(chosen.ranks_per_node, chosen.threads)} on each, "
+        f"{chosen.ranks_per_node * chosen.threads} of {cores} cores per node, {zones(name, problem)} zones"
+    )
+
+
 def programs(name: str, problem: str, ranks: int) -> tuple[str, str]:
     """Return the names of the executable: 3.4's for any number of ranks, and 3.3's, compiled for one number."""
     return f"{name}.{problem}.x", f"{name}.{problem}.{ranks}"

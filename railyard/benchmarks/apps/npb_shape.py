@@ -150,19 +150,3 @@ def refuse_above(name: str, problem: str, needed: int, nodes: int, memory_bytes:
             f"NPB: found class {problem} of {name}, whose arrays take at least {needed / 2**30:.1f} GiB, expected at "
             f"most {nodes * memory_bytes / 2**30:.1f} GiB, the memory of {nodes} nodes; take a smaller class"
         )
-
-
-def layout(name: str, problem: str, nodes: int, cores: int) -> tuple[int, int]:
-    """Return on how many of the nodes, and with how many ranks on each, a kernel has the most ranks.
-
-    It uses at least two nodes if there are two: of six nodes, a power of two uses four. Raises RailyardError if no
-    number of nodes fits.
-    """
-    found: list[tuple[int, int]] = []
-    for count in range(nodes, min(2, nodes) - 1, -1):
-        try:
-            found.append((count, ranks_per_node(name, problem, count, cores)))
-        except RailyardError:
-            if count == min(2, nodes) and not found:
-                raise
-    return max(found, key=lambda each: each[0] * each[1])

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import milc, npb_shape
+from railyard.benchmarks.apps.npb_duration import ITERATIONS
 from railyard.benchmarks.table.network import HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.hardware.node import NodeHardware
 from railyard.parsers.npb import count_operations
@@ -31,9 +32,8 @@ _MILC_FLOP, _MILC_ITERATIONS = 1187, 30
 #: How long a step of WRF takes on one core, in seconds, by case. The 12 km storm has 127,500 columns.
 _WRF_CORE_SECONDS = {"conus12km": 20.0, "conus2.5km": 400.0, "em_quarter_ss": 0.5}
 _NPB_NAME = re.compile(r"(?P<kernel>[a-z]{2}(?:-mz)?)\.(?P<problem>[SWABCDE])\.")
-_NPB_ITERATIONS = {"ft": (6, 6, 6, 20, 20, 25, 25), "is": (10,) * 7, "cg": (15, 15, 15, 75, 75, 100, 100)}
-_NPB_ITERATIONS |= {"mg": (4, 4, 4, 20, 20, 50, 50), "lu": (50, 300, 250, 250, 250, 300, 300), "ep": (16,) * 7}
-_NPB_ITERATIONS |= {"bt": (60, 200, 200, 200, 200, 250, 250), "sp": (100, 400, 400, 400, 400, 500, 500)}
+#: EP has no iterations: its time is that of so many per pair.
+_OF_EP = 16
 #: Operations per point and iteration, approximately: they set the time that a run prints.
 _NPB_FLOP = {"ft": 150, "is": 10, "cg": 4, "mg": 60, "lu": 1900, "ep": 100, "bt": 3500, "sp": 900}
 
@@ -178,7 +178,7 @@ def _npb(program: str, folder: Path, machine: Machine) -> str:
         raise RailyardError(f"NPB: found the program {program}, expected a kernel and a class such as ft.C.x")
     name, problem = found["kernel"], found["problem"]
     kernel = name.removesuffix("-mz")
-    iterations = _NPB_ITERATIONS[kernel][npb_shape.CLASSES.index(problem)]
+    iterations = ITERATIONS[kernel][npb_shape.CLASSES.index(problem)] or _OF_EP
     points = npb_shape.KERNELS[kernel].points(problem)
     operations = iterations * points * _NPB_FLOP[kernel]
     seconds = operations / (_CODE_SHARE * machine.gflop_s * 1e9)

@@ -3,13 +3,11 @@
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import packaged_text, state_folder
 from railyard.base.wording import count_of, listing
-from railyard.benchmarks.apps import npb_mz_shape, npb_shape
 from railyard.benchmarks.apps.wrf_cases import EDGES, NEEDED
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import nodes_of_key
@@ -21,6 +19,7 @@ from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.rehearsal.nodes import gives_whole_nodes
 from railyard.provision.rehearsal.rank_ports import OF_ONE_RANK
 from railyard.provision.rehearsal.recorded_run import playable_recordings
+from railyard.site.npb_problems import npb_mz_problems, npb_problems, swept_classes
 from railyard.site.site import Site
 from railyard.site.systems.job_requests import FILL_UP, allocation_rules, asks_for_whole_nodes
 from railyard.site.systems.jobs import (
@@ -229,9 +228,10 @@ def names(tool: str, pair: bool, system: System) -> Iterator[str]:
     if tool == "netpipe":
         yield _NETPIPE[pair]
     elif tool == "npb":
-        yield from (f"{kernel}.{problem}.x" for kernel, problem in product(npb_shape.KERNELS, system.npb_classes))
+        swept = swept_classes(system)
+        yield from _npb_programs({name: tuple({*own, *swept}) for name, own in npb_problems(system).items()})
     elif tool == "npb-mz":
-        yield from (f"{kernel}.{problem}.x" for kernel, problem in product(npb_mz_shape.KERNELS, system.npb_classes))
+        yield from _npb_programs(npb_mz_problems(system))
     elif tool == "milc":
         yield "su3_rmd"
     elif tool == "wrf":
@@ -241,6 +241,10 @@ def names(tool: str, pair: bool, system: System) -> Iterator[str]:
     else:
         keys = (nodes_of_key(key)[0] for key in micro.BENCHMARKS if key.partition("/")[0] == tool)
         yield from dict.fromkeys(key.split("/")[1] for key in keys)
+
+
+def _npb_programs(problems: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    return (f"{kernel}.{problem}.x" for kernel, classes in problems.items() for problem in sorted(classes))
 
 
 def is_folder(tool: str, system: System) -> bool:

@@ -7,6 +7,9 @@ import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from reframe.core.logging import getlogger
+
+from railyard.base.wording import count_of, number
 from railyard.benchmarks.apps import every_node, installed_applications
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.table.applications import key_on
@@ -46,6 +49,8 @@ class ApplicationCheck(InterconnectCheck):
     #: All cores of a node compute: so all cards are used if each rank has its own card.
     layout = Layout(pair_per_rail=True)
     accepts = Accepts(ranks=True, sizes=())
+    _limit_s = 0
+    _predicted_s: float | None = None
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -87,6 +92,27 @@ class ApplicationCheck(InterconnectCheck):
     def shape(self) -> None:
         """Choose ``ranks_per_node``, and fewer nodes if it cannot use all of them, once the nodes are known."""
         self.ranks_per_node = self.most_ranks
+
+    def take(self, nodes: int, ranks_per_node: int, predicted_s: float | None, limit_s: int) -> None:
+        """Take nodes and ranks that a plan chose, and its time limit; a line before the run gives a long one.
+
+        ``predicted_s`` is None if nobody knows; ``limit_s`` 0 means the limit of the system's file.
+        """
+        self.num_nodes, self.ranks_per_node = nodes, ranks_per_node
+        self._predicted_s, self._limit_s = predicted_s, limit_s
+        if predicted_s is not None and limit_s > self.site.system.limit_s("app"):
+            where = f"{count_of(nodes, 'node')} of {count_of(ranks_per_node, 'rank')}"
+            getlogger().info(
+                f"{self.display_name}: about {number(predicted_s)} s on {where}, ended after {limit_s} s at the latest"
+            )
+
+    @property
+    def lasting_s(self) -> int:
+        return self._limit_s
+
+    @property
+    def predicted_s(self) -> float | None:
+        return self._predicted_s
 
     @property
     def prober(self) -> "Prober":

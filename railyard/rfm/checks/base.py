@@ -91,7 +91,8 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
             raise ReframeError(override)
         own = {name: str(getattr(self, name)) for name in type(self).raw_params if name not in COMMON_PARAMETERS}
         if own:
-            self.tool, self.benchmark, self.num_nodes = self.tool_of(own), self.benchmark_of(own), self.nodes_of(own)
+            self.tool, self.num_nodes = self.tool_of(own), self.nodes_of(own)
+        self.benchmark = self.benchmark_of(own)
         take_numbers(self, self.takes_of(own), self.request.variables, stated_amounts(self.key))
         self.layout = layout = replace(self.layout, within_node=self.is_within_node(own))
         start, self.tags = self.start, {*self.tags, str(type(self).tool)}

@@ -201,6 +201,11 @@ class Declaration(Plugin):
         """How long a run takes if its duration is set, in seconds; 0 if only the system's time limit bounds it."""
         return 0
 
+    @property
+    def predicted_s(self) -> float | None:
+        """How long its benchmark should compute, in seconds, once its shape is known; None if nobody knows."""
+        return None
+
     def before(self, program: str) -> list[str]:
         """Return the lines of the job that prepare the benchmark's launch; ``program`` is its path."""
         return []

@@ -127,6 +127,7 @@ class Plan:
             sizes=check.asked_sizes,
             threads=check.threads_a_rank if check.outputs.has_threads else 0,
             threads_told=check.threads_a_rank,
+            predicted_s=check.predicted_s,
         )
 
 

@@ -362,7 +362,11 @@ class System(Model):
     disabled: tuple[DisabledCombination, ...] = ()
     spack: SpackSite = Field(default_factory=lambda: SpackSite.model_validate({}))
     prices: tuple[Price, ...] = Field((), description="What a fabric costs per node, by the number of nodes")
-    npb_classes: tuple[NpbClass, ...] = Field(("C",), description="Problem classes that NPB's checks run here")
+    npb_classes: tuple[NpbClass, ...] = Field(
+        (),
+        description="Problem classes that NPB's checks run here; if left out: for each kernel the one of C, D and E "
+        "that takes 20 s on these nodes, or C if nodes.hardware is left out",
+    )
     applications: dict[Name, Application] = Field(
         {}, description="Installed applications to measure, each named as in a stack's benchmarks"
     )

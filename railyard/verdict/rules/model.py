@@ -308,7 +308,8 @@ class Inputs:
     ``replayed`` says what was played in place of a measurement. ``contradictions``: figures of one row that cannot all
     be true. ``beside``: why rule 5 fails although the references hold, because parts of the run differ; or rule 5 of a
     run without references whose floor no link sets. ``has_references``: False if only a link is known, and no system.
-    ``own_fault``: what is wrong with a curve by itself, whatever it is compared with. ``rails`` is empty if nobody
+    ``own_fault``: what is wrong with a curve by itself, whatever it is compared with. ``too_short``: why a run took too
+    short a time to be compared with anything. ``rails`` is empty if nobody
     named the link; ``within_node``: the run is known to have crossed none, since it had only one node.
     """
 
@@ -332,6 +333,7 @@ class Inputs:
     beside: RuleResult | None = None
     has_references: bool = True
     own_fault: str | None = None
+    too_short: str | None = None
     within_node: bool = False
 
 

@@ -104,11 +104,8 @@ def reference(inputs: Inputs) -> RuleResult:
     unread = [metric.declared.name for metric in inputs.metrics if not points(metric)]
     if unread:
         return not_judged(5, words.say_unread(unread))
-    violation = _first_of_all(inputs)
-    if violation is not None:
-        return _violation_result(inputs, violation)
-    if inputs.own_fault is not None:
-        return _violation_result(inputs, Violation(inputs.own_fault))
+    if (settled := _early_result(inputs)) is not None:
+        return settled
     if inputs.report_only is not None:
         return _report_only(inputs, asserted)
     bounded = [metric for metric in asserted if metric.bands]
@@ -127,6 +124,16 @@ def reference(inputs: Inputs) -> RuleResult:
     if not asserted or missing:
         return _no_reference(inputs, missing)
     return pass_rule(5, "; ".join(_describe_held(metric) for metric in asserted))
+
+
+def _early_result(inputs: Inputs) -> RuleResult | None:
+    """Return rule 5 if a run is too short, broke a band, or contradicts itself: no other reference matters then."""
+    if inputs.too_short is not None:
+        return _too_short(inputs, inputs.too_short)
+    violation = _first_of_all(inputs)
+    if violation is not None:
+        return _violation_result(inputs, violation)
+    return None if inputs.own_fault is None else _violation_result(inputs, Violation(inputs.own_fault))
 
 
 def reference_where_measured(inputs: Inputs) -> RuleResult:
@@ -371,6 +378,14 @@ def _report_only(inputs: Inputs, asserted: list[MetricInput]) -> RuleResult:
     said = [*held, *dict.fromkeys(remarks)] or [words.no_floor()]
     sentence = words.report_only(str(inputs.report_only), said)
     return RuleResult(5, RULE_NAMES[5], "pass" if held else "not-judged", sentence)
+
+
+def _too_short(inputs: Inputs, why: str) -> RuleResult:
+    """Return why a run is too short to be judged: a failure if a reference should have judged it, whatever it gave."""
+    named = list(dict.fromkeys(band.entry_id for metric in inputs.metrics for band in metric.bands))
+    if not named:
+        return not_judged(5, why)
+    return fail_rule(5, words.too_short(why, named), "reference", words.look_at_length(inputs.system))
 
 
 def _nothing_decides(inputs: Inputs, open_ends: list[str]) -> RuleResult:

@@ -371,7 +371,8 @@ def _judge_median(
     )
     judged = metric_inputs(run_, read)
     inputs = _inputs(failures, key, tables, target, judged, sizes)
-    inputs = replace(inputs, own_fault=own_fault(run_, judged), within_node=run_.on_one_host)
+    too_short = assessor_of(benchmark).too_short(key, tables)
+    inputs = replace(inputs, own_fault=own_fault(run_, judged), too_short=too_short, within_node=run_.on_one_host)
     has_end = sizes or benchmark.rows != "sizes" or not micro.tool(benchmark.tool).has_no_end
     holds_nothing = _nothing_holds(judged, benchmark, target)
     lost = next((why for table in tables if (why := describe_loss(table)) is not None), None)

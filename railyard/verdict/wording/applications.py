@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from railyard.base.hostlist import list_nodes
-from railyard.base.wording import count_of, listing, number, places
+from railyard.base.wording import count_of, listing, number, percent, places
 
 
 def other_ranks(benchmark: str, ran: int, given: int) -> str:
@@ -99,6 +99,19 @@ def slow_alone(nodes: Sequence[tuple[str, float]], median: float, unit: str) -> 
     """Return the nodes that are slower than the others, each with its value."""
     shown = places([f"{node} {number(value)}" for node, value in nodes])
     return f"slow alone: {shown} of {number(median)} {unit} (median)"
+
+
+def small_problem(percent_of_peak: float, order: int, memory_share: float) -> str:
+    """Return what HPL gave of the peak at the base clock, with the size that it had; ``memory_share``: 0 to 1."""
+    return (
+        f"{percent_of_peak:.1f} % of the peak at N {order}, {percent(memory_share)} of the memory: a larger problem "
+        "gives more (-S Hpl.size=acceptance)"
+    )
+
+
+def short_run(benchmark: str, seconds: float, least_s: float, instead: str) -> str:
+    """Return that a run measured mostly its start; ``instead`` says what runs longer."""
+    return f"{benchmark} computed for {number(seconds)} s, expected at least {least_s:g} s: {instead}"
 
 
 def quiet_networks(nodes: Sequence[str]) -> str:

@@ -187,6 +187,11 @@ def no_floor() -> str:
     return "not judged: these metrics have no floor"
 
 
+def too_short(why: str, entries: Sequence[str]) -> str:
+    """Return that a run took too short a time for the references that name it."""
+    return f"not judged by {listing(entries)}: {why}"
+
+
 def brief_open_end(end: str) -> str:
     """Return that nothing bounds the size that decides (``end``), as a headline."""
     return f"{end}: a reference is missing"
@@ -250,6 +255,11 @@ def look_at_link(system: str) -> str:
 def look_at_entry(system: str) -> str:
     """Return where an entry is missing for the sizes that decide."""
     return f"references/{system}.yaml (an entry for these sizes)"
+
+
+def look_at_length(system: str) -> str:
+    """Return where the size of a problem is that runs too short a time."""
+    return f"npb_classes of systems/{system}.yaml, and the nodes of the run"
 
 
 def look_at_both_files(system: str) -> str:

@@ -9,7 +9,6 @@ from railyard.benchmarks.apps.npb_shape import (
     CLASSES,
     KERNELS,
     find,
-    layout,
     least_memory,
     ranks_per_node,
     refuse_too_large,
@@ -58,16 +57,6 @@ def test_the_most_ranks_that_a_kernel_takes_are_chosen(
     assert KERNELS[name].fits(found * nodes)
 
 
-@pytest.mark.parametrize(
-    ("name", "nodes", "cores", "chosen"),
-    [("cg", 6, 4, (4, 4)), ("bt", 6, 4, (4, 4)), ("ep", 6, 4, (6, 4)), ("cg", 1, 4, (1, 4)), ("bt", 9, 1, (9, 1))],
-)
-def test_fewer_nodes_are_taken_where_all_of_them_will_not_do(
-    name: str, nodes: int, cores: int, chosen: tuple[int, int]
-) -> None:
-    assert layout(name, "C", nodes, cores) == chosen
-
-
 def test_where_no_number_will_do_the_sentence_says_so() -> None:
     with pytest.raises(RailyardError) as caught:
         ranks_per_node("bt", "W", 2, 1)
@@ -75,8 +64,6 @@ def test_where_no_number_will_do_the_sentence_says_so() -> None:
         "NPB: found no number of ranks for bt of class W on 2 nodes of 1 cores, expected a square number of at most 64 "
         "in all; take other nodes or another class"
     )
-    with pytest.raises(RailyardError, match=r"^NPB: found no number of ranks for bt of class W on 2 nodes"):
-        layout("bt", "W", 2, 1)
     with pytest.raises(RailyardError) as caught:
         ranks_per_node("cg", "F", 2, 1)
     assert str(caught.value) == 'NPB: found the class "F", expected one of S, W, A, B, C, D, E'

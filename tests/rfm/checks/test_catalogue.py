@@ -188,13 +188,14 @@ def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
         takes=Takes(fewest=2, ranks=True),
     )
     whole, alone, four = (found[f"npb/FT/W{nodes}"] for nodes in ("", "/1-nodes", "/4-nodes"))
-    assert (whole.nodes, whole.feature, whole.within_node) == (2, "npb-W", False)
-    assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-W", True)
+    assert (whole.nodes, whole.feature, whole.within_node) == (2, "npb-ft-W", False)
+    assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-swept-W", True)
     assert (four.nodes, four.ranks, four.within_node) == (4, 4, False)
     assert len(found) == 2 + 7 + 8 * 7 + 2 * 7 * 7
     (zones,) = (need for need in needs(ROOT / "checks") if need.benchmark == "npb/LU-MZ/C")
     assert zones == Need(
-        *("NpbMz %code=lu-mz %problem=C", "npb-mz", "npb/LU-MZ/C", 2), extended=True, pair_a_rail=True, feature="npb-C",
+        *("NpbMz %code=lu-mz %problem=C", "npb-mz", "npb/LU-MZ/C", 2), extended=True, pair_a_rail=True,
+        feature="npb-lu-mz-C",
         all_nodes=True, check_class="app", takes=Takes(fewest=2, ranks=True),
     )  # fmt: skip
 

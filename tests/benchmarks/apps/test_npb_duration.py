@@ -1,0 +1,122 @@
+"""How long NPB's kernels should take, and on which nodes and ranks a class takes long enough."""
+
+import pytest
+
+from railyard.base.errors import RailyardError
+from railyard.benchmarks.apps import npb_duration
+from railyard.benchmarks.apps.npb_duration import CHOSEN, RATES, choose, describe, larger, operations, place
+from railyard.benchmarks.apps.npb_shape import CLASSES, KERNELS
+from railyard.benchmarks.table.applications import LEAST_S
+
+GIB = 1 << 30
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "mop_s", "seconds"),
+    [
+        # outputs of NPB 3.4 and 3.3.1: Mop/s of all ranks, and time
+        ("bt", "B", 8222.16, 85.4),
+        ("cg", "B", 1476.23, 37.06),
+        ("cg", "C", 3408.59, 42.05),
+        ("ep", "C", 53.76, 159.78),
+        ("ft", "C", 8100.88, 48.93),
+        ("lu", "C", 17111.43, 119.16),
+        ("mg", "C", 1527.41, 101.93),
+        ("sp", "B", 1689.11, 210.18),
+        ("is", "S", 10.01, 0.06547),
+    ],
+)
+def test_operations_are_those_that_a_run_divides_by_its_time(
+    name: str, problem: str, mop_s: float, seconds: float
+) -> None:
+    assert operations(name, problem) / 1e6 == pytest.approx(mop_s * seconds, rel=3e-4)
+
+
+def test_a_larger_class_has_more_operations() -> None:
+    for name in KERNELS:
+        counted = [operations(name, problem) for problem in CLASSES]
+        assert counted == sorted(counted)
+
+
+def test_the_time_is_operations_by_rate_and_ranks() -> None:
+    assert npb_duration.predicted_s("ft", "C", 8) == pytest.approx(396_388e6 / (1e6 * RATES["ft"] * 8), rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "cores", "chosen"),
+    [
+        ("ft", 4, 20, ("D", 4, 16)),
+        ("ft", 128, 64, ("E", 32, 64)),  # all cores of 32 nodes, not 16 of 64 on each of 128
+        ("bt", 1, 20, ("C", 1, 16)),
+        ("ep", 128, 192, ("E", 4, 192)),
+        ("is", 128, 64, ("E", 2, 64)),  # no number of ranks is long enough: the fewest nodes
+    ],
+)
+def test_a_system_gets_the_smallest_class_that_is_long_enough(
+    name: str, nodes: int, cores: int, chosen: tuple[str, int, int]
+) -> None:
+    found = choose(name, nodes, cores, 240 * GIB)
+    assert (found.problem, found.nodes, found.ranks_per_node) == chosen
+    assert found.predicted_s >= LEAST_S or name == "is"
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("cores", [1, 20, 64])
+@pytest.mark.parametrize("nodes", [1, 2, 5, 16, 128, 1000])
+def test_a_larger_class_is_chosen_only_if_the_smaller_one_is_too_short_on_all_ranks(
+    name: str, cores: int, nodes: int
+) -> None:
+    try:
+        found = choose(name, nodes, cores, 240 * GIB)
+    except RailyardError:
+        assert (name, cores) in {("bt", 1), ("sp", 1)}
+        return
+    assert found.problem in CHOSEN
+    assert found.nodes <= nodes
+    assert found.ranks_per_node <= cores
+    if found.problem != "C":
+        smaller = CHOSEN[CHOSEN.index(found.problem) - 1]
+        most = max(
+            (each.nodes * each.ranks_per_node, each.predicted_s)
+            for each in npb_duration._layouts(name, smaller, nodes, cores, 240 * GIB)
+        )
+        assert most[1] < 2 * LEAST_S
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "nodes", "cores", "placed"),
+    [
+        ("cg", "C", 6, 4, (4, 4)),
+        ("bt", "C", 6, 4, (4, 4)),
+        ("ep", "S", 6, 4, (6, 4)),
+        ("cg", "C", 1, 4, (1, 4)),
+        ("bt", "C", 9, 1, (9, 1)),
+        ("ft", "C", 16, 64, (8, 64)),  # 512 planes: all cores of 8 nodes, not half of those of 16
+        ("is", "C", 16, 64, (8, 64)),
+        ("ep", "E", 128, 192, (4, 192)),  # all 24576 ranks would take less than a second
+    ],
+)
+def test_a_stated_class_keeps_the_most_ranks_that_are_long_enough_on_the_fewest_nodes(
+    name: str, problem: str, nodes: int, cores: int, placed: tuple[int, int]
+) -> None:
+    found = place(name, problem, nodes, cores)
+    assert (found.nodes, found.ranks_per_node) == placed
+
+
+def test_the_memory_of_fewer_nodes_must_have_the_class() -> None:
+    assert place("mg", "E", 16, 64, 240 * GIB).nodes == 4
+    assert place("mg", "E", 16, 64, 20 * GIB).nodes == 16
+
+
+def test_where_no_number_of_nodes_fits_the_sentence_is_that_of_the_kernel() -> None:
+    with pytest.raises(RailyardError, match=r"^NPB: found no number of ranks for bt of class W on 2 nodes"):
+        place("bt", "W", 2, 1)
+
+
+def test_the_sentence_says_what_was_assumed_and_what_to_take_instead() -> None:
+    assert describe("ft", place("ft", "C", 128, 64)) == (
+        "predicted 0.7650 s by 396388 Mop on 512 ranks of 1012 Mop/s: below 20 s it is not judged, unless "
+        "the network adds the rest; take class D (npb_classes), or fewer nodes"
+    )
+    assert describe("ft", place("ft", "D", 4, 16)).endswith("Mop on 64 ranks of 1012 Mop/s")
+    assert larger("E") == "take fewer nodes"
