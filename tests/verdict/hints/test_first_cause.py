@@ -356,7 +356,7 @@ def test_a_launcher_that_can_start_nothing_is_no_reason_to_look_at_rails(
     assert found.verdict.headline == f"T{OTHER_SRUN[1:]}"
     assert f"({means})" in found.verdict.sentence
     # If processes of it ran on the nodes, the words are of something else.
-    assert not assessed(stack=stack, **ended, stderr=recorded(name)).inputs.job.is_explained
+    assert not assessed(stack=stack, **ended, output="", stderr=recorded(name)).inputs.job.is_explained
 
 
 def test_a_run_that_is_sound_says_nothing_of_a_warning(assessed: Assess) -> None:
