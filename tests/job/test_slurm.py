@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.slurm import why_never, why_shared
+from railyard.job.slurm import note_nodes, why_never, why_shared
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from tests.made.spack_site import program
@@ -89,6 +89,18 @@ def test_slurm_26_says_by_another_field_that_a_partition_gives_whole_nodes(
 def test_a_slurm_that_does_not_answer_says_nothing(tmp_path: Path, slurm: Path) -> None:
     program(slurm / "scontrol", "exit 1")
     assert why_shared(system(tmp_path)) is None
+
+
+def test_a_run_says_that_slurm_did_not_answer_which_nodes_can_run_a_job(tmp_path: Path, slurm: Path) -> None:
+    """As where the scontrol first on PATH is of an older release than the cluster's Slurm."""
+    program(slurm / "scontrol", f"cat {RECORDED}/26.05.3/scontrol22.05.8.err >&2; exit 1")
+    said: list[str] = []
+    assert note_nodes(system(tmp_path), tmp_path, tmp_path, said.append) is None
+    assert said == [
+        "which nodes can run a job is not known: scontrol: error: Parsing error at unrecognized key: Exclusive"
+    ]
+    assert note_nodes(system(tmp_path, ("scheduler: slurm", "scheduler: pbs")), tmp_path, tmp_path, said.append) is None
+    assert len(said) == 1
 
 
 #: Option of sbatch -> what Slurm says of it, if no job can ever be sent with it.
