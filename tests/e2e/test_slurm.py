@@ -132,12 +132,14 @@ def test_every_library_starts_by_srun_and_by_its_own_mpirun(
     assert {record.how.command[0] for record in ran.records} == {launcher}
 
 
-def _srun_of_another_release() -> Path:
+def _srun_of_another_release(configuration: Path) -> Path:
     """Return the first srun on PATH that is of another release than the Slurm of the virtual cluster."""
+    configuration.write_text("ClusterName=x\nSlurmctldHost=x\n", encoding="ascii")  # without one it says no version
+    env = {**os.environ, "SLURM_CONF": str(configuration)}
     for folder in os.environ["PATH"].split(os.pathsep):
         program = Path(folder, "srun")
         if program.is_file():
-            said = subprocess.run([program, "-V"], capture_output=True, text=True, check=False).stdout
+            said = subprocess.run([program, "-V"], env=env, capture_output=True, text=True, check=False).stdout
             if release_of(said) not in (None, slurm.release_here()):
                 return program
     pytest.skip("all srun on PATH are of one release")
@@ -154,7 +156,7 @@ def test_a_job_that_calls_the_srun_of_another_slurm_says_so(
     site, _ = with_slurm
     folder = site.folder / "other"
     folder.mkdir()
-    (folder / "srun").symlink_to(_srun_of_another_release())
+    (folder / "srun").symlink_to(_srun_of_another_release(folder / "slurm.conf"))
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")  # a job has that of its submission
     site.edit("systems/virtual-slurm.yaml", "\nlauncher: srun\n", f"\nlauncher: {launcher}\n")
     ran = site.run(*SYSTEM, "-n", f"{check}%rails=1", "-p", stack)

@@ -28,7 +28,7 @@ _SHELL = r"(?:/\S{0,200}/)?(?:sh|bash|dash|mkdir|cp|mv|rm|cat|tee|touch|ls|slurm
 _COMPLETION = r"(?:\b[Gg]ot completion (?:from peer [^\n]{1,120}? )?with (?:error |status=)|^ ?Failed status )"
 #: What the srun that a job calls is, and what to do: an MPI's own launcher calls the first one on PATH, too.
 _OTHER_SRUN = "the srun that is first on PATH in the job is of another release than the cluster's Slurm"
-_OWN_SRUN = "put the cluster's own before it (srun -V; modules, containers and the shell that submits set PATH)"
+_OWN_SRUN = "put the cluster's own before it (type -a srun; modules, containers and the shell that submits set PATH)"
 #: The node on which a task failed by itself, where the message names none.
 _FAILED_TASK = re.compile(
     r"^srun: error: (\S{1,200}): tasks? [0-9,-]{1,80}: Exited with exit code [0-9]{1,3}$", re.MULTILINE
@@ -102,6 +102,14 @@ MESSAGES: tuple[Message, ...] = (
         "srun: error: Parsing error at unrecognized key: …",
         r"^srun: error: Parsing error at unrecognized key: (?P<key>\S{1,80})$",
         f"{_OTHER_SRUN}, whose slurm.conf has {{key}}: {_OWN_SRUN}",
+        starts_none=True,
+    ),
+    Message(
+        (),
+        "srun: fatal: Could not establish a configuration source",
+        r"^srun: fatal: Could not establish a configuration source$",
+        "the srun that is first on PATH in the job finds no slurm.conf: it is not the cluster's own, or SLURM_CONF is "
+        f"missing there; {_OWN_SRUN}",
         starts_none=True,
     ),
     Message(

@@ -23,7 +23,7 @@ RECORDED = Path(__file__).resolve().parents[2] / "recordings" / "failed"
 Assess = Callable[..., Assessment]
 
 OTHER_SRUN = "the srun that is first on PATH in the job is of another release than the cluster's Slurm"
-OWN_SRUN = "put the cluster's own before it (srun -V; modules, containers and the shell that submits set PATH)"
+OWN_SRUN = "put the cluster's own before it (type -a srun; modules, containers and the shell that submits set PATH)"
 UNKNOWN_OPTION = f"{OTHER_SRUN}, which has an MPI's own launcher call srun with this option: {OWN_SRUN}"
 UNKNOWN_KEY = f"{OTHER_SRUN}, whose slurm.conf has Exclusive: {OWN_SRUN}"
 #: File -> stack, line, what is quoted, what it means.
@@ -76,6 +76,11 @@ EXAMPLES = {
     "srun22.05.8-under-slurm26.05.3.err": (
         "tcp", 1, "srun: error: Unable to confirm allocation for job 3: Insane message length",
         f"{OTHER_SRUN}, and does not understand its answer: {OWN_SRUN}",
+    ),
+    "srun22.05.8-no-configuration.err": (
+        "tcp", 4, "srun: fatal: Could not establish a configuration source",
+        "the srun that is first on PATH in the job finds no slurm.conf: it is not the cluster's own, or SLURM_CONF is "
+        f"missing there; {OWN_SRUN}",
     ),
     "srun26.05.3-under-slurm22.05.8.err": (
         "tcp", 1, "srun: error: Unable to confirm allocation for job 1: Zero Bytes were transmitted or received",
@@ -343,7 +348,9 @@ def test_a_failed_run_says_its_first_cause_and_not_the_error_that_came_of_it(ass
 
 
 @pytest.mark.parametrize("ended", [{"exit_code": 124, "timed_out": True}, {"exit_code": 1}], ids=["limit", "exit"])
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if "-srun2" in name or name.startswith("srun22")])
+@pytest.mark.parametrize(
+    "name", [name for name in EXAMPLES if "-srun2" in name or "under-slurm22" in name or name.startswith("srun22")]
+)
 def test_a_launcher_that_can_start_nothing_is_no_reason_to_look_at_rails(
     assessed: Assess, name: str, ended: dict[str, object]
 ) -> None:
@@ -353,7 +360,7 @@ def test_a_launcher_that_can_start_nothing_is_no_reason_to_look_at_rails(
     assert found.inputs.job.is_explained
     assert (found.verdict.rule, found.verdict.fault, found.verdict.suspects) == (1, "set-up", ())
     assert found.verdict.look_at == look_at_launcher()
-    assert found.verdict.headline == f"T{OTHER_SRUN[1:]}"
+    assert found.verdict.headline.lower() in means.lower()
     assert f"({means})" in found.verdict.sentence
     # If processes of it ran on the nodes, the words are of something else.
     assert not assessed(stack=stack, **ended, output="", stderr=recorded(name)).inputs.job.is_explained
