@@ -68,7 +68,7 @@ STAMP = "railyard-stamp"  # in each prefix: a digest of what it was made from
 # If Open MPI is called by an absolute path, it takes that path as `--prefix` and would start <prefix>/bin/orted on the
 # other nodes (seen with Debian's 4.1.4 and a symbolic link). So its mpirun is called by its own path. It would then put
 # that path's folder, /usr/bin, before all others of PATH, and start its daemons by Debian's srun, under another Slurm
-# too (seen with 4.1.4 under Slurm 26.05.3): so it takes no prefix, and is told where its daemon is.
+# too (seen with 4.1.4 under Slurm 26.05.3): so it takes no prefix, and is given the path of its daemon.
 CALL_OF_THE_SYSTEMS = '#!/bin/sh\nexec {target} "$@"\n'
 _OWN_DAEMON = ("--noprefix", "--mca", "orte_launch_agent", "/usr/bin/orted")
 # Calls MPI_Get_library_version of a libmpi; the standard allows this before MPI_Init. It runs in a process of its own,
