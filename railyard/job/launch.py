@@ -135,7 +135,7 @@ def plan_launch(
     if launcher not in (*SRUN, FLUX_RUN, SITE_LAUNCHER):  # these words are the stack's own mpirun's
         options += told.options
     options, more = _on_each_node(system, starter, launcher, nodes, ranks.per_node, options)
-    env |= {**more, **_shown_srun(system, starter, launcher)}
+    env |= more
     if not pair and launcher in (*TESTBEDS, *OWN_LAUNCHERS):
         # A stack's own launcher may pass only the named variables on to other nodes; srun passes on all.
         of_library = told.env if starter != stack and bed is None else {}
@@ -252,13 +252,6 @@ def _on_each_node(
         return options, {}
     there = options if nodes else ask.on_each_node(stack, per_node, options)
     return there, ask.each_node_variables(stack)
-
-
-def _shown_srun(system: System, stack: str, launcher: str) -> Mapping[str, str]:
-    """Return the variables with which a stack's own launcher, in a job of Slurm, passes on what srun says."""
-    if launcher not in OWN_LAUNCHERS or not is_slurm(system.scheduler) or stacks_table.STACKS[stack].pair:
-        return {}
-    return ask.shown_srun_variables(stack)
 
 
 def _srun_words(site: Site, stack: str) -> list[str]:

@@ -285,11 +285,6 @@ def each_node_variables(stack: str, major: int | None = None) -> Mapping[str, st
     return _launch(stack, major).each_node_env
 
 
-def shown_srun_variables(stack: str, major: int | None = None) -> Mapping[str, str]:
-    """Return the variables with which the stack's launcher passes on what srun prints, in a job of Slurm."""
-    return _launch(stack, major).shows_srun
-
-
 def why_not_each_node(stack: str, major: int | None = None) -> str | None:
     """Return why a stack's launcher cannot be told how many ranks each node of a job gets; None if it can."""
     own = _launch(stack, major).each_node

@@ -85,10 +85,6 @@ def _stack(name: str, stack: Stack) -> str:
     lines = [f"## {name}", "", about(stack)]
     if stack.root_env:
         lines += ["", f"As root: {_code(f'{key}={value}' for key, value in stack.root_env.items())}."]
-    shows_srun = {name: value for launch in stack.launches for name, value in launch.shows_srun.items()}
-    if shows_srun:
-        variables = _code(f"{name}={value}" for name, value in shows_srun.items())
-        lines += ["", f"Its own launcher hides what srun says in a job of Slurm, so it is given {variables}."]
     if stack.own_pinning:
         variables = _code(f"{key}={value}" for key, value in stack.own_pinning.items())
         lines += ["", f"If a fabric has a `placement`, it leaves its processes where they were put: {variables}."]

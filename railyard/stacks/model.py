@@ -233,8 +233,7 @@ class Launch:
     library's own. ``between`` is the word between parts of one command, where each part has its own hosts and processes
     and ranks follow the order of the command; empty if that is unknown. ``each_node`` are the words, an option with its
     value, that put so many ranks on each node of a job, however many slots the job has there; ``each_node_env`` are the
-    variables without which the launcher would not obey them. ``shows_srun`` are the variables with which it passes on
-    what srun prints, with which it starts its daemons in a job of Slurm; empty if it does so anyway.
+    variables without which the launcher would not obey them.
     """
 
     since: int
@@ -254,7 +253,6 @@ class Launch:
     give_cores: tuple[str, ...] = ()
     each_node: tuple[str, str] | str = "no words are known that give each node of a job so many ranks"
     each_node_env: Mapping[str, str] = field(default_factory=dict)
-    shows_srun: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         re.compile(self.answer)

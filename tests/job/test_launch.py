@@ -184,27 +184,6 @@ def test_srun_is_told_how_the_library_speaks_with_it(site: Site) -> None:
     assert planned(own, "openmpi", "hsn0").options == ("--mpi=pmix_v4",)
 
 
-def test_in_a_job_of_slurm_open_mpis_launcher_passes_on_what_srun_says(site: Site) -> None:
-    """Its daemons are started by srun, whose words would else go to /dev/null: a refusal would have no cause."""
-    shown = {"OMPI_MCA_orte_leave_session_attached": "1", "PRTE_MCA_prte_leave_session_attached": "1"}
-    changes = {"provider": "nodes", "scheduler": "slurm-nodb"}
-    slurm = replace(site, system=site.system.model_copy(update=changes))
-    assert shown.items() <= planned(slurm, "openmpi", "hsn0", launcher="mpirun").env.items()
-    others = {
-        "srun": planned(slurm, "openmpi", "hsn0", launcher="srun"),
-        "MPICH's": planned(slurm, "mpich", "hsn0", launcher="mpirun"),
-        # There ssh would stay attached to each daemon, and a node has no place for hundreds of them.
-        "PBS": planned(
-            replace(slurm, system=slurm.system.model_copy(update={"scheduler": "pbs"})),
-            *("openmpi", "hsn0"),
-            launcher="mpirun",
-        ),
-    }
-    assert {name: shown.keys() & launch.env.keys() for name, launch in others.items()} == {
-        name: set() for name in others
-    }
-
-
 def test_mpirun_in_a_job_shares_the_hosts_cores(site: Site) -> None:
     slurm = replace(site, system=site.system.model_copy(update={"launcher": "srun", "scheduler": "slurm-nodb"}))
     launch = planned(slurm, "openmpi", "hsn0", launcher="mpirun")

@@ -22,11 +22,6 @@ _CORES_A_RANK = ("--map-by", "slot:PE={cores}", "--bind-to", "core")
 # starts a process by the number of its line.
 _EACH_NODE = ("--map-by", "ppr:{ranks_per_node}:node")
 
-# In a job of Slurm, mpirun starts its daemons by the srun that is first on PATH, and sends what that prints to
-# /dev/null (plm_slurm_module.c of v4.1.4, and of PRRTE in v5.0): a refusal of Slurm, a daemon that is not there or that
-# lacks a library would all read "An ORTE daemon has unexpectedly failed". 4.1.4, tried; 5.0.11 starts with both.
-_SHOWS_SRUN = {"OMPI_MCA_orte_leave_session_attached": "1", "PRTE_MCA_prte_leave_session_attached": "1"}
-
 
 def _mca(name: str, value: str, why: str, version: str, source: str) -> Setting:
     """Return an MCA parameter as the variable that both mpirun and srun pass to the ranks."""
@@ -179,7 +174,6 @@ OPENMPI_LAUNCHES = (
         answer=_ANSWER,
         between=_BETWEEN,
         each_node=_EACH_NODE,
-        shows_srun=_SHOWS_SRUN,
     ),
     Launch(
         since=5,
@@ -198,7 +192,6 @@ OPENMPI_LAUNCHES = (
         answer=_ANSWER,
         between=_BETWEEN,
         each_node=_EACH_NODE,
-        shows_srun=_SHOWS_SRUN,
     ),
 )
 

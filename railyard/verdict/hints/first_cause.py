@@ -332,8 +332,9 @@ MESSAGES: tuple[Message, ...] = (
         _OPENMPI,
         "An ORTE daemon has unexpectedly failed after launch",
         r"^An ORTE daemon has unexpectedly failed after launch and before$",
-        "Open MPI's daemon did not start on another node, or could not connect back: what srun or ssh said of it is "
-        "shown if mpirun has --leave-session-attached",
+        "Open MPI's daemon did not start on another node, or could not connect back. In a job of Slurm it is started "
+        "by the srun that is first on PATH, which may be another Slurm's (type -a srun); what srun says is shown if "
+        "mpirun has --leave-session-attached",
     ),
     Message(
         _OPENMPI,

@@ -89,8 +89,9 @@ EXAMPLES = {
     ),
     "openmpi4.1.4-no-daemon.err": (
         "openmpi", 2, "An ORTE daemon has unexpectedly failed after launch and before",
-        "Open MPI's daemon did not start on another node, or could not connect back: what srun or ssh said of it is "
-        "shown if mpirun has --leave-session-attached",
+        "Open MPI's daemon did not start on another node, or could not connect back. In a job of Slurm it is started "
+        "by the srun that is first on PATH, which may be another Slurm's (type -a srun); what srun says is shown if "
+        "mpirun has --leave-session-attached",
     ),
     "srun26.05.3-no-such-program.err": (
         "tcp", 2, "[2026-11-30T10:03:03.919] error: execve(): /nowhere/x: No such file or directory",
