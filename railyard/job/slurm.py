@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from railyard.base.clean_text import clean
 from railyard.base.wording import listing
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers import slurm_partitions
@@ -158,29 +159,37 @@ def nodes_of(system: System, home: Path) -> tuple[NodeState, ...]:
 
     A secret in the reason that an administrator gave is masked, since runs keep it.
     """
+    return _nodes_and_complaint(system, home)[0]
+
+
+def _nodes_and_complaint(system: System, home: Path) -> tuple[tuple[NodeState, ...], str]:
+    """Return the nodes of a system, and the first line of scontrol's complaint; nothing for any other scheduler."""
     if not is_slurm(system.scheduler):
-        return ()
-    printed = slurm_records.parse_nodes(answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])[0])
-    found = tuple(replace(node, reason=node.reason and mask_text(node.reason)) for node in printed)
+        return (), ""
+    text, complaint = answer([*way_in(system, home), "scontrol", "-o", "show", "nodes"])
     jobs = system.jobs
-    return slurm_records.of_system(
-        found,
+    printed = slurm_records.parse_nodes(text)
+    nodes = slurm_records.of_system(
+        tuple(replace(node, reason=node.reason and mask_text(node.reason)) for node in printed),
         system.nodes.names,
         jobs.partition,
         jobs.constraint,
         jobs.exclude,
         within_reservation=bool(requested_words(system, "reservation")),
     )
+    return nodes, complaint
 
 
 def note_nodes(system: System, home: Path, folder: Path, echo: Callable[[str], None]) -> str | None:
     """Print how many nodes of a system's Slurm can run a job, keep that in a run's folder, and name those that cannot.
 
-    If the scheduler is another one or does not answer, print nothing and return None. Also return None if all nodes
-    can.
+    Return None if all nodes can, if the scheduler is another one, and if it does not answer: then print what its client
+    complains of, since nobody knows which nodes cannot.
     """
-    nodes = nodes_of(system, home)
+    nodes, complaint = _nodes_and_complaint(system, home)
     if not nodes:
+        if complaint:
+            echo(f"which nodes can run a job is not known: {clean(complaint)}")
         return None
     kept = [{"node": one.name, "state": one.state, "reason": one.reason, "tested": one.unfit is None} for one in nodes]
     (folder / NODES_FILE).write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")

@@ -20,6 +20,7 @@ source or the wrapper's path has changed.
 import hashlib
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sys
@@ -65,8 +66,11 @@ exec $show "${MPICH_FC:-gfortran}" "$@" "-I$prefix/include" "-L$prefix/lib" \\
 """
 STAMP = "railyard-stamp"  # in each prefix: a digest of what it was made from
 # If Open MPI is called by an absolute path, it takes that path as `--prefix` and would start <prefix>/bin/orted on the
-# other nodes (seen with Debian's 4.1.4 and a symbolic link). So its mpirun is called by its own path.
+# other nodes (seen with Debian's 4.1.4 and a symbolic link). So its mpirun is called by its own path. It would then put
+# that path's folder, /usr/bin, before all others of PATH, and start its daemons by Debian's srun, under another Slurm
+# too (seen with 4.1.4 under Slurm 26.05.3): so it takes no prefix, and is given the path of its daemon.
 CALL_OF_THE_SYSTEMS = '#!/bin/sh\nexec {target} "$@"\n'
+_OWN_DAEMON = ("--noprefix", "--mca", "orte_launch_agent", "/usr/bin/orted")
 # Calls MPI_Get_library_version of a libmpi; the standard allows this before MPI_Init. It runs in a process of its own,
 # since a broken library may end it.
 VERSION_PROBE = """
@@ -87,8 +91,9 @@ class Source:
 
     ``system_files`` maps a path in the prefix to the system's own file, with ``{machine}`` left open. A path in
     ``bin/`` becomes a script that calls the file, any other path a symbolic link. ``optional_files`` come with another
-    package (compilers) and are used if they are there. ``library`` is the libmpi in the prefix. ``compiles``: its mpicc
-    compiles Railyard's own programs (``railyard.provision.programs``) into its ``bin/``.
+    package (compilers) and are used if they are there. ``call_words`` are words with which such a script calls its
+    file, before those that it is given. ``library`` is the libmpi in the prefix. ``compiles``: its mpicc compiles
+    Railyard's own programs (``railyard.provision.programs``) into its ``bin/``.
     """
 
     what: str
@@ -96,6 +101,7 @@ class Source:
     lock: str | None = None
     system_files: Mapping[str, str] = field(default_factory=dict)
     optional_files: Mapping[str, str] = field(default_factory=dict)
+    call_words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     compiles: bool = False
 
 
@@ -122,6 +128,7 @@ SOURCES: Mapping[str, Source] = MappingProxyType(
                 "lib/libmpi.so": "/usr/lib/{machine}-linux-gnu/openmpi/lib/libmpi.so",
                 "include": "/usr/lib/{machine}-linux-gnu/openmpi/include",
             },
+            call_words={"bin/mpirun": _OWN_DAEMON, "bin/mpiexec": _OWN_DAEMON},
             compiles=True,
         ),
         "mpich": Source(
@@ -254,6 +261,7 @@ def _key(home: Path, stack: str, source: Source) -> str:
     """Return a digest of what a prefix is made from: its lock and the list of system files."""
     files = _system_files(source)
     listed = repr(sorted(files.items())).encode() if files else b""
+    listed += repr(sorted(source.call_words.items())).encode() if source.call_words else b""
     if source.lock is None:
         return hashlib.sha256(listed).hexdigest()
     lock = _lock(home, source.lock)
@@ -302,7 +310,8 @@ def _point_at_system(stack: str, source: Source, prefix: Path) -> None:
         place = prefix / name
         place.parent.mkdir(exist_ok=True)
         if place.parent.name == "bin":
-            place.write_text(CALL_OF_THE_SYSTEMS.format(target=target), encoding="utf-8")
+            words = shlex.join([target, *source.call_words.get(name, ())])
+            place.write_text(CALL_OF_THE_SYSTEMS.format(target=words), encoding="utf-8")
             place.chmod(0o755)
         else:
             place.symlink_to(target)

@@ -356,7 +356,8 @@ def _failures(case: Case, parsed: ParsedOutput, evidence: Evidence) -> tuple[Out
     if cause is not None:
         of = ERROR_OUTPUT if cause.text == 0 else ""
         others = (one for one in found if (one.of, one.line) != (of, cause.line))
-        return (OutputLine(cause.line, cause.quoted, of, cause.means, cause.of_launcher), *others)
+        first = OutputLine(cause.line, cause.quoted, of, cause.means, cause.of_launcher, cause.starts_none)
+        return (first, *others)
     if found or evidence.exit_code in (0, None):
         return own_words_first(found)
     said = (text.strip() for text in texts if any(letter.isalnum() for letter in text))

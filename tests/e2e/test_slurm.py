@@ -12,15 +12,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 
 from railyard.provision.testbed import slurm
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.scripts import reshape
-from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S
+from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S, release_of
 from railyard.verdict.wording import WITH_EVERY
 from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
+from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 from tests.made.slurm_ends import kill_node, restart_controller
 from tests.waiting import wait_for
 
@@ -131,6 +131,49 @@ def test_every_library_starts_by_srun_and_by_its_own_mpirun(
     assert set(outcomes(ran.records).values()) == {PASSES}, ran.out + ran.err
     assert {record.test.rails for record in ran.records} == {1, 2}
     assert {record.how.command[0] for record in ran.records} == {launcher}
+
+
+def _srun_of_another_release(configuration: Path) -> Path:
+    """Return the first srun on PATH that is of another release than the Slurm of the virtual cluster."""
+    configuration.write_text("ClusterName=x\nSlurmctldHost=x\n", encoding="ascii")  # without one it says no version
+    env = {**os.environ, "SLURM_CONF": str(configuration)}
+    for folder in os.environ["PATH"].split(os.pathsep):
+        program = Path(folder, "srun")
+        if program.is_file():
+            said = subprocess.run([program, "-V"], env=env, capture_output=True, text=True, check=False).stdout
+            if release_of(said) not in (None, slurm.release_here()):
+                return program
+    pytest.skip("all srun on PATH are of one release")
+
+
+@full
+@pytest.mark.parametrize(
+    ("launcher", "check", "stack", "means"),
+    [
+        ("mpirun", "NetpipeStream", "openmpi", "which may be another Slurm's"),
+        ("srun", "ImbUniband", "mpich", "is of another release than the cluster's Slurm"),
+    ],
+)
+def test_a_job_that_calls_the_srun_of_another_slurm_says_so(
+    with_slurm: tuple[VirtualSite, Testbed],
+    launcher: str,
+    check: str,
+    stack: str,
+    means: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Another one comes first where a module, a container or the folder of an MPI puts it before the cluster's own."""
+    site, _ = with_slurm
+    folder = site.folder / "other"
+    folder.mkdir()
+    (folder / "srun").symlink_to(_srun_of_another_release(folder / "slurm.conf"))
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")  # a job has that of its submission
+    site.edit("systems/virtual-slurm.yaml", "\nlauncher: srun\n", f"\nlauncher: {launcher}\n")
+    ran = site.run(*SYSTEM, "-n", f"{check}%rails=1", "-p", stack)
+    text = ran.record.found.verdict.text
+    assert failed(ran.record) == ("fail", 1, "set-up"), text
+    assert "srun that is first on PATH" in text and means in text
+    assert suspects(ran.record) == set()
 
 
 @full

@@ -91,6 +91,18 @@ def test_a_slurm_that_does_not_answer_says_nothing(tmp_path: Path, slurm: Path) 
     assert why_shared(system(tmp_path)) is None
 
 
+def test_a_run_says_that_slurm_did_not_answer_which_nodes_can_run_a_job(tmp_path: Path, slurm: Path) -> None:
+    """As where the scontrol first on PATH is of an older release than the cluster's Slurm."""
+    program(slurm / "scontrol", f"cat {RECORDED}/26.05.3/scontrol22.05.8.err >&2; exit 1")
+    said: list[str] = []
+    assert note_nodes(system(tmp_path), tmp_path, tmp_path, said.append) is None
+    assert said == [
+        "which nodes can run a job is not known: scontrol: error: Parsing error at unrecognized key: Exclusive"
+    ]
+    assert note_nodes(system(tmp_path, ("scheduler: slurm", "scheduler: pbs")), tmp_path, tmp_path, said.append) is None
+    assert len(said) == 1
+
+
 #: Option of sbatch -> what Slurm says of it, if no job can ever be sent with it.
 NEVER = {
     "-p nope": "Invalid partition name specified",

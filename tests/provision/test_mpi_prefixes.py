@@ -6,6 +6,7 @@ import re
 import stat
 import subprocess
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,23 @@ def test_a_folder_that_is_not_ours_is_left_alone(home: Path) -> None:
         "remove it, or give the system's file another prefix for mpich"
     )
     assert mine.read_text(encoding="utf-8") == "mine"
+
+
+def test_the_systems_own_launcher_is_called_with_the_words_of_its_row(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Open MPI, called by its path, would start its daemons by the srun beside it, under another Slurm too."""
+    assert SOURCES["openmpi"].call_words.keys() >= {"bin/mpirun", "bin/mpiexec"}
+    own = Source("ours", "lib/libmpi.so", system_files={"bin/mpirun": "/bin/echo", "lib/libmpi.so": "/bin/true"})
+    monkeypatch.setattr("railyard.provision.mpi_prefixes.SOURCES", {"openmpi": own})
+    install(home, "openmpi", lambda line: None)
+    assert why_missing(home, "openmpi") is None
+    told = replace(own, call_words={"bin/mpirun": SOURCES["openmpi"].call_words["bin/mpirun"]})
+    monkeypatch.setattr("railyard.provision.mpi_prefixes.SOURCES", {"openmpi": told})
+    assert why_missing(home, "openmpi") == "made from another lock or other system files than the present ones"
+    install(home, "openmpi", lambda line: None)
+    called = subprocess.run([home / ".stacks/openmpi/bin/mpirun", "-np"], capture_output=True, text=True, check=True)
+    assert called.stdout == "--noprefix --mca orte_launch_agent /usr/bin/orted -np\n"
 
 
 def test_a_lost_library_is_seen(home: Path) -> None:

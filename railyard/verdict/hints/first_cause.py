@@ -26,6 +26,9 @@ _CH4 = ("mpich", "mvapich", "craympich", "intelmpi")
 _SHELL = r"(?:/\S{0,200}/)?(?:sh|bash|dash|mkdir|cp|mv|rm|cat|tee|touch|ls|slurm_script|\S{1,100}\.sh)\b"
 #: What NCCL, MVAPICH2 and perftest print of a completion with an error, up to its code.
 _COMPLETION = r"(?:\b[Gg]ot completion (?:from peer [^\n]{1,120}? )?with (?:error |status=)|^ ?Failed status )"
+#: What the srun that a job calls is, and what to do: an MPI's own launcher calls the first one on PATH, too.
+_OTHER_SRUN = "the srun that is first on PATH in the job is of another release than the cluster's Slurm"
+_OWN_SRUN = "put the cluster's own before it (type -a srun; modules, containers and the shell that submits set PATH)"
 #: The node on which a task failed by itself, where the message names none.
 _FAILED_TASK = re.compile(
     r"^srun: error: (\S{1,200}): tasks? [0-9,-]{1,80}: Exited with exit code [0-9]{1,3}$", re.MULTILINE
@@ -37,7 +40,8 @@ class Message:
     """One message of a library: its stacks (none: everybody's), its words, its pattern, and what it means.
 
     ``words`` are what a reader looks for. ``pattern`` begins with the line that is quoted; groups of it fill the blanks
-    of ``means``. ``of_launcher``: it comes of a bug of the launcher, and the next start may succeed.
+    of ``means``. ``of_launcher``: it comes of a bug of the launcher, and the next start may succeed. ``starts_none``:
+    who prints it starts no process of the benchmark, however often it is tried.
     """
 
     stacks: tuple[str, ...]
@@ -45,6 +49,7 @@ class Message:
     pattern: str
     means: str
     of_launcher: bool = False
+    starts_none: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class FirstCause:
     quoted: str
     means: str
     of_launcher: bool = False
+    starts_none: bool = False
 
 
 MESSAGES: tuple[Message, ...] = (
@@ -90,6 +96,43 @@ MESSAGES: tuple[Message, ...] = (
         r"^[^\n:]{1,300}: (?P<library>\S{1,300}): version [`'](?P<version>\w[\w.]{1,40})' not found \(required by "
         r"(?P<name>[^\n)]{1,300})\)$",
         "{name} was built against a newer {library} than that node has ({version}): another operating system or module",
+    ),
+    Message(
+        (),
+        "srun: error: Parsing error at unrecognized key: …",
+        r"^srun: error: Parsing error at unrecognized key: (?P<key>\S{1,80})$",
+        f"{_OTHER_SRUN}, whose slurm.conf has {{key}}: {_OWN_SRUN}",
+        starts_none=True,
+    ),
+    Message(
+        (),
+        "srun: fatal: Could not establish a configuration source",
+        r"^srun: fatal: Could not establish a configuration source$",
+        "the srun that is first on PATH in the job finds no slurm.conf: it is not the cluster's own, or SLURM_CONF is "
+        f"missing there; {_OWN_SRUN}",
+        starts_none=True,
+    ),
+    Message(
+        (),
+        "srun: unrecognized option '--external-launcher'",
+        r"^(?:/\S{0,200}/)?srun: unrecognized option '--external-launcher'$",
+        f"{_OTHER_SRUN}, which has an MPI's own launcher call srun with this option: {_OWN_SRUN}",
+        starts_none=True,
+    ),
+    Message(
+        (),
+        "Unable to confirm allocation for job …: Insane message length",
+        r"^srun: error: Unable to confirm allocation for job [0-9]{1,12}: Insane message length$",
+        f"{_OTHER_SRUN}, and does not understand its answer: {_OWN_SRUN}",
+        starts_none=True,
+    ),
+    Message(
+        (),
+        "Unable to confirm allocation for job …: Zero Bytes were transmitted or received",
+        r"^srun: error: Unable to confirm allocation for job [0-9]{1,12}: Zero Bytes were transmitted or received$",
+        "slurmctld gave no answer to the srun that is first on PATH in the job: that is of another release than the "
+        f"cluster's Slurm, or slurmctld is down (its log says which); {_OWN_SRUN}",
+        starts_none=True,
     ),
     Message(
         (),
@@ -287,6 +330,14 @@ MESSAGES: tuple[Message, ...] = (
     # Consequences: quoted where their cause said nothing.
     Message(
         _OPENMPI,
+        "An ORTE daemon has unexpectedly failed after launch",
+        r"^An ORTE daemon has unexpectedly failed after launch and before$",
+        "Open MPI's daemon did not start on another node, or could not connect back. In a job of Slurm it is started "
+        "by the srun that is first on PATH, which may be another Slurm's (type -a srun); what srun says is shown if "
+        "mpirun has --leave-session-attached",
+    ),
+    Message(
+        _OPENMPI,
         "At least one pair of MPI processes are unable to reach each other",
         r"^At least one pair of MPI processes are unable to reach each other for$",
         "no transport that was asked for connects these nodes",
@@ -332,7 +383,7 @@ def first_cause(stack: str | None, texts: Iterable[str]) -> FirstCause | None:
                 means = message.means.format_map(parts)
                 failed = None if "node" in parts else _FAILED_TASK.search(head)
                 means = means if failed is None else failed_on(means, failed[1])
-                return FirstCause(index, line, quoted, means, message.of_launcher)
+                return FirstCause(index, line, quoted, means, message.of_launcher, message.starts_none)
     return None
 
 

@@ -120,7 +120,8 @@ class OutputLine:
     """A line of the job's output that says what went wrong; ``line`` is 1-based, 0 if not known.
 
     ``of`` names where the line is, if not in the output itself. ``means``: what such a message means, if known.
-    ``of_launcher``: it comes of a bug of the launcher, so the benchmark never began.
+    ``of_launcher``: it comes of a bug of the launcher, so the benchmark never began. ``starts_none``: it says that the
+    launcher can start no process, at the next run either.
     """
 
     line: int
@@ -128,6 +129,7 @@ class OutputLine:
     of: str = ""
     means: str = ""
     of_launcher: bool = False
+    starts_none: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,13 +208,20 @@ class Job:
     @property
     def is_explained(self) -> bool:
         """Whether the run's own set-up says why it failed: then no rail has to be measured alone."""
-        return bool(self.refused or self.not_meant or self.rails_unlike or self.cut or self.never_began)
+        known = self.refused or self.not_meant or self.rails_unlike or self.cut
+        return bool(known or self.never_began or self.starts_none)
 
     @property
     def never_began(self) -> bool:
         """Whether a bug of the launcher kept the benchmark from beginning: that says nothing about a network."""
         is_of_launcher = bool(self.failures) and self.failures[0].of_launcher
         return is_of_launcher and self.exit_code != 0 and not self.tables
+
+    @property
+    def starts_none(self) -> bool:
+        """Whether the launcher says that it can start no process, and nothing shows that one began on any node."""
+        is_said = bool(self.failures) and self.failures[0].starts_none
+        return is_said and self.exit_code != 0 and not self.tables and not self.nodes_seen
 
 
 @dataclass(frozen=True, slots=True)

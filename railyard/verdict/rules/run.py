@@ -205,6 +205,8 @@ def _timed_out(inputs: Inputs) -> RuleResult | None:
     if job.stuck:
         sentence = say.did_not_react(job.stuck, job.stuck_in, sentence)
         return fail_rule(1, sentence, "node", say.look_at_processes(job.stuck))
+    if job.starts_none:
+        return fail_rule(1, sentence, "set-up", say.look_at_launcher(), brief=_brief_failure(job))
     look = say.look_at_traffic(inputs.rails, inputs.nodes)
     if inputs.path.lost is not None:
         look = inputs.path.look_at
@@ -221,6 +223,8 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
     sentence = say.say_exited(code, f"{_first_failure(inputs.job)}{_lost_links(inputs)}")
     if inputs.job.never_began:
         return fail_rule(1, sentence, "scheduler", say.look_at_launcher())
+    if inputs.job.starts_none:
+        return fail_rule(1, sentence, "set-up", say.look_at_launcher(), brief=_brief_failure(inputs.job))
     if inputs.path.lost is not None:
         return fail_rule(1, sentence, "fabric", inputs.path.look_at)
     brief, kills = _brief_failure(inputs.job), inputs.job.memory_kills

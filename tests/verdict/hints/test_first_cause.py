@@ -15,13 +15,17 @@ from railyard.verdict.assess import Assessment
 from railyard.verdict.hints.first_cause import MESSAGES, document, first_cause
 from railyard.verdict.stored_outputs.judge import judge
 from railyard.verdict.stored_outputs.target import of_link
-from railyard.verdict.wording.complete import say_exited, say_reported
+from railyard.verdict.wording.complete import look_at_launcher, say_exited, say_reported
 from tests.conftest import ROOT
 from tests.made.words import at_line
 
 RECORDED = Path(__file__).resolve().parents[2] / "recordings" / "failed"
 Assess = Callable[..., Assessment]
 
+OTHER_SRUN = "the srun that is first on PATH in the job is of another release than the cluster's Slurm"
+OWN_SRUN = "put the cluster's own before it (type -a srun; modules, containers and the shell that submits set PATH)"
+UNKNOWN_OPTION = f"{OTHER_SRUN}, which has an MPI's own launcher call srun with this option: {OWN_SRUN}"
+UNKNOWN_KEY = f"{OTHER_SRUN}, whose slurm.conf has Exclusive: {OWN_SRUN}"
 #: File -> stack, line, what is quoted, what it means.
 EXAMPLES = {
     "openmpi4.1.4-no-such-interface.err": (
@@ -56,6 +60,38 @@ EXAMPLES = {
         "openmpi", 4, "but OMPI was not built with SLURM's PMI support and therefore cannot",
         "srun and this Open MPI speak different versions of PMI: write srun_mpi: pmix for the stack in the system's "
         "file, if srun --mpi=list has it, or take the launcher mpirun; it failed on vn1",
+    ),
+    "openmpi4.1.4-srun22.05.8-under-slurm26.05.3.err": (
+        "openmpi", 1, "srun: error: Parsing error at unrecognized key: Exclusive", UNKNOWN_KEY,
+    ),
+    "mpich5.0.2-srun22.05.8-under-slurm26.05.3.err": (
+        "mpich", 1, "srun: error: Parsing error at unrecognized key: Exclusive", UNKNOWN_KEY,
+    ),
+    "openmpi4.1.4-srun22.05.8-no-external-launcher.err": (
+        "openmpi", 1, "srun: unrecognized option '--external-launcher'", UNKNOWN_OPTION,
+    ),
+    "mpich5.0.2-srun22.05.8-no-external-launcher.err": (
+        "mpich", 1, "/usr/bin/srun: unrecognized option '--external-launcher'", UNKNOWN_OPTION,
+    ),
+    "srun22.05.8-under-slurm26.05.3.err": (
+        "tcp", 1, "srun: error: Unable to confirm allocation for job 3: Insane message length",
+        f"{OTHER_SRUN}, and does not understand its answer: {OWN_SRUN}",
+    ),
+    "srun22.05.8-no-configuration.err": (
+        "tcp", 4, "srun: fatal: Could not establish a configuration source",
+        "the srun that is first on PATH in the job finds no slurm.conf: it is not the cluster's own, or SLURM_CONF is "
+        f"missing there; {OWN_SRUN}",
+    ),
+    "srun26.05.3-under-slurm22.05.8.err": (
+        "tcp", 1, "srun: error: Unable to confirm allocation for job 1: Zero Bytes were transmitted or received",
+        "slurmctld gave no answer to the srun that is first on PATH in the job: that is of another release than the "
+        f"cluster's Slurm, or slurmctld is down (its log says which); {OWN_SRUN}",
+    ),
+    "openmpi4.1.4-no-daemon.err": (
+        "openmpi", 2, "An ORTE daemon has unexpectedly failed after launch and before",
+        "Open MPI's daemon did not start on another node, or could not connect back. In a job of Slurm it is started "
+        "by the srun that is first on PATH, which may be another Slurm's (type -a srun); what srun says is shown if "
+        "mpirun has --leave-session-attached",
     ),
     "srun26.05.3-no-such-program.err": (
         "tcp", 2, "[2026-11-30T10:03:03.919] error: execve(): /nowhere/x: No such file or directory",
@@ -136,7 +172,8 @@ def test_a_message_of_another_library_is_not_a_stacks_own(name: str) -> None:
     stack, _, _, means = EXAMPLES[name]
     other = "mpich" if stack == "openmpi" else "openmpi"
     found = first_cause(other, (recorded(name),))
-    assert found is None or found.means != means or stack == "tcp" or means.startswith("UCX")
+    of_all = stack == "tcp" or means.startswith(("UCX", OTHER_SRUN))
+    assert found is None or found.means != means or of_all
 
 
 def test_every_recording_of_a_failure_has_a_row_and_every_row_a_recording() -> None:
@@ -309,6 +346,25 @@ def test_every_message_has_a_genuine_example() -> None:
 def test_a_failed_run_says_its_first_cause_and_not_the_error_that_came_of_it(assessed: Assess, said: str) -> None:
     found = assessed(stack="openmpi", exit_code=1, output="", stderr=recorded("openmpi4.1.4-no-such-interface.err"))
     assert f"{say_exited(1, '')}, {said}" in found.verdict.sentence
+
+
+@pytest.mark.parametrize("ended", [{"exit_code": 124, "timed_out": True}, {"exit_code": 1}], ids=["limit", "exit"])
+@pytest.mark.parametrize(
+    "name", [name for name in EXAMPLES if "-srun2" in name or "under-slurm22" in name or name.startswith("srun22")]
+)
+def test_a_launcher_that_can_start_nothing_is_no_reason_to_look_at_rails(
+    assessed: Assess, name: str, ended: dict[str, object]
+) -> None:
+    """MPICH's launcher waits until the time limit; else the verdict would name the rails and measure each one alone."""
+    stack, _, _, means = EXAMPLES[name]
+    found = assessed(stack=stack, **ended, output="", stderr=recorded(name), counters={})
+    assert found.inputs.job.is_explained
+    assert (found.verdict.rule, found.verdict.fault, found.verdict.suspects) == (1, "set-up", ())
+    assert found.verdict.look_at == look_at_launcher()
+    assert found.verdict.headline.lower() in means.lower()
+    assert f"({means})" in found.verdict.sentence
+    # If processes of it ran on the nodes, the words are of something else.
+    assert not assessed(stack=stack, **ended, output="", stderr=recorded(name)).inputs.job.is_explained
 
 
 def test_a_run_that_is_sound_says_nothing_of_a_warning(assessed: Assess) -> None:
