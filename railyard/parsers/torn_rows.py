@@ -88,7 +88,9 @@ def _slower_or_faster(table: Table, columns: Mapping[str, Sequence[Cell]]) -> It
     times = columns.get("time") or columns.get("time_max") or ()
     shares = {}
     for place, (size, rate, time) in enumerate(zip(columns["size"], columns["bandwidth"], times, strict=False)):
-        if size and rate and time and (error := _HALF_MB / float(rate) + 0.005 / float(time)) < _MOST_ROUNDED:
+        if not (size and rate and time) or min(size, rate, time) < 0:  # a changed sign is refused as such
+            continue
+        if (error := _HALF_MB / float(rate) + 0.005 / float(time)) < _MOST_ROUNDED:
             shares[place] = float(rate) * float(time) / float(size), error
     if len(shares) < _LEAST_ROWS - 1:
         return

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from railyard.parsers import imb as imb_parser
 from railyard.parsers import osu
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput, ParseError
+from railyard.parsers.torn_rows import find_torn
 from railyard.parsers.wrong_lines import with_wrong_lines
 
 SIZES = tuple(1 << place for place in range(0, 23, 2))
@@ -247,6 +249,17 @@ def test_runs_of_perftest_over_two_devices_one_after_the_other_are_two_tables() 
         ("mlx5_1", True),
     ]
     assert not parsed.failures
+
+
+def test_rows_with_changed_signs_are_no_torn_ones() -> None:
+    """The median of as many negative as positive shares is 0, by which nothing can be divided."""
+    head = imb().partition("Mbytes/sec\n")[0] + "Mbytes/sec\n"
+    rates = (64, -256, 1024, -4096)
+    rows = "".join(f"{abs(rate):13d} {1000:10d} {1:10.2f} {rate:10.2f}\n" for rate in rates)
+    text = f"{head}{rows}\n# All processes entering MPI_Finalize\n"
+    parsed = imb_parser.parse(text)
+    assert parsed.tables[0].column("bandwidth") == rates
+    assert find_torn(parsed, text) is None
 
 
 def torn(one: str, other: str, size: int, at: int, shift: int = 0) -> str:
