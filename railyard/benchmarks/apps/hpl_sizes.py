@@ -56,7 +56,7 @@ class HplPlan:
 
     ``predicted_s``: how long the solution should take, by operations and processors; a network that is slow for them
     adds to it. ``limit_s``: the run's own time limit; 0: that of the system's file. ``assumed`` says what was assumed
-    for want of a clock, or is "".
+    because a clock is missing, or is "".
     """
 
     size: str
@@ -73,7 +73,11 @@ class HplPlan:
         where = f"{count_of(self.layout.nodes, 'node')} of {count_of(self.layout.ranks_per_node, 'rank')}"
         took = f"{percent(self.memory_share)} of the memory of {where}, predicted {number(self.predicted_s)} s"
         limit = f", time limit {self.limit_s} s" if self.limit_s else ""
-        return (self.problem.sentence, f"size {self.size}: {took}{limit}{self.assumed}", *filter(None, [self.layout.why]))
+        return (
+            self.problem.sentence,
+            f"size {self.size}: {took}{limit}{self.assumed}",
+            *filter(None, [self.layout.why]),
+        )
 
 
 def layout(nodes: int, cores: int, *, all_nodes: bool = True) -> Layout:
@@ -133,8 +137,9 @@ def plan(
 ) -> HplPlan:
     """Return the problem of a named size, on at most so many nodes and ranks per node.
 
-    ``budget_s`` is the time of ``quick``. ``usual_s`` is the time limit of the system's file: ``quick`` has a longer one
-    only if a budget or an order that was asked for should take more than half of that. ``keep``: the number of nodes, or of nodes and ranks per node, was asked for.
+    ``budget_s`` is the time of ``quick``. ``usual_s`` is the time limit of the system's file: ``quick`` has a longer
+    one only if a budget or an order that was asked for should take more than half of that. ``keep``: the number of
+    nodes, or of nodes and ranks per node, was asked for.
     Raises RailyardError if the size is unknown, if a wish contradicts it, and for all that ``hpl_input.plan`` refuses.
     """
     if size not in SIZES:
@@ -161,11 +166,8 @@ def plan(
     limit_s = 0 if size == QUICK and _SLOWER * predicted_s <= usual_s else needed_s
     taken = hpl_input.BYTES_A_NUMBER * made.order**2 / (chosen.nodes * hardware.memory)
     no_clock = size != QUICK and hardware.peak_gflop_s(hardware.base_ghz) is None
-    assumed = (
-        f", for {number(hpl_input.GFLOP_S_A_CORE)} Gflop/s a core, since nodes.hardware lacks base_ghz or flop_per_cycle"
-        if no_clock
-        else ""
-    )
+    lacks = "since nodes.hardware lacks base_ghz or flop_per_cycle"
+    assumed = f", for {number(hpl_input.GFLOP_S_A_CORE)} Gflop/s a core, {lacks}" if no_clock else ""
     return HplPlan(size, made, chosen, taken, predicted_s, limit_s, assumed)
 
 

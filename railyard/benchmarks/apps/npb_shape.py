@@ -98,10 +98,10 @@ _CG = {"S": (1400, 7), "W": (7000, 8), "A": (14000, 11), "B": (75000, 13), "C": 
     "E": (9000000, 26),
 }
 #: Bytes per point, from the arrays that NPB 3.4 declares: FT has three complex fields and their exponents (56); MG has
-#: u and r with all coarser levels (8/7), and v; IS has three arrays of keys of 4 B (it allocates half as much again, and
-#: more on 256 processes, but does not touch that); BT 21, SP 38, LU 20 fields of 8 B;
-#: CG has the value and the column of each of na (nonzer + 1)^2 entries. Since 3.4, LU takes a grid nx x ny with nx/2 <=
-#: ny <= nx; all releases take a power of two.
+#: u and r with all coarser levels (8/7), and v; IS has three arrays of keys of 4 B (it allocates half as much again,
+#: and more from 256 processes on, but does not touch that); BT 21, SP 38, LU 20 fields of 8 B; CG has the value and the
+#: column of each of na (nonzer + 1)^2 entries. Since 3.4, LU takes a grid nx x ny with nx/2 <= ny <= nx; all releases
+#: take a power of two.
 #: Source: get_active_nprocs.f90 of NPB 3.4 (which counts), LU/subdomain.f90 (4 points a part), setparams.c (sizes),
 #: IS/is.c (MIN_PROCS, MAX_PROCS), EP/ep.f90 (Too many nodes).
 KERNELS: Mapping[str, Kernel] = {

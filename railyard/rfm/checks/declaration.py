@@ -212,7 +212,7 @@ class Declaration(Plugin):
     def limit_of(cls, parameters: Mapping[str, str], system: "System", need: "Need") -> int:
         """Return the time limit that a variant's runs give themselves on a system, in seconds, before they are made.
 
-        ``need`` is what the variant asks for, with what it was told. 0: only the system's file bounds them.
+        ``need`` is what the variant asks for, with what it was given. 0: only the system's file bounds them.
         """
         return 0
 

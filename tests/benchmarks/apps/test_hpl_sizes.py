@@ -66,8 +66,10 @@ def test_a_full_memory_is_computed_by_the_processors() -> None:
 
 def test_without_a_clock_the_sentence_says_what_was_assumed() -> None:
     unknown = NODE.model_copy(update={"base_ghz": None})
-    assert plan("acceptance", unknown, 4, 20).sentences[1].endswith(
-        ", for 1.000 Gflop/s a core, since nodes.hardware lacks base_ghz or flop_per_cycle"
+    assert (
+        plan("acceptance", unknown, 4, 20)
+        .sentences[1]
+        .endswith(", for 1.000 Gflop/s a core, since nodes.hardware lacks base_ghz or flop_per_cycle")
     )
 
 
