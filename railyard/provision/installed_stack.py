@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from railyard.provision.spack.request import Request
 
 
+#: A tool of many programs -> what to do if one of them is not there. Other tools have all of theirs, or none.
+_WITHOUT_PROGRAM: Mapping[str, str] = dict.fromkeys(
+    ("npb", "npb-mz"), "; build it, or name the classes that are built (npb_classes in the system's file)"
+)
 #: The folder beside a job's script with links to programs that only the nodes or an image have.
 LINKS = "programs"
 
@@ -94,7 +98,7 @@ class InstalledStack:
                 break
         raise SetupError(
             f"{self.tools[tool]}: found {len(found) or 'no'} {program if found else names} below it, "
-            f"expected one executable of {tool}"
+            f"expected one executable of {tool}{'' if found else _WITHOUT_PROGRAM.get(tool, '')}"
         )
 
 

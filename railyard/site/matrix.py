@@ -1,6 +1,6 @@
 """Which combinations of fabric, stack, rails and benchmark a system can run, and why it cannot run the others."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from railyard.base.wording import count_of, listing
@@ -16,7 +16,7 @@ from railyard.site.policies import (
     policy_features,
     policy_of,
 )
-from railyard.site.systems.measure import Takes
+from railyard.site.systems.measure import RANKS, Takes
 from railyard.site.systems.model import Fabric, System
 from railyard.site.test_id import TestId
 from railyard.stacks import ask, model, programs
@@ -53,7 +53,8 @@ class Need:
     limits it has. ``gpus``: its nodes have GPUs, which take part. ``rails``: its numbers of rails; empty: all.
     ``starts_itself``: an application that starts its own processes on a stack without MPI. ``every_core``: it has a
     rank on each core of its nodes (``ranks`` is then the minimum). ``kinds``: the kinds of fabric over which it is
-    measured; empty: all. ``takes``: the numbers of nodes and ranks that users can set.
+    measured; empty: all. ``takes``: the numbers of nodes and ranks that users can set. ``told``: what `-S` gives it, by
+    variable. ``own_limit``: the time limit that it gives itself on a system, in seconds; None if it has none.
     """
 
     check: str
@@ -77,6 +78,23 @@ class Need:
     gpus: bool = False
     rails: tuple[int, ...] = ()
     takes: Takes = field(default_factory=Takes)
+    told: Mapping[str, str] = field(default_factory=dict, compare=False)
+    own_limit: "Callable[[System, Need], int] | None" = field(default=None, compare=False, repr=False)
+
+    def nodes_on(self, system: System) -> int:
+        """Return on how many nodes of a system it runs, if all of them can run a job."""
+        return max(self.nodes, system.nodes.number) if self.all_nodes else self.nodes
+
+    def ranks_told(self, system: System) -> int:
+        """Return how many ranks per node `-S` or the system's file gives it; 0 if neither does."""
+        stated = system.measure.amounts_of(self.benchmark)
+        of_file = stated.ranks_per_node if stated is not None and self.takes.ranks else None
+        return int(self.told[RANKS]) if self.told.get(RANKS, "").isdecimal() else of_file or 0
+
+    def limit_s(self, system: System) -> int:
+        """Return how long one of its runs may take, in seconds: the system's limit, or its own if that is longer."""
+        own = 0 if self.own_limit is None else self.own_limit(system, self)
+        return max(system.limit_s(self.check_class), own)
 
     def with_counts(self, nodes: int | None, ranks: int | None) -> "Need":
         """Return what it needs with so many nodes and ranks per node; None keeps its own number."""

@@ -201,12 +201,14 @@ class Application(Sizes):
         )
 
     def too_short(self, key: str, tables: Sequence[Table]) -> str | None:
-        """Return why a run of NPB was too short: it measured its start more than its computation."""
+        """Return why a run of NPB was too short: it measured its start more than its computation. Of several passes
+        the shortest counts, since each has a part in the median.
+        """
         least_s = find(key).least_s
         timed = [table for table in tables if "time" in table.columns]
         times = [seconds for table in timed for seconds in table.column("time") if isinstance(seconds, float | int)]
-        longest, problem = max(times, default=least_s), nodes_of_key(key)[0].rpartition("/")[2]
-        return None if longest >= least_s else words.short_run(key, longest, least_s, larger(problem))
+        shortest, problem = min(times, default=least_s), nodes_of_key(key)[0].rpartition("/")[2]
+        return None if shortest >= least_s else words.short_run(key, shortest, least_s, larger(problem))
 
     def findings(self, case: "Case", tables: Sequence[Table]) -> Findings | None:
         """Return the nodes whose own GPUs are at fault; the references decide, and the job's completeness."""

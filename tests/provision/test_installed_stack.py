@@ -169,12 +169,27 @@ def test_a_system_like_another_has_its_builds_unless_it_has_an_overlay(made: Mad
     assert {request_of(site, stack).system for stack in site.system.stacks} == {expected}
 
 
+def test_a_class_that_was_not_built_is_named_with_what_to_do(tmp_path: Path) -> None:
+    """Without npb_classes a large system gets class E, which may not be built. Nothing runs another class instead."""
+    (tmp_path / "bt.D.x").touch()
+    with pytest.raises(SetupError) as error:
+        InstalledStack("mpirun", None, {}, {"npb": str(tmp_path)}).executable("npb", "bt.E.x")
+    assert str(error.value) == (
+        f"{tmp_path}: found no bt.E.x below it, expected one executable of npb; build it, or name the classes that are "
+        "built (npb_classes in the system's file)"
+    )
+
+
 @pytest.mark.parametrize(
     ("there", "found"),
     [
         (("sp-mz.C.x", "sp-mz.C.16"), "bin/sp-mz.C.x"),
         (("sp-mz.C.16", "sp-mz.C.4"), "bin/sp-mz.C.16"),
-        (("sp-mz.C.4",), "found no sp-mz.C.x or sp-mz.C.16 below it, expected one executable of npb-mz"),
+        (
+            ("sp-mz.C.4",),
+            "found no sp-mz.C.x or sp-mz.C.16 below it, expected one executable of npb-mz; build it, or name the "
+            "classes that are built (npb_classes in the system's file)",
+        ),
         (("a/sp-mz.C.x", "sp-mz.C.x", "sp-mz.C.16"), "found 2 sp-mz.C.x below it, expected one executable of npb-mz"),
     ],
 )

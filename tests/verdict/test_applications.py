@@ -131,6 +131,14 @@ def test_a_run_of_less_than_20_s_is_not_judged(ran: Run) -> None:
     assert ran("npb/CG/W", npb_text(seconds=20.0)).verdict.sentence == NOT_ASSERTED
 
 
+def test_of_several_passes_the_shortest_counts(ran: Run, virtual: Site) -> None:
+    """The median of a long pass and two short ones is that of a short one."""
+    text = npb_text(seconds=25.0) + npb_text(seconds=1.5) + npb_text(seconds=1.5)
+    found = ran("npb/CG/W", text, site=with_reference(virtual, "npb/CG/W", "op_rate", 100, "Mop/s"))
+    assert found.verdict.state == "fail"
+    assert any("computed for 1.500 s, expected at least 20 s" in rule.sentence for rule in found.verdict.rules)
+
+
 @pytest.mark.parametrize("least", [100, 900])
 def test_a_short_run_that_a_reference_names_fails_whatever_it_gave(ran: Run, virtual: Site, least: int) -> None:
     """A rate of a second of start-up is neither a pass nor a slow network."""

@@ -220,12 +220,14 @@ class Wish:
 ANY = Wish()
 
 
-def plan(hardware: NodeHardware, nodes: int, ranks_per_node: int, *, budget_s: float, wish: Wish = ANY) -> Problem:
-    """Return HPL's problem, to be solved within a time limit.
+def plan(
+    hardware: NodeHardware, nodes: int, ranks_per_node: int, *, budget_s: float, wish: Wish = ANY, used: float = 1.0
+) -> Problem:
+    """Return HPL's problem, to be solved within a time limit. ``used``: the share of the cores that compute.
 
     Raises RailyardError if the grid is not like "2x3", and for all that ``hpl_input.problem`` refuses.
     """
-    of_node = node_gflop_s(hardware, EXPECTED_SHARE)
+    of_node = used * node_gflop_s(hardware, EXPECTED_SHARE)
     shape = _GRID.fullmatch(wish.grid)
     if wish.grid and shape is None:
         raise RailyardError(f'HPL: found a grid of "{wish.grid}", expected P and Q such as 2x3')

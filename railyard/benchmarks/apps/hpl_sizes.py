@@ -55,7 +55,8 @@ class HplPlan:
     """A problem on its nodes. ``memory_share`` is the matrix's part of the memory of these nodes, 0 to 1.
 
     ``predicted_s``: how long the solution should take, by operations and processors; a network that is slow for them
-    adds to it. ``limit_s``: the run's own time limit; 0: that of the system's file.
+    adds to it. ``limit_s``: the run's own time limit; 0: that of the system's file. ``assumed`` says what was assumed
+    because a clock is missing, or is "".
     """
 
     size: str
@@ -64,6 +65,7 @@ class HplPlan:
     memory_share: float
     predicted_s: float
     limit_s: int
+    assumed: str = ""
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -71,7 +73,11 @@ class HplPlan:
         where = f"{count_of(self.layout.nodes, 'node')} of {count_of(self.layout.ranks_per_node, 'rank')}"
         took = f"{percent(self.memory_share)} of the memory of {where}, predicted {number(self.predicted_s)} s"
         limit = f", time limit {self.limit_s} s" if self.limit_s else ""
-        return (self.problem.sentence, f"size {self.size}: {took}{limit}", *filter(None, [self.layout.why]))
+        return (
+            self.problem.sentence,
+            f"size {self.size}: {took}{limit}{self.assumed}",
+            *filter(None, [self.layout.why]),
+        )
 
 
 def layout(nodes: int, cores: int, *, all_nodes: bool = True) -> Layout:
@@ -125,12 +131,15 @@ def plan(
     most_ranks: int,
     *,
     budget_s: float = 0.0,
+    usual_s: float = math.inf,
     wish: Wish = hpl_input.ANY,
     keep: Keeps = "",
 ) -> HplPlan:
     """Return the problem of a named size, on at most so many nodes and ranks per node.
 
-    ``budget_s`` is the time of ``quick``. ``keep``: the number of nodes, or of nodes and ranks per node, was asked for.
+    ``budget_s`` is the time of ``quick``. ``usual_s`` is the time limit of the system's file: ``quick`` has a longer
+    one only if a budget or an order that was asked for should take more than half of that. ``keep``: the number of
+    nodes, or of nodes and ranks per node, was asked for.
     Raises RailyardError if the size is unknown, if a wish contradicts it, and for all that ``hpl_input.plan`` refuses.
     """
     if size not in SIZES:
@@ -144,21 +153,29 @@ def plan(
     else:
         chosen = layout(nodes, most_ranks, all_nodes=keep == "")
     share = {QUICK: hpl_input.MEMORY_SHARE, ACCEPTANCE: ACCEPTANCE_SHARE, SEED: SEED_SHARE}[size]
+    used = min(1.0, chosen.ranks_per_node / hardware.cores)
     made = hpl_input.plan(
         *(hardware, chosen.nodes, chosen.ranks_per_node),
         budget_s=budget_s if size == QUICK else math.inf,
         wish=Wish(wish.block, wish.share or share, wish.order, wish.grid),
+        used=used,
     )
-    used = chosen.ranks_per_node / hardware.cores if size != QUICK else 1.0  # quick's budget is for the whole nodes
-    rate = (
-        chosen.nodes
-        * used
-        * hpl_input.node_gflop_s(hardware, LARGE_SHARE if size != QUICK else hpl_input.EXPECTED_SHARE)
-    )
+    rate = chosen.nodes * used * _node_gflop_s(size, hardware)
     predicted_s = made.flop / (rate * 1e9)
-    limit_s = 0 if size == QUICK else _BESIDE_S + math.ceil(_SLOWER * predicted_s / 60) * 60
+    needed_s = _BESIDE_S + math.ceil(_SLOWER * predicted_s / 60) * 60
+    limit_s = 0 if size == QUICK and _SLOWER * predicted_s <= usual_s else needed_s
     taken = hpl_input.BYTES_A_NUMBER * made.order**2 / (chosen.nodes * hardware.memory)
-    return HplPlan(size, made, chosen, taken, predicted_s, limit_s)
+    no_clock = size != QUICK and hardware.peak_gflop_s(hardware.base_ghz) is None
+    lacks = "since nodes.hardware lacks base_ghz or flop_per_cycle"
+    assumed = f", for {number(hpl_input.GFLOP_S_A_CORE)} Gflop/s a core, {lacks}" if no_clock else ""
+    return HplPlan(size, made, chosen, taken, predicted_s, limit_s, assumed)
+
+
+def _node_gflop_s(size: str, hardware: NodeHardware) -> float:
+    """Return what a node should give. ``acceptance`` and ``seed`` fill the memory of the processors: these compute."""
+    if size == QUICK:
+        return hpl_input.node_gflop_s(hardware, hpl_input.EXPECTED_SHARE)
+    return hpl_input.node_gflop_s(hardware.model_copy(update={"accelerator_gflop_s": None}), LARGE_SHARE)
 
 
 def _refuse_wishes(size: str, wish: Wish) -> None:

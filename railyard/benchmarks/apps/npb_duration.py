@@ -11,12 +11,15 @@ from functools import lru_cache
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, number
-from railyard.benchmarks.apps.npb_shape import CLASSES, find, least_memory, ranks_per_node
+from railyard.benchmarks.apps.npb_shape import CLASSES, find, least_memory, ranks_per_node, refuse_too_large
 from railyard.benchmarks.table.applications import LEAST_S
 from railyard.parsers.npb import count_operations
 
 #: A class is chosen so that it should take so many times that: a core of today may be twice as fast as those of RATES.
 _MARGIN = 2.0
+#: The share of the memory that the arrays of a chosen class may take: these are a lower bound, and MPI's buffers and
+#: the system come on top of it.
+_MEMORY_SHARE = 0.9
 #: Of more nodes than that, only all and powers of two are tried.
 _MOST_TRIED = 512
 #: The classes of which one is chosen for a system. A and B end before a network matters.
@@ -88,7 +91,8 @@ def place(
     takes the longest. Of layouts with as many ranks it takes the fewest nodes, at least two if there are two, so that
     as few cores as possible are idle on the nodes that it holds. Raises RailyardError if no number of nodes fits.
     """
-    found = _layouts(name, problem, nodes, cores, memory_bytes)
+    roomy = _find_layouts(name, problem, nodes, cores, _share_of(memory_bytes)) if planned else []
+    found = roomy or _layouts(name, problem, nodes, cores, memory_bytes)
     long_enough = [each for each in found if each.predicted_s >= LEAST_S]
     if planned and not long_enough:
         return max(found, key=lambda each: each.predicted_s)
@@ -108,12 +112,19 @@ def choose(name: str, nodes: int, cores: int, memory_bytes: int) -> KernelRun:
     If none is, it is the largest that fits into the memory, on fewer ranks. Raises RailyardError if no number of nodes
     fits.
     """
-    fitting = [each for each in CHOSEN if least_memory(name, each) <= nodes * memory_bytes] or [CHOSEN[0]]
-    for problem in fitting:
-        most = _most_ranks(_layouts(name, problem, nodes, cores, memory_bytes))
+    largest = CHOSEN[0]
+    for problem in CHOSEN:
+        found = _find_layouts(name, problem, nodes, cores, _share_of(memory_bytes))
+        if not found:
+            continue
+        largest, most = problem, _most_ranks(found)
         if most.predicted_s >= _MARGIN * LEAST_S:
             return most
-    return place(name, fitting[-1], nodes, cores, memory_bytes, planned=True)
+    return place(name, largest, nodes, cores, memory_bytes, planned=True)
+
+
+def _share_of(memory_bytes: int | None) -> int | None:
+    return None if memory_bytes is None else int(_MEMORY_SHARE * memory_bytes)
 
 
 def _most_ranks(found: list[KernelRun]) -> KernelRun:
@@ -121,16 +132,29 @@ def _most_ranks(found: list[KernelRun]) -> KernelRun:
 
 
 def _layouts(name: str, problem: str, nodes: int, cores: int, memory_bytes: int | None) -> list[KernelRun]:
-    """Return the layout with the most ranks per node for each number of nodes whose memory has the class."""
+    """Return the layout with the most ranks per node for each number of nodes whose memory has the class.
+
+    Raises RailyardError if there is none, because of the ranks or of the memory.
+    """
+    found = _find_layouts(name, problem, nodes, cores, memory_bytes)
+    if not found:
+        with_ranks = _find_layouts(name, problem, nodes, cores, None)
+        if with_ranks and memory_bytes is not None:
+            refuse_too_large(name, problem, max(each.nodes for each in with_ranks), memory_bytes)
+        on_nodes(name, problem, min(2, nodes), cores)
+    return found
+
+
+def _find_layouts(name: str, problem: str, nodes: int, cores: int, memory_bytes: int | None) -> list[KernelRun]:
+    """Return what ``_layouts`` does; empty if there is none."""
     found: list[KernelRun] = []
     for count in _counts(nodes):
-        if memory_bytes is not None and count < nodes and least_memory(name, problem) > count * memory_bytes:
+        if memory_bytes is not None and least_memory(name, problem) > count * memory_bytes:
             continue
         try:
             found.append(on_nodes(name, problem, count, cores))
-        except RailyardError:
-            if count == min(2, nodes) and not found:
-                raise
+        except RailyardError:  # other numbers of nodes may fit
+            continue
     return found
 
 

@@ -18,7 +18,8 @@ class Kernel:
     """One kernel: ``fits`` says whether it takes a number of processes, ``sizes`` has the grid (keys, rows) per class.
 
     ``bytes_a_point``: a lower bound for its arrays. ``most`` gives the most processes for a grid: with more of them a
-    part would be thinner than the kernel's stencil. ``counts`` says in words which numbers it takes.
+    part would be thinner than the kernel's stencil. ``least`` gives the fewest: with less of them the kernel stops.
+    ``counts`` says in words which numbers it takes.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Kernel:
     sizes: Mapping[str, Grid]
     bytes_a_point: float
     most: Callable[[Grid], int]
+    least: Callable[[Grid], int] = lambda grid: 1
 
     def points(self, problem: str) -> int:
         """Return how many grid points, keys or matrix entries a class has."""
@@ -70,8 +72,16 @@ def _one_cell(grid: Grid) -> int:
     return math.prod(grid) // 8  # two points along each axis on the finest level
 
 
-def _buckets(grid: Grid) -> int:
-    return 512  # IS has 2^9 buckets in class S, and each process needs one
+def _most_of_is(grid: Grid) -> int:
+    return 128 if grid[0] <= 1 << 16 else 1024  # its authors verified no more, and it stops with more
+
+
+def _least_of_is(grid: Grid) -> int:
+    return max(1, grid[0] >> 29)  # a process counts its keys in 32 bits: at least 4 in class D, 64 in class E
+
+
+def _batches(grid: Grid) -> int:
+    return grid[0] >> 16  # EP's processes share batches of 2^16 pairs, and each needs one
 
 
 def _rank_limit(grid: Grid) -> int:
@@ -88,18 +98,20 @@ _CG = {"S": (1400, 7), "W": (7000, 8), "A": (14000, 11), "B": (75000, 13), "C": 
     "E": (9000000, 26),
 }
 #: Bytes per point, from the arrays that NPB 3.4 declares: FT has three complex fields and their exponents (56); MG has
-#: u and r with all coarser levels (8/7), and v; IS has three arrays of keys of 4 B; BT 21, SP 38, LU 20 fields of 8 B;
-#: CG has the value and the column of each of na (nonzer + 1)^2 entries. Since 3.4, LU takes a grid nx x ny with nx/2 <=
-#: ny <= nx; all releases take a power of two.
-#: Source: get_active_nprocs.f90 of NPB 3.4 (which counts), LU/subdomain.f90 (4 points a part), setparams.c (sizes).
+#: u and r with all coarser levels (8/7), and v; IS has three arrays of keys of 4 B (it allocates half as much again,
+#: and more from 256 processes on, but does not touch that); BT 21, SP 38, LU 20 fields of 8 B; CG has the value and the
+#: column of each of na (nonzer + 1)^2 entries. Since 3.4, LU takes a grid nx x ny with nx/2 <= ny <= nx; all releases
+#: take a power of two.
+#: Source: get_active_nprocs.f90 of NPB 3.4 (which counts), LU/subdomain.f90 (4 points a part), setparams.c (sizes),
+#: IS/is.c (MIN_PROCS, MAX_PROCS), EP/ep.f90 (Too many nodes).
 KERNELS: Mapping[str, Kernel] = {
     kernel.name: kernel
     for kernel in (
         Kernel("bt", *_SQUARE, _cubes(12, 24, 64, 102, 162, 408, 1020), 168, _three_a_cell),
         Kernel("cg", *_POWER, {p: (na * (n + 1) ** 2, 1, 1) for p, (na, n) in _CG.items()}, 12, _rank_limit),
-        Kernel("ep", _any, "any number", _rows(*(1 << n for n in (24, 25, 28, 30, 32, 36, 40))), 0, _rank_limit),
+        Kernel("ep", _any, "any number", _rows(*(1 << n for n in (24, 25, 28, 30, 32, 36, 40))), 0, _batches),
         Kernel("ft", *_POWER, _FT, 56, _planes),
-        Kernel("is", *_POWER, _rows(*(1 << n for n in (16, 20, 23, 25, 27, 31, 35))), 12, _buckets),
+        Kernel("is", *_POWER, _rows(*(1 << n for n in (16, 20, 23, 25, 27, 31, 35))), 12, _most_of_is, _least_of_is),
         Kernel("lu", *_POWER, _cubes(12, 33, 64, 102, 162, 408, 1020), 160, _four_a_part),
         Kernel("mg", *_POWER, _cubes(32, 128, 256, 256, 512, 1024, 2048), 26, _one_cell),
         Kernel("sp", *_SQUARE, _cubes(12, 36, 64, 102, 162, 408, 1020), 304, _three_a_cell),
@@ -122,13 +134,15 @@ def ranks_per_node(name: str, problem: str, nodes: int, cores: int) -> int:
     kernel = find(name)
     if problem not in CLASSES:
         raise RailyardError(f'NPB: found the class "{problem}", expected one of {", ".join(CLASSES)}')
-    most = kernel.most(kernel.sizes[problem])
+    grid = kernel.sizes[problem]
+    least, most = kernel.least(grid), kernel.most(grid)
     for each in range(cores, 0, -1):
-        if nodes * each <= most and kernel.fits(nodes * each):
+        if least <= nodes * each <= most and kernel.fits(nodes * each):
             return each
+    bounds = f"of at most {most}" if least == 1 else f"from {least} to {most}"
     raise RailyardError(
         f"NPB: found no number of ranks for {name} of class {problem} on {nodes} nodes of {cores} cores, expected "
-        f"{kernel.counts} of at most {most} in all; take other nodes or another class"
+        f"{kernel.counts} {bounds} in all; take other nodes or another class"
     )
 
 

@@ -19,6 +19,7 @@ from functools import lru_cache
 from railyard.base.wording import count_of, listing
 from railyard.results.idle_rails import idle
 from railyard.results.record.form import CurveRecord, Record
+from railyard.results.short_runs import why_too_short
 from railyard.site.references.amount import REGIMES
 from railyard.site.references.band import regime
 
@@ -166,9 +167,9 @@ def why_not(record: Record, *, replace: bool) -> str | None:
         return "a recording was played, nothing was measured"
     if record.found.state in ("not-tested", "xfail", "disturbed"):
         return f"its state is {record.found.state}"
-    path = _why_not_its_path(record)
-    if path is not None:
-        return path
+    other = _why_not_its_path(record) or why_too_short(record)
+    if other is not None:
+        return other
     if not record.found.curves:
         return "it has no curve"
     if record.found.state == "fail" and record.found.verdict.rule != 5:

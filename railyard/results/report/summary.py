@@ -18,6 +18,7 @@ from railyard.results.report.text import (
     state_words,
 )
 from railyard.results.run_folder import RelationRecord
+from railyard.results.short_runs import why_too_short
 from railyard.site.test_id import named_policy
 from railyard.stacks.model import SINGLE
 
@@ -80,11 +81,13 @@ def judge_overall(
 ) -> OverallVerdict:
     """Return the verdict on everything.
 
-    A pass needs a test that passed or was report-only, and no test that failed, was disturbed or was lost. ``problems``
-    are sentences on what went wrong outside the tests, ``unrun`` is the number of promised tests without a record, and
-    ``relations`` are those between curves: none may fail.
+    A pass needs a test that passed or was report-only, and no test that failed, was disturbed or was lost. A test that
+    ran too short a time to be judged is none of them. ``problems`` are sentences on what went wrong outside the tests,
+    ``unrun`` is the number of promised tests without a record, and ``relations`` are those between curves: none may
+    fail.
     """
     of = counts(records)
+    short = sum(record.found.state == "report-only" and why_too_short(record) is not None for record in records)
     faults = [_count_failed(of["fail"], len(records) - of["not-tested"])] if of["fail"] else []
     broken = sum(relation.state == "fail" for relation in relations)
     if of["disturbed"]:
@@ -99,11 +102,10 @@ def judge_overall(
         faults.append("the run had a problem" if len(problems) == 1 else f"the run had {len(problems)} problems")
     if faults:
         return _make_overall("FAIL", [*faults, *_measured_again(records)], records)
-    if not of["pass"] and not of["report-only"]:
-        return _make_overall(
-            "NOTHING JUDGED", ["No test ran to a verdict, so nothing is known of this system"], records
-        )
-    return _make_overall("PASS", [*_good_news(of), *_measured_again(records)], records)
+    if of["pass"] + of["report-only"] == short:
+        why = _too_short(short) if short else ["No test ran to a verdict, so nothing is known of this system"]
+        return _make_overall("NOTHING JUDGED", why, records)
+    return _make_overall("PASS", [*_good_news(of, short), *_measured_again(records)], records)
 
 
 def _make_overall(word: str, told: Sequence[str], records: Sequence[Record]) -> OverallVerdict:
@@ -235,15 +237,21 @@ def _count_failed(failed: int, ran: int) -> str:
     return f"{failed} of {count_of(ran, 'test')} failed"
 
 
-def _good_news(of: Mapping[State, int]) -> list[str]:
+def _too_short(short: int) -> list[str]:
+    """Return how many tests ran too short a time to be judged; nothing if none did."""
+    return [f"{count_of(short, 'test')} ran too short a time to be judged"] if short else []
+
+
+def _good_news(of: Mapping[State, int], short: int) -> list[str]:
+    """Return what passed; ``short`` of the report-only tests ran too short a time to be judged."""
     told = []
+    compared = of["report-only"] - short
     if of["pass"]:
         told.append(f"{count_of(of['pass'], 'test')} passed against {'its' if of['pass'] == 1 else 'their'} references")
-    if of["report-only"]:
-        was = "was" if of["report-only"] == 1 else "were"
-        told.append(
-            f"{count_of(of['report-only'], 'test')} {was} only compared with the physical limit, without a reference"
-        )
+    if compared:
+        was = "was" if compared == 1 else "were"
+        told.append(f"{count_of(compared, 'test')} {was} only compared with the physical limit, without a reference")
+    told += _too_short(short)
     if of["xfail"]:
         told.append(f"{count_of(of['xfail'], 'test')} failed as expected")
     if of["not-tested"]:

@@ -46,7 +46,7 @@ _FAILING: tuple[tuple[State, str], ...] = (
     ("disturbed", "Disturbed: nobody can judge what was measured, so run these again"),
 )
 _REST: tuple[tuple[State, str], ...] = (
-    ("report-only", "Report-only: no reference, so compared only with the physical limit and the floor of the link"),
+    ("report-only", "Report-only: no reference judges it; its line says what it was compared with, if with anything"),
     ("xfail", "Expected failures"),
     ("not-tested", "Not tested"),
 )

@@ -4,7 +4,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -117,6 +117,7 @@ def _needs_of(cls: type["InterconnectCheck"]) -> Iterator[Need]:
             all_nodes=bool(cls.all_nodes),
             check_class=cls.start.time_limit,
             takes=cls.takes_of(own),
+            own_limit=partial(cls.limit_of, own),
         )
 
 

@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from railyard.rfm.checks.other_way import WayBack
     from railyard.rfm.checks.prober import Prober, RailProber
     from railyard.rfm.checks.runner import Runner
+    from railyard.site.matrix import Need
     from railyard.site.systems.measure import StatedAmounts
+    from railyard.site.systems.model import System
 
 
 #: Numbers that a tool may be given.
@@ -205,6 +207,14 @@ class Declaration(Plugin):
     def predicted_s(self) -> float | None:
         """How long its benchmark should compute, in seconds, once its shape is known; None if nobody knows."""
         return None
+
+    @classmethod
+    def limit_of(cls, parameters: Mapping[str, str], system: "System", need: "Need") -> int:
+        """Return the time limit that a variant's runs give themselves on a system, in seconds, before they are made.
+
+        ``need`` is what the variant asks for, with what it was given. 0: only the system's file bounds them.
+        """
+        return 0
 
     def before(self, program: str) -> list[str]:
         """Return the lines of the job that prepare the benchmark's launch; ``program`` is its path."""

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING
 
 from reframe.core.builtins import variable
 
+from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import every_node, hpl_input, hpl_sizes
 from railyard.parsers import hpl
 from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck
 
 if TYPE_CHECKING:
     from railyard.hardware.node import NodeHardware
+    from railyard.site.matrix import Need
     from railyard.site.systems.model import System
 
 
@@ -40,11 +42,29 @@ class HplCheck(ApplicationCheck):
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
         return str(cls.benchmark) if cls.size == hpl_sizes.QUICK else str(cls.size)
 
+    @classmethod
+    def limit_of(cls, parameters: Mapping[str, str], system: "System", need: "Need") -> int:
+        own = {name: need.told.get(name, getattr(cls, name)) for name in ("block", "share", "order", "grid")}
+        try:
+            wish = hpl_input.Wish(int(own["block"]), float(own["share"]), int(own["order"]), str(own["grid"]))
+            hardware, budget_s = of_file(system, float(need.told.get("budget_s", cls.budget_s)))
+            ranks = need.ranks_told(system)
+            planned = hpl_sizes.plan(
+                *(str(need.told.get("size", cls.size)), hardware, need.nodes_on(system), ranks or hardware.cores),
+                budget_s=budget_s, usual_s=system.limit_s("app"), wish=wish,
+                keep="ranks" if ranks else "" if need.all_nodes else "nodes",
+            )  # fmt: skip
+        except (RailyardError, ValueError):  # its test says why it does not run
+            return 0
+        return planned.limit_s
+
     def shape(self) -> None:
         super().shape()
-        hardware, budget_s = of_file(self.site.system, self.budget_s)
+        system = self.site.system
+        hardware, budget_s = of_file(system, self.budget_s)
         planned = hpl_sizes.plan(
-            *(self.size, hardware, self.num_nodes, self.ranks_per_node), budget_s=budget_s,
+            *(self.size, hardware, self.num_nodes, self.ranks_per_node),
+            budget_s=budget_s, usual_s=system.limit_s("app"),
             wish=hpl_input.Wish(self.block, self.share, self.order, self.grid),
             keep="ranks" if self.request.ranks else "" if self.all_nodes else "nodes",
         )  # fmt: skip

@@ -46,13 +46,14 @@ class Estimate:
 def estimate(system: System, checks: Sequence[str], asked: Mapping[str, Need]) -> Estimate:
     """Return what tests take at most; ``checks`` names the check of each test, ``asked`` has the needs of each check.
 
-    A check that is not among them counts as a check on two nodes.
+    A run counts for the limit that it has: a filled memory (HPL) or a large class (NPB) may have a longer one than the
+    system's file. A check that is not among them counts as a check on two nodes.
     """
     total, minutes, most = 0.0, 0.0, 0
     for name in checks:
         need = asked.get(name)
-        nodes = 2 if need is None else max(need.nodes, system.nodes.number) if need.all_nodes else need.nodes
-        limit_min = system.limit_s("micro" if need is None else need.check_class) / 60
+        nodes = 2 if need is None else need.nodes_on(system)
+        limit_min = (system.limit_s() if need is None else need.limit_s(system)) / 60
         total += nodes * limit_min
         minutes += limit_min
         most = max(most, nodes)

@@ -251,16 +251,21 @@ def _why_untaken(text: str, need: Need) -> str | None:
 
 
 def as_told(words: Words, needs: Iterable[Need]) -> tuple[Need, ...]:
-    """Return needs with the numbers of nodes and ranks that `-S` gives the checks that take them."""
+    """Return needs with what `-S` gives them, and with its numbers of nodes and ranks if the checks take them."""
     return tuple(_with_words(words, need) for need in needs)
 
 
 def _with_words(words: Words, need: Need) -> Need:
     given: dict[str, int] = {}
+    told: dict[str, str] = {}
     for text in words.setvar:
         found = _SET.fullmatch(text)
-        if found is not None and _why_untaken(text, need) == "":
+        if found is None or found["cls"] not in (None, need.check.split()[0]):
+            continue
+        told[found["name"]] = found["value"]
+        if _why_untaken(text, need) == "":
             given[found["name"]] = int(found["value"])
+    need = replace(need, told=told) if told else need
     if not given:
         return need
     # A check that gets its numbers from `-S` takes none from the system's file.

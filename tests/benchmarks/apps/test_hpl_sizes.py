@@ -43,6 +43,36 @@ def test_quick_takes_its_budget_and_the_systems_limit() -> None:
     assert (made.limit_s, made.problem.bound) == (0, "time")
 
 
+def test_quick_has_a_longer_limit_only_if_what_was_asked_for_needs_it() -> None:
+    """A budget of 1,800 s was ended at the file's 600 s."""
+    asked = plan("quick", NODE, 16, 20, budget_s=1800.0, usual_s=600.0)
+    assert asked.limit_s >= 2 * asked.predicted_s
+    assert plan("quick", NODE, 16, 20, budget_s=75.0, usual_s=600.0).limit_s == 0
+    ordered = plan("quick", NODE, 4, 20, budget_s=75.0, usual_s=600.0, wish=Wish(order=200000))
+    assert ordered.limit_s >= 2 * ordered.predicted_s > 600
+
+
+def test_one_rank_of_many_cores_gets_the_work_of_one_core() -> None:
+    alone = plan("quick", NODE, 4, 1, budget_s=75.0, keep="ranks")
+    assert alone.problem.flop / (4 * 0.5 * 16 * 2.6e9) <= 75.0
+    assert alone.predicted_s <= 75.0
+
+
+def test_a_full_memory_is_computed_by_the_processors() -> None:
+    """With the accelerators' rate, the time limit would end a run on the processors."""
+    with_gpus = NODE.model_copy(update={"accelerator_gflop_s": 40000.0})
+    assert plan("acceptance", with_gpus, 4, 20).limit_s == plan("acceptance", NODE, 4, 20).limit_s
+
+
+def test_without_a_clock_the_sentence_says_what_was_assumed() -> None:
+    unknown = NODE.model_copy(update={"base_ghz": None})
+    assert (
+        plan("acceptance", unknown, 4, 20)
+        .sentences[1]
+        .endswith(", for 1.000 Gflop/s a core, since nodes.hardware lacks base_ghz or flop_per_cycle")
+    )
+
+
 @pytest.mark.parametrize(
     ("nodes", "cores", "chosen"),
     [

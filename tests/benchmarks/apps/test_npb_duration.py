@@ -5,7 +5,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import npb_duration
 from railyard.benchmarks.apps.npb_duration import CHOSEN, RATES, choose, describe, larger, operations, place
-from railyard.benchmarks.apps.npb_shape import CLASSES, KERNELS
+from railyard.benchmarks.apps.npb_shape import CLASSES, KERNELS, least_memory
 from railyard.benchmarks.table.applications import LEAST_S
 
 GIB = 1 << 30
@@ -92,7 +92,7 @@ def test_a_larger_class_is_chosen_only_if_the_smaller_one_is_too_short_on_all_ra
         ("cg", "C", 1, 4, (1, 4)),
         ("bt", "C", 9, 1, (9, 1)),
         ("ft", "C", 16, 64, (8, 64)),  # 512 planes: all cores of 8 nodes, not half of those of 16
-        ("is", "C", 16, 64, (8, 64)),
+        ("is", "C", 32, 64, (16, 64)),
         ("ep", "E", 128, 192, (4, 192)),  # all 24576 ranks would take less than a second
     ],
 )
@@ -106,6 +106,47 @@ def test_a_stated_class_keeps_the_most_ranks_that_are_long_enough_on_the_fewest_
 def test_the_memory_of_fewer_nodes_must_have_the_class() -> None:
     assert place("mg", "E", 16, 64, 240 * GIB).nodes == 4
     assert place("mg", "E", 16, 64, 20 * GIB).nodes == 16
+
+
+@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("nodes", [3, 6, 11, 33, 600])
+@pytest.mark.parametrize("gib", [1, 8, 32, 192, 384])
+def test_a_class_that_fits_only_on_numbers_of_nodes_without_ranks_is_not_chosen(
+    name: str, nodes: int, gib: int
+) -> None:
+    """FT's class E needs the memory of 5 nodes of 192 GiB; of 6 nodes it can use 4, with a power of two of ranks."""
+    try:
+        found = choose(name, nodes, 40, gib * GIB)
+    except RailyardError as error:
+        assert str(error).startswith("NPB: found class C of ")
+        return
+    assert least_memory(name, found.problem) <= 0.9 * found.nodes * gib * GIB
+
+
+def test_a_stated_class_that_the_memory_of_no_possible_nodes_has_is_refused_in_words() -> None:
+    with pytest.raises(RailyardError) as caught:
+        place("ft", "E", 6, 40, 192 * GIB)
+    assert str(caught.value) == (
+        "NPB: found class E of ft, whose arrays take at least 896.0 GiB, expected at most 768.0 GiB, the memory of 4 "
+        "nodes; take a smaller class"
+    )
+
+
+def test_a_chosen_class_leaves_a_tenth_of_the_memory() -> None:
+    """The arrays of FT's class D take 112 GiB: 94 % of a node of 119 GiB, and MPI's buffers come on top of them."""
+    assert choose("ft", 1, 20, 119 * GIB).problem == "C"
+    assert choose("ft", 1, 20, 125 * GIB).problem == "D"
+    assert place("ft", "D", 1, 20, 119 * GIB).problem == "D"  # a file may name it
+
+
+@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("cores", [1, 2, 20])
+def test_is_is_chosen_only_with_the_ranks_that_it_starts_with(nodes: int, cores: int) -> None:
+    """It ends with an error on fewer than 4 processes in class D, and on fewer than 64 in class E."""
+    found = choose("is", nodes, cores, 2048 * GIB)
+    assert found.nodes * found.ranks_per_node >= {"C": 1, "D": 4, "E": 64}[found.problem]
+    with pytest.raises(RailyardError, match=r"expected a power of two from 64 to 1024 in all"):
+        place("is", "E", nodes, cores, 2048 * GIB)
 
 
 def test_where_no_number_of_nodes_fits_the_sentence_is_that_of_the_kernel() -> None:

@@ -1,7 +1,11 @@
 """The overall verdict is never a pass if something failed or was lost, or if nothing was judged."""
 
+from dataclasses import replace
+
 import pytest
 
+from railyard.benchmarks.model import Figure
+from railyard.results.capture.repeats import why_not
 from railyard.results.record.form import (
     AttemptRecord,
     NodeTraffic,
@@ -72,6 +76,37 @@ def test_the_overall_verdict(
     records = [healthy_run[0].with_fields(state=state) for state in states]
     found = judge_overall(records, ["a problem"] * problems, unrun)
     assert (found.word, found.sentence) == (word, sentence)
+
+
+def short_run(record: Record, seconds: float) -> Record:
+    """Return a record as a report-only run of NPB that computed for so long."""
+    test = replace(record.test, benchmark="npb/FT/C/2-nodes")
+    found = replace(record.found, state="report-only", figures=(Figure("runtime", seconds, "s"),))
+    return replace(record, test=test, found=found)
+
+
+def test_a_run_that_was_too_short_is_no_pass(healthy_run: list[Record]) -> None:
+    """The summary said PASS, and that it had been compared with the physical limit."""
+    short, long = short_run(healthy_run[0], 19.9), short_run(healthy_run[0], 20.0)
+    alone = judge_overall([short])
+    assert (alone.word, alone.sentence) == ("NOTHING JUDGED", "1 test ran too short a time to be judged.")
+    both = judge_overall([short, long])
+    assert (both.word, both.sentence) == (
+        "PASS",
+        "1 test was only compared with the physical limit, without a reference; 1 test ran too short a time to be "
+        "judged.",
+    )
+    assert judge_overall([short, healthy_run[0]]).sentence == (
+        "1 test passed against its references; 1 test ran too short a time to be judged."
+    )
+
+
+def test_no_reference_is_captured_from_a_run_that_was_too_short(healthy_run: list[Record]) -> None:
+    """Its reference would fail each later run, because that is too short as well."""
+    assert why_not(short_run(healthy_run[0], 1.5), replace=False) == (
+        "it computed for 1.5 s, and less than 20 s is not judged"
+    )
+    assert why_not(short_run(healthy_run[0], 25.0), replace=False) is None
 
 
 def test_a_row_has_peak_unit_percentages_split_and_verdict(faulty_run: list[Record]) -> None:
