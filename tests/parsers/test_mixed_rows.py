@@ -296,7 +296,7 @@ def test_figures_of_one_run_agree_and_a_table_without_its_blanks_has_no_places(o
     ids=["from the left", "one blank", "tabs", "without the blanks before"],
 )
 def test_a_short_table_that_a_page_set_anew_is_of_one_run(first: str, between: str) -> None:
-    """Its last figures end elsewhere than those of the rows above: the last size, or the last figure, has a digit more."""
+    """Its last figures end elsewhere than those of the rows above: the last size or figure has a digit more."""
     for head, columns in ((osu_latency(), 1), (imb(), 2)):
         lines = list(takewhile(lambda line: line[:1] == "#", head.splitlines()))
         for sizes, times in (((1, 2, 4, 8, 16), [1.5] * 5), ((1024, 2048, 4096, 8192, 8193), [4.5] * 4 + [45.0])):

@@ -227,6 +227,13 @@ RULE_1 = [
         say.say_exited(137, "") + say.killed_with_memory(),
         say.look_at_ended("killed", ""),
     ),
+    # Nobody knows on which nodes it ran.
+    (
+        {"exit_code": 137, "nodes_expected": ()},
+        "scheduler",
+        say.say_exited(137, "") + say.killed_by_unknown(),
+        say.look_at_ended("killed", ""),
+    ),
     # Hydra and prterun may end with another code.
     (
         {"exit_code": 9, "memory_kills": {"vn1": 0, "vn2": 2}},
