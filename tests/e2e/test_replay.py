@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 
 from railyard.provision.replay.form import WORDS, Recording
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
@@ -16,6 +15,7 @@ from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.site.reframe_versions import CHOSEN_PARAMETERS, choose, has, release_here
 from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_site, outcomes, replace_recording
+from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 from tests.made.words import below
 
 pytestmark = pytest.mark.e2e

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 
 from railyard.provision.testbed import slurm
 from railyard.provision.testbed.cluster import Testbed
@@ -21,6 +20,7 @@ from railyard.provision.testbed.scripts import reshape
 from railyard.provision.testbed.slurm_texts import SLURMD_TIMEOUT_S
 from railyard.verdict.wording import WITH_EVERY
 from tests.e2e.conftest import RAILYARD, REFRAME, Ran, VirtualSite, failed, outcomes, suspects
+from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 from tests.made.slurm_ends import kill_node, restart_controller
 from tests.waiting import wait_for
 
