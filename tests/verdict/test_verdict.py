@@ -354,6 +354,7 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
         ("lost", "scheduler"),
         ("limit", "set-up"),
         ("killed", "scheduler"),
+        ("unstarted", "set-up"),
     ],
 )
 def test_rule_1_says_what_the_scheduler_did(kind: Kind, fault: str) -> None:

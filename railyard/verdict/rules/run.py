@@ -324,6 +324,7 @@ _ENDED: Mapping[str, FaultClass] = {
     "cancelled": "scheduler",
     "killed": "scheduler",
     "pending": "scheduler",
+    "unstarted": "set-up",
     "lost": "scheduler",
 }
 
