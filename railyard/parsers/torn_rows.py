@@ -1,7 +1,7 @@
 """Rows of which one part is of another output: two programs wrote into one file, and a row of each was broken.
 
 Two things show it. OSU and IMB print each figure into a field of a fixed width, so in one table all figures of a column
-end at the same place, unless a page or a program set the table anew. And the figures of a row agree: a bandwidth is the
+end at the same place, unless a page or a program laid the table out again. And the figures of a row agree: a bandwidth is the
 message rate times the size, and in IMB the size over the time, times the same factor in each row of a table.
 
 perftest prints to the left, so its figures have no place. Its peaks show it instead: a run measures all or none of them
@@ -54,7 +54,7 @@ def _find_misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[
         for number, line in lines
         if "." in line and line.lstrip()[:1].isdigit() and len(line.split()) == width
     }
-    if _is_set_anew(list(rows_of_it.values())):
+    if _is_laid_out_again(list(rows_of_it.values())):
         return
     places = {number: tuple(word.end() for word in _WORD.finditer(line))[1:] for number, line in rows_of_it.items()}
     counted = Counter(places.values())
@@ -67,7 +67,7 @@ def _find_misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[
             yield number, "whose figures are not at the place of those of the other rows"
 
 
-def _is_set_anew(lines: Sequence[str]) -> bool:
+def _is_laid_out_again(lines: Sequence[str]) -> bool:
     """Return whether a page or a program set a whole table: from the left (`column -t`), with the same blanks between
     all figures, or without the blanks before the rows.
     """

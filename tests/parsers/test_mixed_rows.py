@@ -295,15 +295,15 @@ def test_figures_of_one_run_agree_and_a_table_without_its_blanks_has_no_places(o
     [("{:<10}", " {:<10.2f}"), ("{}", " {:.2f}"), ("{}", "\t\t{:.2f}"), ("{}", "{:13.2f}")],
     ids=["from the left", "one blank", "tabs", "without the blanks before"],
 )
-def test_a_short_table_that_a_page_set_anew_is_of_one_run(first: str, between: str) -> None:
+def test_a_short_table_that_a_page_laid_out_is_of_one_run(first: str, between: str) -> None:
     """Its last figures end elsewhere than those of the rows above: the last size or figure has a digit more."""
     for head, columns in ((osu_latency(), 1), (imb(), 2)):
         lines = list(takewhile(lambda line: line[:1] == "#", head.splitlines()))
         for sizes, times in (((1, 2, 4, 8, 16), [1.5] * 5), ((1024, 2048, 4096, 8192, 8193), [4.5] * 4 + [45.0])):
             figures = [(time, size / time)[:columns] for size, time in zip(sizes, times, strict=True)]
             counts = "" if columns == 1 else between.replace(".2f", "d").format(1000)
-            set_anew = ["".join(map(between.format, each)) for each in figures]
-            rows = [first.format(size) + counts + own for size, own in zip(sizes, set_anew, strict=True)]
+            laid_out = ["".join(map(between.format, each)) for each in figures]
+            rows = [first.format(size) + counts + own for size, own in zip(sizes, laid_out, strict=True)]
             parsed = read("\n".join([*lines, *rows]) + "\n")
             assert not parsed.failures
             assert [len(table.rows) for table in parsed.tables] == [5]
