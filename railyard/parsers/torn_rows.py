@@ -1,7 +1,7 @@
 """Rows of which one part is of another output: two programs wrote into one file, and a row of each was broken.
 
 Two things show it. OSU and IMB print each figure into a field of a fixed width, so in one table all figures of a column
-end at the same place, unless a page or a program laid the table out again. And the figures of a row agree: a bandwidth is the
+end at the same place, unless a page laid it out again. And the figures of a row agree: a bandwidth is the
 message rate times the size, and in IMB the size over the time, times the same factor in each row of a table.
 
 perftest prints to the left, so its figures have no place. Its peaks show it instead: a run measures all or none of them
