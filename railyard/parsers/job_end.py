@@ -20,6 +20,7 @@ Kind = Literal[
     "cancelled",
     "killed",
     "pending",
+    "unstarted",
     "lost",
 ]
 

@@ -253,6 +253,7 @@ class _Reader:
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
         self.known = False  # a line of OSU's own was seen
+        self.cut: Remark | None = None  # a banner without its end, or words of a person: what comes next decides
         self.crowd: dict[str, int] = {}  # threads or processes of the table whose banner comes next
 
     def read(self, line: Line) -> None:
@@ -274,6 +275,9 @@ class _Reader:
             known = self._row(line) or self._read_wrapped(line)
         else:
             known = self._other(line, text)
+        if self.cut is not None and (not line.ended if self.cut.line == line.number else known):
+            self.failures.append(self.cut)
+            self.cut = None
         if not known and not (text[0] == "#" and not is_failure(text)):
             self._foreign(line, text)
 
@@ -290,7 +294,7 @@ class _Reader:
         if not title:
             return False
         self._close()
-        self.known = True
+        self.known, self.cut = True, None
         if title.benchmark == "osu_hello":
             # it prints no measured number
             self.remarks.append(Remark(line.number, text))
@@ -304,13 +308,14 @@ class _Reader:
         return True
 
     def _cut_title(self, line: Line, text: str) -> bool:
+        """Note a banner that is cut. It is a person's own words if a whole banner follows, or nothing of OSU's."""
         if not is_cut_title(text):
             return False
         self._close()
         said = (
             f"a banner that is cut: found {text!r}, expected '# OSU … Test v…': what is below it may be of another run"
         )
-        self.failures.append(Remark(line.number, said))
+        self.cut = Remark(line.number, said)
         return True
 
     def _context(self, line: Line, text: str) -> bool:

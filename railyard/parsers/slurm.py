@@ -205,6 +205,11 @@ def parse_accounting(text: str, job: str) -> JobState | None:
     )  # fmt: skip
 
 
+#: The "signal" of a job whose script slurmd could not start: it found no folder for it, could not write its outputs or
+#: does not know its user, or a prolog failed (ExitCode=0:53, Reason=RaisedSignal:53). No process of it got this signal.
+_UNSTARTED = 53
+
+
 def find_end(job: JobState, nodes: Iterable[NodeState] = ()) -> JobEnd | None:
     """Return how a job ended, None if it ran to its end (whatever its exit code says) or still runs.
 
@@ -223,6 +228,9 @@ def find_end(job: JobState, nodes: Iterable[NodeState] = ()) -> JobEnd | None:
         )
     if job.state == "NODE_FAIL":
         return _node_failed(job, tuple(nodes))
+    if job.state == "FAILED" and job.signal == _UNSTARTED:
+        said = f"Slurm could not start its script{_nodes_words(job)}{reason_words(job.reason)}"
+        return JobEnd("unstarted", f"job {job.job} did not run: {said}")
     if job.state == "FAILED" and job.signal:
         return killed_end(job.job, job.signal, _nodes_words(job))
     made = _SENTENCES.get(job.state)

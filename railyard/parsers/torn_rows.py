@@ -1,8 +1,8 @@
 """Rows of which one part is of another output: two programs wrote into one file, and a row of each was broken.
 
 Two things show it. OSU and IMB print each figure into a field of a fixed width, so in one table all figures of a column
-end at the same place. And the figures of a row agree: a bandwidth is the message rate times the size, and in IMB the
-size over the time, times the same factor in each row of a table.
+end at the same place, unless a page laid it out again. And the figures of a row agree: a bandwidth is the
+message rate times the size, and in IMB the size over the time, times the same factor in each row of a table.
 
 perftest prints to the left, so its figures have no place. Its peaks show it instead: a run measures all or none of them
 (a server and ``-D`` print 0.00).
@@ -25,7 +25,7 @@ _AGREE = 0.06
 _HALF_RATE = {"osu": 0.005, "imb": 0.5, "perftest": 0.5}  # 1/s
 _HALF_GBIT, _HALF_MB = 0.005 * 125.0, 0.005 * 1.05  # MB/s
 _MOST_ROUNDED = 0.1  # a figure that lost more says nothing
-_WORD = re.compile(r"\S+")
+_WORD, _BLANKS = re.compile(r"\S+"), re.compile(r"\s+")
 _LONGEST = 400
 
 
@@ -49,11 +49,14 @@ def _find_misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[
     if table.tool not in _ALIGNED or len(table.rows) < _LEAST_ROWS:
         return
     width = len(table.columns)
-    places = {
-        number: tuple(word.end() for word in _WORD.finditer(line))[1:]
+    rows_of_it = {
+        number: line
         for number, line in lines
         if "." in line and line.lstrip()[:1].isdigit() and len(line.split()) == width
     }
+    if _is_laid_out_again(list(rows_of_it.values())):
+        return
+    places = {number: tuple(word.end() for word in _WORD.finditer(line))[1:] for number, line in rows_of_it.items()}
     counted = Counter(places.values())
     usual, rows = counted.most_common(1)[0] if counted else ((), 0)
     others = len(places) - rows
@@ -62,6 +65,19 @@ def _find_misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[
     for number, place in places.items():
         if place != usual:
             yield number, "whose figures are not at the place of those of the other rows"
+
+
+def _is_laid_out_again(lines: Sequence[str]) -> bool:
+    """Return whether a page or a program set a whole table: from the left (`column -t`), with the same blanks between
+    all figures, or without the blanks before the rows.
+    """
+    begins = {tuple(word.start() for word in _WORD.finditer(line)) for line in lines}
+    blanks = {tuple(_BLANKS.findall(line.strip())) for line in lines}
+    behind_size = set()
+    for line in lines:
+        first, *others = (word.end() for word in _WORD.finditer(line))
+        behind_size.add(tuple(end - first for end in others))
+    return min(map(len, (begins, blanks, behind_size))) <= 1
 
 
 def _find_contradictions(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -3,7 +3,7 @@
 import random
 import re
 from collections.abc import Callable
-from itertools import zip_longest
+from itertools import takewhile, zip_longest
 from pathlib import Path
 
 import pytest
@@ -301,6 +301,25 @@ def test_figures_of_one_run_agree_and_a_table_without_its_blanks_has_no_places(o
     packed = re.sub(r"(?m)^ +|(?<=[0-9]) +(?=[0-9])", " ", output()).replace("\n ", "\n")
     assert read(packed).failures == ()
     assert [table.rows for table in read(packed).tables] == [table.rows for table in read(output()).tables]
+
+
+@pytest.mark.parametrize(
+    ("first", "between"),
+    [("{:<10}", " {:<10.2f}"), ("{}", " {:.2f}"), ("{}", "\t\t{:.2f}"), ("{}", "{:13.2f}")],
+    ids=["from the left", "one blank", "tabs", "without the blanks before"],
+)
+def test_a_short_table_that_a_page_laid_out_is_of_one_run(first: str, between: str) -> None:
+    """Its last figures end elsewhere than those of the rows above: the last size or figure has a digit more."""
+    for head, columns in ((osu_latency(), 1), (imb(), 2)):
+        lines = list(takewhile(lambda line: line[:1] == "#", head.splitlines()))
+        for sizes, times in (((1, 2, 4, 8, 16), [1.5] * 5), ((1024, 2048, 4096, 8192, 8193), [4.5] * 4 + [45.0])):
+            figures = [(time, size / time)[:columns] for size, time in zip(sizes, times, strict=True)]
+            counts = "" if columns == 1 else between.replace(".2f", "d").format(1000)
+            laid_out = ["".join(map(between.format, each)) for each in figures]
+            rows = [first.format(size) + counts + own for size, own in zip(sizes, laid_out, strict=True)]
+            parsed = read("\n".join([*lines, *rows]) + "\n")
+            assert not parsed.failures
+            assert [len(table.rows) for table in parsed.tables] == [5]
 
 
 def test_a_row_without_the_mark_of_the_others_is_of_another_run() -> None:

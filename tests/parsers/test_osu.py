@@ -530,6 +530,15 @@ def test_a_banner_that_is_cut_is_a_failure(cut: str) -> None:
     assert failure.text.startswith(f"a banner that is cut: found '{cut}', expected '# OSU … Test v…'")
 
 
+def test_a_banner_at_which_the_output_ends_is_cut_and_a_persons_words_with_a_banner_or_nothing_below_are_not() -> None:
+    run = "# OSU MPI Bandwidth Test v7.4\n# Size      Bandwidth (MB/s)\n1                       0.14\n"
+    for words in ("# OSU Bandwidth\n\n", "# OSU MPI\nnodes n1 and n2\n"):
+        assert parse(f"{words}{run}").failures == parse(f"{run}{words}{run}").failures == ()
+        assert parse(f"{run}{words}").failures == ()
+    (failure,) = parse(f"{run}# OSU MPI Bi-Dir").failures
+    assert (failure.line, failure.text[:23]) == (4, "a banner that is cut: f")
+
+
 @pytest.mark.parametrize("line", ["# OSU Micro-Benchmarks 7.4", "# OSU on node1", "# MPI Run osu_get_latency"])
 def test_a_comment_is_no_cut_banner(line: str) -> None:
     assert (

@@ -227,6 +227,13 @@ RULE_1 = [
         say.say_exited(137, "") + say.killed_with_memory(),
         say.look_at_ended("killed", ""),
     ),
+    # Nobody knows on which nodes it ran.
+    (
+        {"exit_code": 137, "nodes_expected": ()},
+        "scheduler",
+        say.say_exited(137, "") + say.killed_by_unknown(),
+        say.look_at_ended("killed", ""),
+    ),
     # Hydra and prterun may end with another code.
     (
         {"exit_code": 9, "memory_kills": {"vn1": 0, "vn2": 2}},
@@ -347,6 +354,7 @@ def test_a_time_out_with_a_suspect_of_the_path_is_the_fabrics() -> None:
         ("lost", "scheduler"),
         ("limit", "set-up"),
         ("killed", "scheduler"),
+        ("unstarted", "set-up"),
     ],
 )
 def test_rule_1_says_what_the_scheduler_did(kind: Kind, fault: str) -> None:

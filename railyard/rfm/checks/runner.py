@@ -127,9 +127,13 @@ class RunOutputs:
     def exit_code(self) -> int | None:
         """The job's exit code from its scheduler, else from the job's own script; None if neither says it.
 
-        A job that was killed has written no code, or one that is not 0.
+        A job that was killed has written no code, or one that is not 0. Of two that differ, the one that is not 0
+        counts: OpenPBS says 0 of a job that somebody sent a signal by way of it, whose script may see its program die.
         """
-        return int(self.job.exitcode) if self.job.exitcode is not None else self.script_exit_code
+        own, told = self.script_exit_code, self.job.exitcode
+        if told is None or (int(told) == 0 and own):
+            return own
+        return int(told)
 
     @property
     def script_exit_code(self) -> int | None:

@@ -233,7 +233,8 @@ def _exit_code(inputs: Inputs) -> RuleResult | None:
         sentence += say.killed_for_memory(without_memory)
         return fail_rule(1, sentence, "set-up", say.look_at_ended("memory", ""), brief=brief)
     if code == _KILLED:
-        is_known = all(node in kills for node in inputs.job.nodes_expected)
+        nodes = inputs.job.nodes_expected
+        is_known = bool(nodes) and all(node in kills for node in nodes)
         sentence += say.killed_with_memory() if is_known else say.killed_by_unknown()
         return fail_rule(1, sentence, "scheduler", say.look_at_ended("killed", ""), brief=brief)
     return fail_rule(1, sentence, "set-up", say.look_at_outputs(), brief=brief)
@@ -327,6 +328,7 @@ _ENDED: Mapping[str, FaultClass] = {
     "cancelled": "scheduler",
     "killed": "scheduler",
     "pending": "scheduler",
+    "unstarted": "set-up",
     "lost": "scheduler",
 }
 

@@ -377,6 +377,10 @@ _LOOK_AT_ENDED: Mapping[Kind, str] = {
         "ask the cluster's administrator to look on that node for processes that no signal ends (ps -eo stat,pid,args: "
         "D) and for an epilog that hangs (slurmd's log), then to set the node down and resume it (scontrol update)"
     ),
+    "unstarted": (
+        "whether the job's first node has the run's folder under the same path, may write there and knows the user; "
+        "then that node's slurmd log"
+    ),
     "cancelled": "who cancelled the job: the scheduler's log",
     "killed": "who sent the signal: the scheduler's log, then the kernel's on its nodes (dmesg: Out of memory)",
 }

@@ -38,6 +38,15 @@ def test_a_job_that_ran_to_its_end_has_its_exit_code_and_nodes() -> None:
     assert find_end(failed) is None
 
 
+def test_a_job_whose_script_slurm_could_not_start_was_killed_by_nobody() -> None:
+    found = job("FAILED", "RaisedSignal:53(Real-time_signal_19)", "0:53")
+    assert find_end(found) == JobEnd(
+        "unstarted",
+        "job 12 did not run: Slurm could not start its script on vn[1-2] (the scheduler's reason: "
+        "RaisedSignal:53(Real-time_signal_19))",
+    )
+
+
 def test_a_running_job_has_no_exit_code_yet() -> None:
     running = job("RUNNING")
     assert (running.exit_code, running.signal, running.is_final) == (None, None, False)

@@ -283,6 +283,9 @@ def test_a_scheduler_that_learns_no_exit_code_has_it_from_the_job_itself(
 def test_the_schedulers_own_exit_code_counts_and_such_a_job_writes_none(virtual: Site, stage: Path) -> None:
     (stage / EXIT_CODE).write_text(f"{TAG} 0\n", encoding="utf-8")
     assert RunOutputs(Job(3), stage, "job.out", "job.err", TAG).exit_code == 3
+    # OpenPBS says 0 of each job that somebody sent a signal by way of it (qsig); here its program died first.
+    (stage / EXIT_CODE).write_text(f"{TAG} 143\n", encoding="utf-8")
+    assert RunOutputs(Job(0), stage, "job.out", "job.err", TAG).exit_code == 143
     found = job(changed(virtual, scheduler="torque", launcher="mpirun", provider="nodes"))
     assert (found.after, [line for line in found.before if EXIT_CODE in line]) == ((), [])
 
