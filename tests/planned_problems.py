@@ -50,7 +50,7 @@ def _lines() -> Iterator[str]:
 def _hpl(kind: NodeHardware, nodes: int) -> Iterator[tuple[str, ...]]:
     for size in hpl_sizes.SIZES:
         try:
-            made = hpl_sizes.plan(size, kind, nodes, kind.cores, budget_s=BUDGET_S)
+            made = hpl_sizes.plan(size, kind, nodes, kind.cores, times=hpl_sizes.Times(BUDGET_S))
         except RailyardError:  # 80 ranks need two nodes
             yield (size, *("-",) * 8)
             continue

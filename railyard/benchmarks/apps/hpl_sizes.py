@@ -7,7 +7,7 @@ HPL of a list or a contract does. ``seed`` is what the published comparison of E
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import count_of, either, number, percent
@@ -124,21 +124,30 @@ def seed_layout(nodes: int, cores: int) -> Layout:
     return Layout(found, SEED_RANKS // found, f"{SEED_RANKS} ranks, as the published comparison had")
 
 
+class Times(NamedTuple):
+    """Seconds: the budget of ``quick``, and the time limit that the system's file gives an application."""
+
+    budget_s: float = 0.0
+    usual_s: float = math.inf
+
+
+_NO_TIMES = Times()
+
+
 def plan(
     size: str,
     hardware: NodeHardware,
     nodes: int,
     most_ranks: int,
     *,
-    budget_s: float = 0.0,
-    usual_s: float = math.inf,
+    times: Times = _NO_TIMES,
     wish: Wish = hpl_input.ANY,
     keep: Keeps = "",
 ) -> HplPlan:
     """Return the problem of a named size, on at most so many nodes and ranks per node.
 
-    ``budget_s`` is the time of ``quick``. ``usual_s`` is the time limit of the system's file: ``quick`` has a longer
-    one only if a budget or an order that was asked for should take more than half of that. ``keep``: the number of
+    ``quick`` takes the budget of ``times``, and has a longer limit than the usual one only if a budget or an order that
+    was asked for should take more than half of that. ``keep``: the number of
     nodes, or of nodes and ranks per node, was asked for.
     Raises RailyardError if the size is unknown, if a wish contradicts it, and for all that ``hpl_input.plan`` refuses.
     """
@@ -156,14 +165,14 @@ def plan(
     used = min(1.0, chosen.ranks_per_node / hardware.cores)
     made = hpl_input.plan(
         *(hardware, chosen.nodes, chosen.ranks_per_node),
-        budget_s=budget_s if size == QUICK else math.inf,
+        budget_s=times.budget_s if size == QUICK else math.inf,
         wish=Wish(wish.block, wish.share or share, wish.order, wish.grid),
         used=used,
     )
     rate = chosen.nodes * used * _node_gflop_s(size, hardware)
     predicted_s = made.flop / (rate * 1e9)
     needed_s = _BESIDE_S + math.ceil(_SLOWER * predicted_s / 60) * 60
-    limit_s = 0 if size == QUICK and _SLOWER * predicted_s <= usual_s else needed_s
+    limit_s = 0 if size == QUICK and _SLOWER * predicted_s <= times.usual_s else needed_s
     taken = hpl_input.BYTES_A_NUMBER * made.order**2 / (chosen.nodes * hardware.memory)
     no_clock = size != QUICK and hardware.peak_gflop_s(hardware.base_ghz) is None
     lacks = "since nodes.hardware lacks base_ghz or flop_per_cycle"

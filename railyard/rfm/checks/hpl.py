@@ -51,7 +51,7 @@ class HplCheck(ApplicationCheck):
             ranks = need.ranks_told(system)
             planned = hpl_sizes.plan(
                 *(str(need.told.get("size", cls.size)), hardware, need.nodes_on(system), ranks or hardware.cores),
-                budget_s=budget_s, usual_s=system.limit_s("app"), wish=wish,
+                times=hpl_sizes.Times(budget_s, system.limit_s("app")), wish=wish,
                 keep="ranks" if ranks else "" if need.all_nodes else "nodes",
             )  # fmt: skip
         except (RailyardError, ValueError):  # its test says why it does not run
@@ -64,7 +64,7 @@ class HplCheck(ApplicationCheck):
         hardware, budget_s = of_file(system, self.budget_s)
         planned = hpl_sizes.plan(
             *(self.size, hardware, self.num_nodes, self.ranks_per_node),
-            budget_s=budget_s, usual_s=system.limit_s("app"),
+            times=hpl_sizes.Times(budget_s, system.limit_s("app")),
             wish=hpl_input.Wish(self.block, self.share, self.order, self.grid),
             keep="ranks" if self.request.ranks else "" if self.all_nodes else "nodes",
         )  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps.hpl_input import Wish, grid
-from railyard.benchmarks.apps.hpl_sizes import SIZES, Layout, layout, plan
+from railyard.benchmarks.apps.hpl_sizes import SIZES, Layout, Times, layout, plan
 from railyard.hardware.node import NodeHardware
 
 #: The nodes of the published comparison: two Xeon E5-2660 v3.
@@ -38,22 +38,22 @@ def test_the_seed_has_its_80_ranks_and_90_percent() -> None:
 
 
 def test_quick_takes_its_budget_and_the_systems_limit() -> None:
-    made = plan("quick", NODE, 16, 20, budget_s=75.0)
+    made = plan("quick", NODE, 16, 20, times=Times(75.0))
     assert made.predicted_s <= 75.0 < made.predicted_s * 1.02
     assert (made.limit_s, made.problem.bound) == (0, "time")
 
 
 def test_quick_has_a_longer_limit_only_if_what_was_asked_for_needs_it() -> None:
     """A budget of 1,800 s was ended at the file's 600 s."""
-    asked = plan("quick", NODE, 16, 20, budget_s=1800.0, usual_s=600.0)
+    asked = plan("quick", NODE, 16, 20, times=Times(1800.0, 600.0))
     assert asked.limit_s >= 2 * asked.predicted_s
-    assert plan("quick", NODE, 16, 20, budget_s=75.0, usual_s=600.0).limit_s == 0
-    ordered = plan("quick", NODE, 4, 20, budget_s=75.0, usual_s=600.0, wish=Wish(order=200000))
+    assert plan("quick", NODE, 16, 20, times=Times(75.0, 600.0)).limit_s == 0
+    ordered = plan("quick", NODE, 4, 20, times=Times(75.0, 600.0), wish=Wish(order=200000))
     assert ordered.limit_s >= 2 * ordered.predicted_s > 600
 
 
 def test_one_rank_of_many_cores_gets_the_work_of_one_core() -> None:
-    alone = plan("quick", NODE, 4, 1, budget_s=75.0, keep="ranks")
+    alone = plan("quick", NODE, 4, 1, times=Times(75.0), keep="ranks")
     assert alone.problem.flop / (4 * 0.5 * 16 * 2.6e9) <= 75.0
     assert alone.predicted_s <= 75.0
 
@@ -100,7 +100,7 @@ def test_nodes_that_were_asked_for_stay() -> None:
     assert layout(13, 4, all_nodes=False) == Layout(
         13, 4, "52 ranks have only a grid of 4x13, flatter than 1:3"
     )  # no number of ranks per node gives a better one
-    assert plan("quick", NODE, 1, 7, budget_s=1.0, keep="ranks").layout == Layout(1, 7)
+    assert plan("quick", NODE, 1, 7, times=Times(1.0), keep="ranks").layout == Layout(1, 7)
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_nodes_that_were_asked_for_stay() -> None:
 )
 def test_what_contradicts_a_size_is_refused(size: str, wish: Wish, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        plan(size, NODE, 4, 20, budget_s=1.0, wish=wish)
+        plan(size, NODE, 4, 20, times=Times(1.0), wish=wish)
     assert str(caught.value) == sentence
 
 
@@ -142,5 +142,5 @@ def test_a_seed_needs_two_nodes() -> None:
 
 def test_more_time_is_never_given_than_the_model_says() -> None:
     for size in SIZES:
-        made = plan(size, NODE, 4, 20, budget_s=math.inf)
+        made = plan(size, NODE, 4, 20, times=Times(math.inf))
         assert made.memory_share <= 0.9
