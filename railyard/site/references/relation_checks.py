@@ -55,9 +55,10 @@ def sides(relation: Relation, entries: Sequence[Entry]) -> tuple[Side, ...]:
 
 def given_sides(relation: Relation) -> Mapping[tuple[str, ...], str | Side | None]:
     """Return the sides as the file has them, by the path of their field."""
-    step = relation.than
-    more = {} if step is None else {("than", "of"): step.of, ("than", "to"): step.to}
-    return {("of",): relation.of, ("to",): relation.to, **more}
+    found: dict[tuple[str, ...], str | Side | None] = {("of",): relation.of, ("to",): relation.to}
+    if relation.than is not None:
+        found |= {("than", "of"): relation.than.of, ("than", "to"): relation.than.to}
+    return found
 
 
 def check_relations(
