@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import reframe as rfm
 
-from railyard.benchmarks.apps import wrf_cases
+from railyard.benchmarks.apps import wrf_cases, wrf_namelist
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.parsers import wrf
 from railyard.rfm.checks.application import ApplicationCheck
@@ -34,12 +34,18 @@ class WrfCheck(ApplicationCheck):
 
     def shape(self) -> None:
         there, system = self.num_nodes, self.site.system
-        if self.all_nodes:
+        asked = int(self.request.ranks)
+        if asked and not wrf_cases.is_refused(self.case, there * asked):
+            self.ranks_per_node = asked
+        elif self.all_nodes:
             self.num_nodes, self.ranks_per_node = wrf_cases.layout(self.case, there, self.most_ranks)
         else:
             self.ranks_per_node = wrf_cases.ranks_per_node(self.case, there, self.most_ranks)
-        self.remarks = (f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node",)
+        small = wrf_cases.small_patches(self.case, self.num_nodes * self.ranks_per_node)
+        layout = f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node"
+        self.remarks = (layout, *([small] if small else []))
         self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
+        self.remarks = (*self.remarks, *wrf_namelist.check(self._inputs))
 
     def before(self, program: str) -> list[str]:
         return wrf_cases.copy_lines(self._inputs, program)

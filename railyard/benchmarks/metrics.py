@@ -9,7 +9,7 @@ digit, a unit or a size belongs to something else.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from types import MappingProxyType
@@ -21,7 +21,7 @@ from railyard.benchmarks.model import BANDWIDTH, LATENCY, MESSAGE_RATE, Curve, F
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.micro import BENCHMARKS, find, metric
 from railyard.benchmarks.table.micro import tool as tool_of
-from railyard.parsers.output import REPORTS, Cell, Table
+from railyard.parsers.output import OTHER_WORK, REPORTS, Cell, Table
 
 #: An output may print a benchmark's name with other capitals than its key has.
 _KEYS: Mapping[str, str] = MappingProxyType({key.lower(): key for key in reversed([*BENCHMARKS])})
@@ -200,7 +200,7 @@ def _reduce_rows(table: Table, key: str, each: Metric, column: str) -> float:
             raise ValueError(f"{key}: {column} in row {row} is {value}, not a number")
         values.append(float(value))
     if rows == "mean-after-first":
-        values = values[1:]
+        values = timed_rows(table, values)
     if not values:
         raise ValueError(f"{key}: {len(table.rows)} rows, too few for a {each.name}")
     if rows == "last":
@@ -210,6 +210,12 @@ def _reduce_rows(table: Table, key: str, each: Metric, column: str) -> float:
     if rows == "worst":
         return min(values) if each.better == "higher" else max(values)
     return math.fsum(values) / len(values)
+
+
+def timed_rows(table: Table, values: Sequence[float]) -> list[float]:
+    """Return the values of a table's rows without the first one, and without those whose time has other work in it."""
+    besides = {int(number) for number in str(table.context.get(OTHER_WORK, "")).split()}
+    return [value for number, value in enumerate(values, start=1) if number > 1 and number not in besides]
 
 
 def _latency_figures(curve: Curve, each: Metric) -> list[Figure]:

@@ -40,6 +40,10 @@ The verdict is that of the system's replay (`railyard run --system NAME`, with i
 - **stated**: only facts hold it, and no run is judged by facts; the reason follows;
 - **not held**: nothing holds it, and why.
 
+*Differs* says where what holds a claim is not in the source's own words: another unit or size, a bound of our choice,
+or one of two readings. If it is empty, the entry has the source's figure, with the tolerance that
+[published systems](references.md) shows.
+
 A replay does not prove that a source is right. A run of your own on such hardware is judged by the same entries and
 relations.
 """
@@ -178,8 +182,8 @@ def _section(system: ReplayedSystem) -> str:
         "",
         f"{count_of(len(found), 'claim')}: {told}.",
         "",
-        "| claim | source | held by | verdict of the replay |",
-        "| --- | --- | --- | --- |",
+        "| claim | source | held by | verdict of the replay | differs |",
+        "| --- | --- | --- | --- | --- |",
         *(_line(row) for row in found),
         "",
     ]
@@ -197,7 +201,7 @@ def _cite(source: Source) -> str:
 
 def _line(row: Row) -> str:
     held = ", ".join(f"`{name}`" for name in row.claim.held_by)
-    cells = (row.claim.says, f"`{row.claim.of}`, {row.claim.at}", held, row.verdict)
+    cells = (row.claim.says, f"`{row.claim.of}`, {row.claim.at}", held, row.verdict, row.claim.differs or "")
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 

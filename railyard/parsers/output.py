@@ -20,6 +20,9 @@ ContextValue = str | int | float | bool | None
 NO_CONTEXT: Mapping[str, ContextValue] = MappingProxyType({})
 #: In a table's context: each of its rows is a report of the same run, as long as the others (perftest).
 REPORTS = "reports"
+#: In a table's context: the numbers of rows, from 1 and with blanks between, in whose time the tool also did something
+#: else than what it measures (WRF wrote a file).
+OTHER_WORK = "other_work"
 #: Columns in which a benchmark says whether its result or its data was right.
 _OWN_CHECKS = ("validation", "passed", "success")
 

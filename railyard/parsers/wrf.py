@@ -2,8 +2,13 @@
 
 ``parse`` returns one table per domain and kind, in the order of their first lines: time (s), one row per line.
 ``context["kind"]`` is "main" (one step of the domain, its nests' steps included) or "writing" (a wrfout or restart
-file); ``context["domain"]`` is WRF's number of the domain, ``ranks`` the product of "Ntasks in X, ntasks in Y". Other
-"Timing for" lines are in no table. A line that is in both stdout and stderr gives two rows.
+file); ``context["domain"]`` is WRF's number of the domain, ``ranks`` the product of "Ntasks in X, ntasks in Y",
+``step_s`` the time that a step of the domain simulates, in s, by the first and last of its rows. Other "Timing for"
+lines are in no table. A line that is in both stdout and stderr gives two rows.
+
+A step writes its files before it computes, and its time includes that: its row follows "Timing for Writing" of its
+domain or a nest, and ``context["other_work"]`` has its number. Source: frame/module_integrate.F of 4.7.1 (start_timing,
+med_before_solve_io, the nests' steps, end_timing). What is written after the last step is in no step.
 
 The first step and each radiation step take 2 to 10 times the others' time: a mean over all rows is not the time of any
 step. Source: frame/module_timing.F of 4.7.1, ``"Timing for ",A,": ",F10.5," elapsed seconds"`` (up to 3.x with a full
@@ -14,10 +19,12 @@ A table is complete if "SUCCESS COMPLETE WRF" follows its last row, and no row b
 
 import re
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import pairwise
 from types import MappingProxyType
 
 from railyard.parsers.lines import Line, each_line, foreign, is_failure, own_text
-from railyard.parsers.output import Cell, ContextValue, ParsedOutput, Remark, Table
+from railyard.parsers.output import OTHER_WORK, Cell, ContextValue, ParsedOutput, Remark, Table
 
 TOOL = "wrf"
 
@@ -25,11 +32,19 @@ TOOL = "wrf"
 # wrfout_d01_2001-10-25_03:00:00 for domain        1:    2.04553 elapsed seconds F10.5 always has 5 decimals, so a
 # shorter value is cut; stars are printed from 10,000 s on.
 _ROW = re.compile(
-    r"Timing for (?:main(?: \(dt= {0,8}[-0-9.*]{1,12}\))?: {1,8}time {1,8}\S{1,60} {1,8}on"
+    r"Timing for (?:main(?: \(dt= {0,8}[-0-9.*]{1,12}\))?: {1,8}time {1,8}(?P<moment>\S{1,60}) {1,8}on"
     r"|Writing {1,8}(?P<file>\S{1,300}) {1,8}for) {1,8}domain {1,12}(?P<domain>[0-9]{1,8}): {0,20}"
     r"(?:(?P<time>-?[0-9]{0,12}\.[0-9]{5})(?![0-9])|(?P<none>\*{10}|[-+]?(?i:NaN|Inf(?:inity)?))(?= |\Z))"
 )
 _ROW_BEGUN = re.compile(r"Timing for (?:main(?: \(dt=|: +time )|Writing +(?:\S{0,300}/)?(?:wrfout|wrfrst|restart\b))")
+# Any file: wrfout, wrfrst, auxhist2_d01_…, "restart".
+_WRITING = re.compile(r"Timing for Writing {1,8}\S.{0,300}? {1,8}for {1,8}domain {1,12}(?P<domain>[0-9]{1,8}):")
+# 2001-10-25_02:56:24, with .500 or +1/2 behind it if a step is not whole seconds
+_MOMENT = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d_\d\d:\d\d:\d\d)(?:(?P<fraction>\.\d{1,9})|\+(?P<over>\d{1,6})/(?P<under>[1-9]\d{0,5}))?"
+)
+#  12  points exceeded cfl=2 in domain d01 at time …; "v_cfl = 2" in WRF 4
+_CFL = re.compile(r"points exceeded (?:v_)?cfl\b")
 _SUCCESS = re.compile(r"(?:\A|[ :])wrf: SUCCESS COMPLETE WRF(?![A-Za-z0-9_])")
 _VERSION = re.compile(r"\bWRF(?:-[A-Za-z]{1,20})? V(?P<version>[0-9]\S{0,40}) MODEL\b")
 #  Ntasks in X            8 , ntasks in Y           14
@@ -55,6 +70,9 @@ class _Steps:
     last: int = 0
     rows: list[tuple[Cell, ...]] = field(default_factory=list)
     spoiled: bool = False
+    writes: int = 0  # how many files there were at its last row
+    wrote: list[int] = field(default_factory=list)  # numbers of the steps that also wrote a file
+    moments: list[float] = field(default_factory=list)  # each simulated time once, in s
 
 
 def parse(text: str) -> ParsedOutput:
@@ -79,6 +97,8 @@ class _Reader:
         self.sign: int | None = None  # the first line that is WRF's own
         self.success = 0
         self.begun: tuple[int, str] | None = None  # a row that a mailer may have wrapped
+        self.writes = 0  # files that were written so far
+        self.last_write: dict[int, int] = {}  # by domain: the number of the last one
         self.fatal = 0  # how many more lines the open FATAL block may have
         self.failures: list[Remark] = []
         self.remarks: list[Remark] = []
@@ -100,7 +120,9 @@ class _Reader:
             self._foreign(line)
         elif len(text) < 8 and line.dots:
             self._spoil()
-        if "arning" in text or "WARN" in text or "exceeded cfl" in text:
+        if "cfl" in text and _CFL.search(text[:2000]):  # wind crosses more than a cell per step: its answer is in doubt
+            self.failures.append(Remark(line.number, text.strip()[:2000]))
+        elif "arning" in text or "WARN" in text:
             self._remark(line)
 
     def result(self, text: str) -> ParsedOutput:
@@ -117,6 +139,9 @@ class _Reader:
 
     def _timing(self, line: Line) -> None:
         rows = list(_ROW.finditer(line.text))
+        for each in _WRITING.finditer(line.text[:4000]):
+            self.writes += 1
+            self.last_write[int(each["domain"])] = self.writes
         for row in rows:
             self._row(line.number, row)
         begun = None if rows else _ROW_BEGUN.search(line.text)
@@ -124,7 +149,7 @@ class _Reader:
             self.begun = (line.number, line.text[begun.start() :].strip())
 
     def _row(self, number: int, row: re.Match[str]) -> None:
-        file, domain, time, none = row.groups()
+        moment, file, domain, time, none = row.groups()
         name = file.rpartition("/")[2] if file else ""
         if name and not (name == "restart" or name.startswith(("wrfout", "wrfrst"))):
             return
@@ -133,9 +158,22 @@ class _Reader:
         if steps is None:
             steps = self.tables[key] = _Steps(number)
         steps.rows.append((float(time) if time else None,))
+        if not name:
+            self._note_step(steps, int(domain), moment)
         steps.last = number
         if none:
             self.failures.append(Remark(number, row[0]))
+
+    def _note_step(self, steps: _Steps, domain: int, moment: str) -> None:
+        """Note whether a step wrote a file, by itself or in the steps of its nests, and when it ends."""
+        at = _seconds(moment)
+        is_again = at is not None and at in steps.moments[-1:]  # the same step in a rank's other log
+        wrote = any(write > steps.writes for other, write in self.last_write.items() if other >= domain)
+        if wrote or (is_again and len(steps.rows) - 1 in steps.wrote[-1:]):
+            steps.wrote.append(len(steps.rows))
+        steps.writes = self.writes
+        if at is not None and not is_again:
+            steps.moments.append(at)
 
     def _read_wrapped(self, text: str) -> None:
         """Read the second half of a row; a first half alone is a cut row."""
@@ -213,6 +251,11 @@ class _Reader:
         context: dict[str, ContextValue] = {"domain": key[0], "kind": key[1]}
         if self.ranks is not None:
             context["ranks"] = self.ranks
+        if steps.wrote:
+            context[OTHER_WORK] = " ".join(map(str, steps.wrote))
+        # Two logs one after the other begin again, and say nothing about one step.
+        if len(steps.moments) > 1 and all(one < other for one, other in pairwise(steps.moments)):
+            context["step_s"] = (steps.moments[-1] - steps.moments[0]) / (len(steps.moments) - 1)
         return Table(
             tool="wrf",
             version=self.version,
@@ -224,6 +267,19 @@ class _Reader:
             complete=self.success > steps.last and not steps.spoiled,
             context=MappingProxyType(context),
         )
+
+
+def _seconds(moment: str) -> float | None:
+    """Return a simulated time in s since a fixed day; None if the text is no time."""
+    found = _MOMENT.fullmatch(moment)
+    if found is None:
+        return None
+    try:
+        whole = datetime.fromisoformat(found["date"].replace("_", "T"))
+    except ValueError:  # month 13
+        return None
+    part = float(found["fraction"] or 0) if found["over"] is None else int(found["over"]) / int(found["under"])
+    return (whole - datetime(1, 1, 1)).total_seconds() + part
 
 
 def _kind(begun: str) -> str:

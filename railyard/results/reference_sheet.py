@@ -110,7 +110,9 @@ def _unbounded_json(one: UnboundedSizes) -> dict[str, Any]:
 
 def _relation_json(relation: Relation, references: References) -> dict[str, Any]:
     both = [side.model_dump(mode="json", exclude_none=True) for side in sides(relation, references.entries)]
-    rest = relation.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"of", "to", "source"})
+    rest = relation.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"of", "to", "than", "source"})
+    if relation.than is not None:
+        rest["than"] = {"of": both[2], "to": both[3]}
     return {
         "system": references.system.system,
         **rest,
@@ -227,6 +229,8 @@ def relation_words(relation: Relation, references: References) -> str:
     other = rest[0]
     if relation.form == "ratio":
         return f"{one} over {other}{where}, {' and '.join(asked)}"
+    if relation.form == "difference" and relation.than is not None:
+        return f"{one} less {other} exceeds {rest[1]} less {rest[2]}{where}, by {' and '.join(asked)}"
     if relation.form == "difference":
         return f"{one} less {other}{where}, {' and '.join(asked)}"
     if relation.form == "same":

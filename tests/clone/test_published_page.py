@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.published_sources import ReplayedSystem, page, rows, systems_with_claims
+from railyard.provision.replay.form import Recording
 from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.results import relations
 from railyard.rfm.checks.catalogue import needs
@@ -105,21 +106,136 @@ def test_every_number_that_a_source_prints_stands_in_a_claim(name: str) -> None:
 )
 def test_an_output_that_breaks_a_claim_is_on_the_page(tmp_path: Path, said: str) -> None:
     """FDR's output in place of EDR's: EDR is no longer the faster one above 512 B."""
-    home = tmp_path / "home"
-    for name in ("systems", "references"):
-        shutil.copytree(ROOT / name, home / name)
-    shutil.copytree(ROOT / "recordings/dell-c6320", home / "recordings/dell-c6320")
-    folder = folder_of(home, "dell-c6320")
-    edr, fdr = (one for one in read_index(folder).recordings if one.check == "OsuLatency")
-    text = (folder / fdr.file).read_text(encoding="utf-8")
-    write_set(folder, [(recording_of(edr.test, text, edr.origin, "a test", "another output"), text)])
-    site = site_at(home, "dell-c6320")
-    records = replay_records(site, asked())
-    system = ReplayedSystem(site.references, records, relations.judge(site.references, records))
+    fdr = next(
+        one
+        for one in read_index(folder_of(ROOT, "dell-c6320")).recordings
+        if one.check == "OsuLatency" and one.fabric == "fdr"
+    )
+    slower = (folder_of(ROOT, "dell-c6320") / fdr.file).read_text(encoding="utf-8")
+    system = played(
+        tmp_path, "dell-c6320", lambda one, text: slower if (one.fabric, one.check) == ("edr", "OsuLatency") else text
+    )
     (row,) = (row for row in rows(system) if row.claim.says.startswith("beyond 512 B"))
     assert row.state == "fail"
     assert said in row.verdict
-    assert f"| {row.verdict} |" in page([system], [])
+    assert f"| {row.verdict} | {row.claim.differs or ''} |" in page([system], [])
     # and if no recording is compared with a claim, the page says so, in place of a pass
     without = replace(system, records=())
     assert {row.state for row in rows(without) if row.claim.held_by == ("edr-bandwidth",)} == {"not-judged"}
+
+
+def played(folder: Path, name: str, change: Callable[[Recording, str], str]) -> ReplayedSystem:
+    """Return a system whose recordings are changed: ``change`` takes each with its text."""
+    home = folder / "home"
+    for each in ("systems", "references"):
+        shutil.copytree(ROOT / each, home / each)
+    shutil.copytree(ROOT / "recordings" / name, home / "recordings" / name)
+    where = folder_of(home, name)
+    changed = []
+    for one in read_index(where).recordings:
+        text = (where / one.file).read_text(encoding="utf-8")
+        other = change(one, text)
+        if other != text:
+            changed.append((recording_of(one.test, other, one.origin, "a test", "another output"), other))
+    assert changed
+    write_set(where, changed)
+    site = site_at(home, name)
+    records = replay_records(site, asked())
+    return ReplayedSystem(site.references, records, relations.judge(site.references, records))
+
+
+def failed(system: ReplayedSystem) -> dict[str, str]:
+    return {each.id: each.sentence for each in system.relations if each.state != "pass"}
+
+
+def test_a_clean_curve_fails_nothing(tmp_path: Path) -> None:
+    """The source calls FDR's curve over verbs rocky. Without the drop that was drawn, every relation holds too."""
+
+    def smooth(one: Recording, text: str) -> str:
+        is_rocky = (one.fabric, one.check) == ("fdr", "WriteBandwidth")
+        return (
+            re.sub(r"(131072 .*?)5435.95( +)5435.95 +.*", r"\g<1>5700.00\g<2>5700.00    0.045600", text)
+            if is_rocky
+            else text
+        )
+
+    system = played(tmp_path, "dual-rail-qdr", smooth)
+    (record,) = (
+        each for each in system.records if (each.where.fabric, each.test.benchmark) == ("fdr", "perftest/ib_write_bw")
+    )
+    values = next(curve.values for curve in record.found.curves if curve.metric == "bandwidth")
+    assert list(values) == sorted(values)
+    assert (record.found.state, failed(system)) == ("pass", {})
+
+
+@pytest.mark.parametrize(
+    ("fabric", "before", "after", "broken"),
+    [
+        # a hop of the Juniper switch that is as short as that of the other one
+        ("roce-switched", "1.40", "1.20", {"roce-hop-latency", "roce-hop-longer"}),
+        # and one of the Mellanox switch that is as long as that of the other one, or longer than it can be
+        ("edr-switched", "1.10", "1.31", {"edr-hop-latency", "roce-hop-longer"}),
+        ("roce-switched", "1.40", "1.53", {"roce-hop-latency", "roce-hop-longer"}),
+    ],
+)
+def test_a_hop_that_is_not_the_sources_breaks_its_relation(
+    tmp_path: Path, fabric: str, before: str, after: str, broken: set[str]
+) -> None:
+    def change(one: Recording, text: str) -> str:
+        if (one.fabric, one.check) != (fabric, "OsuLatency"):
+            return text
+        return re.sub(rf"^(8\s+){re.escape(before)}$", rf"\g<1>{after}", text, flags=re.MULTILINE)
+
+    assert set(failed(played(tmp_path, "connectx4-six", change))) == broken
+
+
+def test_an_mpi_over_infiniband_that_does_not_fall_breaks_its_relation(tmp_path: Path) -> None:
+    """The third MPI of the survey falls beyond 4 MB like the other two; each has a relation of its own."""
+
+    def level(one: Recording, text: str) -> str:
+        if (one.fabric, one.stack, one.benchmark) != ("infiniband", "mvapich", "netpipe/pingpong"):
+            return text
+        past = r"^(.* )(6291456|8388608)( bytes .* --> +)[\d.]+( Mbps in +)[\d.]+"
+        return re.sub(
+            past,
+            lambda row: f"{row[1]}{row[2]}{row[3]}5899.96{row[4]}{int(row[2]) * 8 / 5899.96 / 1.048576:.2f}",
+            text,
+            flags=re.MULTILINE,
+        )
+
+    broken = failed(played(tmp_path, "survey-2004", level))
+    assert set(broken) == {"infiniband-third-falls"}
+    assert "with mvapich does not fall from 6 MiB" in broken["infiniband-third-falls"]
+
+
+@pytest.mark.parametrize(
+    ("name", "claim", "word"),
+    [
+        (
+            "connectx4-six",
+            "OSU's point-to-point latency runs reach a peak of 16 Gb/s over it",
+            "a latency run prints no rate",
+        ),
+        ("dual-rail-qdr", 'once messages are striped, latency "drops"', "two readings"),
+        ("survey-2004", "Infinicon's MPI reaches over 6750 Mb/s", "read as 2^20 bit/s"),
+        ("topspin-2003", "newer Myrinet cards reach very close to 250 MB/s", "our choice: 5 %"),
+    ],
+)
+def test_the_page_says_where_an_entry_differs_from_its_sources_words(name: str, claim: str, word: str) -> None:
+    line = next(line for line in page(*found()).splitlines() if line.startswith(f"| {claim} | "))
+    assert word in line.split(" | ")[-1]
+    assert name in LISTED
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_claim_with_a_choice_of_ours_says_which(name: str) -> None:
+    """A relation that gives a reason for its margin holds no claim without a word about it."""
+    system = of(name).references
+    chosen = {each.id for each in system.relations if each.margin_reason is not None and each.form != "peak"}
+    silent = [each.says for each in system.claims if chosen & set(each.held_by) and each.differs is None]
+    assert silent == []
+
+
+def test_plans_of_the_study_are_listed_as_not_held() -> None:
+    told = {row.claim.says: row.state for row in rows(of("connectx4-six"))}
+    assert told["NFS over InfiniBand is to be tested"] == told["IP over InfiniBand is to be tested"] == "not-held"

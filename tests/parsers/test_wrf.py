@@ -31,7 +31,7 @@ def test_a_run_is_one_table_a_domain_and_kind() -> None:
     writing, main = parsed.tables
     assert (main.tool, main.version, main.benchmark, main.line) == ("wrf", "4.5.1", "wrf", 7)
     assert (main.columns, main.units, main.rows) == (("time",), ("s",), ((2.5,), (0.5,)))
-    assert main.context == {"domain": 1, "kind": "main", "ranks": 24}
+    assert main.context == {"domain": 1, "kind": "main", "ranks": 24, "other_work": "1", "step_s": 60.0}
     assert (writing.context["kind"], writing.rows, writing.line) == ("writing", ((1.25,),), 6)
     assert main.complete and writing.complete
     assert (parsed.failures, parsed.remarks) == ((), ())
@@ -155,15 +155,13 @@ def test_what_wrf_finds_wrong_with_its_input_is_a_failure() -> None:
 
 def test_a_crash_and_a_kill_are_failures_and_a_warning_is_a_remark() -> None:
     text = step("0.50000") + (
-        "d01 2026-01-02_00:01:00           12  points exceeded cfl=2 in domain d01\n"
+        "d01 2026-01-02_00:01:00  WARNING: the lake is warm\n"
         "forrtl: severe (174): SIGSEGV, segmentation fault occurred\n"
         "slurmstepd: error: *** JOB 7 ON node-1 CANCELLED AT 2026-01-02T00:00:00 DUE TO TIME LIMIT ***\n"
     )
     parsed = parse(text)
     assert [failure.line for failure in parsed.failures] == [3, 4]
-    assert [(remark.line, remark.text[25:]) for remark in parsed.remarks] == [
-        (2, "         12  points exceeded cfl=2 in domain d01")
-    ]
+    assert [(remark.line, remark.text[25:]) for remark in parsed.remarks] == [(2, "WARNING: the lake is warm")]
     assert not parsed.tables[0].complete
 
 
@@ -221,3 +219,51 @@ def test_steps_of_the_corpus_are_read_to_the_last(corpus: Path) -> None:
     (table,) = parse((corpus / "wrf/cmas_wrf451_debug_rsl_error_killed_tail.txt").read_text("utf-8")).tables
     assert table.rows == ((29.3979,), (0.15304,), (0.15083,), (0.1579,), (0.14631,))
     assert not table.complete
+
+
+def test_a_step_that_wrote_a_file_is_named() -> None:
+    """Written before a step: in its time. Written by a nest: in its own step's time and in the outer one's."""
+    text = (
+        *(step("9.00000", 2), step("9.10000"), written("1.00000", "auxhist2_d01_2026-01-02_00:00:00")),
+        *(step("0.10000", 2, minute=2), step("1.50000", minute=2), written("0.70000", domain=2)),
+        *(step("0.80000", 2, minute=3), step("1.40000", minute=3), step("0.10000", 2, minute=4)),
+        *(step("0.60000", minute=4), written("2.00000"), SUCCESS),
+    )
+    tables = [each for each in parse("".join(text)).tables if each.context["kind"] == "main"]
+    assert {each.context["domain"]: each.context.get("other_work") for each in tables} == {2: "3", 1: "2 3"}
+
+
+def test_a_step_in_both_logs_of_a_rank_is_named_twice() -> None:
+    text = 2 * step("9.00000") + 2 * written("1.00000") + 2 * step("1.50000", minute=2) + 2 * step("0.50000", minute=3)
+    main = next(each for each in parse(text + SUCCESS).tables if each.context["kind"] == "main")
+    assert (main.context["other_work"], main.context["step_s"], len(main.rows)) == ("3 4", 60.0, 6)
+
+
+@pytest.mark.parametrize(
+    ("moments", "step_s"),
+    [
+        (("2001-10-25_23:58:48", "2001-10-26_00:00:00", "2001-10-26_00:01:12"), 72.0),
+        (("0001-01-01_00:00:12.500", "0001-01-01_00:00:25"), 12.5),
+        (("2026-01-02_00:00:03+1/2", "2026-01-02_00:00:07"), 3.5),
+        (("2026-01-02_00:01:00",), None),
+        (("2026-13-02_00:01:00", "2026-13-02_00:02:00"), None),
+        (("2026-01-02_00:01:00", "2026-01-02_00:02:00", "2026-01-02_00:01:00"), None),  # a second log
+    ],
+)
+def test_what_a_step_simulates(moments: tuple[str, ...], step_s: float | None) -> None:
+    text = "".join(f"Timing for main: time {at} on domain   1:    0.50000 elapsed seconds\n" for at in moments)
+    (table,) = parse(text + SUCCESS).tables
+    assert table.context.get("step_s") == step_s
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "d01 2026-01-02_00:01:00           12  points exceeded cfl=2 in domain d01 at time 2026-01-02_00:01:00 hours",
+        "d01 2019-11-26_12:05:00   3  points exceeded v_cfl = 2 in domain d01 at time 2019-11-26_12:05:00 hours",
+    ],
+)
+def test_wind_that_crosses_more_than_a_cell_is_a_failure(line: str) -> None:
+    parsed = parse(step("0.50000") + f"{line}\n" + step("0.50000", minute=2) + SUCCESS)
+    assert [(each.line, each.text) for each in parsed.failures] == [(2, line)]
+    assert [table.rows for table in parsed.tables] == [((0.5,), (0.5,))]

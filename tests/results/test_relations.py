@@ -53,6 +53,8 @@ SHORT = {
     for fabric in ("edr", "fdr")
 }
 LA, LB = A.replace("osu_bw", "osu_latency"), B.replace("osu_bw", "osu_latency")
+OA, OB = LA.replace("hpcx", "openmpi"), LB.replace("hpcx", "openmpi")
+OTHER = "osu/osu_latency over {} with openmpi"
 
 
 def references(folder: Path, relation: str, says: str = "it is so") -> References:
@@ -239,6 +241,41 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             [record("edr", {8: 1.0}, "osu/osu_latency"), record("fdr", {8: 1.1}, "osu/osu_latency")],
             "fail",
             "LAT-F less LAT-E is 0.1 us at 8 B, expected at least 0.2 us",
+        ),
+        # A hop and another: (1.40 - 0.99) exceeds (1.10 - 0.89) by 0.2 us.
+        *(
+            (
+                f"{{form: difference, of: {LB}, to: {LA}, than: {{of: {OB}, to: {OA}}}, low: 0.1, high: 0.3}}",
+                [
+                    *(record("fdr", {8: hop}, "osu/osu_latency"), record("edr", {8: 0.99}, "osu/osu_latency")),
+                    record("fdr", {8: 1.1}, "osu/osu_latency", stack="openmpi"),
+                    record("edr", {8: 0.89}, "osu/osu_latency", stack="openmpi"),
+                ],
+                state,
+                f"LAT-F less LAT-E exceeds {OTHER.format('fdr')} less {OTHER.format('edr')} by {excess} us at 8 B, "
+                "expected at least 0.1 and at most 0.3 us",
+            )
+            for hop, state, excess in ((1.4, "pass", "0.2"), (1.25, "fail", "0.05"), (1.6, "fail", "0.4"))
+        ),
+        (
+            f"{{form: difference, of: {LB}, to: {LA}, than: {{of: {OB}, to: {OA}}}, low: 0.1}}",
+            [
+                *(record("fdr", {8: 1.4}, "osu/osu_latency"), record("edr", {8: 0.99}, "osu/osu_latency")),
+                record("fdr", {8: 1.1}, "osu/osu_latency", stack="openmpi"),
+            ],
+            "not-judged",
+            f"not judged: side {OTHER.format('edr')} is missing",
+        ),
+        (
+            f"{{form: difference, of: {LB}, to: {LA}, than: {{of: {OB}, to: {OA}}}, low: 0.1}}",
+            [
+                *(record("fdr", {8: 1.4}, "osu/osu_latency"), record("edr", {8: 0.99}, "osu/osu_latency")),
+                record("fdr", {8: 1.1}, "osu/osu_latency", stack="openmpi"),
+                record("edr", {16: 0.89}, "osu/osu_latency", stack="openmpi"),
+            ],
+            "fail",
+            f"the sides have no message size in common: LAT-F has 8 B, LAT-E 8 B, {OTHER.format('fdr')} 8 B, "
+            f"{OTHER.format('edr')} 16 B",
         ),
         (
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
@@ -505,6 +542,22 @@ def test_a_named_source_is_written_out_with_an_entrys_own_fields_above(tmp_path:
             "relations[0].to: found the field to, expected only between in the form peak; leave it out",
         ),
         (
+            f"{{form: ahead, of: {LB}, to: {LA}, than: {{of: {OB}, to: {OA}}}}}",
+            "relations[0].than: found the field than, expected only by, to, where in the form ahead; leave it out",
+        ),
+        (
+            f"{{form: difference, of: {LB}, to: {LA}, than: {{of: {A}, to: {OA}}}, low: 0.1}}",
+            "relations[0].than.of: found bandwidth beside latency, expected the same metric on both sides",
+        ),
+        (
+            f"{{form: difference, of: {LB}, to: {LA}, than: {{of: {OB}, to: {LA}}}, low: 0.1}}",
+            "relations[0].than.to: found the same side twice, expected two sides that differ",
+        ),
+        (
+            f"{{form: difference, of: {LB}, to: {LA}, than: {{of: {OB}, to: edr-bv}}, low: 0.1}}",
+            'relations[0].than.to: found "edr-bv", expected the id of an entry, or a side; did you mean "edr-bw"?',
+        ),
+        (
             f"{{form: faster, of: {A}, to: {B}}}",
             'relations[0].form: found "faster", expected a known value; known: ahead, crossover, difference, dip, '
             "fall, peak, ratio, same, spread",
@@ -550,6 +603,11 @@ def test_no_relation_is_judged_of_a_rehearsal(tmp_path: Path) -> None:
             marks=pytest.mark.fault(
                 "reference", 'a relation that says "nearly" and has no margin', "found a relation without a margin"
             ),
+        ),
+        (
+            *("EDR is significantly better than FDR", f"{{form: ahead, of: {A}, to: {B}}}"),
+            'found a relation without a margin, expected a margin, since it says "significantly"; give it one of low, '
+            "high, by, between and within, or sizes, and say why in margin_reason",
         ),
         (
             *("EDR is about FDR", f"{{form: same, of: {A}, to: {B}, within: 0.1}}"),

@@ -52,7 +52,7 @@ def test_a_partition_a_fabric_with_its_features() -> None:
                 "railyard_spack": is_built,
                 "railyard_nodes": None if system.provider == "host" else system.nodes.number,
                 "railyard_sweep": list(system.sweep),
-                "railyard_numbers": {},
+                "railyard_numbers": {"wrf": {"ranks_per_node": 56}} if name == "csd3-2020" else {},
             }
             backend = {"pbs": IN_CHUNKS, "sge": IN_SLOTS}.get(system.scheduler, system.scheduler)
             assert (partition["scheduler"], partition["launcher"]) == (backend, system.launcher)

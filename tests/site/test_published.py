@@ -9,6 +9,7 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.benchmarks.table.micro import metric
 from railyard.cli.main import main
 from railyard.results.reference_sheet import is_published, page
+from railyard.site.references.amount import Tolerance
 from railyard.site.references.load import References, references_of
 from railyard.site.references.model import BAD_CASE, Entry, Fact
 from railyard.site.site import site_at
@@ -62,6 +63,7 @@ FIGURES: list[tuple[str, str, int | None, float]] = [
     ("survey-2004", "quadrics-bandwidth", 4 << 20, 6370 * NETPIPE_MBPS),
     ("survey-2004", "infiniband-bandwidth", 4 << 20, 6750 * NETPIPE_MBPS),
     ("survey-2004", "infiniband-mvich-bandwidth", 4 << 20, 5900 * NETPIPE_MBPS),
+    ("survey-2004", "infiniband-third-bandwidth", 4 << 20, 5900 * NETPIPE_MBPS),
     ("survey-2004", "tengige-bandwidth", 4 << 20, 3700 * NETPIPE_MBPS),
     *(
         ("survey-2004", f"gamess-{row}-{processes}-{nodes}", None, seconds)
@@ -183,13 +185,19 @@ def test_a_source_without_bandwidths_gets_no_absolute_one() -> None:
             "connectx4-six",
             [
                 *("edr-quicker-than-roce", "edr-faster-than-roce", "latency-alike", "bandwidth-alike"),
-                *("edr-hop-latency", "roce-hop-latency", "alltoall-by-switch", "alltoallv-by-switch"),
+                *(
+                    "edr-hop-latency",
+                    "roce-hop-latency",
+                    "roce-hop-longer",
+                    "alltoall-by-switch",
+                    "alltoallv-by-switch",
+                ),
             ],
         ),
         (
             "dual-rail-qdr",
             [
-                *("verbs-bandwidth", "verbs-rocky", "verbs-latency", "mpi-latency-crossover", "mpi-bandwidth"),
+                *("verbs-bandwidth", "verbs-latency", "mpi-latency-crossover", "mpi-bandwidth"),
                 *(
                     "mpi-beyond-verbs",
                     "window-of-fdr",
@@ -213,12 +221,14 @@ def test_a_source_without_bandwidths_gets_no_absolute_one() -> None:
         (
             "survey-2004",
             [
-                *("quadrics-quickest", "infiniband-most", "mpi-makes-the-difference", "myrinet-second-port"),
+                *("quadrics-quickest", "infiniband-most", "mpi-makes-the-difference"),
+                *("mpi-makes-the-difference-to-the-third", "myrinet-second-port"),
                 "myrinet-mpi-quicker-than-tcp",
-                *(f"quadrics-quicker-than-{n}" for n in ("sci", "infiniband", "mvich", "gige", "jumbo", "myrinet-tcp")),
+                *(f"quadrics-quicker-than-{n}" for n in ("sci", "infiniband", "mvich", "third", "gige", "jumbo")),
+                "quadrics-quicker-than-myrinet-tcp",
                 *("broadcom-near-10k", "alteon-peak", "sci-nearly-myrinet", "myrinet-tcp-nearly-mpi-one"),
                 *("myrinet-tcp-nearly-mpi-two", "tengige-at-tcps-limit"),
-                *("infiniband-infinicon-falls", "infiniband-mvich-falls"),
+                *("infiniband-infinicon-falls", "infiniband-mvich-falls", "infiniband-third-falls"),
                 *("myrinet-peak", "quadrics-peak", "infiniband-peak", "sci-quicker-than-infiniband"),
                 *("sci-ahead-of-gige", "gamess-2-gige-ahead-of-infiniband"),
                 *(f"gamess-1-alike-{row}" for row in ("gige", "myrinet", "myrinet-tcp", "quadrics")),
@@ -371,3 +381,36 @@ def test_the_maximum_that_the_study_claims_is_below_its_own_table() -> None:
     measured = (entry("connectx4-six", "edr-bandwidth").curve or {})[4 << 20]
     assert claimed == 97
     assert measured * 8e-3 == pytest.approx(98.97, abs=0.01)
+
+
+def test_a_run_passes_with_either_unit_of_netpipe() -> None:
+    """If the survey's Mbps were 10^6 bit/s, each bandwidth would be 4.6 % lower, and none would fail for that."""
+    peaks = [each for each in references("survey-2004").entries if each.curve and each.metric == "bandwidth"]
+    assert len(peaks) == 13
+    for each in peaks:
+        ((_, value),) = (each.curve or {}).items()
+        assert isinstance(each.tolerance, Tolerance) and each.tolerance.low is not None
+        assert (1 - each.tolerance.low) * value < value / NETPIPE_MBPS / 8 < value
+
+
+def test_each_peak_of_netpipe_is_below_what_its_link_carries() -> None:
+    """With 2^20 bit/s per Mbps too: Gigabit Ethernet by its MTU, Myrinet by its data rate."""
+    frame_overhead = 38 + 40  # preamble, header, checksum and gap; IP and TCP without options
+    for name, mtu in (("gige-bandwidth", 1500), ("gige-jumbo-bandwidth", 9000)):
+        found = (entry("survey-2004", name).curve or {})[4 << 20]
+        assert 0.98 < found / (125 * (mtu - 40) / (mtu + frame_overhead - 40)) < 1
+    assert 0.98 < (entry("survey-2004", "myrinet-bandwidth").curve or {})[4 << 20] / 250 < 1
+
+
+def test_the_sign_of_life_of_hpl_is_a_quarter_of_what_the_cores_can_compute() -> None:
+    facts = {fact.id: fact.value for fact in references("dell-c6320").facts}
+    peak_gflop_s = 80 * (facts["second-clock"] or 0) * 16
+    for name in ("edr-hpl-runs", "fdr-hpl-runs"):
+        assert entry("dell-c6320", name).floor == pytest.approx(peak_gflop_s / 4)
+
+
+def test_very_close_is_closer_than_close() -> None:
+    """Holmgren has "close to" of 800 MB/s and "very close to" of 250: a tenth below, and half of that."""
+    close, very_close = entry("topspin-2003", "ib-ping-pong"), entry("topspin-2003", "newer-myrinet-bandwidth")
+    assert close.floor == pytest.approx(0.9 * 800)
+    assert very_close.tolerance == Tolerance(low=0.05)

@@ -7,20 +7,28 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from railyard.base.errors import UNFIT_EXIT, RailyardError
-from railyard.benchmarks.model import Physics
+from railyard.base.wording import count_of
+from railyard.benchmarks.metrics import timed_rows
+from railyard.benchmarks.model import Figure, Physics
 from railyard.benchmarks.table.applications import WRF_STORMS
-from railyard.parsers.output import Table
+from railyard.parsers.output import OTHER_WORK, Table
 
 #: The files that every case reads. A real case also reads the weather at its edges.
 NEEDED = ("namelist.input", "wrfinput_d01")
 EDGES = "wrfbdy_d01"
 CHECKSUMS = "SHA256SUMS"
-#: Grid points from west to east and from south to north of the cases that WRF 4 runs: `e_we` and `e_sn` of their
-#: namelist.input. The storm of 2001 has no limit, since WRF up to 3.9 runs patches of any size (csd3-2020 has WRF 3.8.1
-#: on 1,792 ranks, whose patches of conus12km have five points from south to north).
-#: Source: NCAR, WRF's benchmark cases (12 km: 425 x 300, 2.5 km: 1901 x 1301); WRF, test/em_quarter_ss/namelist.input.
-GRIDS = {"conus12km-v4": (425, 300), "conus2.5km-v4": (1901, 1301), "em_quarter_ss": (42, 42)}
-#: WRF 4 stops if a patch has fewer points along a side. Source: WRF 4, share/module_check_a_mundo.F, "Minimum
+#: Grid points from west to east and from south to north: `e_we` and `e_sn` of each case's namelist.input.
+#: Source: NCAR, WRF's benchmark cases (12 km: 425 x 300; 2.5 km: 1501 x 1201 for version 3, as the rsl file of a run on
+#: csd3-2020 prints it, 1901 x 1301 for version 4); WRF, test/em_quarter_ss/namelist.input.
+GRIDS = {
+    "conus12km-v3": (425, 300),
+    "conus2.5km-v3": (1501, 1201),
+    "conus12km-v4": (425, 300),
+    "conus2.5km-v4": (1901, 1301),
+    "em_quarter_ss": (42, 42),
+}
+#: WRF 4 stops if a patch has fewer points along a side. WRF up to 3.9 runs on, and such a run measures halos that are
+#: as large as the patches, so we plan none with it either. Source: WRF 4, share/module_check_a_mundo.F, "Minimum
 #: decomposed computational patch size, either x-dir or y-dir, is 10 grid cells."
 LEAST_POINTS = 10
 _RELEASE = re.compile(r"(?P<major>[0-9]{1,2})\.(?P<minor>[0-9]{1,2})")
@@ -41,16 +49,35 @@ def folder(cases: Mapping[str, str], case: str, home: Path, system: str) -> Path
 
 
 def fits(case: str, ranks: int) -> bool:
-    """Return whether WRF runs a case on so many ranks.
+    """Return whether a case fits on so many ranks: whether each patch has enough points along both sides."""
+    return min(least_sides(case, ranks)) >= LEAST_POINTS
+
+
+def is_refused(case: str, ranks: int) -> bool:
+    """Return whether WRF itself ends at once on so many ranks. WRF up to 3.9 runs on patches of any size."""
+    return not case.endswith("-v3") and not fits(case, ranks)
+
+
+def small_patches(case: str, ranks: int) -> str | None:
+    """Return a remark if patches are smaller than we plan them, since their ranks were asked for; else None."""
+    if fits(case, ranks):
+        return None
+    west_east, south_north = least_sides(case, ranks)
+    return (
+        f"patches of {west_east} x {south_north} points on {ranks} ranks, as asked: below {LEAST_POINTS} a side halos "
+        "are as large as patches"
+    )
+
+
+def least_sides(case: str, ranks: int) -> tuple[int, int]:
+    """Return the points of the smallest patch from west to east and from south to north.
 
     WRF cuts the grid into M x N patches, the two factors of ``ranks`` that differ least, the smaller one from west to
     east. Source: MPASPECT in WRF's external/RSL_LITE/module_dm.F, which takes the first of the best.
     """
-    if case not in GRIDS:
-        return True
     across = next(factor for factor in range(math.isqrt(ranks), 0, -1) if ranks % factor == 0)
     west_east, south_north = GRIDS[case]
-    return west_east // across >= LEAST_POINTS and south_north // (ranks // across) >= LEAST_POINTS
+    return west_east // across, south_north // (ranks // across)
 
 
 def ranks_per_node(case: str, nodes: int, cores: int) -> int:
@@ -84,12 +111,16 @@ def layout(case: str, nodes: int, cores: int) -> tuple[int, int]:
 def copy_lines(inputs: Path, executable: str) -> list[str]:
     """Return lines of the job that copy and check WRF's tables and the case's inputs, and that print its logs.
 
-    The logs are always printed: the first rank's whole log, and the fatal lines of all ranks. Both logs of a rank have
-    the same step in a line, so only one log of the first rank is read.
+    The logs are always printed: the first rank's whole log, and of all ranks the fatal lines and those about the speed
+    of the wind (cfl: the first of each log, 20 at most, since only the ranks that have such points print them). Both
+    logs of a rank have the same step in a line, so only one log of the first rank is read.
     """
     tables = Path(executable).resolve().parent.parent / "run"
     found = f"railyard: error: files in {inputs} do not fit its {CHECKSUMS}"
-    logs = "cat rsl.error.0000; grep -h -A 8 'FATAL CALLED' rsl.error.*"
+    logs = (
+        "cat rsl.error.0000; grep -h -A 8 'FATAL CALLED' rsl.error.*; "
+        "grep -h -m 1 'points exceeded.*cfl' rsl.error.* | head -n 20"
+    )
     return [
         f"trap {shlex.quote(f'({logs}) 2>/dev/null || :')} EXIT",
         f"cp -R -L {shlex.quote(str(tables))}/. .",
@@ -125,4 +156,28 @@ def _wrong(key: str, tables: Sequence[Table]) -> tuple[tuple[int, str], ...]:
     return () if other is None else ((tables[0].line, other),)
 
 
-RELEASE = Physics(wrong=_wrong)
+def figures(tables: Sequence[Table]) -> tuple[Figure, ...]:
+    """Return the computed speed as WRF's users give it: simulated time over elapsed time, of the outer domain's steps.
+
+    It is of the same steps as the mean time: without the first one and those that wrote a file.
+    """
+    for table in tables:
+        step_s = table.context.get("step_s")
+        if (table.context.get("domain"), table.context.get("kind")) != (1, "main") or not isinstance(step_s, float):
+            continue
+        values = [value for (value,) in table.rows if isinstance(value, float)]
+        times = timed_rows(table, values) if len(values) == len(table.rows) else []
+        if math.fsum(times) > 0:
+            return (Figure("simulated_over_elapsed", step_s * len(times) / math.fsum(times), "times"),)
+    return ()
+
+
+def remarks(tables: Sequence[Table]) -> tuple[str, ...]:
+    """Return how many steps were left out of the figure because they also wrote a file."""
+    counts = [len(str(table.context[OTHER_WORK]).split()) for table in tables if OTHER_WORK in table.context]
+    return tuple(
+        f"{count_of(count, 'step')} that also wrote a file: left out of the time per step" for count in counts[:1]
+    )
+
+
+RELEASE = Physics(wrong=_wrong, remarks=lambda key, tables: remarks(tables), figures=figures)

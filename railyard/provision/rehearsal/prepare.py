@@ -35,6 +35,10 @@ from railyard.stacks.table import STACKS
 
 #: What checks look for in a program before they use an option of it.
 _OPTIONS = {"osu": "--validation-warmup, and the datatype mpi_float"}
+#: The fields of WRF's namelist that are checked before a run: one domain, and no file before its end.
+_NAMELIST = (
+    "&time_control\n run_hours = 3,\n history_interval = 180,\n/\n&domains\n time_step = 60,\n max_dom = 1,\n/\n"
+)
 #: Tools that are one program; all others are a folder of programs.
 _ONE = {"imb": "IMB-MPI1", "hpl": "xhpl", "hpcc": "hpcc", "stream": "stream_c.exe", "wrf": "wrf.exe"}
 
@@ -195,7 +199,8 @@ def write_wrf_cases(folder: Path, system: System) -> dict[str, str]:
         own = folder / "wrf_cases" / case
         own.mkdir(parents=True, exist_ok=True)
         for name in (*NEEDED, EDGES):
-            (own / name).write_text("inputs of a rehearsal, without any weather in them\n", encoding="utf-8")
+            text = _NAMELIST if name == "namelist.input" else "inputs of a rehearsal, without any weather in them\n"
+            (own / name).write_text(text, encoding="utf-8")
         (own / CASE_FILE).write_text(f"{case}\n", encoding="utf-8")
         found[case] = str(own)
     return found

@@ -46,12 +46,12 @@ def take_numbers(check: Any, takes: Takes, told: Collection[str], stated: "State
     instead = {**SET_BY_CHECKS, **{name: f"{new} in a check of your own" for name, new in OLD_NAMES.items()}}
     sentences = [f"-S {name}: no check takes it, expected {new}" for name, new in instead.items() if name in told]
     has_nodes = NODES in told or ("all_nodes" in told and not check.all_nodes)
-    # A sweep has set its own already.
+    # A sweep has set its own already; ranks may be stated for it too.
     nodes = int(type(check).num_nodes) if has_nodes else None
     ranks = check.ranks_per_node if RANKS in told else None
     by_nodes, by_ranks = f"-S {NODES}", f"-S {RANKS}"
-    if stated is not None and not takes.swept:
-        if nodes is None and stated.nodes is not None:
+    if stated is not None:
+        if nodes is None and stated.nodes is not None and not takes.swept:
             nodes, by_nodes = stated.nodes, "nodes of the system's file"
         if ranks is None and stated.ranks_per_node is not None and takes.ranks:
             ranks, by_ranks = stated.ranks_per_node, "ranks_per_node of the system's file"

@@ -114,9 +114,9 @@ def _find_contradicted(references: References) -> Iterator[str]:
 
 
 def _describe_broken(relation: Relation, known: Sequence[MeasuredSide | None]) -> str:
-    """Return how these figures break a relation; empty if they do not, or if they have no message size in common."""
+    """Return how these figures break a relation; empty if they do not, or not all are known at one message size."""
     measured = [each for each in known if each is not None]
-    if len(measured) < 2 or not set(measured[0].curve.sizes) & set(measured[1].curve.sizes):
+    if len(measured) < len(known) or not set.intersection(*(set(each.curve.sizes) for each in measured)):
         return ""
     state, sentence = compare(relation, measured)
     return sentence if state == "fail" else ""

@@ -307,6 +307,13 @@ def check_claims(table: ReferenceFile, system: System, document: Document) -> No
             near = did_you_mean(claim.of, table.sources)
             raise document.error((*path, "of"), show(claim.of), "a source of this file", near)
         _check_holders(claim, known, path, document)
+        if claim.differs is not None and not claim.held_by:
+            raise document.error(
+                (*path, "differs"),
+                "differs together with not_held",
+                "it only if something holds the claim",
+                "leave it out",
+            )
         _check_judged(claim, judged - bad, bad, path, document)
         _check_margin(claim, table, path, document)
 

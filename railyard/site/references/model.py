@@ -30,7 +30,8 @@ from railyard.stacks import model
 
 #: Words that give a number or a likeness a margin. Whatever judges by such a word must state the margin.
 _LOOSE = re.compile(
-    r"\b(?:about|almost|approximately|around|close to|nearly|roughly|similar)\b(?! (?:it|them|us|what)\b)",
+    r"\b(?:about|almost|approximately|around|close to|considerably|nearly|roughly|significantly|similar|"
+    r"substantially)\b(?! (?:it|them|us|what)\b)",
     re.IGNORECASE,
 )
 
@@ -49,6 +50,9 @@ class Claim(Model):
     held_by: tuple[Prose, ...] = Field((), description="Ids of entries, relations, facts; source:NAME …")
     not_held: Prose | None = Field(None, description="Instead of held_by: why nothing holds it")
     not_judged: Prose | None = Field(None, description="Why no run is judged by it, if only facts hold it")
+    differs: Prose | None = Field(
+        None, description="Where what holds it differs from the source's words: a size, a unit, a bound of our choice"
+    )
 
 
 _FIGURES = (*network.ENTRIES, *all_pairs.ENTRIES)  # of whole networks
@@ -186,12 +190,20 @@ class Side(Model):
 AnySide = Annotated[Annotated[Name, Tag("(entry)")] | Annotated[Side, Tag("(side)")], Discriminator(_side_form)]
 
 
+class Step(Model):
+    """Two sides whose difference another difference is compared with, such as a way with and without a switch."""
+
+    of: AnySide = Field(description="An entry's id, or a side in full")
+    to: AnySide
+
+
 class Relation(Model):
     """What must hold between the curve of one side (``of``) and of another side (``to``), at every size that both have.
 
     ratio: of / to is within low … high. ahead: of is better than to, by at least ``by``, everywhere or somewhere.
     crossover: of is better up to between.from, to is better from between.to on. difference: of - to is within low …
-    high, in the metric's unit. same: they differ by at most ``within``. spread: (largest - smallest) / median of
+    high, in the metric's unit; with ``than`` it is by how much that difference exceeds the one of than.of and than.to.
+    same: they differ by at most ``within``. spread: (largest - smallest) / median of
     repeats is at most ``high``, or larger than that of ``to``. Three forms are about one bandwidth. peak: its best is
     within ``between``. fall: at each of ``sizes`` it is below its best at smaller sizes by at least ``by``. dip: so it
     is at one of ``sizes``, and it reaches that best again later.
@@ -202,6 +214,7 @@ class Relation(Model):
     form: Form
     of: AnySide = Field(description="An entry's id, or a side in full")
     to: AnySide | None = None
+    than: Step | None = Field(None, description="difference: the other difference, with which this one is compared")
     sizes: Sizes = Range.model_validate({})
     low: Number | None = None
     high: Number | None = None

@@ -17,7 +17,7 @@ _FIELDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
     "ratio": ((("to",), ("low", "high")), ("low", "high")),
     "ahead": ((("to",),), ("by", "where")),
     "crossover": ((("to",), ("between",)), ()),
-    "difference": ((("to",), ("low", "high")), ("low", "high")),
+    "difference": ((("to",), ("low", "high")), ("low", "high", "than")),
     "same": ((("to",), ("within",)), ()),
     "spread": ((("high", "to"),), ()),
     "peak": ((("between",),), ()),
@@ -27,7 +27,7 @@ _FIELDS: Mapping[str, tuple[tuple[tuple[str, ...], ...], tuple[str, ...]]] = {
 #: Forms about one bandwidth, whose best value is its largest.
 _OF_ONE = ("peak", "fall", "dip")
 _MARGINS = ("low", "high", "by", "between", "within")
-_ALL = ("to", "low", "high", "by", "where", "between", "within")
+_ALL = ("to", "than", "low", "high", "by", "where", "between", "within")
 
 
 def side_of(entry: Entry) -> Side:
@@ -44,10 +44,21 @@ def side_of(entry: Entry) -> Side:
 
 
 def sides(relation: Relation, entries: Sequence[Entry]) -> tuple[Side, ...]:
-    """Return the one or two sides of a checked relation. Ids of entries are replaced by the runs that they are for."""
+    """Return the sides of a checked relation, with ids of entries replaced by the runs that they are for.
+
+    It has one or two; four if a difference is compared with another (``than``).
+    """
     by_id = {entry.id: entry for entry in entries}
-    given = [side for side in (relation.of, relation.to) if side is not None]
+    given = [side for side in given_sides(relation).values() if side is not None]
     return tuple(side_of(by_id[side]) if isinstance(side, str) else side for side in given)
+
+
+def given_sides(relation: Relation) -> Mapping[tuple[str, ...], str | Side | None]:
+    """Return the sides as the file has them, by the path of their field."""
+    found: dict[tuple[str, ...], str | Side | None] = {("of",): relation.of, ("to",): relation.to}
+    if relation.than is not None:
+        found |= {("than", "of"): relation.than.of, ("than", "to"): relation.than.to}
+    return found
 
 
 def check_relations(
@@ -61,8 +72,8 @@ def check_relations(
         if seen.setdefault(relation.id, index) != index:
             raise document.error((*path, "id"), f"{show(relation.id)} for the second time", "each id once")
         _check_fields(relation, path, document)
-        for name in ("of", "to"):
-            _check_side(getattr(relation, name), by_id, system, (*path, name), document)
+        for field, side in given_sides(relation).items():
+            _check_side(side, by_id, system, (*path, *field), document)
         _check_ranges(relation, path, document)
         _check_margin(relation, path, document)
         _check_of_one(relation, entries, path, document)
@@ -158,20 +169,21 @@ def metric_of(side: Side) -> str:
 
 
 def _check_pair(relation: Relation, entries: Sequence[Entry], path: Path_, document: Document) -> None:
-    both = sides(relation, entries)
-    if len(both) < 2:
-        return
-    one, other = both
-    if metric_of(one) != metric_of(other):
-        found = f"{metric_of(other)} beside {metric_of(one)}"
-        raise document.error((*path, "to"), found, "the same metric on both sides")
-    if one.model_copy(update={"metric": None}) == other.model_copy(update={"metric": None}):
-        raise document.error((*path, "to"), "the same side twice", "two sides that differ")
+    fields = [field for field, side in given_sides(relation).items() if side is not None]
+    found = list(zip(fields, sides(relation, entries), strict=True))
+    first = found[0][1]
+    for place, (field, side) in enumerate(found):
+        if metric_of(side) != metric_of(first):
+            both = f"{metric_of(side)} beside {metric_of(first)}"
+            raise document.error((*path, *field), both, "the same metric on both sides")
+        alone = side.model_copy(update={"metric": None})
+        if any(alone == other.model_copy(update={"metric": None}) for _, other in found[:place]):
+            raise document.error((*path, *field), "the same side twice", "two sides that differ")
 
 
 def _check_sizes(relation: Relation, by_id: Mapping[str, Entry], path: Path_, document: Document) -> None:
     """Refuse two entries as sides if they have no message size in common, or none within ``sizes``."""
-    named = [by_id[side] for side in (relation.of, relation.to) if isinstance(side, str)]
+    named = [by_id[side] for side in given_sides(relation).values() if isinstance(side, str)]
     common: tuple[int, int | None] = (relation.sizes.first or 0, relation.sizes.last)
     told: list[str] = []
     curves = [set(entry.curve) for entry in named if entry.curve is not None]

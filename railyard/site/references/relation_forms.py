@@ -1,7 +1,7 @@
 """The forms of a relation: whether two measured curves fulfil it, and a sentence with the worst numbers."""
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.base.wording import count_of, message_size, number
@@ -32,16 +32,23 @@ class MeasuredSide:
 
 
 def compare(relation: Relation, measured: list[MeasuredSide]) -> tuple[State, str]:
-    """Return whether a relation holds between one or two measured sides, and the sentence that says so."""
+    """Return whether a relation holds between its measured sides, in the order of ``sides``, and the sentence."""
     if relation.form == "spread":
         return _spread(relation, measured)
     if relation.form in SHAPES:
         return SHAPES[relation.form](relation, measured[0].name, measured[0].curve)
-    one, other = measured
-    common = [size for size in one.curve.sizes if size in other.curve.sizes and relation.sizes.covers(size)]
+    one, other = measured[:2]
+    common = [
+        size
+        for size in one.curve.sizes
+        if relation.sizes.covers(size) and all(size in side.curve.sizes for side in measured[1:])
+    ]
     if not common:
-        told = f"{one.name} has {_range(one.curve)}, {other.name} {_range(other.curve)}"
+        first, *rest = (f"{side.name} has {_range(side.curve)}" for side in measured)
+        told = ", ".join((first, *(each.replace(" has ", " ", 1) for each in rest)))
         return "fail", f"the sides have no message size in common{relation.sizes.words}: {told}"
+    if relation.than is not None:
+        return _excess(relation, measured, common)
     return _FORMS[relation.form](relation, one, other, common)
 
 
@@ -69,8 +76,20 @@ def _ratio(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: li
 
 
 def _difference(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: list[int]) -> tuple[State, str]:
-    apart = {_size_words(size, one, other): one.curve.value_at(size) - other.curve.value_at(size) for size in sizes}
+    apart = {_size_words(size, one, other): _step(one, other, size) for size in sizes}
     return _judge_bounds(relation, apart, one.curve.unit, f"{one.name} less {other.name} is {{}}", "{:.4g}")
+
+
+def _excess(relation: Relation, measured: Sequence[MeasuredSide], sizes: list[int]) -> tuple[State, str]:
+    """Judge by how much the difference of the first two sides exceeds that of the other two."""
+    one, other, *step = measured
+    excess = {_size_words(size, *measured): _step(one, other, size) - _step(step[0], step[1], size) for size in sizes}
+    words = f"{one.name} less {other.name} exceeds {step[0].name} less {step[1].name} by {{}}"
+    return _judge_bounds(relation, excess, one.curve.unit, words, "{:.4g}")
+
+
+def _step(one: MeasuredSide, other: MeasuredSide, size: int) -> float:
+    return one.curve.value_at(size) - other.curve.value_at(size)
 
 
 def _judge_bounds(

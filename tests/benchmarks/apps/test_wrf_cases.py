@@ -14,10 +14,14 @@ from railyard.benchmarks.apps.wrf_cases import (
     copy_lines,
     fits,
     folder,
+    is_refused,
     layout,
     other_release,
     ranks_per_node,
+    small_patches,
 )
+from railyard.benchmarks.metrics import curves
+from railyard.benchmarks.model import physics_of
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers import wrf
@@ -142,15 +146,26 @@ def test_a_release_of_another_case_is_named(case: str, version: str | None, why:
         ("conus2.5km-v4", 131 * 131, False),
         ("em_quarter_ss", 16, True),
         ("em_quarter_ss", 20, False),  # 4 x 5: eight points
-        ("conus12km-v3", 1792, True),  # as csd3-2020 ran it with WRF 3.8.1
+        ("conus12km-v3", 900, True),
+        ("conus12km-v3", 1792, False),  # WRF 3 runs it, on patches of five points (csd3-2020 did)
+        ("conus2.5km-v3", 120 * 120, True),
+        ("conus2.5km-v3", 14336, False),  # 112 x 128: nine points from south to north
     ],
 )
 def test_a_patch_has_ten_points_a_side_at_least(case: str, ranks: int, runs: bool) -> None:
     assert fits(case, ranks) is runs
 
 
-def test_the_cases_of_version_4_and_the_idealized_one_have_a_grid() -> None:
-    assert set(GRIDS) == {case for case in WRF_CASES if not case.endswith("-v3")}
+def test_every_case_has_a_grid() -> None:
+    assert set(GRIDS) == set(WRF_CASES)
+
+
+def test_smaller_patches_that_were_asked_for_run_with_version_3_alone_and_are_said() -> None:
+    assert not is_refused("conus12km-v3", 3136) and is_refused("conus12km-v4", 3136)
+    assert small_patches("conus12km-v3", 3136) == (
+        "patches of 7 x 5 points on 3136 ranks, as asked: below 10 a side halos are as large as patches"
+    )
+    assert small_patches("conus12km-v3", 900) is None
 
 
 @pytest.mark.parametrize(
@@ -162,7 +177,8 @@ def test_the_cases_of_version_4_and_the_idealized_one_have_a_grid() -> None:
         ("conus2.5km-v4", 8, 112, (8, 112)),
         ("em_quarter_ss", 4, 112, (2, 8)),  # two nodes, although one has more cores than it takes
         ("em_quarter_ss", 4, 1, (4, 1)),
-        ("conus12km-v3", 56, 32, (56, 32)),
+        ("conus12km-v3", 56, 32, layout("conus12km-v4", 56, 32)),
+        ("conus12km-v3", 128, 112, (9, 100)),
     ],
 )
 def test_a_case_has_as_many_ranks_as_it_takes(case: str, nodes: int, cores: int, shape: tuple[int, int]) -> None:
@@ -181,3 +197,36 @@ def test_nodes_on_which_no_number_of_ranks_fits_are_refused() -> None:
         "WRF: found no number of ranks for em_quarter_ss on 32 nodes of 112 cores, expected patches of at least "
         "10 x 10 of its 42 x 42 points; take fewer nodes or a larger case"
     )
+
+
+def log(*lines: str) -> tuple[Table, ...]:
+    return wrf.parse("\n".join((*lines, "wrf: SUCCESS COMPLETE WRF\n"))).tables
+
+
+def a_step(number: int, seconds: float) -> str:
+    return f"Timing for main: time 2026-11-21_00:{number:02}:00 on domain   1:{seconds:11.5f} elapsed seconds"
+
+
+WRITING = "Timing for Writing wrfout_d01_2026-11-21_00:02:00 for domain        1:    4.00000 elapsed seconds"
+
+
+def test_a_step_that_wrote_a_file_is_not_in_the_time_per_step() -> None:
+    tables = log(a_step(1, 9), a_step(2, 0.5), WRITING, a_step(3, 4.5), a_step(4, 0.7), WRITING)
+    (main,) = (table for table in tables if table.context["kind"] == "main")
+    (curve,) = curves(main, "wrf/wrf/conus12km-v4")
+    assert list(curve.values) == pytest.approx([0.6])
+    physics = physics_of(BENCHMARKS["wrf/wrf/conus12km-v4"])
+    assert physics.remarks("wrf/wrf/conus12km-v4", tables) == (
+        "1 step that also wrote a file: left out of the time per step",
+    )
+    (speed,) = physics.figures(tables)
+    assert (speed.name, speed.unit) == ("simulated_over_elapsed", "times")
+    assert speed.value == pytest.approx(60 / 0.6)
+
+
+def test_a_run_whose_steps_all_wrote_a_file_has_no_time_per_step() -> None:
+    tables = log(a_step(1, 9), WRITING, a_step(2, 4.5), WRITING, a_step(3, 4.5))
+    (main,) = (table for table in tables if table.context["kind"] == "main")
+    with pytest.raises(ValueError, match="3 rows, too few for a runtime"):
+        curves(main, "wrf/wrf/conus12km-v4")
+    assert physics_of(BENCHMARKS["wrf/wrf/conus12km-v4"]).figures(tables) == ()

@@ -121,6 +121,11 @@ WHERE = "says: it is so, of: blog, at: text"
             "claims[0].not_judged: found not_judged together with an entry or relation, expected it only if just "
             "facts hold the claim; leave it out",
         ),
+        (
+            f"  - {{{WHERE}, not_held: because, differs: in size}}\n",
+            "claims[0].differs: found differs together with not_held, expected it only if something holds the claim; "
+            "leave it out",
+        ),
         pytest.param(
             "  - {says: EDR is about twice FDR, of: blog, at: text, held_by: [doubled]}\n",
             "claims[0].held_by[0]: found the relation doubled without one, expected one with a margin_reason, since "
