@@ -189,7 +189,8 @@ class Run:
 
         With fewer, a figure has lost its end.
         """
-        if any(decimals(word) < head.decimals for head, word in zip(self.heads, words, strict=True)):
+        plain = [(head.decimals, word) for head, word in zip(self.heads, words, strict=True) if "e" not in word]
+        if any(decimals(word) < least for least, word in plain):
             return False
         found = [decimals(word) for head, word in zip(self.heads, words, strict=True) if head.unit == "us"]
         self.decimals = self.decimals or found

@@ -20,16 +20,21 @@ begins.
 import math
 import operator
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from railyard.base.wording import count_of, message_size
 from railyard.parsers import failure_lines
-from railyard.parsers.lines import LONGEST_NOTE, PREFIX_BYTES, clean_text, is_failure, number, texts_of
+from railyard.parsers.lines import LONGEST_NOTE, PREFIX_BYTES, clean_text, decimals, is_failure, number, texts_of
 from railyard.parsers.output import REPORTS, Cell, ParsedOutput, Remark, Table
-from railyard.parsers.torn_rows import find_torn
 from railyard.parsers.unread_rows import NO_ROW, without_commented_rows, without_lost_rows, without_unannounced_rows
 
+_ALIGNED, _TEARABLE = frozenset({"osu", "imb"}), frozenset({"osu", "imb", "perftest"})
+_LEAST_ROWS = 5  # of a table whose places say something
+_MOST_TORN = 4  # at most one of so many rows: in a table that was pasted without its blanks, no place is the same
+_WORD, _BLANKS = re.compile(r"\S+"), re.compile(r"\s+")
+_LONGEST = 400
 #: No rate, time or count of a benchmark is beyond these, in any unit.
 _LARGEST, _SMALLEST = 1e26, 1e-30
 #: No message is longer than a signed number of 64 bits can count, and no tool prints a larger figure before its unit.
@@ -290,6 +295,83 @@ def _first_mixed(parsed: ParsedOutput, text: str) -> Remark | None:
     if not notes and all(map(_rises, parsed.tables)):
         return None  # most outputs: no line has to be looked at
     return next(_find_mixed(parsed, text, {note.line for note in notes}), None)
+
+
+def find_torn(parsed: ParsedOutput, text: str) -> tuple[int, str] | None:
+    """Return the line (1-based) of the first row of which a part is of another output, and what shows it, or None.
+
+    Two programs wrote into one file, and a row of each was broken. OSU and IMB print each figure into a field of a
+    fixed width, so in one table all figures of a column end at the same place, unless a page laid it out again.
+    perftest prints to the left; there its peaks show it: a run measures all or none of them (a server and ``-D`` print
+    0.00). Figures of a row that contradict each other are the verdict's (rule 2).
+    """
+    tables = [table for table in parsed.tables if table.tool in _TEARABLE and len(table.rows) > 1]
+    if not tables:
+        return None
+    lines = texts_of(text)
+    last = 0 if text.endswith("\n") else len(lines)  # it may be cut, which is another fault
+    begins = [*sorted(table.line for table in parsed.tables), len(lines) + 1]
+    found: list[tuple[int, str]] = []
+    for table in tables:
+        end = next((begin for begin in begins if begin > table.line), len(lines) + 1)
+        rows = [
+            (number, lines[number - 1])
+            for number in range(table.line, end)
+            if number != last and len(lines[number - 1]) <= _LONGEST
+        ]
+        found += [*_find_misplaced(table, rows), *_find_lone_peaks(table, rows)]
+    return min(found, default=None)
+
+
+def _find_misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the rows whose figures end at other places than those of nearly all others."""
+    if table.tool not in _ALIGNED or len(table.rows) < _LEAST_ROWS:
+        return
+    width = len(table.columns)
+    rows_of_it = {
+        at: line for at, line in lines if "." in line and line.lstrip()[:1].isdigit() and len(line.split()) == width
+    }
+    if _is_laid_out_again(list(rows_of_it.values())):
+        return
+    places = {at: tuple(word.end() for word in _WORD.finditer(line))[1:] for at, line in rows_of_it.items()}
+    counted = Counter(places.values())
+    usual, rows = counted.most_common(1)[0] if counted else ((), 0)
+    others = len(places) - rows
+    if rows < _LEAST_ROWS - 1 or others * _MOST_TORN > len(places):
+        return
+    fixed = max(decimals(line.split()[-1]) for line in rows_of_it.values())
+    for at, place in places.items():
+        if place != usual and decimals(rows_of_it[at].split()[-1]) == fixed:  # one that is cut is another fault
+            yield at, "whose figures are not at the place of those of the other rows"
+
+
+def _is_laid_out_again(lines: Sequence[str]) -> bool:
+    """Return whether a page or a program set a whole table: from the left (`column -t`), with the same blanks between
+    all figures, or without the blanks before the rows.
+    """
+    begins = {tuple(word.start() for word in _WORD.finditer(line)) for line in lines}
+    blanks = {tuple(_BLANKS.findall(line.strip())) for line in lines}
+    behind_size = set()
+    for line in lines:
+        first, *others = (word.end() for word in _WORD.finditer(line))
+        behind_size.add(tuple(end - first for end in others))
+    return min(map(len, (begins, blanks, behind_size))) <= 1
+
+
+def _find_lone_peaks(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    """Yield the line of the first row of perftest that has a peak where others have none, or none where they have."""
+    if table.tool != "perftest" or not {"size", "bandwidth", "bandwidth_peak"} <= set(table.columns):
+        return
+    sizes, rates, peaks = (table.column(name) for name in ("size", "bandwidth", "bandwidth_peak"))
+    has = [bool(peak) for peak, rate in zip(peaks, rates, strict=False) if rate and rate >= 1]
+    if any(has) and not all(has):
+        place = next(at for at, peak in enumerate(peaks) if bool(peak) != has[0] and (rates[at] or 0) >= 1)
+        yield _line(lines, sizes[place], table.line), "whose peak is of another run: a run measures all peaks or none"
+
+
+def _line(lines: Sequence[tuple[int, str]], size: Cell, begin: int) -> int:
+    """Return the line of the row with this size; where none is, the table's line."""
+    return next((at for at, line in lines if line.split()[:1] == [str(size)]), begin)
 
 
 def _first_torn(parsed: ParsedOutput, text: str) -> Remark | None:

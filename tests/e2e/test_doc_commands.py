@@ -74,6 +74,7 @@ NOT_RUN = {
     r"\S*railyard run --system virtual:hsn -p intelmpi": "the virtual cluster: tests/e2e/test_nic_per_rank.py",
     r"\S*railyard run --system virtual:hsn -p (mpich|openmpi)": "the virtual cluster: tests/e2e/test_virtual.py",
     r"railyard run --extended -n (Hpcc|Gpcnet)": "needs them installed: tests/rfm/checks/test_measured_run.py",
+    r"railyard run --system NAME -n Hpl\b": "needs HPL and a system's memory: tests/e2e/test_job_scripts.py",
     r".*/reframe .*virtual:hsn": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard run -n 'rails=2'": "the virtual cluster: tests/e2e/test_virtual.py",
     r".*\brailyard (compare|results show|results export|results merge) .*(rails=|T\*|PingPong|virtual|other-clone)":

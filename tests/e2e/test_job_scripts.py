@@ -89,6 +89,7 @@ def dry_run(
     (site.folder / "main").mkdir()
     for name in ("main/wrf.exe", "main/namelist.input", "main/wrfinput_d01"):
         (site.folder / name).touch()
+    (site.folder / "main/namelist.input").write_text("&domains\n/\n", encoding="utf-8")
     done = subprocess.run(
         [REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", f"checks/microbench/{test[0]}", "--dry-run",
          "--system", f"made:{fabric}", "-n", test[1], "--prefix", "out", "--keep-stage-files", *options],

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers import imb as imb_parser
 from railyard.parsers import osu
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput, ParseError
-from railyard.parsers.torn_rows import find_torn
 from railyard.parsers.wrong_lines import with_wrong_lines
 
 SIZES = tuple(1 << place for place in range(0, 23, 2))
@@ -251,17 +249,6 @@ def test_runs_of_perftest_over_two_devices_one_after_the_other_are_two_tables() 
     assert not parsed.failures
 
 
-def test_rows_with_changed_signs_are_no_torn_ones() -> None:
-    """The median of as many negative as positive shares is 0, by which nothing can be divided."""
-    head = imb().partition("Mbytes/sec\n")[0] + "Mbytes/sec\n"
-    rates = (64, -256, 1024, -4096)
-    rows = "".join(f"{abs(rate):13d} {1000:10d} {1:10.2f} {rate:10.2f}\n" for rate in rates)
-    text = f"{head}{rows}\n# All processes entering MPI_Finalize\n"
-    parsed = imb_parser.parse(text)
-    assert parsed.tables[0].column("bandwidth") == rates
-    assert find_torn(parsed, text) is None
-
-
 def torn(one: str, other: str, size: int, at: int, shift: int = 0) -> str:
     """Return the first output, whose row of this size ends from a place on as the other's row of it does."""
     begins = f"\n{size:<10}" if one.startswith("# OSU") else f"\n{size:13d}"
@@ -282,8 +269,6 @@ def osu_mbw_mr(rate: float = 100.0) -> str:
     [
         (torn(osu_bw(), osu_bw(3000.0), 1024, 20, 2), 9, "whose figures are not at the place of those of the other"),
         (torn(osu_bw(), osu_bw(3000.0), 1024, 20, -2), 9, "whose figures are not at the place of those of the other"),
-        (torn(osu_mbw_mr(), osu_mbw_mr(300.0), 1024, 30), 9, "whose bandwidth is not its message rate times its size"),
-        (torn(imb(), imb(9.0), 1024, 34), 12, "whose bandwidth is not its size over its time"),
     ],
 )
 def test_a_row_with_a_part_of_another_run_is_named_and_no_figure_is_given(text: str, line: int, what: str) -> None:

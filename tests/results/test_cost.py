@@ -101,7 +101,7 @@ def test_only_what_nothing_as_cheap_beats_is_worth_its_money() -> None:
 
 def test_the_survey_says_which_network_for_how_many_nodes() -> None:
     costs = costs_of_references(site_at(ROOT, "survey-2004").references)
-    assert len(costs) == 20
+    assert len(costs) == 21
     assert [(best.fabric, best.stack) for best in best_for(costs, 1024)] == [
         ("infiniband", "mpich"),
         ("quadrics", "mpich"),

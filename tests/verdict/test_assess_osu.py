@@ -37,7 +37,11 @@ def printed(name: str, rows: Mapping[int, tuple[object, ...]], *heading: str) ->
         *(["# [ pairs: 2 ] [ window size: 8 ]"] if name == "osu_mbw_mr" else []),
     ]
     lines += ["# Datatype: MPI_CHAR.", "  ".join(("# Size", *heading))]
-    lines += ["  ".join(map(str, (size, *cells))) for size, cells in rows.items()]
+    figures = {
+        size: [f"{cell:18.2f}" if isinstance(cell, float) else str(cell) for cell in cells]
+        for size, cells in rows.items()
+    }
+    lines += [" ".join((f"{size:<10}", *cells)) for size, cells in figures.items()]
     return "\n".join([*lines, ""])
 
 
@@ -172,7 +176,7 @@ def test_wrong_data_fail_rule_1_though_the_bandwidth_is_good(ran: Osu, validates
     found = ran("osu_bw", text, ((88, 2), (2, 88)), window=8, validates=validates, exit_code=1)
     assert said(found) == (
         "fail", 1, "node",
-        wrong_data(False, f', {at_line(5)}4194304 47.7 Fail"'),
+        wrong_data(False, f', {at_line(5)}4194304 47.70 Fail"'),
     )  # fmt: skip
 
 

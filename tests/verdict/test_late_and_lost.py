@@ -15,7 +15,7 @@ SOCKPERF = (MADE / "sockperf-ping-pong.txt").read_text(encoding="utf-8")
 THROUGHPUT = (MADE / "sockperf-throughput.txt").read_text(encoding="utf-8")
 SEND_LAT = (MADE / "perftest-send_lat.txt").read_text(encoding="utf-8").replace(" 64  ", " 4   ")
 OSU = "# OSU MPI Latency Test v7.5\n# Size  Avg Latency(us)  P50 Tail Lat(us)  P99 Tail Lat(us)\n" + "".join(
-    f"{size}   {time}   {time}   {{late}}\n" for size, time in ((1, 1.2), (2, 1.2), (4, 1.2))
+    f"{size}   {time:.2f}   {time:.2f}   {{late:.2f}}\n" for size, time in ((1, 1.2), (2, 1.2), (4, 1.2))
 )
 
 

@@ -196,8 +196,8 @@ def test_one_node_in_the_conf_of_qperf_is_one_host(names: tuple[str, str], state
 def test_two_ports_ask_for_two_rails() -> None:
     text = (
         ib_write_bw("0x01", "0x02", ports="ON")
-        .replace("91.29", "182.6")
-        .replace("91.20", "182.4")
+        .replace("91.29", "182.60")
+        .replace("91.20", "182.40")
         .replace("0.173950", "0.347900")
     )
     assert verdict(text, "ib-edr").sentence.endswith("and one rail is named: say --rails 2")

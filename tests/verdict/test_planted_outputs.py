@@ -95,7 +95,7 @@ NEGATIVE = f" {RATES[M]:.2f}", f"-{RATES[M]:.2f}"
             id="negative",
         ),
         pytest.param(
-            three(TABLE.replace(row(4096), row(4096).replace(f"{RATES[4096]:.2f}", f"{RATES[4096] * 10:.2f}"))),
+            three(TABLE.replace(row(4096), row(4096).replace(f" {RATES[4096]:.2f}", f"{RATES[4096] * 10:.2f}"))),
             marks=pytest.mark.fault(
                 "output", "one bandwidth ten times too high, far below the limit", "contradict each other"
             ),

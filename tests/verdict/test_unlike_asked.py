@@ -94,7 +94,12 @@ def test_the_healthy_neighbours_pass(run: Run, stored: Callable[[str], Judgement
 
 def shown(pattern: str, factor: float) -> str:
     """Return IMB's ping-pong with each time multiplied by a factor."""
-    return re.sub(pattern, lambda found: f"{found[1]}{float(found[2]) * factor:.2f}", PINGPONG)
+
+    def multiply(found: re.Match[str]) -> str:
+        before = found[1].rstrip()
+        return f"{before}{float(found[2]) * factor:{len(found[0]) - len(before)}.2f}"  # in a field of the same width
+
+    return re.sub(pattern, multiply, PINGPONG)
 
 
 TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
@@ -248,7 +253,7 @@ TIMES = r"(?m)^( +[0-9]+ +16 +)([0-9.]+)"
             id="commas",
         ),
         pytest.param(
-            passes("imb/Uniband", 1).replace(f"{RATES[M]:.2f}", "0.00"),
+            passes("imb/Uniband", 1).replace(f"{RATES[M]:.2f}", f"{0:{len(f'{RATES[M]:.2f}')}.2f}"),
             "imb/Uniband",
             2,
             marks=pytest.mark.fault(

@@ -33,7 +33,7 @@ values = (folder / "values").read_text().split()
 print(" " + "-" * 87)
 print("                    RDMA_Write BW Test")
 print(" #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]")
-print(f" {{size}}    {{count}}      {{float(values[0]):.2f}}       {{float(values[0]):.2f}}       0.02")
+print(f" {{size}}    {{count}}      {{float(values[0]):.2f}}       {{float(values[0]):.2f}}       0.020000")
 print(" " + "-" * 87)
 """
 STREAM = """\
