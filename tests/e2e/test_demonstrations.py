@@ -4,6 +4,7 @@ One demonstration per rule runs in `make test`; those with other stacks, and the
 """
 
 import re
+import sys
 
 import pytest
 
@@ -238,10 +239,22 @@ def test_a_curve_above_the_limit_is_impossible(site: VirtualSite) -> None:
 # --- rule 2: an impossible figure
 
 
+#: Prints 0 in place of the figures of 1 MiB, in fields of the same widths, as the benchmark would.
+ZEROS = r"""
+import re, sys
+for line in sys.stdin:
+    if line.split()[:1] == ["1048576"]:
+        line = re.sub(r"( +[0-9.]+)( +[0-9]+)$", lambda found: f"{0:{len(found[1])}.2f}{0:{len(found[2])}d}", line)
+    sys.stdout.write(line)
+"""
+
+
 def test_a_bandwidth_of_nothing_fails(site: VirtualSite) -> None:
     fake = site.folder / "IMB-MPI1"
     imb = site.folder / ".stacks/intelmpi/bin/IMB-MPI1"
-    fake.write_text(f"#!/bin/sh\n{imb} \"$@\" | sed '/^ *1048576 /s/[0-9.]* *[0-9]*$/0.00 0/'\n", encoding="utf-8")
+    zeros = site.folder / "zeros.py"
+    zeros.write_text(ZEROS, encoding="utf-8")
+    fake.write_text(f'#!/bin/sh\n{imb} "$@" | {sys.executable} {zeros}\n', encoding="utf-8")
     fake.chmod(0o755)
     site.edit("systems/virtual.yaml", "imb: .stacks/intelmpi/bin/IMB-MPI1", "imb: IMB-MPI1")
     record = shown(site.cell("ImbUniband", "mpich", 1))
