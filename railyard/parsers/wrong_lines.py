@@ -20,6 +20,7 @@ begins.
 import math
 import operator
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -313,7 +314,7 @@ def find_torn(parsed: ParsedOutput, text: str) -> tuple[int, str] | None:
     begins = [*sorted(table.line for table in parsed.tables), len(lines) + 1]
     found: list[tuple[int, str]] = []
     for table in tables:
-        end = next((begin for begin in begins if begin > table.line), len(lines) + 1)
+        end = begins[bisect_right(begins, table.line)]
         rows = [
             (number, lines[number - 1])
             for number in range(table.line, end)
@@ -331,13 +332,13 @@ def _find_misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[
     rows_of_it = {
         at: line for at, line in lines if "." in line and line.lstrip()[:1].isdigit() and len(line.split()) == width
     }
-    if _is_laid_out_again(list(rows_of_it.values())):
-        return
     places = {at: tuple(word.end() for word in _WORD.finditer(line))[1:] for at, line in rows_of_it.items()}
     counted = Counter(places.values())
     usual, rows = counted.most_common(1)[0] if counted else ((), 0)
     others = len(places) - rows
-    if rows < _LEAST_ROWS - 1 or others * _MOST_TORN > len(places):
+    if not others or rows < _LEAST_ROWS - 1 or others * _MOST_TORN > len(places):
+        return
+    if _is_laid_out_again(list(rows_of_it.values())):
         return
     fixed = max(decimals(line.split()[-1]) for line in rows_of_it.values())
     for at, place in places.items():
