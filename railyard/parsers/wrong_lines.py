@@ -298,8 +298,8 @@ def _first_mixed(parsed: ParsedOutput, text: str) -> Remark | None:
     return next(_find_mixed(parsed, text, {note.line for note in notes}), None)
 
 
-def find_torn(parsed: ParsedOutput, text: str) -> tuple[int, str] | None:
-    """Return the line (1-based) of the first row of which a part is of another output, and what shows it, or None.
+def _first_torn(parsed: ParsedOutput, text: str) -> Remark | None:
+    """Return a failure for the first row of which a part is of another output, and what shows it; None without one.
 
     Two programs wrote into one file, and a row of each was broken. OSU and IMB print each figure into a field of a
     fixed width, so in one table all figures of a column end at the same place, unless a page laid it out again.
@@ -321,7 +321,11 @@ def find_torn(parsed: ParsedOutput, text: str) -> tuple[int, str] | None:
             if number != last and len(lines[number - 1]) <= _LONGEST
         ]
         found += [*_find_misplaced(table, rows), *_find_lone_peaks(table, rows)]
-    return min(found, default=None)
+    if not found:
+        return None
+    line, what = min(found)
+    shown = " ".join(texts_of(clean_text(text))[line - 1].split())[:_LONGEST_ROW]
+    return Remark(line, f"found {shown!r} {what}: {MIXED}")
 
 
 def _find_misplaced(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -373,15 +377,6 @@ def _find_lone_peaks(table: Table, lines: Sequence[tuple[int, str]]) -> Iterator
 def _line(lines: Sequence[tuple[int, str]], size: Cell, begin: int) -> int:
     """Return the line of the row with this size; where none is, the table's line."""
     return next((at for at, line in lines if line.split()[:1] == [str(size)]), begin)
-
-
-def _first_torn(parsed: ParsedOutput, text: str) -> Remark | None:
-    torn = find_torn(parsed, text)
-    if torn is None:
-        return None
-    line, what = torn
-    shown = " ".join(texts_of(clean_text(text))[line - 1].split())[:_LONGEST_ROW]
-    return Remark(line, f"found {shown!r} {what}: {MIXED}")
 
 
 def _find_nested(tool: str, text: str) -> Remark | None:

@@ -186,6 +186,14 @@ def make_site(folder: Path) -> VirtualSite:
     return VirtualSite(folder)
 
 
+def make_replay_site(folder: Path) -> VirtualSite:
+    """Fill a folder like ``make_site``, with the clone's recordings in place of stacks: nothing is measured."""
+    site = make_site(folder)
+    (folder / ".stacks").unlink()
+    shutil.copytree(CLONE / "recordings", folder / "recordings")
+    return site
+
+
 def by_hand(*options: str) -> tuple[str, ...]:
     """Return the words of a plain `reframe` that runs the site's checks."""
     return (REFRAME, "--nocolor", "-C", "reframe_settings.py", "-c", "checks", "-R", "-r", *options)

@@ -15,7 +15,7 @@ import pytest
 
 from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME
-from tests.e2e.conftest import CLONE, make_site
+from tests.e2e.conftest import CLONE, make_replay_site
 from tests.made.nccl_output import CLASS_CURVE, output
 from tests.made.pages import shown
 from tests.made.perftest_output import with_8_mib
@@ -144,9 +144,7 @@ def three_more(runs: Path) -> None:
 def test_the_commands_that_are_shown_do_what_they_say(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    make_site(tmp_path)
-    (tmp_path / ".stacks").unlink()
-    shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
+    make_replay_site(tmp_path)
     shutil.copy(CLONE / "recordings" / SYSTEM / "edr/hpcx/1/OsuBandwidth.out", tmp_path / "osu_bw.out")
     wrf = CLONE / "recordings/csd3-2020/ib/intelmpi/1/WrfScaling_case=conus12km-v3_nodes=2.out"
     shutil.copy(wrf, tmp_path / "rsl.error.0000")

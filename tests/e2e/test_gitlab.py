@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from tests.e2e.conftest import CLONE, replace_recording
+from tests.e2e.conftest import CLONE, make_replay_site, replace_recording
 from tests.waiting import PATIENCE_S
 
 pytestmark = pytest.mark.e2e
@@ -39,9 +39,7 @@ def project(tmp_path: Path) -> Path:
     """A project that includes the parent, and beside it the clone that its jobs work in."""
     clone = tmp_path / "clone"
     clone.mkdir()
-    for name in ("systems", "references", "checks", "recordings"):
-        shutil.copytree(CLONE / name, clone / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(CLONE / "reframe_settings.py", clone)
+    make_replay_site(clone)
     (clone / ".venv").symlink_to(CLONE / ".venv")
     project = tmp_path / "project"
     project.mkdir()

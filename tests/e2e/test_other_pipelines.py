@@ -6,7 +6,6 @@ server does with the files is compared by name. GitHub's published schema is loo
 
 import os
 import re
-import shutil
 import subprocess
 import textwrap
 import xml.etree.ElementTree as ElementTree
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from tests.e2e.conftest import CLONE, replace_recording
+from tests.e2e.conftest import CLONE, make_replay_site, replace_recording
 
 pytestmark = pytest.mark.e2e
 
@@ -51,9 +50,7 @@ SERVERS = {"github": (github, ("bash", "-e")), "jenkins": (jenkins, ("sh", "-xe"
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    for name in ("systems", "references", "checks", "recordings"):
-        shutil.copytree(CLONE / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(CLONE / "reframe_settings.py", tmp_path)
+    make_replay_site(tmp_path)
     (tmp_path / ".venv").symlink_to(CLONE / ".venv")
     return tmp_path
 

@@ -5,13 +5,12 @@ docs/reference/reframe-options.md says what each does; its rows are compared wit
 
 import json
 import re
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import CLONE, RAILYARD, REFRAME, Ran, VirtualSite, make_site
+from tests.e2e.conftest import CLONE, RAILYARD, REFRAME, Ran, VirtualSite, make_replay_site
 
 pytestmark = [pytest.mark.e2e, pytest.mark.full]
 
@@ -23,11 +22,8 @@ TWO = ("-n", "OsuBandwidth", "-n", "OsuLatency")
 @pytest.fixture
 def site(tmp_path: Path) -> VirtualSite:
     """A site with the clone's recordings, in which ReFrame stores its results in a file of the site."""
-    made = make_site(tmp_path)
-    (tmp_path / ".stacks").unlink()
-    shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
     stored = ("RFM_ENABLE_RESULTS_STORAGE=1", f"RFM_SQLITE_DB_FILE={tmp_path}/results.db")
-    return replace(made, prefix=("env", *stored))
+    return replace(make_replay_site(tmp_path), prefix=("env", *stored))
 
 
 def plain(site: VirtualSite, *options: str) -> Ran:

@@ -1,14 +1,13 @@
 """The oldest release of ReFrame, and one outside the range; `make test-reframe` tries all with every Python."""
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import CLONE, RAILYARD, REFRAME, make_site
+from tests.e2e.conftest import CLONE, RAILYARD, REFRAME, make_replay_site
 from tests.reframe_releases import FOLDER, SYSTEMS, NotInstallable, listed, make_environment, releases
 
 pytestmark = pytest.mark.e2e
@@ -28,9 +27,7 @@ def test_the_oldest_release_lists_all_systems_and_plays_a_recording(tmp_path: Pa
     newest = Path(sys.executable).parent
     assert listed(programs, "virtual") == listed(newest, "virtual")
 
-    site = make_site(tmp_path)
-    (tmp_path / ".stacks").unlink()
-    shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
+    site = make_replay_site(tmp_path)
     ran = site.finish(str(programs / "railyard"), "run", "--system", "dell-c6320", "-n", "OsuBandwidth")
     assert (ran.code, ran.err) == (0, "")
     assert {record.found.state for record in ran.records} == {"pass"}

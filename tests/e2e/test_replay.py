@@ -14,7 +14,7 @@ from railyard.provision.replay.index import folder_of, read_index, recording_of,
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.site.reframe_versions import CHOSEN_PARAMETERS, choose, has, release_here
-from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_site, outcomes, replace_recording
+from tests.e2e.conftest import CLONE, RAILYARD, Ran, VirtualSite, make_replay_site, outcomes, replace_recording
 from tests.made.secrets import PLAIN, PRIVATE_KEY, search_secrets
 from tests.made.words import below
 
@@ -35,10 +35,7 @@ CHECKS = ("OsuLatency", "OsuBandwidth", "OsuBidirectional")
 @pytest.fixture
 def replays(tmp_path: Path) -> VirtualSite:
     """A site with the clone's recordings; no namespaces, no stacks, and no lock of the machine are needed."""
-    site = make_site(tmp_path)
-    (tmp_path / ".stacks").unlink()
-    shutil.copytree(CLONE / "recordings", tmp_path / "recordings")
-    return site
+    return make_replay_site(tmp_path)
 
 
 def ran(site: VirtualSite, *options: str, system: str = SYSTEM) -> Ran:

@@ -327,7 +327,7 @@ def last_run(home: Path, wanted: str = "one to record") -> Path:
 
     ``wanted`` says in the error what the run is for.
     """
-    runs = sorted(p.parent for p in runs_folder(home).glob("*/reframe-report.json"))
+    runs = sorted(p.parent for p in runs_folder(home).glob(f"*/{REPORT_NAME}"))
     if not runs:
         raise RailyardError(f"{runs_folder(home)}: found no earlier run, expected {wanted}")
     return runs[-1]

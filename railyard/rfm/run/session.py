@@ -26,7 +26,7 @@ from railyard.results import relations
 from railyard.results.cost import costs_of_run
 from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import Record
-from railyard.results.record.killed_runs import mask_killed_runs
+from railyard.results.record.killed_runs import REPORT_NAME, mask_killed_runs
 from railyard.results.record.run_promise import hold_promise as promises
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
@@ -139,11 +139,11 @@ def known_system(home: Path, name: str, options: tuple[str, ...]) -> System:
 def _all_options(options: SessionOptions, home: Path, system: System) -> list[str]:
     words = list(options.reframe)
     if RESTORED in words and read(words).restore_session == "":  # ReFrame would look where no run of ours has a report
-        words[words.index(RESTORED)] = f"{RESTORED}={last_run(home, _TO_RESTORE) / 'reframe-report.json'}"
+        words[words.index(RESTORED)] = f"{RESTORED}={last_run(home, _TO_RESTORE) / REPORT_NAME}"
     if options.full:
         words += ["-S", "full=1"]
     if options.failed:
-        words += [f"--restore-session={last_run(home, _TO_REPEAT) / 'reframe-report.json'}", "--failed"]
+        words += [f"{RESTORED}={last_run(home, _TO_REPEAT) / REPORT_NAME}", "--failed"]
     if _is_everyday(options, system):
         words += everyday_words()
     return words
