@@ -19,7 +19,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from railyard.job.counters.node import parse, reader_script
+from railyard.job.counters import parse, reader_script
 
 PORT_COUNTERS = 21
 HARDWARE_COUNTERS = 25

@@ -30,8 +30,8 @@ from datetime import date, datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
 
+from railyard.job import counters
 from railyard.job.case import kept_of
-from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers
 from railyard.job.node_facts import group_nodes
 from railyard.job.node_facts import parse as facts_of

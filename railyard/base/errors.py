@@ -1,4 +1,6 @@
-"""The errors that users see: each is one sentence that says where, what was found, and what to do.
+"""What users are told: errors, each one sentence with place, finding and advice; a check's findings; remarks.
+
+The errors that users see: each is one sentence that says where, what was found, and what to do.
 
 What a check finds: where, what, how grave it is, and what to do about it.
 

@@ -1,4 +1,6 @@
-"""Values that a person writes: names, sizes, durations, text that is safe to give to a shell, and how errors show them.
+"""Values that a person or a program writes: names, sizes, durations, text made safe to show or to give to a shell.
+
+Values that a person writes: names, sizes, durations, text that is safe to give to a shell, and how errors show them.
 
 `base.fields` makes field types of these functions. What must start quickly uses them without pydantic's models.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.job.counters import node as counters
+from railyard.job import counters
 from railyard.job.environment import RankEnvironment as Environment
 from railyard.job.gpu_steps import EndedStep as EndedStep
 from railyard.job.image import SeenImage as SeenImage

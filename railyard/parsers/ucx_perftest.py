@@ -6,7 +6,7 @@ half a round trip) with ``_average`` (of the last interval) and a percentile (``
 here MB/s (10^6 B/s). A test of several threads prints no averages; then its latency is the threads' mean.
 
 A client prints neither its test nor its message size. Both come from its command line, its server's box or the name of
-a batch file's test, if one of them is in the text (``ucx_perftest_settings``). The size follows from the figures, too:
+a batch file's test, if one of them is in the text (see below). The size follows from the figures, too:
 bandwidth by message rate. A size that the text states counts only if its figures agree. Without one, the size is the
 only whole number of bytes that gives the printed figures, or the only round one. Otherwise the table has no sizes.
 

@@ -1,4 +1,6 @@
-"""Records as one CSV table, for spreadsheets and other programs; reports and exports have the same columns.
+"""Records for other programs: one CSV table for spreadsheets, and a file of metrics for Prometheus.
+
+Records as one CSV table, for spreadsheets and other programs; reports and exports have the same columns.
 
 The newest result of each test, and the sick parts, as a file for Prometheus's node exporter (text file collector).
 

@@ -1,4 +1,6 @@
-"""Which of several rails idled on every node: such a run does not show what that number of rails can do.
+"""Runs that show less than they seem to: rails that idled, or a time that was mostly the start.
+
+Which of several rails idled on every node: such a run does not show what that number of rails can do.
 
 Runs that measured mostly their start: a benchmark that needs a certain time computed for less (NPB: 20 s).
 """

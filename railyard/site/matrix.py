@@ -1,4 +1,6 @@
-"""Which combinations of fabric, stack, rails and benchmark a system can run, and why it cannot run the others.
+"""What a system can run: fabric, stack, rail policy, rails and benchmark, and why it cannot run the others.
+
+Which combinations of fabric, stack, rails and benchmark a system can run, and why it cannot run the others.
 
 Which rail policies the tests of a system have: those of its stacks, as features by which ReFrame selects.
 

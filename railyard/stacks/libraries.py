@@ -1,4 +1,6 @@
-"""Libraries that carry messages: by family, the packages of a lock that have them, and which ones an executable is
+"""Libraries that carry messages: by family, the packages of a lock that have them, which programs belong to which.
+
+Libraries that carry messages: by family, the packages of a lock that have them, and which ones an executable is
 linked to, by what ``ldd`` printed.
 
 Which programs belong to which stack: MPI programs to MPI libraries, clients and servers to stacks without MPI.

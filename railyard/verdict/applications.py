@@ -16,7 +16,7 @@ from railyard.benchmarks.model import Curve, Figure, Metric, physics_of
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.benchmarks.table.micro import find
 from railyard.hardware.node import NodeHardware
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters import NodeCounters
 from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within

@@ -11,9 +11,8 @@ from railyard.benchmarks import metrics
 from railyard.benchmarks.model import Benchmark, Curve, Figure
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.micro import metric
-from railyard.job import environment
+from railyard.job import counters, environment
 from railyard.job.case import Case, Evidence
-from railyard.job.counters import node as counters
 from railyard.job.launch import counter_drivers, counters_can_prove
 from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
 from railyard.parsers.output import ParsedOutput, ParseError, Table, validation_of

@@ -16,7 +16,7 @@ from railyard.benchmarks import node_pairs
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.table.micro import find, metric
 from railyard.benchmarks.table.pairs import PAIRS
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters import NodeCounters
 from railyard.parsers.output import ParsedOutput, ParseError, Table
 from railyard.parsers.pairs import SAMPLE
 from railyard.results.record import pair_rows

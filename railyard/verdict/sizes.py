@@ -21,7 +21,7 @@ from railyard.parsers.output import ParsedOutput, Table
 if TYPE_CHECKING:
     from railyard.benchmarks.model import Curve, Figure
     from railyard.job.case import Case, Evidence
-    from railyard.job.counters.node import NodeCounters
+    from railyard.job.counters import NodeCounters
     from railyard.parsers.nccl_said import NcclOutput
     from railyard.verdict.blame.suspects import Findings
     from railyard.verdict.path import traffic

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.node import reader_script
+from railyard.job.counters import reader_script
 from railyard.job.environment import (
     NAMES_FILE,
     PROGRAMS_FILE,

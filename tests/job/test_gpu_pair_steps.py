@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.node import parse
+from railyard.job.counters import parse
 from railyard.job.gpu_steps import (
     ALL_GPUS,
     GPU,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.node import reader_script
+from railyard.job.counters import reader_script
 from railyard.job.node_facts import DEVICE_FACTS, FACTS, NodeFacts, group_nodes, node_script, parse
 from railyard.results.record.form import NodeGroup
 from tests.made.sysfs import Tree

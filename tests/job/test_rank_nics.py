@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.node import reader_script
+from railyard.job.counters import reader_script
 from railyard.job.node_facts import (
     PLACEMENT_SCRIPT,
     SUFFIX,
@@ -45,7 +45,10 @@ def given(
     ranks = {name for stack in STACKS.values() for name in stack.local_rank_variables}
     kept = {name: value for name, value in os.environ.items() if name not in ranks}
     done = subprocess.run(
-        [shell, PLACEMENT_SCRIPT, side, TWO, "counters", TAG, variable, "--", "sh", "-c", 'echo "${UCX_NET_DEVICES-none}"'],
+        [
+            *(shell, PLACEMENT_SCRIPT, side, TWO, "counters", TAG, variable),
+            *("--", "sh", "-c", 'echo "${UCX_NET_DEVICES-none}"'),
+        ],
         cwd=root, env={**kept, **said, "RAILYARD_SYSFS": str(root / "sys")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.job.counters.node import NodeCounters, parse, reader_script
+from railyard.job.counters import NodeCounters, parse, reader_script
 from tests.waiting import PATIENCE_S
 
 TAG = "run1"

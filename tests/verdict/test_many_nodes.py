@@ -14,7 +14,7 @@ import pytest
 from railyard.base.hostlist import label
 from railyard.job import node_facts
 from railyard.job.case import Evidence
-from railyard.job.counters.node import Direction
+from railyard.job.counters import Direction
 from railyard.job.node_facts import group_nodes
 from railyard.parsers.pairs import parse
 from railyard.results.record.file import FILE_NAME, append_record, read_records
@@ -196,7 +196,7 @@ def looked_at(monkeypatch: pytest.MonkeyPatch, folder: Path, count: int, spoil: 
 
     with monkeypatch.context() as patched:
         patched.setattr(Direction, "delta_bytes", property(counted))
-        for module in ("railyard.job.counters.node", "railyard.verdict.node_pairs"):
+        for module in ("railyard.job.counters", "railyard.verdict.node_pairs"):
             patched.setattr(f"{module}.label", labelled)
         judged(site, evidence, shape)
     return bytes_looked_at[0], labels[0]

@@ -1,4 +1,6 @@
-"""HPL.dat for a number of nodes: the problem's order, from memory and a time limit, block and process grid.
+"""HPL's problem: HPL.dat for a number of nodes (order, block, grid), and the three named sizes.
+
+HPL.dat for a number of nodes: the problem's order, from memory and a time limit, block and process grid.
 
 Also hpccinf.txt, which begins with the same lines, for HPC Challenge's communication parts. All other parts are as
 small as its own checks allow.

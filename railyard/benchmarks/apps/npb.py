@@ -1,4 +1,6 @@
-"""The kernels of NPB 3.4 for MPI: how many processes each can take, and how much memory its arrays need at least.
+"""NPB 3.4 for MPI and NPB-MZ: ranks and memory of each kernel, the class that takes long enough, zones and threads.
+
+The kernels of NPB 3.4 for MPI: how many processes each can take, and how much memory its arrays need at least.
 
 How long a kernel of NPB should take, and the class, nodes and ranks with which it takes long enough to be judged.
 
@@ -202,7 +204,7 @@ ITERATIONS: Mapping[str, tuple[int, ...]] = {
     "mg": (4, 4, 4, 20, 20, 50, 50),
     "sp": (100, 400, 400, 400, 400, 500, 500),
 }
-#: CG prints the order of its matrix as its size; here ``npb_shape`` has its entries.
+#: CG prints the order of its matrix as its size; here ``CLASSES`` has its entries.
 _CG_ORDERS = (1400, 7000, 14000, 75000, 150000, 1500000, 9000000)
 #: Mop/s of one rank, if all cores of its node compute. Sources: outputs of NPB 3.4 on one node of 2020 (thaisacs,
 #: NPB3.4-MPI at d228c8f5, experiments/results-time): BT.B 8222.16 on 4 ranks, CG.C 3408.59 on 8, FT.C 8100.88 on 8,

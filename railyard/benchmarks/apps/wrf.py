@@ -1,4 +1,6 @@
-"""WRF's cases: where a site has their inputs, for which releases of WRF each is, and how many ranks it takes.
+"""WRF's cases and their namelists: where a site has inputs, how many ranks a case takes, what a time per step means.
+
+WRF's cases: where a site has their inputs, for which releases of WRF each is, and how many ranks it takes.
 
 What a WRF case's namelist.input asks for, as far as it decides what a time per step means: files, ranks, nests.
 """

@@ -55,7 +55,7 @@ def _is_part(table: Table) -> bool:
 #: A shorter run of NPB is not judged, seconds. Engineering proposal of this project: a start that differs by 0.1 s from
 #: run to run is then 0.5 %, and the benchmark's own time has at least four digits.
 LEAST_S = 20.0
-#: HPL with most of the memory, and as the published comparison of EDR and FDR ran it (``hpl_sizes``).
+#: HPL with most of the memory, and as the published comparison of EDR and FDR ran it (``apps.hpl``).
 HPL_SIZES = ("acceptance", "seed")
 #: NPB's multi-zone benchmarks are a separate tool, since Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
@@ -124,7 +124,7 @@ ENTRIES = (
     ),
     *(_npb_problem(name, problem) for name in _NPB for problem in _NPB_CLASSES),
     *(
-        _application(key, "mean-after-first", _RUNTIME, physics="wrf_cases:RELEASE", printed="wrf")
+        _application(key, "mean-after-first", _RUNTIME, physics="wrf:RELEASE", printed="wrf")
         for key in ("wrf/wrf", *(f"wrf/wrf/{case}" for case in WRF_CASES))
     ),
     _application("milc/milc", "mean", _RUNTIME),
@@ -143,7 +143,7 @@ ENTRIES = (
     replace(
         _application(
             *("sharing/two-ranks-a-processor", "last", _figure("runtime", "receiving", "s")),
-            physics="shared_processor:SHARING",
+            physics="every_node:SHARING",
         ),
         reported="the library and the kernel decide how ranks share a processor, and no reference names it",
         payload=False,

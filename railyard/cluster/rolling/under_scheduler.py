@@ -26,7 +26,7 @@ from railyard.base.wording import listing
 from railyard.job import batch as output_bound
 from railyard.job import environment, mpi_identity, node_facts, probe_job, slurm
 from railyard.job.batch import Batch, BatchRequest, State, batch_of
-from railyard.job.counters.node import IDLE, reader_script
+from railyard.job.counters import IDLE, reader_script
 from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
 from railyard.job.probe_job import limit_words, lists_nodes, step_words
 from railyard.parsers import pairs as parser

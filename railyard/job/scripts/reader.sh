@@ -4,7 +4,7 @@
 # MEANT and WATCHED are device names with commas between them: the rails that must carry the traffic, and the other
 # networks of the node. A name is a network device (hsn0), an RDMA device with or without its port (mlx5_0:1), or a
 # Slingshot card (cxi0). Every other device of the node is found and read as well.
-# The first process of each node writes OUTDIR/<hostname>.counters (read by railyard/job/counters/node.py); all others
+# The first process of each node writes OUTDIR/<hostname>.counters (read by railyard/job/counters.py); all others
 # become the command at once. If an intended rail is missing or has no carrier: one sentence, exit 71, nothing starts.
 # Only the shell is used: a node's mount namespace may have no other tool, and each tool would cost a process.
 

@@ -1,4 +1,6 @@
-"""Starts a testbed's processes, detached and all or none, and ends them whatever was lost.
+"""What a testbed needs on this machine; its processes start, detached and all or none, and end whatever was lost.
+
+Starts a testbed's processes, detached and all or none, and ends them whatever was lost.
 
 What a testbed needs on this machine, and the sentence that says what is missing.
 """

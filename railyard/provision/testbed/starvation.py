@@ -1,4 +1,6 @@
-"""How long the processes of a testbed waited for a processor while they measured, and how much the hypervisor took.
+"""How long a testbed's processes waited for a processor while they measured, and when its rails carried what.
+
+How long the processes of a testbed waited for a processor while they measured, and how much the hypervisor took.
 
 All nodes of a testbed share one host. How long a process waited for a processor is the second number of
 /proc/PID/task/TID/schedstat, in ns (Linux, Documentation/scheduler/sched-stats.rst). What the hypervisor gave to other

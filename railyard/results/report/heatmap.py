@@ -1,4 +1,6 @@
-"""The bandwidth of every pair of nodes as a coloured table in SVG, and the worst pairs and nodes by name.
+"""Pairs of nodes on a page: a coloured table of a few nodes, a map of leaf switches for thousands, the worst by name.
+
+The bandwidth of every pair of nodes as a coloured table in SVG, and the worst pairs and nodes by name.
 
 Pairs of thousands of nodes on a page: a map of leaf switches by leaf switches, lists of the worst, nodes by leaf.
 
@@ -441,7 +443,8 @@ def _rows(groups: Sequence[Line], step: float) -> list[str]:
     return [
         f'<a href="#{line.address}" tabindex="-1">'
         f'<rect class="row" x="{round_px(_MAP_MARGIN - 16)}" y="{round_px(_TOP + place * step)}" '
-        f'width="{round_px(_MAP_SIDE + 16)}" height="{round_px(step)}"><title>{escape(_row_text(line))}</title></rect></a>'
+        f'width="{round_px(_MAP_SIDE + 16)}" height="{round_px(step)}">'
+        f"<title>{escape(_row_text(line))}</title></rect></a>"
         for place, line in enumerate(groups)
     ]
 

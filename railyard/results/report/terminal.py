@@ -1,4 +1,6 @@
-"""Records as text for a terminal: the verdict table, the failures with their sentences, the counts of all states.
+"""Records as text: for a terminal, and as Markdown for an issue or a wiki.
+
+Records as text for a terminal: the verdict table, the failures with their sentences, the counts of all states.
 
 Records as Markdown, for an issue or a wiki: verdict, failures, matrix, what was not tested, and all tests.
 """
@@ -231,7 +233,7 @@ def markdown(
 ) -> str:
     """Return the report in GitHub's Markdown; every text is escaped."""
     tables = matrices(records, cells)
-    unrun = [cell for _, table in tables for cell in table.unrun]
+    unrun = [cell for _, matrix in tables for cell in matrix.unrun]
     verdict = judge_overall(records, problems, len(unrun), relations)
     lines = [
         f"# {verdict.word}: {_text(', '.join(dict.fromkeys(record.where.system for record in records)) or 'no system')}"
@@ -242,8 +244,8 @@ def markdown(
     lines += _section("Problems of the run", (f"- {_text(problem)}" for problem in lost))
     lines += _section("What failed and why", _failures(records, "fail"))
     lines += _section("What was disturbed", _failures(records, "disturbed"))
-    for system, table in tables:
-        lines += _section(f"Fabric × rails × stack{f' of {_text(system)}' if system else ''}", _matrix(table))
+    for system, matrix in tables:
+        lines += _section(f"Fabric × rails × stack{f' of {_text(system)}' if system else ''}", _matrix(matrix))
     lines += _section("Not tested, and why", _untested_lines(records, cells))
     lines += _section(HEADING, (f"- {_text(sentence)}" for sentence in sentences(records)))
     lines += _section("Relations between curves", map(_relation, relations))

@@ -1,4 +1,6 @@
-"""Brings results of another clone or site into this store: whole runs, or the lines of a run that are missing here.
+"""Results of other clones and sites: merged into this store, and scrubbed to be given away.
+
+Brings results of another clone or site into this store: whole runs, or the lines of a run that are missing here.
 
 Records to give away: without names of hosts and users, paths and addresses; figures and versions stay.
 

@@ -1,7 +1,7 @@
 """The ReFrame base class of every check: hooks, in the order of a run. A check says only what is measured.
 
 Plain objects decide what the hooks need: how the test runs (`plan`), what makes the output (`runner`), what to measure
-after a failure (`prober`), which measurement counts (`measure_again`), and what is kept (`record`).
+after a failure (`prober`), which measurement counts, and what is kept (`record`).
 
 ReFrame gets an assessment's key figures as performance variables, with what references assert about them.
 """

@@ -16,7 +16,7 @@ from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, 
 from railyard.hardware.limits import data_rate_mb_s
 from railyard.job import batch, client_server, environment, image, mpi_identity, node_facts, node_files
 from railyard.job.case import Evidence
-from railyard.job.counters.node import IDLE, reader_script
+from railyard.job.counters import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
 from railyard.job.launch import TESTBEDS, Launch
 from railyard.job.node_facts import ProcessPlacement

@@ -1,4 +1,6 @@
-"""The ReFrame base of the checks that set a tool's repetitions and its number of messages in flight.
+"""The ReFrame bases of the micro-benchmarks' checks, which set repetitions: OSU, Intel MPI Benchmarks, perftest.
+
+The ReFrame base of the checks that set a tool's repetitions and its number of messages in flight.
 
 The base class of OSU's checks: fixed repetitions, and OSU's own validation if its release has it.
 

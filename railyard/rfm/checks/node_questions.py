@@ -14,7 +14,7 @@ from railyard.base.values import one_line
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks import metrics, model
 from railyard.benchmarks.table import micro
-from railyard.job.counters import node as counters
+from railyard.job import counters
 from railyard.job.launch import Launch, counter_drivers
 from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.results.record.form import Suspect

@@ -1,4 +1,6 @@
-"""The ReFrame bases of HPL's checks: they choose the problem from the nodes of the system's file, and write HPL.dat.
+"""The ReFrame bases of checks that choose their problem from the nodes: HPL, NPB and NPB's multi-zone benchmarks.
+
+The ReFrame bases of HPL's checks: they choose the problem from the nodes of the system's file, and write HPL.dat.
 
 The ReFrame base of NPB's checks: nodes and ranks with which a class takes long enough to be judged.
 

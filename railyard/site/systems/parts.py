@@ -1,4 +1,6 @@
-"""The part `gate` of systems/*.yaml: demands of `railyard gate`, and the commands that drain and resume nodes.
+"""Small parts of systems/*.yaml: `gate` and its demands, and `gpus` of each node.
+
+The part `gate` of systems/*.yaml: demands of `railyard gate`, and the commands that drain and resume nodes.
 
 The part `gpus` of systems/*.yaml: the GPUs of each node, what connects them, and the GPU nearest to each NIC.
 """

@@ -1,4 +1,6 @@
-"""Which part is sick, by recorded logs of nccl-tests or rccl-tests between two nodes each: logs for ``search.paths``.
+"""Which part is sick, by recorded logs of nccl-tests or rccl-tests between two nodes each.
+
+The logs are the tests of ``search.explanations``.
 
 Each log is of one job on two nodes, with the same number of GPUs on both. Tests are compared within their layer
 (program, GPUs per node, largest message), with the same healthy level as in the search over pairs. So a fault that all

@@ -17,7 +17,7 @@ from railyard.benchmarks.gpu.possible import Most, most
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.hardware.gpu_nodes import Shape
 from railyard.job.case import Case, Evidence
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters import NodeCounters
 from railyard.parsers import nccl
 from railyard.parsers.nccl_said import NcclOutput
 from railyard.parsers.nccl_words import GB

@@ -20,7 +20,7 @@ from railyard.base.hostlist import label
 from railyard.benchmarks.model import BANDWIDTH, Curve
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.job.case import Case, Evidence
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters import NodeCounters
 from railyard.job.gpu_steps import TIMED_OUT, EndedStep
 from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import nccl

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from railyard.benchmarks.model import Least
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters import NodeCounters
 from railyard.verdict.path import proof, traffic
 from railyard.verdict.path.result import PathProof
 

@@ -25,7 +25,7 @@ from railyard.base.bounds import (
     WIRE_UP_RAIL,
 )
 from railyard.base.wording import traffic
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters import NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.traffic import (
     WAYS,

@@ -16,7 +16,7 @@ from railyard.base.bounds import HARD_ERRORS, RESENT_LEAST, RESENT_SHARE
 from railyard.base.wording import some
 from railyard.hardware.counters import error_maximum
 from railyard.hardware.links import active_ports, one_at_a_time
-from railyard.job.counters.node import Bond, DeviceCounters, NodeCounters
+from railyard.job.counters import Bond, DeviceCounters, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.result import Conflict
 from railyard.verdict.path.traffic import Finding

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, cast
 from railyard.base.bounds import CARRIED_SHARE, LEAST_PAYLOAD, UNMEANT_SHARE, WIRE_UP
 from railyard.base.hostlist import MOST_IN_WORDS
 from railyard.job.case import Case
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters import NodeCounters
 from railyard.job.launch import bonded_ports, counters_can_prove, rates
 from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect

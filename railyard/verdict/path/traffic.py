@@ -33,7 +33,7 @@ from railyard.benchmarks import metrics
 from railyard.benchmarks.model import BANDWIDTH
 from railyard.benchmarks.moved_bytes import moved_bytes, pairs_of, repetitions_of
 from railyard.benchmarks.table.micro import find, tool
-from railyard.job.counters.node import DeviceCounters, NodeCounters
+from railyard.job.counters import DeviceCounters, NodeCounters
 from railyard.parsers.output import Table
 from railyard.results.record.form import RailTraffic, Suspect
 from railyard.verdict.wording import path as words
@@ -42,7 +42,7 @@ from railyard.verdict.wording.path import Way
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
-    from railyard.job.counters.node import NodeCounters
+    from railyard.job.counters import NodeCounters
     from railyard.provision.testbed.starvation import Reading
 
 WAYS: tuple[Way, ...] = ("sent", "received")

@@ -1,4 +1,6 @@
-"""How much of its rails' rate the day-one bound of a collective asks at its largest size, and what would ask more.
+"""What a stored output shows of its rails: how much a bound asks of them, one rail of several, GPUs of one node.
+
+How much of its rails' rate the day-one bound of a collective asks at its largest size, and what would ask more.
 
 What some rails can carry, of a run that names more: a bound of the day does not show that the others work.
 

@@ -1,4 +1,6 @@
-"""The sentences of rule 3: a value beside what physics allows.
+"""The sentences of rules 2 and 3: what was read, what physics allows, and what is wrong with a curve by itself.
+
+The sentences of rule 3: a value beside what physics allows.
 
 The sentences of rule 2: what was read, and why a metric cannot be judged.
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.node import Energy, NodeCounters, energy_figures
+from railyard.job.counters import Energy, NodeCounters, energy_figures
 from tests.made.sysfs import Tree, write
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.hardware.counters import DRIVERS, Driver
-from railyard.job.counters.node import Direction, NodeCounters, Refusal, by_node, parse, reader_script
+from railyard.job.counters import Direction, NodeCounters, Refusal, by_node, parse, reader_script
 from tests.waiting import PATIENCE_S
 
 HEAD = "railyard-counters 1 run1\nnode vn1\nfirst-by MPI_LOCALRANKID\nmeant hsn0\nwatched eth0\n"
@@ -99,7 +99,7 @@ def test_the_carrier_is_known_up_known_down_or_unknown(value: str, carrier: bool
 
 def test_a_driver_row_gives_unit_width_and_names(monkeypatch: pytest.MonkeyPatch) -> None:
     clamped = Driver("old", "port_xmit_data", "port_rcv_data", 4, 32, True, "RDMA", ("symbol_error",), "a test")
-    monkeypatch.setattr("railyard.job.counters.node.DRIVERS", {**DRIVERS, "old": clamped})
+    monkeypatch.setattr("railyard.job.counters.DRIVERS", {**DRIVERS, "old": clamped})
     text = (
         "railyard-counters 1 t\nnode n\nmeant ib0:1\nbefore ib0:1 state 4: ACTIVE\nbefore ib0:1 port_xmit_data 10\n"
         "before ib0:1 port_rcv_data 7\nafter ib0:1 state 1: DOWN\nafter ib0:1 port_xmit_data 30\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.hardware.counters import DRIVERS
-from railyard.job.counters.node import DeviceCounters, NodeCounters, reader_script
+from railyard.job.counters import DeviceCounters, NodeCounters, reader_script
 from tests.made.sysfs import Tree, write
 
 #: What every shell writes for a node of two cards: one is named by its interface; another name is of no network.

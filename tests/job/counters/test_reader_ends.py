@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.node import NodeCounters, parse
+from railyard.job.counters import NodeCounters, parse
 from tests.made.sysfs import TAG, Tree, write
 from tests.waiting import PATIENCE_S, wait_for
 

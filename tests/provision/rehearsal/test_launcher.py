@@ -8,7 +8,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.job.counters.node import reader_script
+from railyard.job.counters import reader_script
 from railyard.parsers import osu
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.launcher import (

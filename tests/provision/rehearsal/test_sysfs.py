@@ -14,7 +14,7 @@ from railyard.cluster.detect.source import Folder
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.hardware.counters import DRIVERS
 from railyard.hardware.links import LINKS, roce_mtu
-from railyard.job.counters.node import NodeCounters, parse, reader_script
+from railyard.job.counters import NodeCounters, parse, reader_script
 from railyard.job.node_facts import node_script
 from railyard.job.node_facts import parse as facts_of_node
 from railyard.provision.rehearsal.form import Fault

@@ -11,7 +11,7 @@ import pytest
 from railyard.base.errors import RailyardError, SetupError
 from railyard.job import batch
 from railyard.job.client_server import ClientAndServer
-from railyard.job.counters.node import IDLE, reader_script
+from railyard.job.counters import IDLE, reader_script
 from railyard.job.node_facts import PLACEMENT_SCRIPT, ProcessPlacement
 from railyard.job.testbed_words import WAIT_FOR_TURN
 from railyard.parsers.job_end import JobEnd

@@ -1,6 +1,6 @@
 """An address that two nodes have: which node has whose address, from what both sides of a run say."""
 
-from railyard.job.counters.node import Addresses, Neighbour, NodeCounters
+from railyard.job.counters import Addresses, Neighbour, NodeCounters
 from railyard.verdict.path.ports import find_conflicts
 from railyard.verdict.path.result import Conflict
 from railyard.verdict.wording import path as path_words

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
+from railyard.job.counters import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
+from railyard.job.counters import DeviceCounters, Direction, NodeCounters
 from railyard.parsers.output import Table
 from railyard.provision.testbed.starvation import Reading
 from railyard.site.site import Site

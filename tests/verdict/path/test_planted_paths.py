@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.job.counters.node import Bond, DeviceCounters, Direction, NodeCounters
+from railyard.job.counters import Bond, DeviceCounters, Direction, NodeCounters
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.counters.node import NodeCounters
+from railyard.job.counters import NodeCounters
 from railyard.site.systems.model import Fabric
 from railyard.verdict.path.ports import sends_again
 from railyard.verdict.path.proof import judge

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from railyard.base.json_codec import encode
-from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
+from railyard.job.counters import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect, with_shares
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged

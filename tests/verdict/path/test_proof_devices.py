@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
+from railyard.job.counters import DeviceCounters, Direction, NodeCounters
 from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof

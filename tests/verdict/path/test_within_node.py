@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
+from railyard.job.counters import DeviceCounters, Direction, NodeCounters
 from railyard.verdict.path import proof as within_node
 from railyard.verdict.wording import NOT_PROVEN
 from railyard.verdict.wording.path import counters_not_found, network_in_trouble

@@ -1,4 +1,6 @@
-"""The values of all pairs as a matrix, each as a share of what healthy pairs of its class of hops give.
+"""The values of all pairs as a matrix, their healthy level, and the parts of a network that good values hold together.
+
+The values of all pairs as a matrix, each as a share of what healthy pairs of its class of hops give.
 
 The healthy level of values, if many may be too low and none is too high.
 

@@ -1,1 +1,0 @@
-"""What the counter reader wrote on each node, as typed values."""
