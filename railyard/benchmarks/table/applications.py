@@ -124,7 +124,7 @@ ENTRIES = (
     ),
     *(_npb_problem(name, problem) for name in _NPB for problem in _NPB_CLASSES),
     *(
-        _application(key, "mean-after-first", _RUNTIME, physics="wrf_cases:RELEASE", printed="wrf")
+        _application(key, "mean-after-first", _RUNTIME, physics="wrf_answer:ANSWER", printed="wrf")
         for key in ("wrf/wrf", *(f"wrf/wrf/{case}" for case in WRF_CASES))
     ),
     _application("milc/milc", "mean", _RUNTIME),
