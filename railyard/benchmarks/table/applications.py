@@ -190,7 +190,8 @@ def installed_name(key: str) -> str | None:
 
 
 def _installed_benchmark(key: str) -> Benchmark | None:
-    return _application(key, "last", _RUNTIME) if _INSTALLED.fullmatch(key) else None
+    made = _application(key, "last", _RUNTIME, physics="installed_applications:ANSWERS")
+    return made if _INSTALLED.fullmatch(key) else None
 
 
 def nodes_of_key(key: str) -> tuple[str, int | None]:
