@@ -131,10 +131,10 @@ def remarks(key: str, tables: Sequence[Table]) -> tuple[str, ...]:
     left_out = tuple(
         f"{count_of(count, 'step')} that also wrote a file: left out of the time per step" for count in counts[:1]
     )
-    return (*left_out, *((_checked(key, tables),) if tables else ()))
+    return (*left_out, *((_state_check(key, tables),) if tables else ()))
 
 
-def _checked(key: str, tables: Sequence[Table]) -> str:
+def _state_check(key: str, tables: Sequence[Table]) -> str:
     compared = differences(tables)
     if compared is None:
         return "the answer was checked only by what WRF prints: no field was compared with a reference"

@@ -64,7 +64,7 @@ def folder(cases: Mapping[str, str], case: str, home: Path, system: str) -> Path
     return path
 
 
-def needed(case: str, namelist: Namelist | None) -> tuple[str, ...]:
+def inputs_of(case: str, namelist: Namelist | None) -> tuple[str, ...]:
     """Return the files that a run of a case reads: a restart reads its restart file and no wrfinput_d01.
 
     Source: NCAR, README of the 12 km inputs for 4.2; med_initialdata_input of WRF's share/mediation_integrate.F.
@@ -79,7 +79,7 @@ def why_incomplete(case: str, path: Path) -> str | None:
     Raises RailyardError if its namelist.input is no namelist of WRF.
     """
     namelist = wrf_namelist.load(path) if (path / NAMELIST).is_file() else None
-    names = needed(case, namelist)
+    names = inputs_of(case, namelist)
     lacking = next((name for name in names if not (path / name).is_file()), None)
     if lacking is None:
         return None

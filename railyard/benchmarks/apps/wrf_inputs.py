@@ -22,14 +22,14 @@ from railyard.benchmarks.apps.wrf_cases import (
     NAMELIST,
     REFERENCE,
     grid,
-    needed,
+    inputs_of,
     why_incomplete,
 )
 from railyard.benchmarks.apps.wrf_namelist import Namelist
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
+class InputArchive:
     """Inputs as NCAR publishes them: for which release, the archive, its SHA-256 (None: nobody publishes one)."""
 
     case: str
@@ -44,28 +44,28 @@ class Published:
 #: Azure's scripts for HBv4. Nobody publishes those for 4.4. Source of grids and steps: NCAR's benchmark pages, and the
 #: namelists that these scripts check (1501 x 1201 for 4.2); the fields of the archive for 4.4 (1901 x 1301).
 PUBLISHED = (
-    Published(
+    InputArchive(
         *("conus12km-v3", "3.9", "bench_12km.tar.bz2"),
         "0c5ecfc85f2a982f0fa0191371401c1474cf562a7cf97192acd3c9b91ebcc48d",
         *((425, 300), 72),
     ),
-    Published(
+    InputArchive(
         *("conus2.5km-v3", "3.9", "bench_2.5km.tar.bz2"),
         "1919a0e0499057c1a570619d069817022bae95b17cf1a52bdaa174f8e8d11508",
         *((1501, 1201), 15),
     ),
-    Published(
+    InputArchive(
         *("conus12km-v4", "4.2", "v42_bench_conus12km.tar.gz"),
         "6a0e87e3401efddc50539e71e5437fd7a5af9228b64cd4837e739737c3706fc3",
         *((425, 300), 72),
     ),
-    Published("conus12km-v4", "4.4", "v4.4_bench_conus12km.tar.gz", None, (425, 300), 72),
-    Published(
+    InputArchive("conus12km-v4", "4.4", "v4.4_bench_conus12km.tar.gz", None, (425, 300), 72),
+    InputArchive(
         *("conus2.5km-v4", "4.2", "v42_bench_conus2.5km.tar.gz"),
         "dcae9965d1873c1c1e34e21ad653179783302b9a13528ac10fab092b998578f6",
         *((1501, 1201), 15),
     ),
-    Published("conus2.5km-v4", "4.4", "v4.4_bench_conus2.5km.tar.gz", None, (1901, 1301), 15),
+    InputArchive("conus2.5km-v4", "4.4", "v4.4_bench_conus2.5km.tar.gz", None, (1901, 1301), 15),
 )
 _BLOCK = 1 << 20
 _HDF5 = b"\x89HDF\r\n\x1a\n"
@@ -103,7 +103,7 @@ def check_inputs(case: str, folder: Path, archive: Path | None = None) -> Report
             found += _compare_namelist(case, namelist)
     except RailyardError as error:
         return Report((), (problem(NAMELIST, str(error)),))
-    for name in needed(case, namelist)[1:]:
+    for name in inputs_of(case, namelist)[1:]:
         if (folder / name).is_file():
             said, wrong = _compare_file(case, folder / name, namelist)
             fits += [f"{name}: {said}"] if said else []
@@ -115,7 +115,7 @@ def check_inputs(case: str, folder: Path, archive: Path | None = None) -> Report
 
 def checksums(folder: Path, case: str) -> str:
     """Return SHA256SUMS of what a run reads of a folder, with the reference fields."""
-    names = [*needed(case, wrf_namelist.load(folder)), *(path.name for path in _references(folder))]
+    names = [*inputs_of(case, wrf_namelist.load(folder)), *(path.name for path in _references(folder))]
     return "".join(f"{_sha256((folder / name).open('rb'))}  {name}\n" for name in names)
 
 
@@ -310,7 +310,7 @@ def _compare_archive(case: str, folder: Path, archive: Path, fits: list[str]) ->
     except (tarfile.TarError, EOFError, OSError) as error:
         yield problem(archive.name, f"cannot be unpacked ({error})", _FETCH)
         return
-    for name in needed(case, wrf_namelist.load(folder) if NAMELIST in names else None):
+    for name in inputs_of(case, wrf_namelist.load(folder) if NAMELIST in names else None):
         if name in names and name not in compared:
             yield problem(name, f"is not in {archive.name}", "unpack the archive again")
 

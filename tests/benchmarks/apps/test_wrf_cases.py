@@ -15,9 +15,9 @@ from railyard.benchmarks.apps.wrf_cases import (
     fits,
     folder,
     grid,
+    inputs_of,
     is_refused,
     layout,
-    needed,
     ranks_per_node,
     small_patches,
 )
@@ -43,7 +43,7 @@ def test_every_case_is_a_benchmark_of_its_own() -> None:
 def test_the_inputs_of_a_case_are_found(tmp_path: Path) -> None:
     where = tmp_path / "inputs"
     where.mkdir()
-    for name in needed(CASE, None):
+    for name in inputs_of(CASE, None):
         (where / name).write_text(BEGINS, encoding="ascii")
     assert folder({CASE: "{home}/inputs"}, CASE, tmp_path, "mine") == where
     assert folder({CASE: "inputs"}, CASE, tmp_path, "mine") == where
