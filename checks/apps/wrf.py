@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import reframe as rfm
 
-from railyard.benchmarks.apps import wrf_cases, wrf_namelist
+from railyard.benchmarks.apps import wrf as wrf_cases
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.parsers import wrf
 from railyard.rfm.checks.application import ApplicationCheck
@@ -35,7 +35,7 @@ class WrfCheck(ApplicationCheck):
     def shape(self) -> None:
         there, system = self.num_nodes, self.site.system
         self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
-        namelist = wrf_namelist.load(self._inputs)
+        namelist = wrf_cases.load(self._inputs)
         grid = wrf_cases.grid(self.case, namelist)
         asked = int(self.request.ranks)
         if asked and not wrf_cases.is_refused(grid, there * asked):
@@ -46,7 +46,7 @@ class WrfCheck(ApplicationCheck):
             self.ranks_per_node = wrf_cases.ranks_per_node(grid, there, self.most_ranks)
         small = wrf_cases.small_patches(grid, self.num_nodes * self.ranks_per_node)
         layout = f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node"
-        self.remarks = (layout, *([small] if small else []), *wrf_namelist.check(namelist))
+        self.remarks = (layout, *([small] if small else []), *wrf_cases.check(namelist))
 
     def before(self, program: str) -> list[str]:
         return [*wrf_cases.copy_lines(self._inputs, program), *wrf_cases.compare_lines(program)]

@@ -12,20 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import IO
 
-from railyard.base.errors import RailyardError
-from railyard.base.finding import Finding, problem, remark
+from railyard.base.errors import Finding, RailyardError, problem, remark
 from railyard.base.wording import listing
-from railyard.benchmarks.apps import wrf_namelist
-from railyard.benchmarks.apps.wrf_cases import (
+from railyard.benchmarks.apps import wrf
+from railyard.benchmarks.apps.wrf import (
     CHECKSUMS,
     INPUT,
     NAMELIST,
     REFERENCE,
+    Namelist,
     grid,
     inputs_of,
     why_incomplete,
 )
-from railyard.benchmarks.apps.wrf_namelist import Namelist
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ def check_inputs(case: str, folder: Path, archive: Path | None = None) -> Report
     fits: list[str] = []
     found: list[Finding] = []
     try:
-        namelist = wrf_namelist.load(folder) if (folder / NAMELIST).is_file() else None
+        namelist = wrf.load(folder) if (folder / NAMELIST).is_file() else None
         lacking = why_incomplete(case, folder)
         if lacking is not None:
             found.append(problem(str(folder), lacking))
@@ -115,14 +114,14 @@ def check_inputs(case: str, folder: Path, archive: Path | None = None) -> Report
 
 def checksums(folder: Path, case: str) -> str:
     """Return SHA256SUMS of what a run reads of a folder, with the reference fields."""
-    names = [*inputs_of(case, wrf_namelist.load(folder)), *(path.name for path in _references(folder))]
+    names = [*inputs_of(case, wrf.load(folder)), *(path.name for path in _references(folder))]
     return "".join(f"{_sha256((folder / name).open('rb'))}  {name}\n" for name in names)
 
 
 def _compare_namelist(case: str, namelist: Namelist) -> Iterator[Finding]:
     """Yield what a namelist says that would make it another case, or a time per step mean something else."""
     try:
-        for said in wrf_namelist.check(namelist):
+        for said in wrf.check(namelist):
             yield remark(NAMELIST, said)
     except RailyardError as error:
         yield problem(NAMELIST, str(error).removeprefix(f"{namelist.where}: "))
@@ -310,7 +309,7 @@ def _compare_archive(case: str, folder: Path, archive: Path, fits: list[str]) ->
     except (tarfile.TarError, EOFError, OSError) as error:
         yield problem(archive.name, f"cannot be unpacked ({error})", _FETCH)
         return
-    for name in inputs_of(case, wrf_namelist.load(folder) if NAMELIST in names else None):
+    for name in inputs_of(case, wrf.load(folder) if NAMELIST in names else None):
         if name in names and name not in compared:
             yield problem(name, f"is not in {archive.name}", "unpack the archive again")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from railyard.base.finding import problems, tally
+from railyard.base.errors import problems, tally
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.cli.options import say
 
@@ -36,7 +36,7 @@ def inputs_command(case: str, folder: Path, archive: Path | None, write: bool, a
     Exit code: 0 nothing is wrong, 1 something is, 2 wrong input: no such folder or archive.
     """
     from railyard.base.errors import RailyardError
-    from railyard.benchmarks.apps.wrf_cases import CHECKSUMS
+    from railyard.benchmarks.apps.wrf import CHECKSUMS
     from railyard.benchmarks.apps.wrf_inputs import check_inputs, checksums
 
     report = check_inputs(case, folder, archive)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.wrf_cases import (
+from railyard.benchmarks.apps.wrf import (
     GRIDS,
     Grid,
     compare_lines,
@@ -19,9 +19,9 @@ from railyard.benchmarks.apps.wrf_cases import (
     is_refused,
     layout,
     ranks_per_node,
+    read,
     small_patches,
 )
-from railyard.benchmarks.apps.wrf_namelist import read
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
 

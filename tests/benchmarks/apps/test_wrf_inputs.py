@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from scipy.io import netcdf_file
 
-from railyard.base.errors import RailyardError
-from railyard.base.finding import Finding
+from railyard.base.errors import Finding, RailyardError
 from railyard.benchmarks.apps import wrf_inputs
 from railyard.benchmarks.apps.wrf_inputs import PUBLISHED, Report, check_inputs, checksums
 
