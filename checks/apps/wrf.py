@@ -34,21 +34,25 @@ class WrfCheck(ApplicationCheck):
 
     def shape(self) -> None:
         there, system = self.num_nodes, self.site.system
+        self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
+        namelist = wrf_cases.load(self._inputs)
+        grid = wrf_cases.grid(self.case, namelist)
         asked = int(self.request.ranks)
-        if asked and not wrf_cases.is_refused(self.case, there * asked):
+        if asked and not wrf_cases.is_refused(grid, there * asked):
             self.ranks_per_node = asked
         elif self.all_nodes:
-            self.num_nodes, self.ranks_per_node = wrf_cases.layout(self.case, there, self.most_ranks)
+            self.num_nodes, self.ranks_per_node = wrf_cases.layout(grid, there, self.most_ranks)
         else:
-            self.ranks_per_node = wrf_cases.ranks_per_node(self.case, there, self.most_ranks)
-        small = wrf_cases.small_patches(self.case, self.num_nodes * self.ranks_per_node)
+            self.ranks_per_node = wrf_cases.ranks_per_node(grid, there, self.most_ranks)
+        small = wrf_cases.small_patches(grid, self.num_nodes * self.ranks_per_node)
         layout = f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node"
-        self.remarks = (layout, *([small] if small else []))
-        self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
-        self.remarks = (*self.remarks, *wrf_cases.check(self._inputs))
+        self.remarks = (layout, *([small] if small else []), *wrf_cases.check(namelist))
 
     def before(self, program: str) -> list[str]:
-        return wrf_cases.copy_lines(self._inputs, program)
+        return [*wrf_cases.copy_lines(self._inputs, program), *wrf_cases.compare_lines(program)]
+
+    def after(self) -> list[str]:
+        return ["compare_fields"]
 
 
 @rfm.simple_test

@@ -412,7 +412,7 @@ class Physics:
 
     wrong: Callable[[str, Sequence[Table]], Sequence[tuple[int, str]]] = lambda key, tables: ()
     remarks: Callable[[str, Sequence[Table]], tuple[str, ...]] = lambda key, tables: ()
-    figures: Callable[[Sequence[Table]], tuple[Figure, ...]] = lambda tables: ()
+    figures: Callable[[str, Sequence[Table]], tuple[Figure, ...]] = lambda key, tables: ()
     least: Callable[[Table, int, int, int], tuple[Least, ...]] = lambda table, nodes, ranks_per_node, threshold: ()
 
 

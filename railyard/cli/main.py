@@ -37,6 +37,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "matrix": "Show which check runs with which stack over how many rails.",
         "stacks": "Make the MPI stacks in .stacks, or show what is there.",
         "spack": "Build the benchmarks of a system's stacks with Spack.",
+        "apps": "Check what applications need before they run.",
     },
     "Run": {
         "run": "Run a system's checks and judge each interconnect.",

@@ -240,7 +240,7 @@ class Application(Sizes):
         longer the other's work took.
         """
         benchmark = find(case.benchmark)
-        own = physics_of(benchmark).figures(tables)
+        own = physics_of(benchmark).figures(case.benchmark, tables)
         predicted = () if case.predicted_s is None else (Figure("predicted_time", case.predicted_s, "s"),)
         solved = _best_solution(case, tables) if curves else None
         sized = () if solved is None else (

@@ -95,6 +95,7 @@ NEEDS: Mapping[str, str] = {
     "mpirun": "an MPI",
     "record": "a run of this site that left outputs",
     "results merge /shared/other-clone": "another clone",
+    "apps inputs": "the inputs of a case",
     "export prometheus -o": "the folder of a node exporter",
 }
 LINES = [line for _, line in EXAMPLES]

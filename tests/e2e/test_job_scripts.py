@@ -210,8 +210,11 @@ def test_mpirun_gives_each_rank_a_core_a_thread_and_its_variables(tmp_path: Path
 def test_wrf_has_as_many_ranks_as_its_case_takes(tmp_path: Path) -> None:
     """42 points per side are at most 16 patches of ten: half of the cores of two of the four nodes."""
     jobs = f'{FEW}\nwrf_cases: {{em_quarter_ss: "{{home}}/main"}}'
-    lines = dry_run(tmp_path, "slurm", "srun", "", jobs, ("../apps/wrf.py", "Wrf%rails=1%case=em_quarter_ss"))
+    case = ("../apps/wrf.py", "Wrf%rails=1%case=em_quarter_ss")
+    lines = dry_run(tmp_path, "slurm", "srun", "", jobs, case, also=("compare_fields",))
     assert "#SBATCH --ntasks=16\n#SBATCH --ntasks-per-node=8\n" in lines
+    begun, launch, compared = lines.splitlines()[-3:]  # fields are compared when WRF has ended
+    assert (begun, launch.split()[0], compared) == ("compare_fields() {", "srun", "compare_fields")
 
 
 def test_an_acceptance_of_hpl_fills_the_memory_and_has_the_time_that_it_needs(tmp_path: Path) -> None:

@@ -267,3 +267,70 @@ def test_wind_that_crosses_more_than_a_cell_is_a_failure(line: str) -> None:
     parsed = parse(step("0.50000") + f"{line}\n" + step("0.50000", minute=2) + SUCCESS)
     assert [(each.line, each.text) for each in parsed.failures] == [(2, line)]
     assert [table.rows for table in parsed.tables] == [((0.5,), (0.5,))]
+
+
+HEADING = "     Field   Ndifs    Dims       RMS (1)            RMS (2)     DIGITS    RMSE     pntwise max\n"
+REFERENCE = "wrfout_d01_2026-01-02_00:02:00.orig"
+
+
+def compared(*lines: str, ended: bool = True) -> str:
+    """Return what the job prints of a comparison, before the log of the first rank."""
+    said = "".join(f"{line}\n" for line in lines)
+    begun = f"railyard: compare wrfout_d01_2026-01-02_00:02:00 with {REFERENCE}\n Just plot  F\n Diffing A B\n"
+    return f"{begun}{said}{'railyard: compared' if ended else ''}\n"
+
+
+def field(name: str, rmse: str) -> str:
+    return f"{name:>10}    199915    3   0.2077143625E+02   0.2077142723E+02   6   {rmse:>10}   0.1523E-01"
+
+
+def test_fields_that_differ_from_a_reference_are_with_the_steps_of_the_outer_domain() -> None:
+    text = compared(
+        " Next Time 2026-01-02_00:02:00", HEADING.rstrip("\n"), field("U", "0.5675E-02"), field("P_HYD", "0.1578E+00")
+    )
+    parsed = parse(text + RUN)
+    (main,) = (table for table in parsed.tables if table.context["kind"] == "main")
+    assert (main.context["reference"], main.context["differences"]) == (REFERENCE, "U=0.005675 P_HYD=0.1578")
+    assert (parsed.failures, main.complete) == ((), True)
+
+
+def test_fields_that_are_the_same_in_all_bits_are_said_too() -> None:
+    parsed = parse(compared(" Next Time 2026-01-02_00:02:00", HEADING.rstrip("\n")) + RUN)
+    assert [table.context.get("differences") for table in parsed.tables] == [None, ""]
+    assert parsed.failures == ()
+
+
+@pytest.mark.parametrize(
+    ("lines", "failure"),
+    [
+        ((field("T", "NaN"), HEADING), (4, "diffwrf: no finite difference of T: NaN")),
+        ((field("T", "**********"), HEADING), (4, "diffwrf: no finite difference of T: **********")),
+        (
+            (" Big difference: RAINC not found in B", HEADING),
+            (4, "diffwrf: Big difference: RAINC not found in B"),
+        ),
+        ((" They differ big time.  Dates do not match", HEADING), None),
+        ((" error opening A  Status =           -1021",), None),
+        ((), (1, f"diffwrf compared nothing with {REFERENCE}")),
+    ],
+)
+def test_what_was_not_compared_fails(lines: tuple[str, ...], failure: tuple[int, str] | None) -> None:
+    failures = parse(compared(*(line.rstrip("\n") for line in lines)) + RUN).failures
+    expected = failure or (4, f"diffwrf: {lines[0].strip()}")
+    assert (failures[0].line, failures[0].text) == expected
+
+
+def test_a_comparison_that_was_ended_fails_and_the_log_behind_it_is_read() -> None:
+    parsed = parse(compared(HEADING.rstrip("\n"), field("U", "0.5675E-02"), ended=False) + RUN)
+    assert [(one.line, one.text) for one in parsed.failures] == [(1, f"the comparison with {REFERENCE} did not end")]
+    assert [table.context["kind"] for table in parsed.tables] == ["writing", "main"]
+    assert "differences" not in parsed.tables[1].context
+
+
+def test_without_diffwrf_no_field_is_compared_and_that_is_said() -> None:
+    head, _, _ = compared().partition("\n")
+    parsed = parse(f"{head}\nrailyard: found no /sw/wrf/external/io_netcdf/diffwrf\nrailyard: compared\n{RUN}")
+    assert parsed.failures == () and "differences" not in parsed.tables[1].context
+    assert [one.text for one in parsed.remarks] == [
+        "no field was compared: found no /sw/wrf/external/io_netcdf/diffwrf"
+    ]

@@ -268,4 +268,4 @@ def _slowdowns(tables: Sequence[Table]) -> Mapping[str, float]:
     return {way: took[way] / alone for way in _OTHERS if way in took} if alone > 0 else {}
 
 
-SHARING = Physics(remarks=lambda key, tables: remark(tables), figures=figures)
+SHARING = Physics(remarks=lambda key, tables: remark(tables), figures=lambda key, tables: figures(tables))

@@ -124,7 +124,7 @@ ENTRIES = (
     ),
     *(_npb_problem(name, problem) for name in _NPB for problem in _NPB_CLASSES),
     *(
-        _application(key, "mean-after-first", _RUNTIME, physics="wrf:RELEASE", printed="wrf")
+        _application(key, "mean-after-first", _RUNTIME, physics="wrf_answer:ANSWER", printed="wrf")
         for key in ("wrf/wrf", *(f"wrf/wrf/{case}" for case in WRF_CASES))
     ),
     _application("milc/milc", "mean", _RUNTIME),
@@ -190,7 +190,8 @@ def installed_name(key: str) -> str | None:
 
 
 def _installed_benchmark(key: str) -> Benchmark | None:
-    return _application(key, "last", _RUNTIME) if _INSTALLED.fullmatch(key) else None
+    made = _application(key, "last", _RUNTIME, physics="installed_applications:ANSWERS")
+    return made if _INSTALLED.fullmatch(key) else None
 
 
 def nodes_of_key(key: str) -> tuple[str, int | None]:

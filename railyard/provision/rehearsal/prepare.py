@@ -20,7 +20,7 @@ from railyard.base.files import write_whole
 from railyard.base.paths import REHEARSAL_VARIABLE, packaged_text, state_folder
 from railyard.base.variables import with_variables
 from railyard.base.wording import count_of, listing
-from railyard.benchmarks.apps.wrf import EDGES, NEEDED
+from railyard.benchmarks.apps.wrf import inputs_of
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.provision.rehearsal import applications, benchmark_request, node_scripts, nodes, sysfs
@@ -219,7 +219,7 @@ def write_wrf_cases(folder: Path, system: System) -> dict[str, str]:
     for case in system.wrf_cases:
         own = folder / "wrf_cases" / case
         own.mkdir(parents=True, exist_ok=True)
-        for name in (*NEEDED, EDGES):
+        for name in inputs_of(case, None):
             text = _NAMELIST if name == "namelist.input" else "inputs of a rehearsal, without any weather in them\n"
             (own / name).write_text(text, encoding="utf-8")
         (own / CASE_FILE).write_text(f"{case}\n", encoding="utf-8")

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import model
 from railyard.benchmarks.apps import hpl, installed_applications
-from railyard.benchmarks.apps.installed_applications import SECONDS, Application
+from railyard.benchmarks.apps.installed_applications import SECONDS, VALUE, Application
 from railyard.benchmarks.gpu.collectives import busbw
 from railyard.benchmarks.metrics import messages_a_time
 from railyard.benchmarks.table import micro
@@ -401,7 +401,7 @@ WRITERS: Mapping[str, Callable[[OutputPlan, str], str]] = {
 }
 
 
-_GROUP = f"(?P<{SECONDS}>"
+_GROUP = re.compile(rf"\(\?P<(?:{SECONDS}|{VALUE})>")
 #: How long a synthetic run of HPL took, by its output: the matrix order follows from this time and the published rate.
 HPL_SECONDS = 1000.0
 _STEPS = 150
@@ -482,7 +482,9 @@ def pattern_text(name: str, stated: Application, seconds: float, sentence: str) 
 
     Raises RailyardError if its patterns do not allow this: they have alternatives, classes or repetitions.
     """
-    text = f"# {sentence}\n{_plain(stated.figure, str(float(seconds)))}\n{_plain(stated.success)}\n"
+    lines = [f"# {sentence}", _plain(stated.figure, str(float(seconds))), _plain(stated.success)]
+    lines += [_plain(answer.pattern, str(answer.expected)) for answer in stated.answers]
+    text = "".join(f"{line}\n" for line in lines)
     parsed = installed_applications.parse(text, name, stated)
     if [(table.rows, table.complete) for table in parsed.tables] != [(((float(seconds),),), True)] or parsed.failures:
         raise RailyardError(
@@ -492,11 +494,13 @@ def pattern_text(name: str, stated: Application, seconds: float, sentence: str) 
     return text
 
 
-def _plain(pattern: str, seconds: str = "") -> str:
+def _plain(pattern: str, number: str = "") -> str:
     """Return the simplest text that a pattern may match: its words, one blank for blanks, the number for its group."""
-    before, group, rest = pattern.partition(_GROUP)
-    after = rest[_end(rest) :] if group else ""
-    return f"{_words(before)}{seconds if group else ''}{_words(after)}"
+    group = _GROUP.search(pattern)
+    if group is None:
+        return _words(pattern)
+    rest = pattern[group.end() :]
+    return f"{_words(pattern[: group.start()])}{number}{_words(rest[_end(rest) :])}"
 
 
 def _end(rest: str) -> int:

@@ -1,6 +1,5 @@
 """Outputs of installed applications, read by stated patterns: a time, an end, a refused licence."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -10,10 +9,6 @@ from railyard.benchmarks.apps.installed_applications import Application, folder,
 from railyard.benchmarks.metrics import curves
 from railyard.benchmarks.table.micro import find
 from railyard.parsers.output import ParseError
-from railyard.site.systems.load import load_system
-from railyard.site.systems.model import System
-
-ROOT = Path(__file__).parents[3]
 
 SOLVER = Application(
     arguments=("3ddp", "-t{ranks}", "-cnf=hosts", "-nodes={nodes}"),
@@ -126,55 +121,22 @@ def test_a_pattern_that_is_none_is_refused(field: str, value: str, said: str) ->
     assert said in str(caught.value)
 
 
-def examples(tmp_path: Path) -> System:
-    """Return the system of the worked examples in the documentation, as a site would write it."""
-    page = (ROOT / "docs/howto/installed-applications.md").read_text(encoding="utf-8")
-    (block,) = [text for text in re.findall(r"^```yaml\n(.*?)^```", page, re.M | re.S) if "applications:" in text]
-    site = (
-        "system: site\ndescription: Made\nhostnames: []\nnodes: {count: 4}\nreport_only: no references yet\nfabrics:\n"
-        "  ib: {description: Made, kind: ib, link: ib-edr, slot: pcie3-x16,\n"
-        "       rails: [{device: mlx5_0, port: 1, counters: mlx5}]}\n"
-    )
-    file = tmp_path / "site.yaml"
-    file.write_text(site + block, encoding="utf-8")
-    return load_system(file)
-
-
-def test_the_worked_examples_are_what_a_system_file_takes(tmp_path: Path) -> None:
-    stated = examples(tmp_path).applications
-    assert list(stated) == ["gamess", "fluent", "su3_rmd"]
-    assert words(stated["fluent"], 4, 1) == ["3ddp", "-t4", "-i", "bench.jou"]
-
-
 @pytest.mark.parametrize(
-    ("name", "text", "seconds"),
+    ("field", "value", "said"),
     [
-        (
-            "gamess",
-            " TOTAL WALL CLOCK TIME=          12.3 SECONDS, CPU UTILIZATION IS    99.50%\n"
-            " EXECUTION OF GAMESS TERMINATED NORMALLY Sat Nov 21 12:00:00 2026\n",
-            12.3,
-        ),
-        ("fluent", "Total wall-clock time:              41.250 sec\nCalculation complete.\n", 41.25),
-        ("su3_rmd", "CHECK PLAQ: 2.5882781533654544e+00 2.5885165e+00\nTime = 2.991595e+03 seconds\n", 2991.595),
+        ("pattern", "energy ([0-9]+)", "a pattern with a group (?P<value>…)"),
+        ("within", -1.0, "greater than or equal to 0"),
+        ("expected", float("nan"), "finite number"),
     ],
 )
-def test_each_reads_what_such_an_application_prints(tmp_path: Path, name: str, text: str, seconds: float) -> None:
-    stated = examples(tmp_path).applications[name]
-    (table,) = parse(text, name, stated).tables
-    assert (table.rows, table.complete) == (((seconds,),), True)
-    first, second = text.splitlines(keepends=True)
-    cut = parse(first, name, stated) if stated.success not in first else parse(second, name, stated)
-    assert not any(table.complete for table in cut.tables) and cut.failures
+def test_an_answer_that_cannot_be_judged_is_refused(field: str, value: object, said: str) -> None:
+    given = {"pattern": "energy (?P<value>[0-9.]+)", "expected": 1.0, "within": 0.1, field: value}
+    with pytest.raises(ValidationError) as caught:
+        Application(figure="(?P<seconds>[0-9]+)", success="done", answers=(given,))  # type: ignore[arg-type]
+    assert said in str(caught.value)
 
 
-def test_of_milc_only_a_run_from_the_configuration_that_was_meant_ends_well(tmp_path: Path, corpus: Path) -> None:
-    stated = examples(tmp_path).applications["su3_rmd"]
-    found = {
-        name: parse((corpus / "milc" / name).read_text(encoding="utf-8", errors="replace"), "su3_rmd", stated)
-        for name in ("l832_su3_rmd_1.txt", "out_time_su3_rmd_1p.txt")
-    }
-    meant, other = found.values()
-    assert [(table.rows, table.complete) for table in meant.tables] == [(((2991.595,),), True)]
-    assert [table.complete for table in other.tables] == [False]
-    assert other.failures[-1].text == "su3_rmd printed no line like success: CHECK PLAQ: 2.58827815"
+def test_an_answer_in_fortrans_double_precision_is_read() -> None:
+    answer = {"pattern": r"E = (?P<value>\S+)", "expected": -0.025, "within": 1e-9}
+    stated = Application(figure=r"t (?P<seconds>\S+)", success="done", answers=(answer,))  # type: ignore[arg-type]
+    assert parse("E = 9.9D+00\nE = -0.25D-01\nt 3.5\ndone\n", "mine", stated).failures == ()

@@ -8,37 +8,32 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps.wrf import (
-    EDGES,
     GRIDS,
-    NEEDED,
+    Grid,
+    compare_lines,
     copy_lines,
     fits,
     folder,
+    grid,
+    inputs_of,
     is_refused,
     layout,
-    other_release,
     ranks_per_node,
+    read,
     small_patches,
 )
-from railyard.benchmarks.metrics import curves
-from railyard.benchmarks.model import physics_of
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.benchmarks.table.micro import BENCHMARKS
-from railyard.parsers import wrf
-from railyard.parsers.output import Table
 
 CASE = "conus12km-v4"
-
-
-def table(version: str | None) -> Table:
-    release = "" if version is None else f"WRF V{version} MODEL\n"
-    text = (
-        f"{release}Timing for main: time 2026-11-21_00:01:00 on domain   1:    2.75250 elapsed seconds\n"
-        "Timing for main: time 2026-11-21_00:02:00 on domain   1:    0.75250 elapsed seconds\n"
-        "d01 2026-11-21_00:02:00 wrf: SUCCESS COMPLETE WRF\n"
-    )
-    (found,) = wrf.parse(text).tables
-    return found
+#: A namelist as far as the inputs' names follow from it.
+BEGINS = "&time_control\n/\n&domains\n/\n"
+GOES_ON = (
+    "&time_control\n start_year = 2019,\n start_month = 11,\n start_day = 26,\n start_hour = 23,\n"
+    " restart = .true.,\n/\n"
+    "&domains\n e_we = 1501,\n e_sn = 1201,\n/\n"
+)
+RESTART = "wrfrst_d01_2019-11-26_23:00:00"
 
 
 def test_every_case_is_a_benchmark_of_its_own() -> None:
@@ -48,8 +43,8 @@ def test_every_case_is_a_benchmark_of_its_own() -> None:
 def test_the_inputs_of_a_case_are_found(tmp_path: Path) -> None:
     where = tmp_path / "inputs"
     where.mkdir()
-    for name in (*NEEDED, EDGES):
-        (where / name).write_text("x", encoding="ascii")
+    for name in inputs_of(CASE, None):
+        (where / name).write_text(BEGINS, encoding="ascii")
     assert folder({CASE: "{home}/inputs"}, CASE, tmp_path, "mine") == where
     assert folder({CASE: "inputs"}, CASE, tmp_path, "mine") == where
     (where / "wrfbdy_d01").unlink()
@@ -67,7 +62,7 @@ def test_the_inputs_of_a_case_are_found(tmp_path: Path) -> None:
 
 
 def test_an_idealized_case_has_no_weather_at_its_edges_and_its_inputs_are_made(tmp_path: Path) -> None:
-    (tmp_path / "namelist.input").write_text("x", encoding="ascii")
+    (tmp_path / "namelist.input").write_text(BEGINS, encoding="ascii")
     with pytest.raises(RailyardError) as caught:
         folder({"em_quarter_ss": "."}, "em_quarter_ss", tmp_path, "mine")
     assert str(caught.value) == (
@@ -109,29 +104,62 @@ def test_a_changed_input_ends_the_job_in_a_sentence(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "version", "why"),
+    ("there", "how"),
     [
-        ("conus12km-v3", "3.9.1.1", None),
-        ("conus12km-v3", "3.4", None),
-        ("conus12km-v4", "4.7.1", None),
-        ("conus12km-v4", None, None),
-        ("em_quarter_ss", "4.2.2", None),
-        ("em_quarter_ss", "3.9.1.1", None),
+        ("", "fetch the case's inputs into it, or set time_control.restart to .false."),
         (
-            "conus12km-v3",
-            "4.5.1",
-            "conus12km-v3 ran with WRF 4.5.1, expected up to 3.9: other releases have another case's inputs",
+            "wrfrst_d01_2019-11-26_23:00:00.gnu",
+            "WRF looks for that name alone: ln -s wrfrst_d01_2019-11-26_23:00:00.gnu wrfrst_d01_2019-11-26_23:00:00",
         ),
         (
-            "conus2.5km-v4",
-            "3.9.1",
-            "conus2.5km-v4 ran with WRF 3.9.1, expected 4.0 or newer: other releases have another case's inputs",
+            "wrfrst_d01_2019-11-26_23_00_00",
+            "WRF looks for that name alone: ln -s wrfrst_d01_2019-11-26_23_00_00 wrfrst_d01_2019-11-26_23:00:00",
         ),
     ],
 )
-def test_a_release_of_another_case_is_named(case: str, version: str | None, why: str | None) -> None:
-    assert other_release(f"wrf/wrf/{case}", [table(version)]) == why
-    assert other_release("wrf/wrf", [table(version)]) is None
+def test_a_restart_needs_its_file_by_the_name_that_wrf_looks_for(tmp_path: Path, there: str, how: str) -> None:
+    (tmp_path / "namelist.input").write_text(GOES_ON, encoding="ascii")
+    (tmp_path / "wrfbdy_d01").touch()
+    if there:
+        (tmp_path / there).touch()
+    with pytest.raises(RailyardError) as caught:
+        folder({CASE: "."}, CASE, tmp_path, "mine")
+    assert str(caught.value) == (
+        f"systems/mine.yaml: wrf_cases.conus12km-v4: found no {RESTART} in {tmp_path}, expected namelist.input, "
+        f"{RESTART}, wrfbdy_d01; {how}"
+    )
+    (tmp_path / RESTART).touch()
+    assert folder({CASE: "."}, CASE, tmp_path, "mine") == tmp_path
+
+
+def test_the_namelist_says_the_grid_and_else_the_case_does() -> None:
+    assert grid("conus2.5km-v4", read(GOES_ON, "namelist.input")) == Grid("conus2.5km-v4", 1501, 1201)
+    assert grid("conus2.5km-v4", read(BEGINS, "namelist.input")) == Grid("conus2.5km-v4", 1901, 1301)
+
+
+def test_a_field_is_compared_with_its_reference_and_never_with_itself(tmp_path: Path) -> None:
+    made = "wrfout_d01_2019-11-27_00:00:00"
+    program = tmp_path / "wrf/external/io_netcdf/diffwrf"
+    lines = compare_lines(str(tmp_path / "wrf/main/wrf.exe"))
+    stage = tmp_path / "stage"
+    stage.mkdir()
+    (stage / f"{made}.orig").touch()
+    (stage / made).write_text("came with the inputs", encoding="ascii")
+
+    def run() -> list[str]:
+        job = "\n".join(["set -e", *lines, "compare_fields"])
+        done = subprocess.run(["sh", "-c", job], cwd=stage, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()
+
+    begun = f"railyard: compare {made} with {made}.orig"
+    assert run() == [begun, f"railyard: found no {program}", "railyard: compared"]
+    assert not (stage / made).exists()
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho " Diffing $1 $2"\nexit 3\n', encoding="ascii")
+    program.chmod(0o755)
+    assert run() == [begun, f" Diffing {made} {made}.orig", "railyard: compared"]
+    (stage / f"{made}.orig").unlink()
+    assert run() == []
 
 
 @pytest.mark.parametrize(
@@ -153,7 +181,7 @@ def test_a_release_of_another_case_is_named(case: str, version: str | None, why:
     ],
 )
 def test_a_patch_has_ten_points_a_side_at_least(case: str, ranks: int, runs: bool) -> None:
-    assert fits(case, ranks) is runs
+    assert fits(grid(case), ranks) is runs
 
 
 def test_every_case_has_a_grid() -> None:
@@ -161,11 +189,11 @@ def test_every_case_has_a_grid() -> None:
 
 
 def test_smaller_patches_that_were_asked_for_run_with_version_3_alone_and_are_said() -> None:
-    assert not is_refused("conus12km-v3", 3136) and is_refused("conus12km-v4", 3136)
-    assert small_patches("conus12km-v3", 3136) == (
+    assert not is_refused(grid("conus12km-v3"), 3136) and is_refused(grid("conus12km-v4"), 3136)
+    assert small_patches(grid("conus12km-v3"), 3136) == (
         "patches of 7 x 5 points on 3136 ranks, as asked: below 10 a side halos are as large as patches"
     )
-    assert small_patches("conus12km-v3", 900) is None
+    assert small_patches(grid("conus12km-v3"), 900) is None
 
 
 @pytest.mark.parametrize(
@@ -177,56 +205,23 @@ def test_smaller_patches_that_were_asked_for_run_with_version_3_alone_and_are_sa
         ("conus2.5km-v4", 8, 112, (8, 112)),
         ("em_quarter_ss", 4, 112, (2, 8)),  # two nodes, although one has more cores than it takes
         ("em_quarter_ss", 4, 1, (4, 1)),
-        ("conus12km-v3", 56, 32, layout("conus12km-v4", 56, 32)),
+        ("conus12km-v3", 56, 32, layout(grid("conus12km-v4"), 56, 32)),
         ("conus12km-v3", 128, 112, (9, 100)),
     ],
 )
 def test_a_case_has_as_many_ranks_as_it_takes(case: str, nodes: int, cores: int, shape: tuple[int, int]) -> None:
-    assert layout(case, nodes, cores) == shape
+    assert layout(grid(case), nodes, cores) == shape
 
 
 def test_a_sweep_has_the_ranks_that_fit_each_of_its_nodes() -> None:
-    counts = [ranks_per_node("conus12km-v4", nodes, 112) for nodes in (1, 2, 4, 8, 16, 32, 64)]
+    counts = [ranks_per_node(grid("conus12km-v4"), nodes, 112) for nodes in (1, 2, 4, 8, 16, 32, 64)]
     assert counts == [112, 112, 112, 105, 49, 21, 9]
 
 
 def test_nodes_on_which_no_number_of_ranks_fits_are_refused() -> None:
     with pytest.raises(RailyardError) as caught:
-        ranks_per_node("em_quarter_ss", 32, 112)
+        ranks_per_node(grid("em_quarter_ss"), 32, 112)
     assert str(caught.value) == (
         "WRF: found no number of ranks for em_quarter_ss on 32 nodes of 112 cores, expected patches of at least "
         "10 x 10 of its 42 x 42 points; take fewer nodes or a larger case"
     )
-
-
-def log(*lines: str) -> tuple[Table, ...]:
-    return wrf.parse("\n".join((*lines, "wrf: SUCCESS COMPLETE WRF\n"))).tables
-
-
-def a_step(number: int, seconds: float) -> str:
-    return f"Timing for main: time 2026-11-21_00:{number:02}:00 on domain   1:{seconds:11.5f} elapsed seconds"
-
-
-WRITING = "Timing for Writing wrfout_d01_2026-11-21_00:02:00 for domain        1:    4.00000 elapsed seconds"
-
-
-def test_a_step_that_wrote_a_file_is_not_in_the_time_per_step() -> None:
-    tables = log(a_step(1, 9), a_step(2, 0.5), WRITING, a_step(3, 4.5), a_step(4, 0.7), WRITING)
-    (main,) = (table for table in tables if table.context["kind"] == "main")
-    (curve,) = curves(main, "wrf/wrf/conus12km-v4")
-    assert list(curve.values) == pytest.approx([0.6])
-    physics = physics_of(BENCHMARKS["wrf/wrf/conus12km-v4"])
-    assert physics.remarks("wrf/wrf/conus12km-v4", tables) == (
-        "1 step that also wrote a file: left out of the time per step",
-    )
-    (speed,) = physics.figures(tables)
-    assert (speed.name, speed.unit) == ("simulated_over_elapsed", "times")
-    assert speed.value == pytest.approx(60 / 0.6)
-
-
-def test_a_run_whose_steps_all_wrote_a_file_has_no_time_per_step() -> None:
-    tables = log(a_step(1, 9), WRITING, a_step(2, 4.5), WRITING, a_step(3, 4.5))
-    (main,) = (table for table in tables if table.context["kind"] == "main")
-    with pytest.raises(ValueError, match="3 rows, too few for a runtime"):
-        curves(main, "wrf/wrf/conus12km-v4")
-    assert physics_of(BENCHMARKS["wrf/wrf/conus12km-v4"]).figures(tables) == ()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.wrf import check, read
+from railyard.benchmarks.apps.wrf import check, load, read
 
 WHOLE = """\
  &time_control
@@ -34,7 +34,7 @@ def checked(folder: Path, *changes: tuple[str, str]) -> tuple[str, ...]:
         assert old in text
         text = text.replace(old, new)
     (folder / "namelist.input").write_text(text, encoding="utf-8")
-    return check(folder)
+    return check(load(folder))
 
 
 def test_fields_are_read_by_group_and_name_without_comments() -> None:
@@ -82,11 +82,6 @@ def test_files_that_are_written_on_the_way_are_remarked(tmp_path: Path, old: str
             "a file, and none would count; raise it",
         ),
         (
-            *("restart                             = .false.", "restart = .true."),
-            "time_control.restart: found .true. and no wrfrst_d01_* beside it, expected that file; fetch the case's "
-            "inputs again, or set restart to .false.",
-        ),
-        (
             *("time_step                           = 72", "time_step = many"),
             "domains.time_step: found many, expected a number",
         ),
@@ -104,6 +99,21 @@ def test_what_would_make_a_step_mean_something_else_is_refused(
     assert str(caught.value) == f"{tmp_path / 'namelist.input'}: {sentence}"
 
 
-def test_a_restart_with_its_file_is_taken(tmp_path: Path) -> None:
-    (tmp_path / "wrfrst_d01_2019-11-26_23:00:00").write_text("x", encoding="ascii")
-    assert checked(tmp_path, ("restart                             = .false.", "restart = .true.")) == ()
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ("", "wrfrst_d01_2019-11-26_23:00:00"),
+        (" nocolons = .true.,\n", "wrfrst_d01_2019-11-26_23_00_00"),
+        (" rst_inname = 'restarts/rst_d<domain>_<date>',\n", "restarts/rst_d01_2019-11-26_23:00:00"),
+    ],
+)
+def test_a_restart_begins_with_the_file_of_its_own_start(more: str, name: str) -> None:
+    dates = " start_year = 2019, start_month = 11,\n start_month = 11,\n start_day = 26,\n start_hour = 23,\n"
+    text = WHOLE.replace(" restart                             = .false.", f"{dates}{more} restart = .true.")
+    assert read(text, "namelist.input").restart_file == name
+    assert read(WHOLE, "namelist.input").restart_file is None
+
+
+def test_the_grid_is_that_of_the_outer_domain_if_both_sides_are_there() -> None:
+    assert read(WHOLE, "namelist.input").points is None
+    assert read(WHOLE.replace(" max_dom", " e_sn = 300,\n max_dom"), "namelist.input").points == (425, 300)
