@@ -4,6 +4,7 @@ It runs on one node of the job, and starts all else in steps of the job: `doctor
 each rail behind the counter reader, and an allreduce over all rails. It changes nothing on a node, and drains none.
 """
 
+import contextlib
 import os
 import shlex
 import shutil
@@ -40,6 +41,7 @@ from railyard.cluster.preflight.rounds import (
 from railyard.cluster.rolling.job import COUNTERS, END, ERRORS, LINKED, OUTPUT, PAIRS, READER, Jobs, jobs, pairs_text
 from railyard.cluster.rolling.kept_run import KeptRun
 from railyard.cluster.rolling.plan import Place, PlanRequest, place_of, write_files
+from railyard.hardware.day_one import stream_floor_mb_s
 from railyard.job import environment, node_facts, node_files, node_pair_steps
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import reader_script
@@ -61,13 +63,14 @@ from railyard.stacks import ask
 from railyard.verdict.assess import Assessment, assess
 from railyard.verdict.blame.search.model import Round, Value
 from railyard.verdict.node_pairs import least_of
+from railyard.verdict.rules.reference import reference_where_measured
 
 #: Messages of the pairs: from this size on, a link must reach its rate.
 _SIZE_BYTES = 1 << 20
 #: To ask all nodes takes so long, and so much more for each node, in seconds: estimates.
 _ASK_S, _ASK_A_NODE_S = 3.0, 0.005
 #: The allreduce: its vector, and how often it is repeated at most: so often that it takes about a second.
-_VECTOR_BYTES, _GPU_VECTOR_BYTES, _MOST_REPEATS, _WARM_UP, _VOLUME_MB = 4 << 20, 1 << 30, 10, 1, 40
+_VECTOR_BYTES, _GPU_VECTOR_BYTES, _MOST_REPEATS, _WARM_UP, _VOLUME_MB = (1 << 20, 2 << 20, 4 << 20), 1 << 30, 10, 1, 40
 #: What the allreduce takes besides its launch, and its limit in such times.
 _REDUCE_S, _REDUCE_TIMES = 2.0, 5.0
 #: An allreduce that is too slow, or gave nothing, is made so often in all.
@@ -85,6 +88,12 @@ _IN_JOB: Mapping[str, str] = {
     "slurm": "SLURM_JOB_ID", "pbs": "PBS_NODEFILE", "lsf": "LSB_DJOB_HOSTFILE", "flux": "FLUX_JOB_ID",
     "sge": "PE_HOSTFILE",
 }  # fmt: skip
+
+
+#: The exit codes of a launch that was ended for its time; None: it left no code.
+_TIMED_OUT = (None, 124, 137)
+#: A launch is killed so long after its limit, in seconds.
+_KILL_S = 3.0
 
 
 def default_limit_s(nodes: int) -> int:
@@ -149,7 +158,11 @@ def _make(site: Site, asked: PreflightRequest, found: Found) -> "_Preflight":
     system = site.system
     place = place_of(site, PlanRequest(fabric=asked.fabric, stack=asked.stack, rails=1))
     size = largest_allowed(_SIZE_BYTES, system.measure, 2, 1)
-    words = node_pair_steps.words(size, node_pair_steps.WINDOW, node_pair_steps.EXCHANGES, place.rate_mb_s)
+    # Over a slow link a stream of few messages lasts long enough.
+    window = max(
+        4, min(node_pair_steps.WINDOW, round((place.rate_mb_s or 0.0) * 1e6 * node_pair_steps.STREAM_S / size))
+    )
+    words = node_pair_steps.words(size, window, node_pair_steps.EXCHANGES, place.rate_mb_s)
     now = datetime.now(timezone.utc)
     tag = f"{now:%Y%m%dT%H%M%S}-{os.getpid()}"
     parent = state_folder(site.home) / "preflight"
@@ -271,7 +284,7 @@ class _Preflight:
             self.site.home, self.site.system, self.place.fabric, self.site.system.fabrics[self.place.fabric].rails
         ).leaf_of
         leaves = tuple(leaf_of.get(label(node), "") for node in nodes)
-        least = least_of(self.site, self._test("pairs/pairs", 1), int(self.place.words[0]))
+        least = self._least_mb_s()
         ground = Ground(
             nodes, self.rails, self, dict.fromkeys(self.rails, least), leaves if all(leaves) else (),
             self.launch_s(len(nodes)) + _REDUCE_S if self.asked.allreduce else 0.0,
@@ -285,6 +298,16 @@ class _Preflight:
                 self._note_rails(nodes, end.value, least)
                 return
             result = WaveResult(self._launch_wave(nodes, wave, deadline), deadline.left_s)
+
+    def _least_mb_s(self) -> float | None:
+        """Return what a stream over one rail must reach, MB/s: by the references, else as a gate asks it."""
+        least = least_of(self.site, self._test("pairs/pairs", 1), int(self.place.words[0]))
+        stated = self.site.system.gate.pair_mb_s
+        if least is None and stated is None:
+            fabric = self.site.system.fabrics[self.place.fabric]
+            floor = stream_floor_mb_s(fabric.link, fabric.limit(1, 1, one_stream=True))
+            return None if isinstance(floor, str) else floor
+        return max(least or 0.0, stated or 0.0)
 
     def _note_rails(self, nodes: Sequence[str], rails: RailsFound, least: float | None) -> None:
         for sick in rails.sick:
@@ -304,9 +327,24 @@ class _Preflight:
             self.found.note_unchecked("what a rail should give", "no reference: nodes are compared with one another")
 
     def _launch_wave(self, nodes: Sequence[str], wave: Wave, deadline: Deadline) -> tuple[Measured, ...]:
-        """Start the launches of a wave at the same time, wait until all have ended, and return what they gave."""
+        """Start the launches of a wave at the same time, wait until all have ended, and return what they gave.
+
+        A launch that failed, and was not ended for its time, is started once more: its launcher may be at fault.
+        """
+        end_s = time.monotonic() + min(wave.limit_s, deadline.left_s)
+        made = self._launch_once(nodes, wave, end_s)
+        broken = [place for place, one in enumerate(made) if one.failed and not one.measured.values]
+        if broken and end_s - time.monotonic() > 1:
+            again = self._launch_once(nodes, replace(wave, launches=tuple(wave.launches[n] for n in broken)), end_s)
+            for place, one in zip(broken, again, strict=True):
+                rail, why = wave.launches[place].rail, made[place].measured.why
+                self.found.remarks.append(f"{rail}: a launch failed and was repeated ({why})")
+                made[place] = one
+        return tuple(one.measured for one in made)
+
+    def _launch_once(self, nodes: Sequence[str], wave: Wave, end_s: float) -> "list[_LaunchEnd]":
         rails = {launch.rail for launch in wave.launches}
-        limit_s = max(1, int(min(wave.limit_s, deadline.left_s)))
+        limit_s = max(1, int(end_s - time.monotonic()))
         with ExitStack() as stack:
             started = []
             for launch in wave.launches:
@@ -316,15 +354,12 @@ class _Preflight:
                 script = self._write_launch(own, nodes, launch, wave.purpose, limit_s, beside)
                 process = stack.enter_context(start_process(["bash", str(script)], own))
                 started.append((own, launch, process, beside))
-            end_s = time.monotonic() + limit_s + 3
             for _, _, process, _ in started:
-                try:
-                    process.wait(timeout=max(0.1, min(end_s - time.monotonic(), deadline.left_s)))
-                except subprocess.TimeoutExpired:
-                    continue
-        return tuple(
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=max(0.1, end_s + _KILL_S - time.monotonic()))
+        return [
             self._read_launch(own, nodes, launch, wave.purpose, limit_s, beside) for own, launch, _, beside in started
-        )
+        ]
 
     def _write_launch(
         self, own: Path, nodes: Sequence[str], launch: RailLaunch, purpose: str, limit_s: int, beside: list[str] | None
@@ -342,7 +377,7 @@ class _Preflight:
 
     def _read_launch(
         self, own: Path, nodes: Sequence[str], launch: RailLaunch, purpose: str, limit_s: int, beside: list[str] | None
-    ) -> Measured:
+    ) -> "_LaunchEnd":
         output, code = _text(own / OUTPUT), _exit_code(own / END)
         why = "" if code == 0 else self._why_not(own, code, limit_s)
         place = {label(node): number for number, node in enumerate(nodes)}
@@ -354,10 +389,10 @@ class _Preflight:
             why = why or str(error)
         if purpose == "sample" and not why:
             self._prove_path(own, nodes, launch, output, beside or [])
-        return Measured(values, why)
+        return _LaunchEnd(Measured(values, why), code not in (0, *_TIMED_OUT))
 
     def _why_not(self, own: Path, code: int | None, limit_s: int) -> str:
-        if code in (None, 124, 137):
+        if code in _TIMED_OUT:
             return f"ended after {limit_s} s"
         said = [line.strip() for line in _text(own / ERRORS).splitlines() if line.strip()]
         return f"exit code {code}{f': {said[-1][:150]}' if said else ''}"
@@ -454,7 +489,10 @@ class _Preflight:
         reader = ["sh", READER, COUNTERS, self.jobs.run.tag]
         reader += [",".join(launch.meant), ",".join(launch.watched), "--"]
         read = {READER: reader_script(), node_facts.SCRIPT: node_facts.node_script()}
-        write_files(own, {"sizes.txt": f"{_VECTOR_BYTES}\n", **read, **environment.scripts(chosen.stack)})
+        write_files(
+            own,
+            {"sizes.txt": "".join(f"{size}\n" for size in chosen.sizes), **read, **environment.scripts(chosen.stack)},
+        )
         (own / COUNTERS).mkdir()
         program = [*launch.inside, chosen.program, *chosen.words(ranks.total), *launch.settings.words]
         ldd = f"LC_ALL=C ldd {shlex.quote(chosen.program)} > {LINKED} 2>&1 || :"
@@ -464,19 +502,24 @@ class _Preflight:
         (own / OUTPUT).write_text(ended.out, encoding="utf-8")
         (own / ERRORS).write_text(ended.err, encoding="utf-8")
         if ended.code:
-            why = f"ended after {limit_s} s" if ended.code in (124, 137) else ended.last_words
+            why = f"ended after {limit_s} s" if ended.code in _TIMED_OUT else ended.last_words
             return ReduceEnd("none", f"{chosen.benchmark} with {chosen.stack}: {why}")
         test = self._test(chosen.benchmark, chosen.rails, chosen.stack, chosen.policy)
         case = Case(
-            test, self.site, launch, ranks_per_node=per_node, sizes=(_VECTOR_BYTES,), repetitions=chosen.repetitions
+            test, self.site, launch, ranks_per_node=per_node, sizes=chosen.sizes, repetitions=chosen.repetitions
         )
         made = assess(case, self._evidence(own, ended.out), chosen.parse, date.today())
-        if made.verdict.rule == 5 and made.verdict.fault == "fabric":
-            return ReduceEnd("slow", made.verdict.sentence)
         self._note_assessed(what, made, nodes)
-        if made.verdict.rule == 5:
-            self.found.note_unchecked(f"the time of the {what}", made.verdict.sentence)
-        elif made.verdict.rule is None:
+        # References of other sizes than these are left out.
+        judged = reference_where_measured(made.inputs)
+        if judged.state == "fail" and judged.fault == "fabric":
+            return ReduceEnd("slow", judged.sentence)
+        bands = [band for metric in made.inputs.metrics for band in metric.bands]
+        if judged.state == "fail":
+            self.found.note_unchecked(f"the time of the {what}", judged.sentence)
+        elif not any(band.bound_at(size) for band in bands for size in chosen.sizes):
+            self.found.note_unchecked(f"the time of the {what}", "no reference bounds it")
+        else:
             self.found.checked.append(what)
         return ReduceEnd("good")
 
@@ -522,6 +565,14 @@ class _Preflight:
 
 
 @dataclass(frozen=True, slots=True)
+class _LaunchEnd:
+    """What a launch gave; ``failed``: it ended by itself, with an error."""
+
+    measured: Measured
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ReduceEnd:
     """How one allreduce was: good, too slow, or without a time; and why."""
 
@@ -547,19 +598,23 @@ class AllreduceChoice:
         return self.benchmark.partition("/")[0]
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """The sizes of its vectors, bytes."""
+        return (_GPU_VECTOR_BYTES,) if self.tool in ("nccl", "rccl") else _VECTOR_BYTES
+
+    @property
     def repetitions(self) -> Repetitions | None:
         """How often it was told to repeat; None for a tool that prints it."""
         return None if self.tool == "imb" else Repetitions(self.repeats, _WARM_UP)
 
     def words(self, ranks: int) -> list[str]:
         """Return the program's words for so many ranks."""
-        size = str(_VECTOR_BYTES)
         if self.tool == "imb":
             own = ["-msglen", "sizes.txt", "-iter", f"{self.repeats},{_VOLUME_MB}", "-iter_policy", "off", "-time", "5"]
             return ["Allreduce", "-npmin", str(ranks), *own]
         if self.tool == "osu":
-            return ["-m", f"{size}:{size}", "-i", str(self.repeats), "-x", str(_WARM_UP)]
-        large = str(_GPU_VECTOR_BYTES)
+            return ["-m", f"{self.sizes[0]}:{self.sizes[-1]}", "-i", str(self.repeats), "-x", str(_WARM_UP)]
+        large = str(self.sizes[0])
         return ["-b", large, "-e", large, "-f", "2", "-t", "1", "-g", "1", "-n", str(self.repeats), "-w", str(_WARM_UP),
                 "-c", "0"]  # fmt: skip
 
@@ -595,7 +650,7 @@ def list_allreduces(site: Site, fabric: str, first: str) -> list[AllreduceChoice
                 policy = policy_of(system, fabric, stack, rails, DEFAULT)
                 limit = system.fabrics[fabric].limit(rails, 1, policy=policy)
                 # 2 (N - 1) / N vectors cross a node's rails, one after another.
-                a_second = _MOST_REPEATS if limit is None else round(limit.value_mb_s * 1e6 / (2 * _VECTOR_BYTES))
+                a_second = _MOST_REPEATS if limit is None else round(limit.value_mb_s * 1e6 / (2 * sum(_VECTOR_BYTES)))
                 repeats = max(2, min(_MOST_REPEATS, a_second))
                 found.append(AllreduceChoice(stack, benchmark, path, rails, policy, per_node, repeats))
     return found

@@ -31,7 +31,7 @@ LEAF_SHARE = 0.6
 #: Suspects are measured again so often with each of two good partners, and so many pairs at once.
 TIMES_ALONE, AT_ONCE_ALONE = 3, 4
 #: A launch is ended after so many times the time that it should take to start, and that its rounds should take.
-_START_TIMES, _ROUND_TIMES = 1.5, 10.0
+_START_TIMES, _ROUND_TIMES = 1.5, 5.0
 #: A sample is planned as if its rounds took so many times as long as without collisions in the network.
 _PLANNED_TIMES = 2.5
 #: So many groups of nodes are started at once to find who answers nobody; groups of so many nodes are not divided.
@@ -386,9 +386,10 @@ class _Suspects:
         for a, b, value in measured.values:
             best[_order(a, b)] = max(value or 0.0, best.get(_order(a, b), 0.0))
         if not best:
-            who = f"{self._names(rail.slow)} {_is(rail.slow)}" if rail.slow else "some pairs are"
-            why = measured.why or "no value"
-            self.found.doubts.append(f"{rail.name}: {who} slow in the sample; measured again: {why}")
+            what = f"{self._names(rail.slow)} {_is(rail.slow)}" if rail.slow else "most nodes are"
+            if rail.slow or rail.is_low or len(rail.best) == 2:
+                why = measured.why or "no value"
+                self.found.doubts.append(f"{rail.name}: {what} slow in the sample; measured again: {why}")
         elif len(rail.best) == 2:
             self._judge_two(rail, max(best.values()))
         elif rail.is_low:
