@@ -8,14 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from railyard.base.clean_text import one_line
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
 from railyard.base.hostlist import fold_names, list_nodes
-from railyard.base.wording import count_of, few
+from railyard.base.wording import count_of, few, number
 from railyard.cluster.gate.model import EXIT_CODES, State, short
+
+if TYPE_CHECKING:
+    from railyard.cluster.preflight.rounds import RailsFound
 
 HostsFormat = Literal["slurm", "hostfile"]
 #: How a list of nodes is written: ``n[1-3,7]`` for srun --nodelist, or one name per line for mpirun and PBS.
@@ -58,6 +61,21 @@ class Found:
         """Note what cannot be decided, once."""
         if said not in self.doubts:
             self.doubts.append(said)
+
+    def note_rails(self, nodes: Sequence[str], rails: "RailsFound", least_mb_s: float | None) -> None:
+        """Note what the rounds of pairs showed. ``least_mb_s``: what a rail must give, if that is known."""
+        for one in rails.sick:
+            node = nodes[one.nodes[0]] if one.kind == "rail" else None
+            fix = "look at its cable, port and switch port" if node else ""
+            self.faults.append(Fault(node, one.said, one.rail, fix))
+        self.doubts += rails.doubts
+        self.late |= rails.unmeasured
+        self.checked += [rail for rail in rails.level if rail not in rails.unmeasured]
+        must = "" if least_mb_s is None else f", expected at least {number(least_mb_s)}"
+        self.remarks += rails.remarks
+        self.remarks += [f"{rail}: most nodes give {number(level)} MB/s{must}" for rail, level in rails.level.items()]
+        if least_mb_s is None and rails.level:
+            self.note_unchecked("what a rail should give", "no reference: nodes are compared with one another")
 
     @property
     def sick(self) -> tuple[str, ...]:

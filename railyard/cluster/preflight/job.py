@@ -22,7 +22,7 @@ from railyard.base.errors import SetupError
 from railyard.base.files import read_bounded
 from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text, state_folder
-from railyard.base.wording import count_of, few, listing, number
+from railyard.base.wording import count_of, few, listing
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.node_pairs import hosts_of, pairs_of
 from railyard.cluster.doctor import node_block
@@ -33,7 +33,6 @@ from railyard.cluster.preflight.rounds import (
     Ground,
     Measured,
     RailLaunch,
-    RailsFound,
     Wave,
     WaveResult,
     measure_rails,
@@ -67,12 +66,13 @@ from railyard.verdict.rules.reference import reference_where_measured
 
 #: Messages of the pairs: from this size on, a link must reach its rate.
 _SIZE_BYTES = 1 << 20
-#: To ask all nodes takes so long, and so much more for each node, in seconds: estimates.
-_ASK_S, _ASK_A_NODE_S = 3.0, 0.005
+#: To ask all nodes takes so long, and so much more for each node, in seconds: estimates. It ends after so many
+#: times that.
+_ASK_S, _ASK_A_NODE_S, _ASK_TIMES = 3.0, 0.005, 5.0
 #: The allreduce: its vector, and how often it is repeated at most: so often that it takes about a second.
 _VECTOR_BYTES, _GPU_VECTOR_BYTES, _MOST_REPEATS, _WARM_UP, _VOLUME_MB = (1 << 20, 2 << 20, 4 << 20), 1 << 30, 10, 1, 40
 #: What the allreduce takes besides its launch, and its limit in such times.
-_REDUCE_S, _REDUCE_TIMES = 2.0, 5.0
+_REDUCE_S, _REDUCE_TIMES = 2.0, 2.5
 #: An allreduce that is too slow, or gave nothing, is made so often in all.
 _TIMES = 2
 #: The last seconds are for the answer itself.
@@ -99,6 +99,16 @@ _KILL_S = 3.0
 def default_limit_s(nodes: int) -> int:
     """Return how long a preflight of so many nodes may take if nobody says it, in seconds."""
     return 60 if nodes <= 64 else 90 if nodes <= 512 else 120
+
+
+def ask_seconds(nodes: int) -> float:
+    """Return an estimate of how long so many nodes take to say how their links are, in seconds."""
+    return _ASK_S + nodes * _ASK_A_NODE_S
+
+
+def reduce_seconds(nodes: int) -> float:
+    """Return an estimate of how long an allreduce of so many nodes takes with its launch, in seconds."""
+    return node_pair_steps.launch_seconds(nodes) + _REDUCE_S
 
 
 def nodes_of_job(site: Site) -> tuple[str, ...]:
@@ -145,7 +155,7 @@ def run(site: Site, asked: PreflightRequest) -> Answer:
         with limit_time(asked.limit_s) as deadline:
             made.run(replace(deadline, end_s=deadline.end_s - _END_S))
     except GateStop as stop:
-        found.note_doubt(f"{stop}, before all was measured")
+        found.late[made.part] = str(stop)
     answer = Answer(asked.nodes, found, time.monotonic() - begun, asked.limit_s)
     if answer.state == "fit":
         shutil.rmtree(made.folder, ignore_errors=True)
@@ -193,6 +203,8 @@ class _Preflight:
     jobs: Jobs
     found: Found
     numbered: int = field(default=0, init=False)
+    #: What it does now, for the sentence if its time is over.
+    part: str = field(default="links", init=False)
 
     @property
     def folder(self) -> Path:
@@ -211,7 +223,9 @@ class _Preflight:
         if len(good) < 2:
             self.found.late["rails and allreduce"] = f"{len(good)} of {len(self.asked.nodes)} nodes are left"
             return
+        self.part = "rails"
         self._measure_rails(good, deadline)
+        self.part = "allreduce"
         good = tuple(node for node in good if node not in self.found.sick)
         self._reduce(good, deadline)
 
@@ -228,7 +242,7 @@ class _Preflight:
     def _look(self, deadline: Deadline) -> None:
         system, nodes = self.site.system, self.asked.nodes
         folder = state_folder(self.site.home) / "answers"
-        limit_s = int(min(deadline.left_s, 5 * (_ASK_S + len(nodes) * _ASK_A_NODE_S)))
+        limit_s = int(min(deadline.left_s, _ASK_TIMES * ask_seconds(len(nodes))))
         launch = self.jobs.launch(nodes)
         try:
             with node_files.ask_nodes(folder, len(nodes)) as asking:
@@ -287,7 +301,7 @@ class _Preflight:
         least = self._least_mb_s()
         ground = Ground(
             nodes, self.rails, self, dict.fromkeys(self.rails, least), leaves if all(leaves) else (),
-            self.launch_s(len(nodes)) + _REDUCE_S if self.asked.allreduce else 0.0,
+            reduce_seconds(len(nodes)) if self.asked.allreduce else 0.0,
         )  # fmt: skip
         asking = measure_rails(ground, deadline.left_s)
         result: WaveResult | None = None
@@ -295,7 +309,7 @@ class _Preflight:
             try:
                 wave = next(asking) if result is None else asking.send(result)
             except StopIteration as end:
-                self._note_rails(nodes, end.value, least)
+                self.found.note_rails(nodes, end.value, least)
                 return
             result = WaveResult(self._launch_wave(nodes, wave, deadline), deadline.left_s)
 
@@ -308,23 +322,6 @@ class _Preflight:
             floor = stream_floor_mb_s(fabric.link, fabric.limit(1, 1, one_stream=True))
             return None if isinstance(floor, str) else floor
         return max(least or 0.0, stated or 0.0)
-
-    def _note_rails(self, nodes: Sequence[str], rails: RailsFound, least: float | None) -> None:
-        for sick in rails.sick:
-            node = nodes[sick.nodes[0]] if sick.kind == "rail" else None
-            fix = "look at its cable, port and switch port" if node else ""
-            self.found.faults.append(Fault(node, sick.said, sick.rail, fix))
-        self.found.doubts += rails.doubts
-        self.found.late |= rails.unmeasured
-        self.found.remarks += rails.remarks
-        self.found.checked += [rail for rail in rails.level if rail not in rails.unmeasured]
-        self.found.remarks += [
-            f"{rail}: most nodes give {number(level)} MB/s"
-            f"{'' if least is None else f', expected at least {number(least)}'}"
-            for rail, level in rails.level.items()
-        ]
-        if least is None and rails.level:
-            self.found.note_unchecked("what a rail should give", "no reference: nodes are compared with one another")
 
     def _launch_wave(self, nodes: Sequence[str], wave: Wave, deadline: Deadline) -> tuple[Measured, ...]:
         """Start the launches of a wave at the same time, wait until all have ended, and return what they gave.
@@ -426,13 +423,11 @@ class _Preflight:
         verdict, path = made.verdict, made.path
         if path.state == "not-judged":
             self.found.note_unchecked(f"the path of {what}", "its rails have no counters")
-        if verdict.rule is None or verdict.rule == 5:
-            return
-        if verdict.rule != 4 or path.state != "failed":
+        if path.state == "failed":
+            for node, said in _blamed(path.suspects, names, path.sentence).items():
+                self.found.faults.append(Fault(node, f"{what}: {said}", what, path.look_at))
+        if verdict.rule in (1, 2, 3) or (verdict.rule == 4 and path.state != "failed"):
             self.found.note_doubt(f"{what}: {verdict.sentence}")
-            return
-        for node, said in _blamed(path.suspects, names, verdict.sentence).items():
-            self.found.faults.append(Fault(node, f"{what}: {said}", what, verdict.look_at or ""))
 
     # The allreduce.
 
@@ -447,7 +442,7 @@ class _Preflight:
             of = f"{self.site.system.system} that drives all rails of {self.place.fabric}"
             self.found.note_unchecked(what, f"no stack of {of} has OSU, IMB or nccl-tests")
             return
-        need_s = self.launch_s(len(nodes)) + _REDUCE_S
+        need_s = reduce_seconds(len(nodes))
         ends: list[ReduceEnd] = []
         while len(ends) < _TIMES and not (ends and ends[-1].kind == "good"):
             if need_s > deadline.left_s or len(nodes) < 2:
@@ -481,7 +476,7 @@ class _Preflight:
             self.site, self.place.fabric, chosen.stack, tuple(rail.name for rail in used), nodes, ranks,
             runs_as_root(system),
         )  # fmt: skip
-        limit_s = max(1, int(min(deadline.left_s, _REDUCE_TIMES * (self.launch_s(len(nodes)) + _REDUCE_S) / 2)))
+        limit_s = max(1, int(min(deadline.left_s, _REDUCE_TIMES * reduce_seconds(len(nodes)))))
         front = step_words(
             self._launcher_of(chosen.stack), system.starter(chosen.stack), launch, limit_s, per_node=per_node,
             kill_after_s=2,

@@ -27,7 +27,7 @@ from railyard.verdict.blame.search.model import Pair, Round, Value
 from railyard.verdict.blame.search.rounds import pack_rounds
 
 #: Below this share of what other leaf switches give to nodes far away, the up-links of a leaf switch are in doubt.
-LEAF_SHARE = 0.6
+LEAF_SHARE = 0.55
 #: Suspects are measured again so often with each of two good partners, and so many pairs at once.
 TIMES_ALONE, AT_ONCE_ALONE = 3, 4
 #: A launch is ended after so many times the time that it should take to start, and that its rounds should take.
@@ -36,8 +36,11 @@ _START_TIMES, _ROUND_TIMES = 1.5, 5.0
 _PLANNED_TIMES = 2.5
 #: So many groups of nodes are started at once to find who answers nobody; groups of so many nodes are not divided.
 _GROUPS, _SMALL = 16, 4
-#: So many slow pairs of good nodes are measured again.
-_MOST_PAIRS = 4
+#: So many slow pairs of good nodes are measured again: pairs within a leaf switch, whose streams cannot collide, or
+#: fewer pairs, each alone, if no leaf switch is known.
+_MOST_PAIRS, _MOST_ALONE = 12, 4
+#: After a sample that was cut, nodes of pairs below this share of the others are left out of the rounds that it lacks.
+_HOLDS_UP = 1 / 3
 
 Purpose = Literal["sample", "alone", "silent"]
 Kind = Literal["rail", "pair", "all"]
@@ -111,6 +114,11 @@ class RailsFound:
     level: dict[str, float] = field(default_factory=dict)
     remarks: list[str] = field(default_factory=list)
     silent: set[int] = field(default_factory=set)
+
+    def note_doubt(self, said: str) -> None:
+        """Note what cannot be decided, once."""
+        if said not in self.doubts:
+            self.doubts.append(said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,9 +217,9 @@ def _take_sample(
             if any(value is not None for _, _, value in measured.values):
                 values[rail] = list(measured.values)
                 if measured.why:
-                    found.remarks.append(f"{rail}: not all rounds were measured ({measured.why})")
+                    left_s = yield from _take_rest(ground, rail, made, measured, left_s, values[rail], found)
             elif again:
-                found.doubts.append(f"{rail}: no round of pairs ended ({measured.why or 'no value'})")
+                found.note_doubt(f"{rail}: no round of pairs ended ({measured.why or 'no value'})")
             else:
                 search = _Silent(ground, rail, every, measured.why, found)
                 left_s = yield from search.search(left_s)
@@ -220,6 +228,33 @@ def _take_sample(
         if not rails:
             break
     return left_s
+
+
+def _take_rest(
+    ground: Ground,
+    rail: str,
+    made: Sequence[Round],
+    measured: Measured,
+    left_s: float,
+    values: list[Value],
+    found: RailsFound,
+) -> Generator[Wave, WaveResult, float]:
+    """Measure the rounds that a cut sample lacks, without the nodes that held it up; return the seconds left."""
+    level = statistics.median_high([value or 0.0 for _, _, value in values])
+    slow = {node for a, b, value in values if (value or 0.0) < _HOLDS_UP * level for node in (a, b)}
+    there = {_order(a, b) for a, b, _ in values}
+    rest = [tuple(pair for pair in each if pair not in there and not slow & set(pair)) for each in made]
+    rounds = tuple(each for each in rest if each)
+    nodes = tuple(sorted({node for each in rounds for pair in each for node in pair}))
+    if not rounds or ground.seconds(len(nodes), len(rounds)) > left_s:
+        found.remarks.append(f"{rail}: not all rounds were measured ({measured.why})")
+        return left_s
+    limit_s = min(left_s, ground.limit_s(len(nodes), len(rounds)))
+    result = yield Wave("sample", (RailLaunch(rail, nodes, rounds),), limit_s)
+    values += result.measured[0].values
+    if result.measured[0].why:
+        found.remarks.append(f"{rail}: not all rounds were measured ({result.measured[0].why})")
+    return result.left_s
 
 
 def sample_rounds(nodes: Sequence[int], far: bool) -> tuple[Round, ...]:
@@ -312,8 +347,7 @@ class _Suspects:
             rail = _Rail(name, values, self.ground.least.get(name), near)
             self.found.level[name] = rail.level
             self._judge_leaves(rail)
-            pairs, slow = self._pairs(rail)
-            chosen = self._choose(rail, pairs, slow, left_s)
+            chosen, slow = self._choose(rail, left_s)
             if not chosen:
                 continue
             nodes = tuple(sorted({node for each in chosen for pair in each for node in pair}))
@@ -326,25 +360,24 @@ class _Suspects:
         for rail, measured in zip(rails, result.measured, strict=True):
             self._judge(rail, measured)
 
-    def _pairs(self, rail: _Rail) -> tuple[list[Pair], list[int]]:
-        """Return the pairs that are measured again over a rail, and the nodes that are suspected."""
+    def _pairs(self, rail: _Rail, slow: Sequence[int]) -> list[Pair]:
+        """Return the pairs that show whether these nodes are slow: each with two good nodes, and those together."""
         if len(rail.best) == 2:
             return self._two_nodes(rail)
         if rail.is_low:
-            return [(a, b) for a, b, _ in rail.values[:2]], []
-        slow, good = rail.slow, rail.good
+            return [(a, b) for a, b, _ in rail.values[:2]]
+        good = rail.good
         if slow and len(good) < 2:
             names = self._names(slow)
-            self.found.doubts.append(f"{rail.name}: {names} are slow, and no two good nodes are left to compare with")
-            return [], []
+            self.found.note_doubt(f"{rail.name}: {names} are slow, and no two good nodes are left to compare with")
+            return []
         pairs: list[Pair] = []
         for node in slow:
             partners = sorted(good, key=lambda other: min(abs(other - node), len(rail.best) - abs(other - node)))[:2]
-            pairs += [_order(node, partner) for partner in partners]
-            pairs.append(_order(*partners))
-        return [*dict.fromkeys(pairs), *rail.slow_pairs[:_MOST_PAIRS]], slow
+            pairs += [*(_order(node, partner) for partner in partners), _order(*partners)]
+        return list(dict.fromkeys(pairs))
 
-    def _two_nodes(self, rail: _Rail) -> tuple[list[Pair], list[int]]:
+    def _two_nodes(self, rail: _Rail) -> list[Pair]:
         """Return the only pair if it is slow: by the least of its rail, or by the other rails of the same two nodes."""
         others = [max(best_of(values).values()) for name, values in self.values.items() if name != rail.name]
         if rail.least is None and others:
@@ -352,26 +385,34 @@ class _Suspects:
         if rail.least is None:
             said = "two nodes, one rail and no reference: there is nothing to compare with"
             self.found.unmeasured[rail.name] = said
-            return [], []
-        return ([rail.values[0][:2]], []) if rail.level < rail.least else ([], [])
+            return []
+        return [rail.values[0][:2]] if rail.level < rail.least else []
 
-    def _choose(self, rail: _Rail, pairs: Sequence[Pair], slow: Sequence[int], left_s: float) -> tuple[Round, ...]:
-        """Return the rounds that measure pairs again within the time; without slow pairs of good nodes, or once, if
-        there is not enough. Note it if nothing fits.
+    def _choose(self, rail: _Rail, left_s: float) -> tuple[tuple[Round, ...], list[int]]:
+        """Return the rounds that measure again what fits into the time, and the nodes that are suspected in them.
+
+        With little time, these are fewer: without slow pairs of good nodes, only the slowest nodes, or each only once.
         """
-        single = [pair for pair in pairs if pair in rail.slow_pairs]
-        others = pack_rounds([pair for pair in pairs if pair not in single], AT_ONCE_ALONE)
-        need_s = 0.0
-        for times, alone in ((TIMES_ALONE, single), (TIMES_ALONE, []), (1, [])):
-            made = (*others, *((pair,) for pair in alone)) * times
+        every, single = rail.slow, self._single(rail)
+        need_s, others = 0.0, self._pairs(rail, every)
+        choices = [(every, TIMES_ALONE, single), *((every[:most], TIMES_ALONE, []) for most in (len(every), 8, 4, 2))]
+        for slow, times, alone in [*choices, (every[:2], 1, [])]:
+            others = self._pairs(rail, slow)
+            # Pairs that collided have similar values: they are in different rounds now.
+            count = math.ceil(len(alone) / AT_ONCE_ALONE)
+            apart = tuple(tuple(alone[start::count]) for start in range(count))
+            made = (
+                *pack_rounds(others, AT_ONCE_ALONE),
+                *(part for each in apart for part in pack_rounds(each)),
+            ) * times
             nodes = {node for each in made for pair in each for node in pair}
             held = sum(any(node in pair for pair in each for node in slow) for each in made)
             need_s = self.ground.seconds(len(nodes), len(made) + held * (rail.stretch(slow) - 1))
             if made and need_s <= left_s:
-                return made
+                return made, slow
         if others:
-            who = f"{self._names(rail.slow)} {_is(rail.slow)} slow" if rail.slow else "most nodes are slow"
-            self.found.doubts.append(
+            who = f"{self._names(every)} {_is(every)} slow" if every else "most nodes are slow"
+            self.found.note_doubt(
                 f"{rail.name}: {who}, but there was no time to measure again ({left_s:.0f} s were left, "
                 f"{need_s:.0f} s are needed)"
             )
@@ -379,7 +420,13 @@ class _Suspects:
             names = self.ground.nodes
             said = ", ".join(f"{names[a]}-{names[b]}" for a, b in single)
             self.found.remarks.append(f"{rail.name}: {said} slow at first, and not measured again")
-        return ()
+        return (), []
+
+    def _single(self, rail: _Rail) -> list[Pair]:
+        """Return the slow pairs of good nodes that are measured again, the slowest first."""
+        leaf_of = self.ground.leaf_of
+        within = [(a, b) for a, b in rail.slow_pairs if not leaf_of or leaf_of[a] == leaf_of[b]]
+        return within[: _MOST_PAIRS if leaf_of else _MOST_ALONE]
 
     def _judge(self, rail: _Rail, measured: Measured) -> None:
         best: dict[Pair, float] = {}
@@ -389,7 +436,7 @@ class _Suspects:
             what = f"{self._names(rail.slow)} {_is(rail.slow)}" if rail.slow else "most nodes are"
             if rail.slow or rail.is_low or len(rail.best) == 2:
                 why = measured.why or "no value"
-                self.found.doubts.append(f"{rail.name}: {what} slow in the sample; measured again: {why}")
+                self.found.note_doubt(f"{rail.name}: {what} slow in the sample; measured again: {why}")
         elif len(rail.best) == 2:
             self._judge_two(rail, max(best.values()))
         elif rail.is_low:
@@ -415,7 +462,7 @@ class _Suspects:
         of = f"{rail.name}: most nodes give at most {number(rail.level)} MB/s, expected at least {number(least)}"
         if alone >= least:
             said = f"{of}; two pairs alone give {number(alone)}, so the network between the nodes is too slow or shared"
-            self.found.doubts.append(said)
+            self.found.note_doubt(said)
             return
         said = f"{of}, and two pairs alone {number(alone)}: no single node, look at a setting or the network of all"
         self.found.sick.append(SickPart("all", rail.name, tuple(rail.best), said))
@@ -425,19 +472,22 @@ class _Suspects:
         controls = [value for pair, value in best.items() if not slow & set(pair) and pair not in rail.slow_pairs]
         if slow and max(controls, default=0.0) < rail.bound:
             who = self._names(rail.slow)
-            self.found.doubts.append(f"{rail.name}: disturbed: {who} {_is(rail.slow)} slow, and good nodes were, too")
+            self.found.note_doubt(f"{rail.name}: disturbed: {who} {_is(rail.slow)} slow, and good nodes were, too")
             return
         cleared: list[int] = []
+        unknown: list[int] = []
         for node in rail.slow:
             own = {pair: value for pair, value in best.items() if node in pair}
             top = max(own.values(), default=0.0)
             if not own:
-                self.found.doubts.append(f"{rail.name}: {self.ground.nodes[node]} was slow, and was not measured again")
+                unknown.append(node)
             elif top >= rail.bound:
                 cleared.append(node)
             else:
                 self._name(rail, node, top, own)
-        for pair in rail.slow_pairs[:_MOST_PAIRS]:
+        if unknown:
+            self.found.note_doubt(f"{rail.name}: {self._names(unknown)} {_is(unknown)} slow, and not measured again")
+        for pair in self._single(rail):
             if best.get(pair, rail.level) < rail.bound:
                 said = (
                     f"{rail.name} between {'-'.join(self.ground.nodes[node] for node in pair)} gives "
@@ -466,7 +516,7 @@ class _Suspects:
         for leaves, mean in means.items() if len(means) > 1 else ():
             others = statistics.median_high(value for other, value in means.items() if other != leaves)
             if mean < LEAF_SHARE * others:
-                self.found.doubts.append(
+                self.found.note_doubt(
                     f"{rail.name}: nodes of {listing(leaves)} give each other {number(mean)} MB/s while all send, "
                     f"others {number(others)}: look at the up-links of both"
                 )
@@ -549,7 +599,7 @@ class _Silent:
         return self._give_up(result.left_s, f"each of {self._names(nodes)} answers a good node")
 
     def _give_up(self, left_s: float, why: str) -> float:
-        self.found.doubts.append(f"{self.rail}: no round of pairs ended ({self.why or 'no value'}), and {why}")
+        self.found.note_doubt(f"{self.rail}: no round of pairs ended ({self.why or 'no value'}), and {why}")
         return left_s
 
     def _names(self, nodes: Sequence[int]) -> str:
