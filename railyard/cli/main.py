@@ -64,7 +64,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Maintain": {
         "fabric": "Find links, ports, cards and slots that are not as stated.",
         "gate": "Say whether this node is fit for jobs, on one line.",
-        "preflight": "Check the nodes of a job before its application.",
+        "preflight": "Check the nodes of this job before its application.",
         "lint": "Check systems and references for mistakes and gaps.",
         "schema": "Print the JSON Schema of a kind of file, for editors.",
         "ci": "Write pipelines for GitLab.",

@@ -115,6 +115,7 @@ IMPURE = {
     "railyard.cluster.gate.on_nodes": "starts a job step, by ending",
     "railyard.cluster.gate.site_commands": "starts the site's own commands, by ending",
     "railyard.cluster.gate.traffic": "starts perftest, STREAM and srun, by ending",
+    "railyard.cluster.preflight.job": "starts steps of the job, by ending",
     "railyard.cluster.rolling.plan": "asks Slurm when nodes come free, by slurm",
     "railyard.cluster.rolling.under_scheduler": "asks the scheduler's commands",
     "railyard.cluster.rolling.judge": "asks for versions, by provenance",

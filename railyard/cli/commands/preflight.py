@@ -37,16 +37,16 @@ def command(
     verbose: bool,
     as_json: bool,
 ) -> int:
-    """Check the nodes of this job before its application, on one line.
+    """Check the nodes of this job before its application.
 
     \b
     Examples:
       railyard preflight --system mycluster:ndr
       railyard preflight --system mycluster --write-hosts good.txt || [ $? -eq 1 ]
 
-    Put it into the job's script. It looks at links and slots of each node, measures short pairs over each rail and an
-    allreduce, and reads the error counters around that. It names the sick node or rail, or says that it does not know.
-    It drains no node.
+    Put it into the job's script. It answers on one line. It looks at links and slots of each node, measures short pairs
+    over each rail and an allreduce, and reads the error counters around that. It names the sick node or rail, or says
+    that it does not know. It drains no node.
 
     Exit code: 0 fit; 1 unfit, and the line has the reason; 3 undecided, or not measured in time; 2 wrong input or a
     set-up that cannot work.

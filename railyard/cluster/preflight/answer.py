@@ -62,9 +62,16 @@ class Found:
         if said not in self.doubts:
             self.doubts.append(said)
 
-    def note_rails(self, nodes: Sequence[str], rails: "RailsFound", least_mb_s: float | None) -> None:
-        """Note what the rounds of pairs showed. ``least_mb_s``: what a rail must give, if that is known."""
+    def note_rails(self, nodes: Sequence[str], rails: "RailsFound", least_mb_s: float | None, busy: str = "") -> None:
+        """Note what the rounds of pairs showed.
+
+        ``least_mb_s``: what a rail must give, if that is known. ``busy``: what else ran on the nodes, empty if they
+        were idle. Then a figure that no good node was beside is no fault, but disturbed.
+        """
         for one in rails.sick:
+            if busy and not one.controlled:
+                self.note_doubt(f"disturbed: {one.said}; {busy}")
+                continue
             node = nodes[one.nodes[0]] if one.kind == "rail" else None
             fix = "look at its cable, port and switch port" if node else ""
             self.faults.append(Fault(node, one.said, one.rail, fix))

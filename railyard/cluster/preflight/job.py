@@ -28,6 +28,7 @@ from railyard.benchmarks.node_pairs import hosts_of, pairs_of
 from railyard.cluster.doctor import node_block
 from railyard.cluster.gate import links_and_slots
 from railyard.cluster.gate.ending import Deadline, GateStop, limit_time, start_process, wait_for
+from railyard.cluster.gate.traffic import why_busy
 from railyard.cluster.preflight.answer import Answer, Fault, Found
 from railyard.cluster.preflight.rounds import (
     Ground,
@@ -205,6 +206,8 @@ class _Preflight:
     numbered: int = field(default=0, init=False)
     #: What it does now, for the sentence if its time is over.
     part: str = field(default="links", init=False)
+    #: What runs on nodes beside the preflight, in words.
+    busy: list[str] = field(default_factory=list, init=False)
 
     @property
     def folder(self) -> Path:
@@ -265,6 +268,7 @@ class _Preflight:
             ) from None
         states = {label(node): block[0] for node, block in gathered.answers if len(block) == 1 and block[0].whole}
         self._note_silent([node for node in nodes if label(node) not in states], said)
+        self.busy = [why for node in nodes if label(node) in states and (why := _why_busy(node, states[label(node)]))]
         gaps: dict[str, set[str]] = {}
         parts: set[str] = set()
         for node in nodes:
@@ -309,7 +313,7 @@ class _Preflight:
             try:
                 wave = next(asking) if result is None else asking.send(result)
             except StopIteration as end:
-                self.found.note_rails(nodes, end.value, least)
+                self.found.note_rails(nodes, end.value, least, few(self.busy))
                 return
             result = WaveResult(self._launch_wave(nodes, wave, deadline), deadline.left_s)
 
@@ -425,7 +429,7 @@ class _Preflight:
             self.found.note_unchecked(f"the path of {what}", "its rails have no counters")
         if path.state == "failed":
             for node, said in _blamed(path.suspects, names, path.sentence).items():
-                self.found.faults.append(Fault(node, f"{what}: {said}", what, path.look_at))
+                self.found.faults.append(Fault(node, f"{what}: {said}", what, f"look at {path.look_at}"))
         if verdict.rule in (1, 2, 3) or (verdict.rule == 4 and path.state != "failed"):
             self.found.note_doubt(f"{what}: {verdict.sentence}")
 
@@ -678,6 +682,11 @@ def _blamed(suspects: Sequence[Suspect], names: Sequence[str], sentence: str) ->
     if not of_node or 2 * len(of_node) > len(names):
         return {None: sentence}
     return {node: said for node, said in of_node.items()}
+
+
+def _why_busy(node: str, state: node_block.NodeState) -> str | None:
+    """Return what runs on a node, if that is too much for a low figure to count; None if the node is idle."""
+    return why_busy(f"on {node}", state.facts.get("load", ""), state.number("processors") or 1)
 
 
 def _exit_code(file: Path) -> int | None:

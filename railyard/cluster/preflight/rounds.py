@@ -34,7 +34,8 @@ TIMES_ALONE, AT_ONCE_ALONE = 3, 4
 _START_TIMES, _ROUND_TIMES = 1.5, 5.0
 #: A sample is planned as if its rounds took so many times as long as without collisions in the network.
 _PLANNED_TIMES = 2.5
-#: So many groups of nodes are started at once to find who answers nobody; groups of so many nodes are not divided.
+#: So many groups of nodes are started at once to find who answers nobody; groups of so many nodes, or one more, are not
+#: divided.
 _GROUPS, _SMALL = 16, 4
 #: So many slow pairs of good nodes are measured again: pairs within a leaf switch, whose streams cannot collide, or
 #: fewer pairs, each alone, if no leaf switch is known.
@@ -92,12 +93,16 @@ class WaveResult:
 
 @dataclass(frozen=True, slots=True)
 class SickPart:
-    """What is slow or silent: a rail of one node, a pair, or a rail of all nodes; ``said`` has the figures."""
+    """What is slow or silent: a rail of one node, a pair, or a rail of all nodes; ``said`` has the figures.
+
+    ``controlled``: good nodes were measured beside it at that time, so something that disturbs all is not the cause.
+    """
 
     kind: Kind
     rail: str
     nodes: tuple[int, ...]
     said: str
+    controlled: bool = True
 
 
 @dataclass(slots=True)
@@ -455,7 +460,7 @@ class _Suspects:
             f"{rail.name} between {names} gives at most {number(value)} MB/s, expected at least {number(least)}; "
             "with two nodes nothing tells which end is at fault"
         )
-        self.found.sick.append(SickPart("pair", rail.name, pair, said))
+        self.found.sick.append(SickPart("pair", rail.name, pair, said, controlled=False))
 
     def _judge_all(self, rail: _Rail, alone: float) -> None:
         least = rail.least or 0.0
@@ -465,7 +470,7 @@ class _Suspects:
             self.found.note_doubt(said)
             return
         said = f"{of}, and two pairs alone {number(alone)}: no single node, look at a setting or the network of all"
-        self.found.sick.append(SickPart("all", rail.name, tuple(rail.best), said))
+        self.found.sick.append(SickPart("all", rail.name, tuple(rail.best), said, controlled=False))
 
     def _judge_nodes(self, rail: _Rail, best: Mapping[Pair, float]) -> None:
         slow = set(rail.slow)
@@ -557,7 +562,7 @@ class _Silent:
             for group, measured in zip(asked, result.measured, strict=True):
                 if any(value is not None for _, _, value in measured.values):
                     self.good += group
-                elif len(group) <= _SMALL:
+                elif len(group) <= _SMALL + 1:
                     self.bad.append(group)
                 else:
                     groups = (*groups, *_split(group))
