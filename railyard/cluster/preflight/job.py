@@ -428,7 +428,7 @@ class _Preflight:
         if path.state == "not-judged":
             self.found.note_unchecked(f"the path of {what}", "its rails have no counters")
         if path.state == "failed":
-            for node, said in _blamed(path.suspects, names, path.sentence).items():
+            for node, said in blamed_nodes(path.suspects, names, path.sentence).items():
                 self.found.faults.append(Fault(node, f"{what}: {said}", what, f"look at {path.look_at}"))
         if verdict.rule in (1, 2, 3) or (verdict.rule == 4 and path.state != "failed"):
             self.found.note_doubt(f"{what}: {verdict.sentence}")
@@ -668,7 +668,7 @@ def _values(tables: Sequence[Table], place: Mapping[str, int]) -> tuple[Value, .
     return tuple(found)
 
 
-def _blamed(suspects: Sequence[Suspect], names: Sequence[str], sentence: str) -> dict[str | None, str]:
+def blamed_nodes(suspects: Sequence[Suspect], names: Sequence[str], sentence: str) -> dict[str | None, str]:
     """Return the nodes that a path proof blames, each with its sentence; None stands for no single node.
 
     What most nodes show is a setting of all: then no single node is at fault.
