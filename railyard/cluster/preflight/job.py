@@ -76,6 +76,8 @@ _VECTOR_BYTES, _GPU_VECTOR_BYTES, _MOST_REPEATS, _WARM_UP, _VOLUME_MB = (1 << 20
 _REDUCE_S, _REDUCE_TIMES = 2.0, 2.5
 #: An allreduce that is too slow, or gave nothing, is made so often in all.
 _TIMES = 2
+#: The scheduler lists the job's nodes within so many seconds.
+_LIST_S = 30
 #: The last seconds are for the answer itself.
 _END_S = 1.0
 #: So few nodes without an answer are at fault themselves; if more are silent, something else is.
@@ -126,10 +128,14 @@ def nodes_of_job(site: Site) -> tuple[str, ...]:
             f"preflight: found no {variable}, expected to run in a job of {system.scheduler}: put it into the job's "
             "script, before the application"
         )
-    done = subprocess.run(
-        ["sh", "-c", lists_nodes(system.scheduler)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        errors="replace", timeout=30, check=False,
-    )  # fmt: skip
+    words = ["sh", "-c", lists_nodes(system.scheduler)]
+    try:
+        done = subprocess.run(
+            words, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", timeout=_LIST_S,
+            check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise SetupError(f"preflight: {words[-1]} did not end within {_LIST_S} s, expected the job's nodes") from None
     nodes = tuple(dict.fromkeys(done.stdout.split()))
     if len(nodes) < 2:
         found = listing(nodes) or (done.stderr.strip().splitlines() or ["no name"])[-1]
@@ -461,6 +467,8 @@ class _Preflight:
             self.found.remarks += [f"{what}: at first: {one.said}" for one in ends[:-1]]
         elif last.kind == "none":
             self.found.note_doubt(f"{what} gave no time: {last.said}")
+        elif self.busy:
+            self.found.note_doubt(f"disturbed: {what}: {last.said}; {few(self.busy)}")
         elif self.found.faults:  # a part is named already, and the nodes of a pair are still among these
             self.found.remarks.append(f"{what}: {last.said}")
         else:
