@@ -1,6 +1,7 @@
 """`railyard preflight`: checks the nodes of the job that it runs in, before the job's application."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,18 @@ import click
 
 from railyard.cli.options import say
 from railyard.cli.pair_sample import duration
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    name: str
+    stack: str | None
+    limit_s: float | None
+    no_allreduce: bool
+    write_hosts: Path | None
+    hosts_format: Any
+    verbose: bool
+    as_json: bool
 
 
 @click.command(name="preflight")
@@ -27,16 +40,7 @@ from railyard.cli.pair_sample import duration
 )  # fmt: skip
 @click.option("--verbose", is_flag=True, help="Also print each fault with what to do, and what was not checked.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-def command(
-    name: str,
-    stack: str | None,
-    limit_s: float | None,
-    no_allreduce: bool,
-    write_hosts: Path | None,
-    hosts_format: Any,
-    verbose: bool,
-    as_json: bool,
-) -> int:
+def command(**options: Any) -> int:
     """Check the nodes of this job before its application.
 
     \b
@@ -58,20 +62,21 @@ def command(
     from railyard.site.site import site_at
     from railyard.site.systems.load import find_system
 
-    home, (system, _, fabric) = find_home(), name.partition(":")
+    given = _Options(**options)
+    home, (system, _, fabric) = find_home(), given.name.partition(":")
     find_system(home / "systems", system, alone=True)  # it offers a near miss
     site = site_at(home, system)
     if fabric and fabric not in site.system.fabrics:
         known = did_you_mean(fabric, site.system.fabrics)
         raise SetupError(f'preflight --system: found the fabric "{fabric}", expected one of {system}; {known}')
     nodes = job.nodes_of_job(site)
-    limit = limit_s or job.default_limit_s(len(nodes))
-    answer = job.run(site, job.PreflightRequest(nodes, limit, fabric or None, stack, not no_allreduce))
-    if as_json:
+    limit = given.limit_s or job.default_limit_s(len(nodes))
+    answer = job.run(site, job.PreflightRequest(nodes, limit, fabric or None, given.stack, not given.no_allreduce))
+    if given.as_json:
         click.echo(json.dumps(answer.as_json(), ensure_ascii=False))
     else:
-        for line in (answer.line, *(f"  {line}" for line in answer.details if verbose)):
+        for line in (answer.line, *(f"  {line}" for line in answer.details if given.verbose)):
             say(line)
-    if write_hosts is not None:
-        write(write_hosts, answer.hosts, hosts_format)
+    if given.write_hosts is not None:
+        write(given.write_hosts, answer.hosts, given.hosts_format)
     return answer.exit_code

@@ -10,7 +10,7 @@ import shlex
 import shutil
 import subprocess
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timezone
@@ -498,11 +498,15 @@ class _Preflight:
         read = {READER: reader_script(), node_facts.SCRIPT: node_facts.node_script()}
         write_files(
             own,
-            {"sizes.txt": "".join(f"{size}\n" for size in chosen.sizes), **read, **environment.scripts(chosen.stack)},
+            {
+                "sizes.txt": "".join(f"{size}\n" for size in chosen.by.sizes),
+                **read,
+                **environment.scripts(chosen.stack),
+            },
         )
         (own / COUNTERS).mkdir()
-        program = [*launch.inside, chosen.program, *chosen.words(ranks.total), *launch.settings.words]
-        ldd = f"LC_ALL=C ldd {shlex.quote(chosen.program)} > {LINKED} 2>&1 || :"
+        program = [*launch.inside, chosen.path, *chosen.words(ranks.total), *launch.settings.words]
+        ldd = f"LC_ALL=C ldd {shlex.quote(chosen.path)} > {LINKED} 2>&1 || :"
         script = self._script([*front, *reader, *program], launch.env, own, chosen.stack, (ldd,))
         with start_process(["bash", str(script)], own) as process:
             ended = wait_for(process, deadline)
@@ -510,12 +514,12 @@ class _Preflight:
         (own / ERRORS).write_text(ended.err, encoding="utf-8")
         if ended.code:
             why = f"ended after {limit_s} s" if ended.code in _TIMED_OUT else ended.last_words
-            return ReduceEnd("none", f"{chosen.benchmark} with {chosen.stack}: {why}")
-        test = self._test(chosen.benchmark, chosen.rails, chosen.stack, chosen.policy)
+            return ReduceEnd("none", f"{chosen.by.benchmark} with {chosen.stack}: {why}")
+        test = self._test(chosen.by.benchmark, chosen.rails, chosen.stack, chosen.policy)
         case = Case(
-            test, self.site, launch, ranks_per_node=per_node, sizes=chosen.sizes, repetitions=chosen.repetitions
+            test, self.site, launch, ranks_per_node=per_node, sizes=chosen.by.sizes, repetitions=chosen.repetitions
         )
-        made = assess(case, self._evidence(own, ended.out), chosen.parse, date.today())
+        made = assess(case, self._evidence(own, ended.out), chosen.by.parse, date.today())
         self._note_assessed(what, made, nodes)
         # References of other sizes than these are left out.
         judged = reference_where_measured(made.inputs)
@@ -524,7 +528,7 @@ class _Preflight:
         bands = [band for metric in made.inputs.metrics for band in metric.bands]
         if judged.state == "fail":
             self.found.note_unchecked(f"the time of the {what}", judged.sentence)
-        elif not any(band.bound_at(size) for band in bands for size in chosen.sizes):
+        elif not any(band.bound_at(size) for band in bands for size in chosen.by.sizes):
             self.found.note_unchecked(f"the time of the {what}", "no reference bounds it")
         else:
             self.found.checked.append(what)
@@ -588,51 +592,69 @@ class ReduceEnd:
 
 
 @dataclass(frozen=True, slots=True)
-class AllreduceChoice:
-    """Which program makes the allreduce: of NCCL or RCCL where nodes have GPUs, else of an MPI."""
+class AllreduceProgram:
+    """A program that makes an allreduce.
 
-    stack: str
+    ``program`` is its name in a folder of the tool, empty if the tool is one program. ``words`` gives its arguments
+    from the number of ranks and of repetitions, ``parse`` reads its output. ``prints``: it prints its repetitions.
+    """
+
+    tool: str
     benchmark: str
     program: str
+    sizes: tuple[int, ...]
+    words: Callable[[int, int], list[str]]
+    parse: Callable[[str], ParsedOutput]
+    prints: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AllreduceChoice:
+    """A program of a stack, with its path, its rails and their policy, its ranks per node, and how often it repeats."""
+
+    by: AllreduceProgram
+    stack: str
+    path: str
     rails: int
     policy: str
     per_node: int
     repeats: int = _MOST_REPEATS
 
     @property
-    def tool(self) -> str:
-        """The program's tool."""
-        return self.benchmark.partition("/")[0]
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The sizes of its vectors, bytes."""
-        return (_GPU_VECTOR_BYTES,) if self.tool in ("nccl", "rccl") else _VECTOR_BYTES
-
-    @property
     def repetitions(self) -> Repetitions | None:
         """How often it was told to repeat; None for a tool that prints it."""
-        return None if self.tool == "imb" else Repetitions(self.repeats, _WARM_UP)
+        return None if self.by.prints else Repetitions(self.repeats, _WARM_UP)
 
     def words(self, ranks: int) -> list[str]:
         """Return the program's words for so many ranks."""
-        if self.tool == "imb":
-            own = ["-msglen", "sizes.txt", "-iter", f"{self.repeats},{_VOLUME_MB}", "-iter_policy", "off", "-time", "5"]
-            return ["Allreduce", "-npmin", str(ranks), *own]
-        if self.tool == "osu":
-            return ["-m", f"{self.sizes[0]}:{self.sizes[-1]}", "-i", str(self.repeats), "-x", str(_WARM_UP)]
-        large = str(self.sizes[0])
-        return ["-b", large, "-e", large, "-f", "2", "-t", "1", "-g", "1", "-n", str(self.repeats), "-w", str(_WARM_UP),
-                "-c", "0"]  # fmt: skip
-
-    def parse(self, text: str) -> ParsedOutput:
-        """Return what its output says. Raises ParseError."""
-        return {"imb": imb.parse, "osu": osu.parse}.get(self.tool, nccl.parse)(text)
+        return self.by.words(ranks, self.repeats)
 
 
-#: Tool -> benchmark and program, the best first.
-_OF_GPUS = (("nccl", "nccl/all_reduce", "all_reduce_perf"), ("rccl", "rccl/all_reduce", "all_reduce_perf"))
-_OF_MPI = (("osu", "osu/osu_allreduce", "osu_allreduce"), ("imb", "imb/Allreduce", ""))
+def _words_of_nccl(ranks: int, repeats: int) -> list[str]:
+    size = str(_GPU_VECTOR_BYTES)
+    return ["-b", size, "-e", size, "-f", "2", "-t", "1", "-g", "1", "-n", str(repeats), "-w", str(_WARM_UP), "-c", "0"]
+
+
+def _words_of_osu(ranks: int, repeats: int) -> list[str]:
+    return ["-m", f"{_VECTOR_BYTES[0]}:{_VECTOR_BYTES[-1]}", "-i", str(repeats), "-x", str(_WARM_UP)]
+
+
+def _words_of_imb(ranks: int, repeats: int) -> list[str]:
+    own = ["-msglen", "sizes.txt", "-iter", f"{repeats},{_VOLUME_MB}", "-iter_policy", "off", "-time", "5"]
+    return ["Allreduce", "-npmin", str(ranks), *own]
+
+
+#: The best first: between GPUs, and by MPI.
+_OF_GPUS = tuple(
+    AllreduceProgram(
+        tool, f"{tool}/all_reduce", "all_reduce_perf", (_GPU_VECTOR_BYTES,), _words_of_nccl, nccl.parse
+    )
+    for tool in ("nccl", "rccl")
+)  # fmt: skip
+_OF_MPI = (
+    AllreduceProgram("osu", "osu/osu_allreduce", "osu_allreduce", _VECTOR_BYTES, _words_of_osu, osu.parse),
+    AllreduceProgram("imb", "imb/Allreduce", "", _VECTOR_BYTES, _words_of_imb, imb.parse, prints=True),
+)
 
 
 def list_allreduces(site: Site, fabric: str, first: str) -> list[AllreduceChoice]:
@@ -645,13 +667,13 @@ def list_allreduces(site: Site, fabric: str, first: str) -> list[AllreduceChoice
     found = []
     for tools, per_node in ((_OF_GPUS, 0 if gpus is None else gpus.per_node), (_OF_MPI, 1)):
         for stack in sorted(system.stacks, key=lambda name: name != first) if per_node else ():
-            for tool, benchmark, program in tools:
+            for by in tools:
                 entry = system.stacks[stack]
-                has = tool in entry.tools and entry.container is None
+                has = by.tool in entry.tools and entry.container is None
                 if not has or ask.why_not(stack, kind, rails, None, knobs) is not None:
                     continue
                 try:
-                    path = find_on_nodes(site, stack).executable(tool, *([program] if program else []))
+                    path = find_on_nodes(site, stack).executable(by.tool, by.program)
                 except SetupError:
                     continue  # another stack may have it
                 policy = policy_of(system, fabric, stack, rails, DEFAULT)
@@ -659,7 +681,7 @@ def list_allreduces(site: Site, fabric: str, first: str) -> list[AllreduceChoice
                 # 2 (N - 1) / N vectors cross a node's rails, one after another.
                 a_second = _MOST_REPEATS if limit is None else round(limit.value_mb_s * 1e6 / (2 * sum(_VECTOR_BYTES)))
                 repeats = max(2, min(_MOST_REPEATS, a_second))
-                found.append(AllreduceChoice(stack, benchmark, path, rails, policy, per_node, repeats))
+                found.append(AllreduceChoice(by, stack, path, rails, policy, per_node, repeats))
     return found
 
 

@@ -101,16 +101,16 @@ def test_outside_of_a_job_it_says_where_it_belongs(tmp_path: Path) -> None:
 def test_an_allreduce_is_between_gpus_first_and_then_by_mpi(tmp_path: Path) -> None:
     site = make(tmp_path / "site")
     first, second = job.list_allreduces(site, "hdr", "openmpi")
-    assert (first.stack, first.benchmark, first.per_node, first.rails) == ("nccl", "nccl/all_reduce", 4, 2)
+    assert (first.stack, first.by.benchmark, first.per_node, first.rails) == ("nccl", "nccl/all_reduce", 4, 2)
     assert first.words(16)[:4] == ["-b", "1073741824", "-e", "1073741824"]
-    assert (second.stack, second.benchmark, second.per_node) == ("openmpi", "osu/osu_allreduce", 1)
+    assert (second.stack, second.by.benchmark, second.per_node) == ("openmpi", "osu/osu_allreduce", 1)
     assert second.words(4) == ["-m", "1048576:4194304", "-i", "10", "-x", "1"]
 
 
 def test_without_gpus_it_is_by_mpi_and_without_a_program_there_is_none(tmp_path: Path) -> None:
     text = SYSTEM.replace("gpus: {per_node: 4, kind: a100}\n", "")
     (only,) = job.list_allreduces(make(tmp_path / "a", system=text), "hdr", "openmpi")
-    assert only.benchmark == "osu/osu_allreduce"
+    assert only.by.benchmark == "osu/osu_allreduce"
     text = text.replace(', osu: "{home}/osu_allreduce"', "")
     assert job.list_allreduces(make(tmp_path / "b", system=text), "hdr", "openmpi") == []
 
