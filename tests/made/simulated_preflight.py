@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from railyard.cluster.preflight.answer import Answer, Fault, Found
+from railyard.cluster.preflight.answer import Answer, Fault, Findings
 from railyard.cluster.preflight.job import ask_seconds, default_limit_s, reduce_seconds
 from railyard.cluster.preflight.rounds import (
     Ground,
-    Measured,
+    LaunchValues,
     RailLaunch,
     RailsFound,
     Wave,
@@ -94,8 +94,8 @@ class SimulatedJob:
         self.waves.append((wave.purpose, longest_s))
         return WaveResult(tuple(measured), self.limit_s - self.used_s)
 
-    def _launch(self, launch: RailLaunch, limit_s: float) -> tuple[Measured, float]:
-        cut = Measured((), f"ended after {limit_s:.0f} s")
+    def _launch(self, launch: RailLaunch, limit_s: float) -> tuple[LaunchValues, float]:
+        cut = LaunchValues((), f"ended after {limit_s:.0f} s")
         if any(self._carries_nothing(self.there[node], launch.rail) for node in launch.nodes):
             return cut, limit_s
         count, rate = len(launch.nodes), self.network.tree.rate_mb_s / self.network.nodes.rails
@@ -108,9 +108,9 @@ class SimulatedJob:
             slowest = min((value or 0.0 for value in given), default=rate)
             seconds += self.costs.round_s(count) * max(1.0, rate / slowest if slowest else limit_s)
             if seconds > limit_s:
-                return Measured(tuple(values), cut.why), limit_s
+                return LaunchValues(tuple(values), cut.why), limit_s
             values += [(a, b, value) for (a, b), value in zip(each, given, strict=True)]
-        return Measured(tuple(values)), seconds
+        return LaunchValues(tuple(values)), seconds
 
     def _carries_nothing(self, node: int, rail: str) -> bool:
         sick = self.network.sick
@@ -127,7 +127,7 @@ def play(
 ) -> Answer:
     """Return what a preflight of so many nodes says, with the seconds that it took."""
     tree = Tree(nodes, 16 if nodes <= 64 else 32, routes=routes, rate_mb_s=rails * RATE_MB_S)
-    names, found = tree.layout().nodes, Found()
+    names, found = tree.layout().nodes, Findings()
     for node in sorted(planted.dead):
         found.faults.append(Fault(names[node], f"{names[node]} did not answer in a step of the job, others did"))
     for node in sorted(planted.down):

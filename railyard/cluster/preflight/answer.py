@@ -37,7 +37,7 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Found:
+class Findings:
     """What a preflight found so far.
 
     ``doubts`` cannot be decided. ``late`` was not measured because the time was over. ``unchecked`` has what cannot be
@@ -95,7 +95,7 @@ class Answer:
     """What a preflight says. ``seconds``: how long it took, of the ``limit_s`` that it had."""
 
     nodes: tuple[str, ...]
-    found: Found
+    found: Findings
     seconds: float
     limit_s: float
 

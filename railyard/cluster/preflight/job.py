@@ -29,10 +29,10 @@ from railyard.cluster.doctor import node_block
 from railyard.cluster.gate import links_and_slots
 from railyard.cluster.gate.ending import Deadline, GateStop, limit_time, start_process, wait_for
 from railyard.cluster.gate.traffic import why_busy
-from railyard.cluster.preflight.answer import Answer, Fault, Found
+from railyard.cluster.preflight.answer import Answer, Fault, Findings
 from railyard.cluster.preflight.rounds import (
     Ground,
-    Measured,
+    LaunchValues,
     RailLaunch,
     Wave,
     WaveResult,
@@ -156,7 +156,7 @@ class PreflightRequest:
 
 def run(site: Site, asked: PreflightRequest) -> Answer:
     """Return what a preflight says. Raises RailyardError if its set-up cannot work."""
-    begun, found = time.monotonic(), Found()
+    begun, found = time.monotonic(), Findings()
     made = _make(site, asked, found)
     try:
         with limit_time(asked.limit_s) as deadline:
@@ -171,7 +171,7 @@ def run(site: Site, asked: PreflightRequest) -> Answer:
     return answer
 
 
-def _make(site: Site, asked: PreflightRequest, found: Found) -> "_Preflight":
+def _make(site: Site, asked: PreflightRequest, found: Findings) -> "_Preflight":
     system = site.system
     place = place_of(site, PlanRequest(fabric=asked.fabric, stack=asked.stack, rails=1))
     size = largest_allowed(_SIZE_BYTES, system.measure, 2, 1)
@@ -208,7 +208,7 @@ class _Preflight:
     asked: PreflightRequest
     place: Place
     jobs: Jobs
-    found: Found
+    found: Findings
     numbered: int = field(default=0, init=False)
     #: What it does now, for the sentence if its time is over.
     part: str = field(default="links", init=False)
@@ -333,7 +333,7 @@ class _Preflight:
             return None if isinstance(floor, str) else floor
         return max(least or 0.0, stated or 0.0)
 
-    def _launch_wave(self, nodes: Sequence[str], wave: Wave, deadline: Deadline) -> tuple[Measured, ...]:
+    def _launch_wave(self, nodes: Sequence[str], wave: Wave, deadline: Deadline) -> tuple[LaunchValues, ...]:
         """Start the launches of a wave at the same time, wait until all have ended, and return what they gave.
 
         A launch that failed, and was not ended for its time, is started once more: its launcher may be at fault.
@@ -396,7 +396,7 @@ class _Preflight:
             why = why or str(error)
         if purpose == "sample" and not why:
             self._prove_path(own, nodes, launch, output, beside or [])
-        return _LaunchEnd(Measured(values, why), code not in (0, *_TIMED_OUT))
+        return _LaunchEnd(LaunchValues(values, why), code not in (0, *_TIMED_OUT))
 
     def _why_not(self, own: Path, code: int | None, limit_s: int) -> str:
         if code in _TIMED_OUT:
@@ -579,7 +579,7 @@ class _Preflight:
 class _LaunchEnd:
     """What a launch gave; ``failed``: it ended by itself, with an error."""
 
-    measured: Measured
+    measured: LaunchValues
     failed: bool
 
 

@@ -73,7 +73,7 @@ class Wave:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class LaunchValues:
     """What a launch gave: the values of the rounds that ended, MB/s (10^6 B/s, the slower direction).
 
     ``why`` says why it did not run to its end; empty if it did.
@@ -87,7 +87,7 @@ class Measured:
 class WaveResult:
     """What the launches of a wave gave, in their order, and how many seconds are left now."""
 
-    measured: tuple[Measured, ...]
+    measured: tuple[LaunchValues, ...]
     left_s: float
 
 
@@ -239,7 +239,7 @@ def _take_rest(
     ground: Ground,
     rail: str,
     made: Sequence[Round],
-    measured: Measured,
+    measured: LaunchValues,
     left_s: float,
     values: list[Value],
     found: RailsFound,
@@ -433,7 +433,7 @@ class _Suspects:
         within = [(a, b) for a, b in rail.slow_pairs if not leaf_of or leaf_of[a] == leaf_of[b]]
         return within[: _MOST_PAIRS if leaf_of else _MOST_ALONE]
 
-    def _judge(self, rail: _Rail, measured: Measured) -> None:
+    def _judge(self, rail: _Rail, measured: LaunchValues) -> None:
         best: dict[Pair, float] = {}
         for a, b, value in measured.values:
             best[_order(a, b)] = max(value or 0.0, best.get(_order(a, b), 0.0))

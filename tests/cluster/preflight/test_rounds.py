@@ -7,7 +7,7 @@ import pytest
 
 from railyard.cluster.preflight.rounds import (
     Ground,
-    Measured,
+    LaunchValues,
     RailLaunch,
     RailsFound,
     Wave,
@@ -61,17 +61,17 @@ class Job:
             left_s -= took
             result = WaveResult(tuple(map(self._launch, wave.launches)), left_s)
 
-    def _launch(self, launch: RailLaunch) -> Measured:
+    def _launch(self, launch: RailLaunch) -> LaunchValues:
         if self.failures:
             self.failures -= 1
-            return Measured((), "exit code 1: no such program")
+            return LaunchValues((), "exit code 1: no such program")
         pairs = [(a, b) for a in launch.nodes for b in launch.nodes if a < b]
         if any(self.share(launch.rail, a, b) is None for a, b in pairs):
-            return Measured((), "ended after 9 s")
+            return LaunchValues((), "ended after 9 s")
         values: list[Value] = [
             (a, b, RATE * (self.share(launch.rail, a, b) or 0.0)) for each in launch.rounds for a, b in each
         ]
-        return Measured(tuple(values))
+        return LaunchValues(tuple(values))
 
     @property
     def purposes(self) -> list[str]:
