@@ -19,7 +19,7 @@ from railyard.cluster.preflight.rounds import (
     WaveResult,
     measure_rails,
 )
-from railyard.job import node_pair_steps
+from railyard.job import probe_job
 from railyard.verdict.blame.search.model import Part, Step, Value
 from tests.made.simulated import Noise, Tree
 from tests.made.simulated_rails import HEAVY, Nodes, RailNetwork, Sick
@@ -32,15 +32,13 @@ RAILS, RATE_MB_S, SIZE_BYTES = 4, 12_000.0, 1 << 20
 class SimulatedCosts:
     """What launches and rounds take, as Railyard estimates it for cards of one rate."""
 
-    words: tuple[str, ...] = tuple(
-        node_pair_steps.words(SIZE_BYTES, node_pair_steps.WINDOW, node_pair_steps.EXCHANGES, RATE_MB_S)
-    )
+    words: tuple[str, ...] = tuple(probe_job.words(SIZE_BYTES, probe_job.WINDOW, probe_job.EXCHANGES, RATE_MB_S))
 
     def launch_s(self, nodes: int) -> float:
-        return node_pair_steps.launch_seconds(nodes)
+        return probe_job.launch_seconds(nodes)
 
     def round_s(self, nodes: int) -> float:
-        return node_pair_steps.round_seconds(self.words, RATE_MB_S, nodes)
+        return probe_job.round_seconds(self.words, RATE_MB_S, nodes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from railyard.base.clean_text import one_line
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
 from railyard.base.hostlist import fold_names, list_nodes
+from railyard.base.values import one_line
 from railyard.base.wording import count_of, few, number
 from railyard.cluster.gate.model import EXIT_CODES, State, short
 

@@ -26,7 +26,7 @@ from railyard.base.wording import count_of, few, listing
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.node_pairs import hosts_of, pairs_of
 from railyard.cluster.doctor import node_block
-from railyard.cluster.gate import links_and_slots
+from railyard.cluster.gate import model
 from railyard.cluster.gate.ending import Deadline, GateStop, limit_time, start_process, wait_for
 from railyard.cluster.gate.traffic import why_busy
 from railyard.cluster.preflight.answer import Answer, Fault, Findings
@@ -38,11 +38,22 @@ from railyard.cluster.preflight.rounds import (
     WaveResult,
     measure_rails,
 )
-from railyard.cluster.rolling.job import COUNTERS, END, ERRORS, LINKED, OUTPUT, PAIRS, READER, Jobs, jobs, pairs_text
-from railyard.cluster.rolling.kept_run import KeptRun
 from railyard.cluster.rolling.plan import Place, PlanRequest, place_of, write_files
+from railyard.cluster.rolling.under_scheduler import (
+    COUNTERS,
+    END,
+    ERRORS,
+    LINKED,
+    OUTPUT,
+    PAIRS,
+    READER,
+    Jobs,
+    KeptRun,
+    jobs,
+    pairs_text,
+)
 from railyard.hardware.day_one import stream_floor_mb_s
-from railyard.job import environment, node_facts, node_files, node_pair_steps
+from railyard.job import environment, node_facts, node_files, probe_job
 from railyard.job.case import Case, Evidence
 from railyard.job.counters.node import reader_script
 from railyard.job.launch import Ranks, plan_launch, runs_as_root
@@ -53,7 +64,7 @@ from railyard.parsers.pairs import ALONE, SAMPLE
 from railyard.parsers.pairs import parse as parse_pairs
 from railyard.provision.installed_stack import find_on_nodes
 from railyard.results.record.form import Suspect
-from railyard.site.policies import DEFAULT, policy_of
+from railyard.site.matrix import DEFAULT, policy_of
 from railyard.site.site import Site
 from railyard.site.sizes import largest_allowed
 from railyard.site.systems.jobs import FAMILIES, escape_exports
@@ -111,7 +122,7 @@ def ask_seconds(nodes: int) -> float:
 
 def reduce_seconds(nodes: int) -> float:
     """Return an estimate of how long an allreduce of so many nodes takes with its launch, in seconds."""
-    return node_pair_steps.launch_seconds(nodes) + _REDUCE_S
+    return probe_job.launch_seconds(nodes) + _REDUCE_S
 
 
 def nodes_of_job(site: Site) -> tuple[str, ...]:
@@ -176,10 +187,8 @@ def _make(site: Site, asked: PreflightRequest, found: Findings) -> "_Preflight":
     place = place_of(site, PlanRequest(fabric=asked.fabric, stack=asked.stack, rails=1))
     size = largest_allowed(_SIZE_BYTES, system.measure, 2, 1)
     # Over a slow link a stream of few messages lasts long enough.
-    window = max(
-        4, min(node_pair_steps.WINDOW, round((place.rate_mb_s or 0.0) * 1e6 * node_pair_steps.STREAM_S / size))
-    )
-    words = node_pair_steps.words(size, window, node_pair_steps.EXCHANGES, place.rate_mb_s)
+    window = max(4, min(probe_job.WINDOW, round((place.rate_mb_s or 0.0) * 1e6 * probe_job.STREAM_S / size)))
+    words = probe_job.words(size, window, probe_job.EXCHANGES, place.rate_mb_s)
     now = datetime.now(timezone.utc)
     tag = f"{now:%Y%m%dT%H%M%S}-{os.getpid()}"
     parent = state_folder(site.home) / "preflight"
@@ -240,7 +249,7 @@ class _Preflight:
 
     def launch_s(self, nodes: int) -> float:
         """Return what a launch takes until its first round, seconds."""
-        return node_pair_steps.launch_seconds(nodes)
+        return probe_job.launch_seconds(nodes)
 
     def round_s(self, nodes: int) -> float:
         """Return what a healthy round takes, seconds."""
@@ -279,7 +288,7 @@ class _Preflight:
         parts: set[str] = set()
         for node in nodes:
             if label(node) in states:
-                for one in links_and_slots.look(states[label(node)], system):
+                for one in model.look(states[label(node)], system):
                     parts |= {one.part} if one.checked else set()
                     self.found.faults += [Fault(node, f"{node}: {each.found}", fix=each.fix) for each in one.faults]
                     if one.doubt is not None:

@@ -23,8 +23,7 @@ from typing import Literal, Protocol
 from railyard.base.bounds import PREFLIGHT_SHARE
 from railyard.base.hostlist import list_nodes
 from railyard.base.wording import count_of, listing, number, percent
-from railyard.verdict.blame.search.model import Pair, Round, Value
-from railyard.verdict.blame.search.rounds import pack_rounds
+from railyard.verdict.blame.search.model import Pair, Round, Value, pack_rounds
 
 #: Below this share of what other leaf switches give to nodes far away, the up-links of a leaf switch are in doubt.
 LEAF_SHARE = 0.55

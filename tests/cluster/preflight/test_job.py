@@ -7,8 +7,7 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cluster.preflight import job
-from railyard.cluster.rolling.job import jobs
-from railyard.cluster.rolling.kept_run import KeptRun
+from railyard.cluster.rolling.under_scheduler import KeptRun, jobs
 from railyard.results.record.form import Suspect
 from railyard.site.site import Site, site_at
 
