@@ -111,6 +111,7 @@ docs: venv ## write the generated pages of docs/ again, and all pages as a site 
 	@$(BIN)/railyard references --write >/dev/null
 	@$(BIN)/python -m railyard.stacks.document > docs/reference/stacks.md
 	@$(BIN)/python -m tests.faults > docs/reference/faults.md
+	@$(BIN)/python -m tests.preflight_table
 	@$(BIN)/python -m railyard.cli.published_sources > docs/reference/published.md
 	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/python -m tests.scoreboard.page

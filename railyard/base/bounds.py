@@ -371,6 +371,14 @@ GATE_BUSY_SHARE = JudgingBound(
     "drains no node; one process besides the gate is always allowed",
     _OWN,
 )
+PREFLIGHT_SHARE = JudgingBound(
+    "preflight-share",
+    0.85,
+    "of the median",
+    "a preflight suspects a node whose best pair over a rail is below this share of the median of all nodes, and names "
+    "it if it stays below with good partners; healthy nodes differ by a few per cent, a rail that lost a lane by half",
+    _OWN,
+)
 CLOCK_SHARE = JudgingBound(
     "clock-share",
     0.5,
@@ -561,6 +569,7 @@ BOUNDS: tuple[JudgingBound, ...] = (
     LATE_MEAN,
     RESENT_LEAST,
     GATE_BUSY_SHARE,
+    PREFLIGHT_SHARE,
     CLOCK_SHARE,
     BUSY_SHARE,
     PACE_FACTOR,

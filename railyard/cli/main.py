@@ -64,6 +64,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
     "Maintain": {
         "fabric": "Find links, ports, cards and slots that are not as stated.",
         "gate": "Say whether this node is fit for jobs, on one line.",
+        "preflight": "Check the nodes of this job before its application.",
         "lint": "Check systems and references for mistakes and gaps.",
         "schema": "Print the JSON Schema of a kind of file, for editors.",
         "ci": "Write pipelines for GitLab.",
@@ -122,7 +123,7 @@ def railyard_group() -> None:
       railyard judge osu_bw.out --link ib-edr    judge an output that you have
 
     Exit code: 0 all pass, 1 a test failed or was disturbed, 2 wrong input or a set-up that cannot work, 130 Ctrl-C.
-    Only gate has another one: 3 undecided.
+    Only gate and preflight have another one: 3 undecided.
     """
 
 

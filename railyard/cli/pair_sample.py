@@ -58,7 +58,7 @@ def duration(context: click.Context, parameter: click.Parameter, value: str | No
         except ValueError:
             found = 0.0
     if not 0 < found < float("inf"):
-        raise InputError("--budget", f'"{value}"', "a time such as 15min, 1h30m or 900s")
+        raise InputError(parameter.opts[0], f'"{value}"', "a time such as 15min, 1h30m or 900s")
     return found
 
 

@@ -84,6 +84,7 @@ NEEDS: Mapping[str, str] = {
     "doctor --system mycluster --nodes": "nodes",
     "fabric": "a node of a fabric, or what its tools printed",
     "gate": "a node",
+    "preflight": "a job",
     "stacks install": "a network",
     "pairs run": "a scheduler and nodes",
     "pairs collect": "a run in groups",

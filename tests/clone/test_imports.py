@@ -104,6 +104,7 @@ IMPURE = {
     "railyard.cluster.gate.look": "runs doctor.sh, by ending",
     "railyard.cluster.gate.on_nodes": "starts a job step, by ending",
     "railyard.cluster.gate.traffic": "starts perftest, STREAM and srun, by ending",
+    "railyard.cluster.preflight.job": "starts steps of the job, by ending",
     "railyard.cluster.rolling.plan": "asks Slurm when nodes come free, by slurm",
     "railyard.cluster.rolling.under_scheduler": "asks the scheduler's commands",
     "railyard.cluster.rolling.collect": "asks for versions, by provenance",

@@ -100,7 +100,7 @@ class Ground:
     @property
     def busy(self) -> str | None:
         """Why a low figure may be disturbed: what ran on the node before anything was measured; None if it was idle."""
-        return _busy("on the node", self.facts.facts.get("load", ""), self.facts.number("processors") or 1)
+        return why_busy("on the node", self.facts.facts.get("load", ""), self.facts.number("processors") or 1)
 
     def compare_figure(
         self,
@@ -117,7 +117,7 @@ class Ground:
         return look(WantedFigure(part, what, *least, self.busy or busy), measure)
 
 
-def _busy(where: str, load: str, processors: float) -> str | None:
+def why_busy(where: str, load: str, processors: float) -> str | None:
     """Return what runs there, if it is too much for a low figure to count; ``load`` is a line of /proc/loadavg.
 
     Source: proc_loadavg(5): the fourth word has the processes that run now. One of them has read the line.
@@ -211,7 +211,7 @@ def _busy_there(ground: Ground, neighbour: str) -> str | None:
     except OSError:  # without srun the pair has no figure, and says why
         return None
     processors = sum(line.startswith("processor") for line in lines)
-    return _busy(f"on {neighbour}", lines[0], processors) if processors else None
+    return why_busy(f"on {neighbour}", lines[0], processors) if processors else None
 
 
 def _stream(ground: Ground, fabric: Fabric, rail: Rail, nodes: tuple[str, str]) -> float | str:

@@ -178,6 +178,8 @@ _COUNT = "SLURM_JOB_NUM_NODES"
 _AROUND_S, _TIMES, _LEAST_S = 120, 10, 300
 #: The launch is ended so many seconds before the job's time is over, so that the job can still write its end.
 _BEFORE_END_S = 30
+#: How long after its end a launch of a step is killed, in seconds.
+_KILL_S = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,13 +240,42 @@ class Jobs:
         own = self.site.system.batch_options(len(nodes) or 1)
         return BatchRequest(_NAME, nodes, seconds, folder, own, after)
 
+    def step_script(
+        self,
+        group: str,
+        nodes: Sequence[str],
+        limit_s: int,
+        name: str,
+        beside: Sequence[str] | None = None,
+        before: Sequence[str] = (),
+    ) -> str:
+        """Return the script that measures some of the nodes of the job that it runs in, in the order of ``nodes``.
+
+        ``group`` is its folder, ``name`` what railyard-pairs calls the measurement. ``beside``: the rails that other
+        launches use at the same time, whose traffic is theirs; None: nothing else is launched on these nodes.
+        ``before``: lines before all others.
+        """
+        launch = self.launch(nodes)
+        launch = replace(launch, watched=tuple(rail for rail in launch.watched if rail not in (beside or ())))
+        front = step_words(
+            _launcher(self.site, self.run), self.run.stack, launch, limit_s, beside is not None, kill_after_s=_KILL_S
+        )
+        lists = shlex.join(["printf", r"%s\n", *nodes])
+        return self._text(before, group, launch, f"{lists} | sh", shlex.join(front), name)
+
     def _script(self, head: Iterable[str], group: str, nodes: Sequence[str], seconds: int, name: str) -> str:
-        launch, run = self.launch(nodes), self.run
+        launch = self.launch(nodes)
+        lists = f"{lists_nodes(self.site.system.scheduler)} | sh"
+        return self._text(head, group, launch, lists, self._front(launch, seconds), name)
+
+    def _text(self, head: Iterable[str], group: str, launch: Launch, lists: str, front: str, name: str) -> str:
+        """Return a script; ``lists`` prints the nodes and starts a shell, ``front`` starts a process on each node."""
+        run = self.run
         folder, system = shlex.quote(str(self.folder)), self.site.system
         reader = ["sh", f"{self.folder}/{READER}", COUNTERS, run.tag, ",".join(launch.meant), ",".join(launch.watched)]
         program = [self.program, name, probe_job.ROUNDS, *run.words]
         marks = [run.tag, run.system, run.railyard]
-        words = " ".join([shlex.join(marks), self._front(launch, seconds), shlex.join([*reader, "--", *program])])
+        words = " ".join([shlex.join(marks), front, shlex.join([*reader, "--", *program])])
         own = launch.program if _launcher(self.site, self.run) in OWN_LAUNCHERS else None
         lines = [
             self.batch.first_line,
@@ -256,7 +287,7 @@ class Jobs:
             f"mkdir -p {COUNTERS}",
             f"LC_ALL=C ldd {shlex.quote(self.program)} > {LINKED} 2>&1 || :",
             *([mpi_identity.line(own, LAUNCHER)] if own is not None else []),
-            f"{lists_nodes(system.scheduler)} | sh {folder}/{GROUP} {words}",
+            f"{lists} {folder}/{GROUP} {words}",
         ]
         return "\n".join(lines) + "\n"
 
