@@ -1,23 +1,32 @@
 """Which classes of NPB run on a system: those that its file names, else the class that suits its nodes, by kernel."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import npb_duration, npb_mz_shape, npb_shape
 from railyard.site.systems.model import System
 
-#: Without a file's word, or without the hardware of its nodes. The multi-zone benchmarks count no known operations.
+#: Without a file's word, and without the hardware of its nodes.
 _USUAL = ("C",)
+#: The kernels of a sweep: with no and with most messages.
+SWEPT = ("ep", "ft")
+Problems = Mapping[str, tuple[str, ...]]
 
 
-def npb_problems(system: System) -> Mapping[str, tuple[str, ...]]:
+def npb_problems(system: System) -> Problems:
     """Return the classes of each kernel of NPB on a system."""
     return {name: system.npb_classes or _choose(name, system) for name in npb_shape.KERNELS}
 
 
-def npb_mz_problems(system: System) -> Mapping[str, tuple[str, ...]]:
+def npb_mz_problems(system: System) -> Problems:
     """Return the classes of each kernel of NPB-MZ on a system."""
-    return dict.fromkeys(npb_mz_shape.KERNELS, system.npb_classes or _USUAL)
+    return {name: system.npb_classes or _choose_mz(name, system) for name in npb_mz_shape.KERNELS}
+
+
+def npb_swept_problems(system: System) -> Problems:
+    """Return the classes of each kernel of a sweep over 1, 2, 4 … nodes: one node must have the memory for them."""
+    return {name: system.npb_classes or _choose_swept(name, system) for name in SWEPT}
 
 
 def _choose(name: str, system: System) -> tuple[str, ...]:
@@ -30,18 +39,31 @@ def _choose(name: str, system: System) -> tuple[str, ...]:
         return _USUAL
 
 
-def swept_classes(system: System) -> tuple[str, ...]:
-    """Return the classes of a sweep over 1, 2, 4 … nodes: one node must have the memory for them."""
-    return system.npb_classes or _USUAL
+def _choose_mz(name: str, system: System) -> tuple[str, ...]:
+    hardware, nodes = system.nodes.hardware, system.nodes.number
+    if hardware is None or nodes < 1:
+        return _USUAL
+    try:
+        return (npb_mz_shape.choose(name, nodes, hardware.cores, hardware.memory)[0],)
+    except RailyardError:  # the memory has no class: its test says so
+        return _USUAL
 
 
-def npb_features(problems: Mapping[str, tuple[str, ...]], swept: tuple[str, ...] = ()) -> list[str]:
-    """Return the features of a stack that has the kernels: ``npb-C`` for each class, then ``npb-ft-C`` for each kernel,
-    and ``npb-swept-C`` for each class of a sweep.
+def _choose_swept(name: str, system: System) -> tuple[str, ...]:
+    hardware, most = system.nodes.hardware, max(system.sweep, default=0)
+    if hardware is None or most < 1:
+        return _USUAL
+    return (npb_duration.choose_swept(name, most, hardware.cores, hardware.memory),)
+
+
+def npb_features(problems: Problems, swept: Problems = MappingProxyType({})) -> list[str]:
+    """Return the features of a stack that has the kernels: ``npb-C`` for each class, then ``npb-ft-C`` for each kernel;
+    ``npb-swept-C`` for each class of a sweep, then ``npb-swept-ft-C`` for each of its kernels.
     """
-    classes = dict.fromkeys([*(problem for of_kernel in problems.values() for problem in of_kernel), *swept])
-    return [
-        *(f"npb-{problem}" for problem in classes),
-        *(f"npb-{name}-{problem}" for name, of_kernel in problems.items() for problem in of_kernel),
-        *(f"npb-swept-{problem}" for problem in swept),
-    ]
+    return [*_features("npb", problems), *_features("npb-swept", swept)]
+
+
+def _features(prefix: str, problems: Problems) -> Iterator[str]:
+    classes = dict.fromkeys(problem for of_kernel in problems.values() for problem in of_kernel)
+    yield from (f"{prefix}-{problem}" for problem in classes)
+    yield from (f"{prefix}-{name}-{problem}" for name, of_kernel in problems.items() for problem in of_kernel)

@@ -13,6 +13,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import count_of, either, number, percent
 from railyard.benchmarks.apps import hpl_input
 from railyard.benchmarks.apps.hpl_input import Problem, Wish
+from railyard.benchmarks.apps.least_traffic import predict_of_hpl
 from railyard.hardware.node import NodeHardware
 
 QUICK, ACCEPTANCE, SEED = "quick", "acceptance", "seed"
@@ -32,6 +33,8 @@ LARGE_SHARE = 0.7
 _SLOWER, _BESIDE_S = 2.0, 120
 #: The longest side of a grid, in times of the other. Source: the same questions, "a 1:k ratio with k in [1..3]".
 WIDEST = 3
+#: From this share of the predicted time on, a plan says how long the messages take.
+_SAID_FROM = 0.01
 #: What of a layout was asked for.
 Keeps = Literal["", "nodes", "ranks"]
 
@@ -50,12 +53,20 @@ class Layout:
         return self.nodes * self.ranks_per_node
 
 
+class Messages(NamedTuple):
+    """How long the messages of a run take, in seconds, and how many GB (10^9 B) the busiest node receives."""
+
+    seconds: float = 0.0
+    gigabytes: float = 0.0
+
+
 @dataclass(frozen=True, slots=True)
 class HplPlan:
     """A problem on its nodes. ``memory_share`` is the matrix's part of the memory of these nodes, 0 to 1.
 
-    ``predicted_s``: how long the solution should take, by operations and processors; a network that is slow for them
-    adds to it. ``limit_s``: the run's own time limit; 0: that of the system's file. ``assumed`` says what was assumed
+    ``predicted_s``: how long the solution should take: its operations by the processors, and after them its messages
+    by the rails. ``messages``: how long these take, and how many bytes the busiest node receives; lookahead hides a
+    part of them. ``limit_s``: the run's own time limit; 0: that of the system's file. ``assumed`` says what was assumed
     because a clock is missing, or is "".
     """
 
@@ -66,12 +77,15 @@ class HplPlan:
     predicted_s: float
     limit_s: int
     assumed: str = ""
+    messages: Messages = Messages()
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was chosen, and why, for the record."""
         where = f"{count_of(self.layout.nodes, 'node')} of {count_of(self.layout.ranks_per_node, 'rank')}"
         took = f"{percent(self.memory_share)} of the memory of {where}, predicted {number(self.predicted_s)} s"
+        if self.messages.seconds > _SAID_FROM * self.predicted_s:
+            took += f" ({number(self.messages.seconds)} s of it for {number(self.messages.gigabytes)} GB to each node)"
         limit = f", time limit {self.limit_s} s" if self.limit_s else ""
         return (
             self.problem.sentence,
@@ -125,10 +139,15 @@ def seed_layout(nodes: int, cores: int) -> Layout:
 
 
 class Times(NamedTuple):
-    """Seconds: the budget of ``quick``, and the time limit that the system's file gives an application."""
+    """What decides how long a run takes, and may take.
+
+    The budget of ``quick`` and the time limit that the system's file gives an application, in seconds; the payload that
+    a node's rails receive, in MB/s (inf: nothing is known, so messages cost nothing).
+    """
 
     budget_s: float = 0.0
     usual_s: float = math.inf
+    node_mb_s: float = math.inf
 
 
 _NO_TIMES = Times()
@@ -146,9 +165,9 @@ def plan(
 ) -> HplPlan:
     """Return the problem of a named size, on at most so many nodes and ranks per node.
 
-    ``quick`` takes the budget of ``times``, and has a longer limit than the usual one only if a budget or an order that
-    was asked for should take more than half of that. ``keep``: the number of
-    nodes, or of nodes and ranks per node, was asked for.
+    ``quick`` takes the budget of ``times`` to compute, so that it is the same problem on each network. It has a longer
+    limit than the usual one only if it should take more than half of that. ``keep``: the number of nodes, or of nodes
+    and ranks per node, was asked for.
     Raises RailyardError if the size is unknown, if a wish contradicts it, and for all that ``hpl_input.plan`` refuses.
     """
     if size not in SIZES:
@@ -170,14 +189,16 @@ def plan(
         used=used,
     )
     rate = chosen.nodes * used * _node_gflop_s(size, hardware)
-    predicted_s = made.flop / (rate * 1e9)
+    moved = predict_of_hpl(made.order, (made.rows, made.columns), chosen.nodes, chosen.ranks_per_node)
+    messages = Messages(moved / (times.node_mb_s * 1e6), moved / 1e9)
+    predicted_s = made.flop / (rate * 1e9) + messages.seconds
     needed_s = _BESIDE_S + math.ceil(_SLOWER * predicted_s / 60) * 60
     limit_s = 0 if size == QUICK and _SLOWER * predicted_s <= times.usual_s else needed_s
     taken = hpl_input.BYTES_A_NUMBER * made.order**2 / (chosen.nodes * hardware.memory)
     no_clock = size != QUICK and hardware.peak_gflop_s(hardware.base_ghz) is None
     lacks = "since nodes.hardware lacks base_ghz or flop_per_cycle"
     assumed = f", for {number(hpl_input.GFLOP_S_A_CORE)} Gflop/s a core, {lacks}" if no_clock else ""
-    return HplPlan(size, made, chosen, taken, predicted_s, limit_s, assumed)
+    return HplPlan(size, made, chosen, taken, predicted_s, limit_s, assumed, messages)
 
 
 def _node_gflop_s(size: str, hardware: NodeHardware) -> float:

@@ -11,15 +11,16 @@ from functools import lru_cache
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, number
+from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.apps.npb_shape import CLASSES, find, least_memory, ranks_per_node, refuse_too_large
 from railyard.benchmarks.table.applications import LEAST_S
 from railyard.parsers.npb import count_operations
 
 #: A class is chosen so that it should take so many times that: a core of today may be twice as fast as those of RATES.
-_MARGIN = 2.0
+MARGIN = 2.0
 #: The share of the memory that the arrays of a chosen class may take: these are a lower bound, and MPI's buffers and
 #: the system come on top of it.
-_MEMORY_SHARE = 0.9
+MEMORY_SHARE = 0.9
 #: Of more nodes than that, only all and powers of two are tried.
 _MOST_TRIED = 512
 #: The classes of which one is chosen for a system. A and B end before a network matters.
@@ -52,7 +53,7 @@ RATES: Mapping[str, float] = {
 class KernelRun:
     """A class of a kernel on nodes of so many ranks. ``predicted_s``: how long its computation should take.
 
-    The network adds to it: with a slow one, FT, IS and CG take longer than predicted, never less.
+    The network adds to it (``messages_s``): the class is chosen without it, so that it is the same on each network.
     """
 
     problem: str
@@ -79,6 +80,16 @@ def operations(name: str, problem: str) -> float:
 def predicted_s(name: str, problem: str, ranks: int) -> float:
     """Return how long a class should compute on so many ranks, in seconds."""
     return operations(name, problem) / (1e6 * RATES[name] * ranks)
+
+
+def messages_s(name: str, placed: KernelRun, node_mb_s: float) -> float:
+    """Return how long the messages of a run take if a node's rails receive so many MB/s, in seconds.
+
+    Only those of FT and IS are known. CG, LU, MG, BT and SP send less; on a slow network they too take longer than they
+    compute.
+    """
+    iterations = ITERATIONS[name][CLASSES.index(placed.problem)]
+    return least_traffic.predict_of_kernel(name, placed.problem, iterations, placed.nodes) / (node_mb_s * 1e6)
 
 
 @lru_cache(maxsize=1024)
@@ -118,13 +129,33 @@ def choose(name: str, nodes: int, cores: int, memory_bytes: int) -> KernelRun:
         if not found:
             continue
         largest, most = problem, _most_ranks(found)
-        if most.predicted_s >= _MARGIN * LEAST_S:
+        if most.predicted_s >= MARGIN * LEAST_S:
             return most
     return place(name, largest, nodes, cores, memory_bytes, planned=True)
 
 
+@lru_cache(maxsize=64)
+def choose_swept(name: str, most_nodes: int, cores: int, memory_bytes: int) -> str:
+    """Return the class of a kernel for a sweep, which begins on one node: one that the memory of a node has.
+
+    It is the smallest of C, D and E that takes long enough on the most nodes; else the largest of those.
+    """
+    chosen = CHOSEN[0]
+    for problem in CHOSEN:
+        if not _find_layouts(name, problem, 1, cores, _share_of(memory_bytes)):
+            continue
+        try:
+            most = on_nodes(name, problem, most_nodes, cores)
+        except RailyardError:  # its test on so many nodes says so
+            continue
+        chosen = problem
+        if most.predicted_s >= MARGIN * LEAST_S:
+            break
+    return chosen
+
+
 def _share_of(memory_bytes: int | None) -> int | None:
-    return None if memory_bytes is None else int(_MEMORY_SHARE * memory_bytes)
+    return None if memory_bytes is None else int(MEMORY_SHARE * memory_bytes)
 
 
 def _most_ranks(found: list[KernelRun]) -> KernelRun:
@@ -172,13 +203,18 @@ def limit_s(predicted: float) -> int:
     return 120 + math.ceil(3 * predicted / 60) * 60
 
 
-def describe(name: str, placed: KernelRun) -> str:
-    """Return in words how long a run should take; if that is too short to be judged, which class is not."""
+def describe(name: str, placed: KernelRun, adds_s: float = 0.0) -> str:
+    """Return in words how long a run should take; if that is too short to be judged, which class is not.
+
+    ``adds_s``: how long its messages take, in seconds.
+    """
     where = f"{count_of(placed.nodes * placed.ranks_per_node, 'rank')} of {number(RATES[name])} Mop/s"
     said = (
         f"predicted {number(placed.predicted_s)} s by {number(operations(name, placed.problem) / 1e6)} Mop on {where}"
     )
-    if placed.predicted_s >= LEAST_S:
+    if adds_s:
+        said += f", and {number(adds_s)} s for its messages"
+    if placed.predicted_s + adds_s >= LEAST_S:
         return said
     return f"{said}: below {LEAST_S:g} s it is not judged, unless the network adds the rest; {larger(placed.problem)}"
 

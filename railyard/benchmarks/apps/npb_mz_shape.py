@@ -7,11 +7,14 @@ import heapq
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.wording import count_of
+from railyard.base.wording import count_of, number
+from railyard.benchmarks.apps import npb_duration
 from railyard.benchmarks.apps.npb_shape import CLASSES, refuse_above
+from railyard.benchmarks.table.applications import LEAST_S
 
 #: Variables that would give a rank another number of threads than OMP_NUM_THREADS, or other cores than its launcher, or
 #: that would time each part of the work, which itself takes time.
@@ -44,6 +47,13 @@ ALIKE = 1.1
 #: Bytes per point: fields of 8 B, 21 in BT-MZ, 22 in SP-MZ, 17 in LU-MZ; a lower bound.
 #: Source: the declarations of bt.f, sp.f and lu.f, NPB 3.3.1-MZ.
 KERNELS: Mapping[str, int] = {"bt-mz": 168, "lu-mz": 136, "sp-mz": 176}
+#: What one iteration counts in a zone: per point, less per point of its mean face, per point of its mean edge, less
+#: this. Source: the mflops of bt.f, lu.f and sp.f, NPB 3.3.1-MZ and 3.4-MZ.
+_OPERATIONS: Mapping[str, tuple[float, float, float, float]] = {
+    "bt-mz": (3478.8, 17655.7, 28023.7, 0.0),
+    "lu-mz": (1984.77, 10923.3, 27770.9, 144010.0),
+    "sp-mz": (881.174, 4683.91, 11484.5, 19272.4),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +79,78 @@ def ranks_of_threads(ranks: int, threads: int) -> str:
     return f"{count_of(ranks, 'rank')} of {count_of(threads, 'thread')}"
 
 
+def describe_time(name: str, problem: str, chosen: Layout) -> str:
+    """Return in words how long a run should take; if that is too short to be judged, what runs longer."""
+    seconds = predicted_s(name, problem, chosen)
+    cores = chosen.nodes * chosen.ranks_per_node * chosen.threads
+    rate = npb_duration.RATES[_plain_name(name)]
+    on = f"{count_of(cores, 'core')} of {number(rate)} Mop/s, as long as the rank with the most work"
+    said = f"predicted {number(seconds)} s by {number(operations(name, problem) / 1e6)} Mop on {on}"
+    if seconds >= LEAST_S:
+        return said
+    return f"{said}: below {LEAST_S:g} s it is not judged; {npb_duration.larger(problem)}"
+
+
 def describe(name: str, problem: str, chosen: Layout, nodes: int, cores: int) -> str:
     """Return a layout in words, on so many available nodes of so many cores."""
     return (
         f"{chosen.nodes} of {nodes} nodes, {ranks_of_threads(chosen.ranks_per_node, chosen.threads)} on each, "
         f"{chosen.ranks_per_node * chosen.threads} of {cores} cores per node, {zones(name, problem)} zones"
     )
+
+
+def operations(name: str, problem: str) -> float:
+    """Return how many operations a class counts, over all its zones and iterations."""
+    a_point, a_face, a_edge, less = _OPERATIONS[name]
+    widths, heights = _sides(name, problem)
+    deep = _MESH[problem][2]
+    found = 0.0
+    for wide in widths:
+        for high in heights:
+            faces, edges = (wide * high + wide * deep + high * deep) / 3, (wide + high + deep) / 3
+            found += a_point * wide * high * deep - a_face * faces + a_edge * edges - less
+    return found * npb_duration.ITERATIONS[_plain_name(name)][CLASSES.index(problem)]
+
+
+def predicted_s(name: str, problem: str, there: Layout) -> float:
+    """Return how long a class should compute, in seconds: as long as the rank with the most work takes.
+
+    A core is as fast as in the kernel of the same solver without zones (``npb_duration.RATES``).
+    """
+    sizes, planes = _sizes(name, problem), _MESH[problem][2] - 2
+    share = _time(sizes, planes, there) / (sum(sizes) * planes)
+    return share * operations(name, problem) / (1e6 * npb_duration.RATES[_plain_name(name)])
+
+
+@lru_cache(maxsize=64)
+def choose(name: str, nodes: int, cores: int, memory_bytes: int) -> tuple[str, int]:
+    """Return the class of a kernel for a system, and on how many of its nodes it runs.
+
+    It is the smallest of C, D and E that takes long enough to be judged on all nodes; else the largest that fits into
+    the memory, on so few nodes that it does. All cores count as equally busy here, which is the least time.
+    Raises RailyardError if the memory has none of them.
+    """
+    found: tuple[str, int] | None = None
+    for problem in npb_duration.CHOSEN:
+        used = min(nodes, zones(name, problem))
+        if KERNELS[name] * math.prod(_MESH[problem]) > npb_duration.MEMORY_SHARE * used * memory_bytes:
+            continue
+        rate = 1e6 * npb_duration.RATES[_plain_name(name)] * cores
+        needed = operations(name, problem) / rate
+        if needed >= npb_duration.MARGIN * LEAST_S * used:
+            return problem, used
+        least = math.ceil(KERNELS[name] * math.prod(_MESH[problem]) / (npb_duration.MEMORY_SHARE * memory_bytes))
+        found = problem, max(min(2, nodes), least, min(used, int(needed / LEAST_S)))
+    if found is None:
+        first = npb_duration.CHOSEN[0]
+        refuse_too_large(name, first, min(nodes, zones(name, first)), int(npb_duration.MEMORY_SHARE * memory_bytes))
+    assert found is not None
+    return found
+
+
+def _plain_name(name: str) -> str:
+    """Return the kernel without zones that has the same solver: ``bt`` for ``bt-mz``."""
+    return name.partition("-")[0]
 
 
 def programs(name: str, problem: str, ranks: int) -> tuple[str, str]:
@@ -150,10 +226,15 @@ def _zones_per_side(name: str, problem: str) -> int:
 
 def _sizes(name: str, problem: str) -> list[int]:
     """Return the points of each zone in a plane, largest first."""
+    widths, heights = _sides(name, problem)
+    return sorted((width * height for width in widths for height in heights), reverse=True)
+
+
+def _sides(name: str, problem: str) -> tuple[list[int], list[int]]:
+    """Return how many points the zones have along x, and along y."""
     along, (wide, high, _) = _zones_per_side(name, problem), _MESH[problem]
     ratio = _RATIO.get(problem, _RATIO_OF_OTHERS) if name == "bt-mz" else 1.0
-    widths, heights = _cuts(wide, along, ratio), _cuts(high, along, ratio)
-    return sorted((width * height for width in widths for height in heights), reverse=True)
+    return _cuts(wide, along, ratio), _cuts(high, along, ratio)
 
 
 def _cuts(points: int, parts: int, ratio: float) -> list[int]:
@@ -171,7 +252,7 @@ def _cuts(points: int, parts: int, ratio: float) -> list[int]:
 
 
 def _time(sizes: list[int], planes: int, there: Layout) -> int:
-    """Return how long the rank with the most work takes, in points per thread. It is an estimate, only for the choice.
+    """Return how long the rank with the most work takes, in points per thread: an estimate.
 
     NPB-MZ gives each zone, largest first, to the rank with the least work so far. The threads of the rank share the
     zone's inner planes along z.

@@ -19,7 +19,7 @@ from railyard.provision.rehearsal.machine import machine_of
 from railyard.provision.rehearsal.nodes import gives_whole_nodes
 from railyard.provision.rehearsal.rank_ports import OF_ONE_RANK
 from railyard.provision.rehearsal.recorded_run import playable_recordings
-from railyard.site.npb_problems import npb_mz_problems, npb_problems, swept_classes
+from railyard.site.npb_problems import npb_mz_problems, npb_problems, npb_swept_problems
 from railyard.site.site import Site
 from railyard.site.systems.job_requests import FILL_UP, allocation_rules, asks_for_whole_nodes
 from railyard.site.systems.jobs import (
@@ -233,8 +233,9 @@ def names(tool: str, pair: bool, system: System) -> Iterator[str]:
     if tool == "netpipe":
         yield _NETPIPE[pair]
     elif tool == "npb":
-        swept = swept_classes(system)
-        yield from _npb_programs({name: tuple({*own, *swept}) for name, own in npb_problems(system).items()})
+        swept = npb_swept_problems(system)
+        whole = npb_problems(system).items()
+        yield from _npb_programs({name: tuple({*own, *swept.get(name, ())}) for name, own in whole})
     elif tool == "npb-mz":
         yield from _npb_programs(npb_mz_problems(system))
     elif tool == "milc":

@@ -8,7 +8,7 @@ from reframe.core.builtins import variable
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import every_node, hpl_input, hpl_sizes
 from railyard.parsers import hpl
-from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck
+from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, slowest_mb_s
 
 if TYPE_CHECKING:
     from railyard.hardware.node import NodeHardware
@@ -51,7 +51,7 @@ class HplCheck(ApplicationCheck):
             ranks = need.ranks_told(system)
             planned = hpl_sizes.plan(
                 *(str(need.told.get("size", cls.size)), hardware, need.nodes_on(system), ranks or hardware.cores),
-                times=hpl_sizes.Times(budget_s, system.limit_s("app")), wish=wish,
+                times=hpl_sizes.Times(budget_s, system.limit_s("app"), slowest_mb_s(system)), wish=wish,
                 keep="ranks" if ranks else "" if need.all_nodes else "nodes",
             )  # fmt: skip
         except (RailyardError, ValueError):  # its test says why it does not run
@@ -64,7 +64,7 @@ class HplCheck(ApplicationCheck):
         hardware, budget_s = of_file(system, self.budget_s)
         planned = hpl_sizes.plan(
             *(self.size, hardware, self.num_nodes, self.ranks_per_node),
-            times=hpl_sizes.Times(budget_s, system.limit_s("app")),
+            times=hpl_sizes.Times(budget_s, system.limit_s("app"), self.node_mb_s),
             wish=hpl_input.Wish(self.block, self.share, self.order, self.grid),
             keep="ranks" if self.request.ranks else "" if self.all_nodes else "nodes",
         )  # fmt: skip

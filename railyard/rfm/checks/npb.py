@@ -7,7 +7,7 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import npb_duration, npb_shape
 from railyard.benchmarks.apps.npb_duration import KernelRun
 from railyard.parsers import npb
-from railyard.rfm.checks.application import ApplicationCheck
+from railyard.rfm.checks.application import ApplicationCheck, slowest_mb_s
 from railyard.rfm.checks.groups import Start
 
 if TYPE_CHECKING:
@@ -47,7 +47,8 @@ class NpbCheck(ApplicationCheck):
             placed = place(system, kernel, problem, need.nodes_on(system), cores, all_nodes=need.all_nodes)
         except RailyardError:  # its test says why it does not run
             return 0
-        return npb_duration.limit_s(placed.predicted_s)
+        adds_s = npb_duration.messages_s(kernel, placed, slowest_mb_s(system))
+        return npb_duration.limit_s(placed.predicted_s + adds_s)
 
     @property
     def program(self) -> str:
@@ -59,8 +60,10 @@ class NpbCheck(ApplicationCheck):
         placed = place(
             self.site.system, self.kernel, self.problem, there, self.most_ranks, all_nodes=bool(self.all_nodes)
         )
-        self.take(placed.nodes, placed.ranks_per_node, placed.predicted_s, npb_duration.limit_s(placed.predicted_s))
+        adds_s = npb_duration.messages_s(self.kernel, placed, self.node_mb_s)
+        predicted_s = placed.predicted_s + adds_s
+        self.take(placed.nodes, placed.ranks_per_node, predicted_s, npb_duration.limit_s(predicted_s))
         if hardware is not None:
             npb_shape.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
         used = f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node"
-        self.remarks = (*self.remarks, used, npb_duration.describe(self.kernel, placed))
+        self.remarks = (*self.remarks, used, npb_duration.describe(self.kernel, placed, adds_s))

@@ -26,6 +26,27 @@ def test_an_acceptance_takes_most_of_the_memory_and_says_how_long() -> None:
     )
 
 
+def test_the_messages_over_a_slow_network_are_part_of_the_time_and_of_the_limit() -> None:
+    """Four nodes of 20 cores over Gigabit Ethernet: without its messages a run would be ended in its middle."""
+    fast, slow = plan("acceptance", NODE, 4, 20), plan("acceptance", NODE, 4, 20, times=Times(node_mb_s=118.7))
+    assert slow.problem == fast.problem
+    # two whole rows of 10 in each node, 2 of the 8 processes of each column
+    received = 2 * 8 * slow.problem.order**2 / 2 / 10 * 10 * 6 / 8
+    assert slow.messages.seconds == pytest.approx(received / 118.7e6)
+    assert slow.predicted_s == pytest.approx(fast.predicted_s + slow.messages.seconds)
+    assert slow.limit_s >= 2 * slow.predicted_s > fast.limit_s
+    assert slow.sentences[1].endswith(
+        f"predicted {slow.predicted_s:.0f} s ({slow.messages.seconds:.0f} s of it for {received / 1e9:.1f} GB to each "
+        f"node), time limit {slow.limit_s} s"
+    )
+
+
+def test_the_problem_of_quick_is_the_same_on_each_network() -> None:
+    slow = plan("quick", NODE, 4, 20, times=Times(75.0, 300.0, 118.7))
+    assert slow.problem == plan("quick", NODE, 4, 20, times=Times(75.0, 300.0)).problem
+    assert slow.limit_s >= 2 * slow.predicted_s > 300
+
+
 def test_the_seed_has_its_80_ranks_and_90_percent() -> None:
     made = plan("seed", NODE, 16, 20)
     assert (made.layout.nodes, made.layout.ranks_per_node, made.problem.rows, made.problem.columns) == (4, 20, 8, 10)
