@@ -60,6 +60,9 @@ class Messages(NamedTuple):
     gigabytes: float = 0.0
 
 
+_NO_MESSAGES = Messages()
+
+
 @dataclass(frozen=True, slots=True)
 class HplPlan:
     """A problem on its nodes. ``memory_share`` is the matrix's part of the memory of these nodes, 0 to 1.
@@ -77,7 +80,7 @@ class HplPlan:
     predicted_s: float
     limit_s: int
     assumed: str = ""
-    messages: Messages = Messages()
+    messages: Messages = _NO_MESSAGES
 
     @property
     def sentences(self) -> tuple[str, ...]:

@@ -170,7 +170,7 @@ def test_operations_are_those_that_a_run_divides_by_its_time(
 
 
 def test_the_time_is_that_of_the_rank_with_the_most_work() -> None:
-    """LU-MZ has 16 equal zones: on 16 ranks of one thread each computes a sixteenth, on 12 ranks four have two zones."""
+    """LU-MZ has 16 equal zones: on 16 ranks each computes one, on 12 ranks four have two."""
     whole = operations("lu-mz", "C") / 2139e6
     assert predicted_s("lu-mz", "C", Layout(4, 4, 1)) == pytest.approx(whole / 16)
     assert predicted_s("lu-mz", "C", Layout(4, 3, 1)) == pytest.approx(whole / 8)
