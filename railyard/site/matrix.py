@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.table.applications import NPB_MZ, key_on, nodes_of_key, on_part
-from railyard.site.npb_problems import npb_features, npb_mz_problems, npb_problems, npb_swept_problems
+from railyard.site.npb_problems import hpl_features, npb_features, npb_mz_problems, npb_problems, npb_swept_problems
 from railyard.site.policies import (
     DEFAULT,
     alone_reason,
@@ -380,6 +380,7 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
     """
     of_tools: list[tuple[set[str], list[str]]] = [
         ({"npb"}, npb_features(npb_problems(system), npb_swept_problems(system))),
+        ({"hpl"}, hpl_features(system)),
         ({NPB_MZ}, npb_features(npb_mz_problems(system))),
         ({"wrf"}, [f"wrf-{case}" for case in system.wrf_cases]),
         ({"osu", "perftest"}, [DEVICE_BUFFERS] if system.gpus else []),

@@ -1,10 +1,10 @@
-"""Which classes of NPB run on a system: those that its file names, else the class that suits its nodes, by kernel."""
+"""Which problems of NPB and HPL run on a system: those that its file names, else those that suit its nodes."""
 
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps import npb_duration, npb_mz_shape, npb_shape
+from railyard.benchmarks.apps import hpl_sizes, npb_duration, npb_mz_shape, npb_shape
 from railyard.site.systems.model import System
 
 #: Without a file's word, and without the hardware of its nodes.
@@ -61,6 +61,12 @@ def npb_features(problems: Problems, swept: Problems = MappingProxyType({})) -> 
     ``npb-swept-C`` for each class of a sweep, then ``npb-swept-ft-C`` for each of its kernels.
     """
     return [*_features("npb", problems), *_features("npb-swept", swept)]
+
+
+def hpl_features(system: System) -> list[str]:
+    """Return a feature for each way to split a node's cores among HPL's ranks: ``hpl-per-core``, ``hpl-per-socket``."""
+    hardware = system.nodes.hardware
+    return [] if hardware is None else [f"hpl-per-{name}" for name in hpl_sizes.splits(hardware)]
 
 
 def _features(prefix: str, problems: Problems) -> Iterator[str]:

@@ -208,12 +208,16 @@ def stated_hardware(hardware: NodeHardware | None, system: str) -> NodeHardware:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What HPL's problem should be: block, share of all nodes' memory. 0 and an empty grid mean: choose it."""
+    """What HPL's problem should be: block, share of all nodes' memory. 0 and an empty grid mean: choose it.
+
+    ``threads`` are those of each rank: its share of the node's cores computes.
+    """
 
     block: int = BLOCK
     share: float = 0.0
     order: int = 0
     grid: str = ""
+    threads: int = 1
 
 
 #: Nobody wishes anything.

@@ -6,7 +6,7 @@ HPL of a list or a contract does. ``seed`` is what the published comparison of E
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from railyard.base.errors import RailyardError, did_you_mean
@@ -14,6 +14,7 @@ from railyard.base.wording import count_of, either, number, percent
 from railyard.benchmarks.apps import hpl_input
 from railyard.benchmarks.apps.hpl_input import Problem, Wish
 from railyard.benchmarks.apps.least_traffic import predict_of_hpl
+from railyard.benchmarks.table.applications import HPL_SPLITS
 from railyard.hardware.node import NodeHardware
 
 QUICK, ACCEPTANCE, SEED = "quick", "acceptance", "seed"
@@ -120,9 +121,43 @@ def layout(nodes: int, cores: int, *, all_nodes: bool = True) -> Layout:
     return Layout(*best, f"{fewer}: {flat}")
 
 
+def splits(hardware: NodeHardware) -> dict[str, int]:
+    """Return how many ranks a node has with one per core, NUMA domain, socket and node, as far as they differ.
+
+    A domain and a socket count only if the system's file states them. All ranks together have a thread on each core.
+    """
+    stated = {"core": hardware.cores, "numa": hardware.numa_domains, "socket": hardware.sockets, "node": 1}
+    found: dict[str, int] = {}
+    for name in HPL_SPLITS:
+        ranks = stated[name]
+        if ranks is not None and ranks not in found.values():
+            found[name] = ranks
+    return found
+
+
+def say_split(ranks_per_node: int, threads: int) -> str:
+    """Return ranks and threads of a node in words."""
+    return f"{count_of(ranks_per_node, 'rank')} of {count_of(threads, 'thread')} per node"
+
+
+def refuse_threads(ranks_per_node: int, threads: int, cores: int) -> None:
+    """Raise RailyardError if a node has fewer cores than its ranks have threads."""
+    if ranks_per_node * threads > cores:
+        raise RailyardError(
+            f"HPL: found {say_split(ranks_per_node, threads)}, expected at most {count_of(cores, 'core')} "
+            "(nodes.hardware); take fewer (-S ranks_per_node, -S threads, or measure: benchmarks: hpl of the system's "
+            "file)"
+        )
+
+
 def _is_near_square(ranks: int) -> bool:
     rows, columns = hpl_input.grid(ranks)
     return columns <= WIDEST * rows
+
+
+def is_published(size: str) -> bool:
+    """Return whether a size has the ranks of a published run, one thread each, whatever a system's file says of HPL."""
+    return size == SEED
 
 
 def seed_layout(nodes: int, cores: int) -> Layout:
@@ -184,11 +219,11 @@ def plan(
     else:
         chosen = layout(nodes, most_ranks, all_nodes=keep == "")
     share = {QUICK: hpl_input.MEMORY_SHARE, ACCEPTANCE: ACCEPTANCE_SHARE, SEED: SEED_SHARE}[size]
-    used = min(1.0, chosen.ranks_per_node / hardware.cores)
+    used = min(1.0, chosen.ranks_per_node * wish.threads / hardware.cores)
     made = hpl_input.plan(
         *(hardware, chosen.nodes, chosen.ranks_per_node),
         budget_s=times.budget_s if size == QUICK else math.inf,
-        wish=Wish(wish.block, wish.share or share, wish.order, wish.grid),
+        wish=replace(wish, share=wish.share or share),
         used=used,
     )
     rate = chosen.nodes * used * _node_gflop_s(size, hardware)

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps.hpl_input import Wish, grid
-from railyard.benchmarks.apps.hpl_sizes import SIZES, Layout, Times, layout, plan
+from railyard.benchmarks.apps.hpl_sizes import SIZES, Layout, Times, is_published, layout, plan, refuse_threads, splits
 from railyard.hardware.node import NodeHardware
 
 #: The nodes of the published comparison: two Xeon E5-2660 v3.
@@ -165,3 +165,30 @@ def test_more_time_is_never_given_than_the_model_says() -> None:
     for size in SIZES:
         made = plan(size, NODE, 4, 20, times=Times(math.inf))
         assert made.memory_share <= 0.9
+
+
+def test_a_nodes_cores_are_split_by_what_its_file_states() -> None:
+    assert splits(NODE) == {"core": 20, "node": 1}
+    full = NODE.model_copy(update={"sockets": 2, "numa_domains": 4})
+    assert splits(full) == {"core": 20, "numa": 4, "socket": 2, "node": 1}
+    # a domain per socket is one split
+    assert splits(NODE.model_copy(update={"sockets": 2, "numa_domains": 2})) == {"core": 20, "numa": 2, "node": 1}
+    assert splits(NodeHardware(cores=1, memory=1 << 30)) == {"core": 1}
+
+
+def test_threads_count_as_cores_that_compute() -> None:
+    one = plan("quick", NODE, 4, 20, times=Times(75.0), keep="ranks")
+    two = plan("quick", NODE, 4, 2, times=Times(75.0), keep="ranks", wish=Wish(threads=10))
+    assert two.predicted_s == pytest.approx(one.predicted_s)
+    assert (two.problem.order, two.problem.rows * two.problem.columns) == (one.problem.order, 8)
+
+
+def test_more_threads_than_cores_are_refused() -> None:
+    refuse_threads(2, 10, 20)
+    with pytest.raises(RailyardError) as caught:
+        refuse_threads(2, 11, 20)
+    assert str(caught.value) == (
+        "HPL: found 2 ranks of 11 threads per node, expected at most 20 cores (nodes.hardware); take fewer (-S "
+        "ranks_per_node, -S threads, or measure: benchmarks: hpl of the system's file)"
+    )
+    assert [is_published(size) for size in SIZES] == [False, False, True]
