@@ -29,10 +29,14 @@ class ImbCheck(RepeatedCheck):
     fewest = Amounts(3)
     #: The most that one size may move, in MB: large messages get fewer repetitions. 0: chosen with the repetitions.
     volume = variable(int, value=0)
+    #: Megabytes of last-level cache that the buffers leave with each repetition (``-off_cache``); 0: one warm buffer.
+    cold_cache_mb = variable(float, value=0.0)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         file = SIZES_FILE if sizes == self.message_sizes else PROBE_SIZE_FILE
-        return self._words([self.benchmark] * self.passes, file, self.num_tasks, self.repetitions, self.window)
+        named = str(self.benchmark).partition("/")[0]
+        words = self._words([named] * self.passes, file, self.num_tasks, self.repetitions, self.window)
+        return [*words, *(["-off_cache", f"{self.cold_cache_mb:g}"] if self.cold_cache_mb else [])]
 
     def work(self) -> Work:
         return replace(super().work(), volume_bytes=(self.volume or VOLUME_MB) << 20)

@@ -69,6 +69,7 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
             )
             for ends in ("host-device", "device-host")
         ),
+        Need("ImbPingPongColdCaches", "imb", "imb/PingPong/cold-caches", 2, passes=3, extended=True),
         Need("ImbSendrecv", "imb", "imb/Sendrecv", 2, passes=3, extended=True),
         Need("ImbExchange", "imb", "imb/Exchange", 2, passes=3, extended=True),
         four("ImbAlltoall", "imb", "Alltoall", extended=True),
