@@ -122,7 +122,7 @@ def layout(nodes: int, cores: int, *, all_nodes: bool = True) -> Layout:
 
 
 def splits(hardware: NodeHardware) -> dict[str, int]:
-    """Return how many ranks a node has with one per core, NUMA domain, socket and node, as far as they differ.
+    """Return how many ranks each node has with one per core, NUMA domain, socket and node, as far as they differ.
 
     A domain and a socket count only if the system's file states them. All ranks together have a thread on each core.
     """

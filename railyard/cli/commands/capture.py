@@ -89,7 +89,7 @@ def _keep_hpl_layout(given: _Options, home: Path, system: "System") -> int:
 
     hardware = stated_hardware(system.nodes.hardware, system.system)
     wanted = RecordFilter(system=given.stored_as or system.system, fabric=given.fabric, stack=given.stack)
-    found = hpl_layout.measured(_records(home, wanted, given.runs, given.without), hardware)
+    found = hpl_layout.rank_splits(_records(home, wanted, given.runs, given.without), hardware)
     kept = hpl_layout.choose(found, system.system)
     say(hpl_layout.text(found, kept), err=True)
     path = home / "systems" / f"{system.system}.yaml"

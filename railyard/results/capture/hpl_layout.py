@@ -39,7 +39,7 @@ class Split:
         return statistics.median(self.rates)
 
 
-def measured(records: Iterable[Record], hardware: NodeHardware) -> tuple[Split, ...]:
+def rank_splits(records: Iterable[Record], hardware: NodeHardware) -> tuple[Split, ...]:
     """Return the splits that good runs measured, the fastest first. Runs that failed or were not measured do not count.
 
     A split that the hardware no longer has, since somebody changed the system's file, does not count either.

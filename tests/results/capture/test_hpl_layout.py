@@ -5,7 +5,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.model import Figure
 from railyard.hardware.node import NodeHardware
-from railyard.results.capture.hpl_layout import choose, keep, measured, text
+from railyard.results.capture.hpl_layout import choose, keep, rank_splits, text
 from railyard.results.record.form import Record
 from tests.made.records import made_record
 
@@ -19,7 +19,7 @@ def run(name: str, rate: float, **changes: object) -> Record:
 
 
 def test_the_fastest_split_is_kept() -> None:
-    found = measured([run("core", 1900), run("numa", 2100), run("socket", 2000), run("node", 1500)], NODE)
+    found = rank_splits([run("core", 1900), run("numa", 2100), run("socket", 2000), run("node", 1500)], NODE)
     kept = choose(found, "mycluster")
     assert (kept.name, kept.ranks_per_node, kept.threads) == ("numa", 8, 8)
     assert text(found, kept).splitlines() == [
@@ -34,28 +34,28 @@ def test_the_fastest_split_is_kept() -> None:
 
 
 def test_of_splits_that_are_as_good_the_one_with_the_fewest_ranks_is_kept() -> None:
-    found = measured([run("core", 2100), run("numa", 2090), run("socket", 2080), run("node", 2070)], NODE)
+    found = rank_splits([run("core", 2100), run("numa", 2090), run("socket", 2080), run("node", 2070)], NODE)
     kept = choose(found, "mycluster")
     assert kept.name == "socket"
     assert text(found, kept).endswith("kept: a rank per socket (within 1 % of the fastest, with fewer ranks)")
 
 
 def test_several_runs_count_by_their_median() -> None:
-    found = measured([run("core", 2000), run("node", 100), run("node", 1990), run("node", 9999)], NODE)
+    found = rank_splits([run("core", 2000), run("node", 100), run("node", 1990), run("node", 9999)], NODE)
     assert [(each.name, each.gflop_s) for each in found] == [("core", 2000), ("node", 1990)]
 
 
 def test_what_failed_or_was_only_played_does_not_count() -> None:
     bad = [run("node", 9999).with_fields(state="fail"), run("node", 9999, replayed="plays tests/made")]
-    assert [each.name for each in measured([run("core", 2000), *bad], NODE)] == ["core"]
+    assert [each.name for each in rank_splits([run("core", 2000), *bad], NODE)] == ["core"]
     # the file has no sockets any more
     other = NODE.model_copy(update={"sockets": None})
-    assert measured([run("socket", 2000)], other) == ()
+    assert rank_splits([run("socket", 2000)], other) == ()
 
 
 def test_one_split_is_no_choice() -> None:
     with pytest.raises(RailyardError) as caught:
-        choose(measured([run("core", 2000)], NODE), "mycluster")
+        choose(rank_splits([run("core", 2000)], NODE), "mycluster")
     assert str(caught.value) == (
         "found 1 of at least two ways to split a node's cores among HPL's ranks in the stored runs; measure them: "
         "railyard run --system mycluster --extended -n HplLayout (nodes.hardware with sockets and numa_domains gives "
@@ -80,7 +80,7 @@ STATED = "hpl: {ranks_per_node: 2, threads: 32}"
     ],
 )  # fmt: skip
 def test_a_system_file_keeps_it_and_all_else(before: str, after: str) -> None:
-    kept = choose(measured([run("core", 1000), run("socket", 2000)], NODE), "a")
+    kept = choose(rank_splits([run("core", 1000), run("socket", 2000)], NODE), "a")
     assert keep(before, kept, "a") == after
 
 
@@ -100,7 +100,7 @@ def test_a_system_file_keeps_it_and_all_else(before: str, after: str) -> None:
     ],
 )
 def test_a_form_that_it_cannot_change_is_refused(before: str, sentence: str) -> None:
-    kept = choose(measured([run("core", 1000), run("socket", 2000)], NODE), "a")
+    kept = choose(rank_splits([run("core", 1000), run("socket", 2000)], NODE), "a")
     with pytest.raises(RailyardError) as caught:
         keep(before, kept, "a")
     assert str(caught.value) == sentence
