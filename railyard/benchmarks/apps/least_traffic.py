@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from railyard.benchmarks.apps.npb_shape import find as kernel_of
+from railyard.benchmarks.apps.npb import find as kernel_of
 from railyard.benchmarks.model import Least, Physics, physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.parsers.output import Table

@@ -83,7 +83,7 @@ def command(**options: Any) -> int:
 
 def _keep_hpl_layout(given: _Options, home: Path, system: "System") -> int:
     """Print how fast HPL is with each split of a node's cores, and the diff that keeps the best; write it if wanted."""
-    from railyard.benchmarks.apps.hpl_input import stated_hardware
+    from railyard.benchmarks.apps.hpl import stated_hardware
     from railyard.results.capture import hpl_layout
     from railyard.results.store.query import RecordFilter
 
@@ -175,7 +175,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     from dataclasses import replace
 
     from railyard.results.store import query
-    from railyard.results.store.names import folders
+    from railyard.results.store.index import folders
 
     assert isinstance(wanted, query.RecordFilter)
     stored = runs_folder(home)

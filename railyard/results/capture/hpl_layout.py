@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from railyard.base.errors import RailyardError
-from railyard.base.text_table import table
+from railyard.base.terminal import table
 from railyard.base.wording import number
-from railyard.benchmarks.apps.hpl_sizes import say_split, splits
+from railyard.benchmarks.apps.hpl import say_split, splits
 from railyard.benchmarks.table.applications import HPL, hpl_split
 from railyard.hardware.node import NodeHardware
 from railyard.results.record.form import Record

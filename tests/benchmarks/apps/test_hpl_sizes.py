@@ -5,8 +5,18 @@ import math
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl_input import Wish, grid
-from railyard.benchmarks.apps.hpl_sizes import SIZES, Layout, Times, is_published, layout, plan, refuse_threads, splits
+from railyard.benchmarks.apps.hpl import (
+    SIZES,
+    Layout,
+    Times,
+    Wish,
+    grid,
+    is_published,
+    layout,
+    plan_size,
+    refuse_threads,
+    splits,
+)
 from railyard.hardware.node import NodeHardware
 
 #: The nodes of the published comparison: two Xeon E5-2660 v3.
@@ -14,7 +24,7 @@ NODE = NodeHardware(cores=20, memory=119 << 30, base_ghz=2.6, flop_per_cycle=16)
 
 
 def test_an_acceptance_takes_most_of_the_memory_and_says_how_long() -> None:
-    made = plan("acceptance", NODE, 16, 20)
+    made = plan_size("acceptance", NODE, 16, 20)
     assert 0.84 < made.memory_share <= 0.85
     assert made.memory_share == 8 * made.problem.order**2 / (16 * NODE.memory)
     # 70 % of 16 nodes of 832 Gflop/s
@@ -28,7 +38,10 @@ def test_an_acceptance_takes_most_of_the_memory_and_says_how_long() -> None:
 
 def test_the_messages_over_a_slow_network_are_part_of_the_time_and_of_the_limit() -> None:
     """Four nodes of 20 cores over Gigabit Ethernet: without its messages a run would be ended in its middle."""
-    fast, slow = plan("acceptance", NODE, 4, 20), plan("acceptance", NODE, 4, 20, times=Times(node_mb_s=118.7))
+    fast, slow = (
+        plan_size("acceptance", NODE, 4, 20),
+        plan_size("acceptance", NODE, 4, 20, times=Times(node_mb_s=118.7)),
+    )
     assert slow.problem == fast.problem
     # two whole rows of 10 in each node, 2 of the 8 processes of each column
     received = 2 * 8 * slow.problem.order**2 / 2 / 10 * 10 * 6 / 8
@@ -42,39 +55,39 @@ def test_the_messages_over_a_slow_network_are_part_of_the_time_and_of_the_limit(
 
 
 def test_the_problem_of_quick_is_the_same_on_each_network() -> None:
-    slow = plan("quick", NODE, 4, 20, times=Times(75.0, 300.0, 118.7))
-    assert slow.problem == plan("quick", NODE, 4, 20, times=Times(75.0, 300.0)).problem
+    slow = plan_size("quick", NODE, 4, 20, times=Times(75.0, 300.0, 118.7))
+    assert slow.problem == plan_size("quick", NODE, 4, 20, times=Times(75.0, 300.0)).problem
     assert slow.limit_s >= 2 * slow.predicted_s > 300
 
 
 def test_the_seed_has_its_80_ranks_and_90_percent() -> None:
-    made = plan("seed", NODE, 16, 20)
+    made = plan_size("seed", NODE, 16, 20)
     assert (made.layout.nodes, made.layout.ranks_per_node, made.problem.rows, made.problem.columns) == (4, 20, 8, 10)
     assert 0.89 < made.memory_share <= 0.9
     # on nodes with more cores, only those that have a rank compute
     large = NODE.model_copy(update={"cores": 64})
-    there = plan("seed", large, 16, 64)
+    there = plan_size("seed", large, 16, 64)
     assert (there.layout.nodes, there.layout.ranks_per_node) == (2, 40)
     assert there.predicted_s == pytest.approx(there.problem.flop / (0.7 * 80 * 16 * 2.6e9))
 
 
 def test_quick_takes_its_budget_and_the_systems_limit() -> None:
-    made = plan("quick", NODE, 16, 20, times=Times(75.0))
+    made = plan_size("quick", NODE, 16, 20, times=Times(75.0))
     assert made.predicted_s <= 75.0 < made.predicted_s * 1.02
     assert (made.limit_s, made.problem.bound) == (0, "time")
 
 
 def test_quick_has_a_longer_limit_only_if_what_was_asked_for_needs_it() -> None:
     """A budget of 1,800 s was ended at the file's 600 s."""
-    asked = plan("quick", NODE, 16, 20, times=Times(1800.0, 600.0))
+    asked = plan_size("quick", NODE, 16, 20, times=Times(1800.0, 600.0))
     assert asked.limit_s >= 2 * asked.predicted_s
-    assert plan("quick", NODE, 16, 20, times=Times(75.0, 600.0)).limit_s == 0
-    ordered = plan("quick", NODE, 4, 20, times=Times(75.0, 600.0), wish=Wish(order=200000))
+    assert plan_size("quick", NODE, 16, 20, times=Times(75.0, 600.0)).limit_s == 0
+    ordered = plan_size("quick", NODE, 4, 20, times=Times(75.0, 600.0), wish=Wish(order=200000))
     assert ordered.limit_s >= 2 * ordered.predicted_s > 600
 
 
 def test_one_rank_of_many_cores_gets_the_work_of_one_core() -> None:
-    alone = plan("quick", NODE, 4, 1, times=Times(75.0), keep="ranks")
+    alone = plan_size("quick", NODE, 4, 1, times=Times(75.0), keep="ranks")
     assert alone.problem.flop / (4 * 0.5 * 16 * 2.6e9) <= 75.0
     assert alone.predicted_s <= 75.0
 
@@ -82,13 +95,13 @@ def test_one_rank_of_many_cores_gets_the_work_of_one_core() -> None:
 def test_a_full_memory_is_computed_by_the_processors() -> None:
     """With the accelerators' rate, the time limit would end a run on the processors."""
     with_gpus = NODE.model_copy(update={"accelerator_gflop_s": 40000.0})
-    assert plan("acceptance", with_gpus, 4, 20).limit_s == plan("acceptance", NODE, 4, 20).limit_s
+    assert plan_size("acceptance", with_gpus, 4, 20).limit_s == plan_size("acceptance", NODE, 4, 20).limit_s
 
 
 def test_without_a_clock_the_sentence_says_what_was_assumed() -> None:
     unknown = NODE.model_copy(update={"base_ghz": None})
     assert (
-        plan("acceptance", unknown, 4, 20)
+        plan_size("acceptance", unknown, 4, 20)
         .sentences[1]
         .endswith(", for 1.000 Gflop/s a core, since nodes.hardware lacks base_ghz or flop_per_cycle")
     )
@@ -121,7 +134,7 @@ def test_nodes_that_were_asked_for_stay() -> None:
     assert layout(13, 4, all_nodes=False) == Layout(
         13, 4, "52 ranks have only a grid of 4x13, flatter than 1:3"
     )  # no number of ranks per node gives a better one
-    assert plan("quick", NODE, 1, 7, times=Times(1.0), keep="ranks").layout == Layout(1, 7)
+    assert plan_size("quick", NODE, 1, 7, times=Times(1.0), keep="ranks").layout == Layout(1, 7)
 
 
 @pytest.mark.parametrize(
@@ -148,13 +161,13 @@ def test_nodes_that_were_asked_for_stay() -> None:
 )
 def test_what_contradicts_a_size_is_refused(size: str, wish: Wish, sentence: str) -> None:
     with pytest.raises(RailyardError) as caught:
-        plan(size, NODE, 4, 20, times=Times(1.0), wish=wish)
+        plan_size(size, NODE, 4, 20, times=Times(1.0), wish=wish)
     assert str(caught.value) == sentence
 
 
 def test_a_seed_needs_two_nodes() -> None:
     with pytest.raises(RailyardError) as caught:
-        plan("seed", NODE, 1, 192)
+        plan_size("seed", NODE, 1, 192)
     assert str(caught.value) == (
         "HPL: found 1 node of 192 cores for the size seed, expected 80 ranks on two nodes or more, the same number on "
         "each; take -S size=acceptance"
@@ -163,7 +176,7 @@ def test_a_seed_needs_two_nodes() -> None:
 
 def test_more_time_is_never_given_than_the_model_says() -> None:
     for size in SIZES:
-        made = plan(size, NODE, 4, 20, times=Times(math.inf))
+        made = plan_size(size, NODE, 4, 20, times=Times(math.inf))
         assert made.memory_share <= 0.9
 
 
@@ -177,8 +190,8 @@ def test_a_nodes_cores_are_split_by_what_its_file_states() -> None:
 
 
 def test_threads_count_as_cores_that_compute() -> None:
-    one = plan("quick", NODE, 4, 20, times=Times(75.0), keep="ranks")
-    two = plan("quick", NODE, 4, 2, times=Times(75.0), keep="ranks", wish=Wish(threads=10))
+    one = plan_size("quick", NODE, 4, 20, times=Times(75.0), keep="ranks")
+    two = plan_size("quick", NODE, 4, 2, times=Times(75.0), keep="ranks", wish=Wish(threads=10))
     assert two.predicted_s == pytest.approx(one.predicted_s)
     assert (two.problem.order, two.problem.rows * two.problem.columns) == (one.problem.order, 8)
 

@@ -3,9 +3,19 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps import npb_duration
-from railyard.benchmarks.apps.npb_duration import CHOSEN, RATES, choose, describe, larger, operations, place
-from railyard.benchmarks.apps.npb_shape import CLASSES, KERNELS, least_memory
+from railyard.benchmarks.apps import npb
+from railyard.benchmarks.apps.npb import (
+    CHOSEN,
+    CLASSES,
+    KERNELS,
+    RATES,
+    choose,
+    describe,
+    larger,
+    least_memory,
+    operations,
+    place,
+)
 from railyard.benchmarks.table.applications import LEAST_S
 
 GIB = 1 << 30
@@ -39,7 +49,7 @@ def test_a_larger_class_has_more_operations() -> None:
 
 
 def test_the_time_is_operations_by_rate_and_ranks() -> None:
-    assert npb_duration.predicted_s("ft", "C", 8) == pytest.approx(396_388e6 / (1e6 * RATES["ft"] * 8), rel=1e-5)
+    assert npb.predicted_s("ft", "C", 8) == pytest.approx(396_388e6 / (1e6 * RATES["ft"] * 8), rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +88,7 @@ def test_a_larger_class_is_chosen_only_if_the_smaller_one_is_too_short_on_all_ra
         smaller = CHOSEN[CHOSEN.index(found.problem) - 1]
         most = max(
             (each.nodes * each.ranks_per_node, each.predicted_s)
-            for each in npb_duration._layouts(name, smaller, nodes, cores, 240 * GIB)
+            for each in npb._layouts(name, smaller, nodes, cores, 240 * GIB)
         )
         assert most[1] < 2 * LEAST_S
 
@@ -158,13 +168,11 @@ def test_the_messages_of_ft_and_is_take_time_too() -> None:
     """FT's class A: seven exchanges of 256 x 256 x 128 complex numbers; three quarters of each node's part leave it."""
     placed = place("ft", "A", 4, 1)
     moved = 7 * 256 * 256 * 128 * 16 / 4 * 3 / 4
-    assert npb_duration.messages_s("ft", placed, 28.9) == pytest.approx(moved / 28.9e6)
-    assert npb_duration.messages_s("is", place("is", "A", 4, 1), 28.9) == pytest.approx(
-        10 * (1 << 23) * 4 / 4 * 3 / 4 / 28.9e6
-    )
-    assert npb_duration.messages_s("ep", place("ep", "A", 4, 1), 28.9) == 0
-    assert npb_duration.messages_s("ft", place("ft", "A", 1, 4), 28.9) == 0
-    assert npb_duration.messages_s("ft", placed, float("inf")) == 0
+    assert npb.messages_s("ft", placed, 28.9) == pytest.approx(moved / 28.9e6)
+    assert npb.messages_s("is", place("is", "A", 4, 1), 28.9) == pytest.approx(10 * (1 << 23) * 4 / 4 * 3 / 4 / 28.9e6)
+    assert npb.messages_s("ep", place("ep", "A", 4, 1), 28.9) == 0
+    assert npb.messages_s("ft", place("ft", "A", 1, 4), 28.9) == 0
+    assert npb.messages_s("ft", placed, float("inf")) == 0
 
 
 def test_a_network_that_adds_the_rest_makes_a_run_long_enough() -> None:
@@ -185,7 +193,7 @@ def test_a_network_that_adds_the_rest_makes_a_run_long_enough() -> None:
     ],
 )
 def test_a_sweep_has_a_class_that_one_node_holds(name: str, nodes: int, cores: int, gib: int, chosen: str) -> None:
-    assert npb_duration.choose_swept(name, nodes, cores, gib * GIB) == chosen
+    assert npb.choose_swept(name, nodes, cores, gib * GIB) == chosen
 
 
 def test_the_sentence_says_what_was_assumed_and_what_to_take_instead() -> None:

@@ -7,20 +7,20 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.npb_mz_shape import (
-    KERNELS,
+from railyard.benchmarks.apps.npb import (
+    CLASSES,
+    ZONE_KERNELS,
     Layout,
-    choose,
+    choose_zones,
     describe_time,
     layout,
-    operations,
-    predicted_s,
+    predicted_zones_s,
     programs,
     ranks_of_threads,
-    refuse_too_large,
+    refuse_large_zones,
+    zone_operations,
     zones,
 )
-from railyard.benchmarks.apps.npb_shape import CLASSES
 from railyard.benchmarks.table.applications import ENTRIES
 from railyard.parsers import npb
 
@@ -50,10 +50,10 @@ def test_genuine_outputs_name_the_same_zones(corpus: Path) -> None:
 
 def test_every_kernel_and_class_is_in_the_table() -> None:
     keys = {entry.key for entry in ENTRIES}
-    assert [key for name in KERNELS for each in CLASSES if (key := f"npb/{name.upper()}/{each}") not in keys] == []
+    assert [key for name in ZONE_KERNELS for each in CLASSES if (key := f"npb/{name.upper()}/{each}") not in keys] == []
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", ZONE_KERNELS)
 @pytest.mark.parametrize("problem", CLASSES)
 @pytest.mark.parametrize(("nodes", "cores"), [(1, 1), (2, 2), (3, 12), (4, 64), (64, 128), (5000, 48)])
 def test_no_layout_has_more_ranks_than_zones_or_threads_than_cores(
@@ -140,9 +140,9 @@ def test_an_unknown_kernel_or_class_is_named(name: str, problem: str, sentence: 
 
 
 def test_a_class_that_no_memory_holds_is_refused() -> None:
-    refuse_too_large("sp-mz", "E", 4, 64 << 30)
+    refuse_large_zones("sp-mz", "E", 4, 64 << 30)
     with pytest.raises(RailyardError) as caught:
-        refuse_too_large("sp-mz", "E", 4, 48 << 30)
+        refuse_large_zones("sp-mz", "E", 4, 48 << 30)
     assert str(caught.value) == (
         "NPB: found class E of sp-mz, whose arrays take at least 220.1 GiB, expected at most 192.0 GiB, the memory of "
         "4 nodes; take a smaller class"
@@ -166,14 +166,14 @@ def test_an_executable_is_named_as_either_release_does() -> None:
 def test_operations_are_those_that_a_run_divides_by_its_time(
     name: str, problem: str, mop_s: float, seconds: float
 ) -> None:
-    assert operations(name, problem) / 1e6 == pytest.approx(mop_s * seconds, rel=3e-4)
+    assert zone_operations(name, problem) / 1e6 == pytest.approx(mop_s * seconds, rel=3e-4)
 
 
 def test_the_time_is_that_of_the_rank_with_the_most_work() -> None:
     """LU-MZ has 16 equal zones: on 16 ranks each computes one, on 12 ranks four have two."""
-    whole = operations("lu-mz", "C") / 2139e6
-    assert predicted_s("lu-mz", "C", Layout(4, 4, 1)) == pytest.approx(whole / 16)
-    assert predicted_s("lu-mz", "C", Layout(4, 3, 1)) == pytest.approx(whole / 8)
+    whole = zone_operations("lu-mz", "C") / 2139e6
+    assert predicted_zones_s("lu-mz", "C", Layout(4, 4, 1)) == pytest.approx(whole / 16)
+    assert predicted_zones_s("lu-mz", "C", Layout(4, 3, 1)) == pytest.approx(whole / 8)
 
 
 @pytest.mark.parametrize(
@@ -191,14 +191,14 @@ def test_the_time_is_that_of_the_rank_with_the_most_work() -> None:
 def test_a_system_gets_the_smallest_class_that_is_long_enough(
     name: str, nodes: int, cores: int, gib: int, chosen: tuple[str, int]
 ) -> None:
-    assert choose(name, nodes, cores, gib << 30) == chosen
+    assert choose_zones(name, nodes, cores, gib << 30) == chosen
 
 
 def test_a_memory_without_any_class_is_refused_in_words() -> None:
     with pytest.raises(RailyardError, match=r"^NPB: found class C of sp-mz, whose arrays take at least 0.7 GiB"):
-        choose("sp-mz", 2, 2, 64 << 20)
+        choose_zones("sp-mz", 2, 2, 64 << 20)
     with pytest.raises(RailyardError, match=r"the memory of 16 nodes"):
-        choose("lu-mz", 5000, 2, 1 << 20)
+        choose_zones("lu-mz", 5000, 2, 1 << 20)
 
 
 def test_the_sentence_says_how_long_and_what_to_take_instead() -> None:

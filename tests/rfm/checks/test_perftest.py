@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.hardware.links import LINKS
-from railyard.rfm.checks.perftest import PerftestCheck, queue_pairs_of
+from railyard.rfm.checks.microbench import PerftestCheck, queue_pairs_of
 
 
 @pytest.mark.parametrize(
