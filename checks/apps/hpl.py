@@ -8,8 +8,9 @@ compare`). `-S Hpl.size=acceptance` fills the memory, and takes hours on large n
 
 import reframe as rfm
 
-from railyard.rfm.checks.planned_problem import HplCheck, HplOnEachNode
-from railyard.rfm.checks.variants import node_counts
+from railyard.benchmarks.table.applications import HPL_SPLITS
+from railyard.rfm.checks.planned_problem import HplCheck, HplOnEachNode, HplOnOneNode
+from railyard.rfm.checks.variants import node_counts, stated
 from railyard.rfm.versions import typed_parameter
 
 
@@ -32,3 +33,11 @@ class HplEveryNode(HplOnEachNode):
     """HPL on each node by itself: one process with one thread per core."""
 
     tags = {"apps", "nodes"}
+
+
+@rfm.simple_test
+class HplLayout(HplOnOneNode):
+    """HPL on one node, a rank per core, NUMA domain, socket or node: `railyard capture --hpl-layout` keeps the best."""
+
+    tags = {"apps", "nodes"}
+    per = typed_parameter(stated("hpl-per", HPL_SPLITS), type=str, loggable=True)

@@ -30,10 +30,10 @@ class NpbScaling(NpbCheck):
 
     tags = {"apps", "scaling"}
     all_nodes = False
-    problem = typed_parameter(stated("npb", tuple(npb.CLASSES)), type=str, loggable=True)
+    problem = typed_parameter(stated("npb-swept", tuple(npb.CLASSES)), type=str, loggable=True)
     kernel = typed_parameter(("ep", "ft"), type=str, loggable=True)
     nodes = typed_parameter(node_counts(), type=int, loggable=True)
 
     @classmethod
     def feature_of(cls, parameters: Mapping[str, str]) -> str:
-        return f"npb-swept-{parameters['problem']}"
+        return f"npb-swept-{parameters['kernel']}-{parameters['problem']}"

@@ -25,6 +25,20 @@ class ImbPingPong(ImbCheck):
     passes = 3
 
 
+@rfm.simple_test
+class ImbPingPongColdCaches(ImbExtended):
+    """The same with messages that no cache has, as after a computation: each is read from memory, and written there.
+
+    Without this, all messages of a size are in one buffer, which stays in the caches up to some MiB.
+    """
+
+    benchmark = "PingPong/cold-caches"
+    #: Buffers of twice as much: more than the last-level cache of a core in most servers, and within IMB's own limit of
+    #: 1 GB per process (`-mem`). `-S cold_cache_mb=` sets another number.
+    cold_cache_mb = 256.0
+    fewest = Amounts(3)
+
+
 @many_pairs
 class ImbWindows(ImbCheck):
     """Windows of messages from the first half of the ranks to the second: one pair of nodes, many pairs of ranks."""

@@ -103,6 +103,11 @@ class NodeHardware(Model):
         description="Sockets of a node, each with as many of its cores. A rehearsal uses them; if left out: two, or "
         "one with few or an odd number of cores",
     )
+    numa_domains: Count | None = Field(
+        default=None,
+        description="NUMA domains of a node, each with as many of its cores (`lscpu`). The trial of HPL's ranks and "
+        "threads then also has one rank per domain",
+    )
     microarchitecture: Name | None = Field(
         default=None,
         description="The processor as Spack and archspec name it: `spack arch -t` prints it on a node (neoverse_v2). "
@@ -118,13 +123,14 @@ class NodeHardware(Model):
         default=None, description="Peak of all accelerators of a node together, if any"
     )
 
-    @field_validator("sockets")
+    @field_validator("sockets", "numa_domains")
     @classmethod
-    def _check_sockets(cls, sockets: int | None, info: ValidationInfo) -> int | None:
+    def _check_parts(cls, parts: int | None, info: ValidationInfo) -> int | None:
         cores = info.data.get("cores")
-        if sockets is not None and cores is not None and cores % sockets:
-            raise refuse(show(sockets), f"a number of sockets that have as many each of the {cores} cores")
-        return sockets
+        if parts is not None and cores is not None and cores % parts:
+            what = (info.field_name or "").replace("numa_domains", "domains")
+            raise refuse(show(parts), f"a number of {what} that have as many each of the {cores} cores")
+        return parts
 
     @field_validator("microarchitecture")
     @classmethod

@@ -1,4 +1,4 @@
-"""HPL 1.0 to 2.3, Intel's, AMD's and NVIDIA's builds of it, and HPL-AI, as one typed table.
+"""HPL 1.0 to 2.3, Intel's, AMD's (also rocHPL) and NVIDIA's builds of it, and HPL-AI, as one typed table.
 
 ``parse`` returns one table per text, one row per test: N, NB, P, Q, time (s), performance (Gflop/s, of all processes),
 passed. Rows of HPL-AI are a table of their own (``hpl_ai``) with fgmres (s) and performance_irs (Gflop/s), None if the
@@ -56,7 +56,10 @@ _FINISHED = re.compile(r"^Finished\s+(?P<count>[0-9]{1,9}) tests with the follow
 _OWN = re.compile(
     r"^(?:[=-]{20,}|-[-V]{20,}|(?:T/V|N|NB|PMAP|P|Q|Time|Gflops|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:"
     r"|Written by A\. P|Modified by |An explanation of the input|The following parameter|- The |- Computational tests"
-    r"|HPL_pdgesv\(\) |\|\||(?:\S{1,80}\s+:\s+)?Column=|Prog=|(?:\+ )*Max aggregated|(?:Time\s+)?Gflops$)"
+    r"|HPL_pdgesv\(\) |\|\||(?:\S{1,80}\s+:\s+)?Column=|Prog=|(?:\+ )*Max aggregated|(?:Time\s+)?Gflops$"
+    # rocHPL's progress: "  0.5% | 000000512 |    0.1234567  |  1.234e+04 …", its columns' heads, and what it says twice
+    r"|%\s+\| Column|\|[\s|]*(?:Small\b|$)|[0-9]{1,3}\.[0-9]%\s\|\s[0-9]{9}\s\||Final Score:|Residual value ="
+    r"|Residual Check: PASSED|Local matrix size\s+=|Total device memory use =)"
 )
 _is_own = remember_matches(_OWN)
 _HALF_A_DIGIT_S = 0.005  # HPL prints its time with two decimals

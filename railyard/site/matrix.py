@@ -8,34 +8,43 @@ A check has a parameter ``policy``. Its value ``default`` leaves the policy to t
 name. Most systems have no other value. The other values are policies that some stack of the current system can also
 use.
 
-Which classes of NPB run on a system: those that its file names, else the class that suits its nodes, by kernel.
+Which problems of NPB and HPL run on a system: those that its file names, else those that suit its nodes.
 """
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of, listing
-from railyard.benchmarks.apps import npb
+from railyard.benchmarks.apps import hpl, npb
 from railyard.benchmarks.table.applications import NPB_MZ, key_on, nodes_of_key, on_part
 from railyard.site.systems.measure import RANKS, Takes
 from railyard.site.systems.model import Fabric, System
 from railyard.site.test_id import TestId
 from railyard.stacks import ask, libraries, model
 
-#: Without a file's word, or without the hardware of its nodes. The multi-zone benchmarks count no known operations.
+#: Without a file's word, and without the hardware of its nodes.
 _USUAL = ("C",)
+#: The kernels of a sweep: with no and with most messages.
+SWEPT = ("ep", "ft")
+Problems = Mapping[str, tuple[str, ...]]
 
 
-def npb_problems(system: System) -> Mapping[str, tuple[str, ...]]:
+def npb_problems(system: System) -> Problems:
     """Return the classes of each kernel of NPB on a system."""
     return {name: system.npb_classes or _choose(name, system) for name in npb.KERNELS}
 
 
-def npb_mz_problems(system: System) -> Mapping[str, tuple[str, ...]]:
+def npb_mz_problems(system: System) -> Problems:
     """Return the classes of each kernel of NPB-MZ on a system."""
-    return dict.fromkeys(npb.ZONE_KERNELS, system.npb_classes or _USUAL)
+    return {name: system.npb_classes or _choose_mz(name, system) for name in npb.ZONE_KERNELS}
+
+
+def npb_swept_problems(system: System) -> Problems:
+    """Return the classes of each kernel of a sweep over 1, 2, 4 … nodes: one node must have the memory for them."""
+    return {name: system.npb_classes or _choose_swept(name, system) for name in SWEPT}
 
 
 def _choose(name: str, system: System) -> tuple[str, ...]:
@@ -48,21 +57,40 @@ def _choose(name: str, system: System) -> tuple[str, ...]:
         return _USUAL
 
 
-def swept_classes(system: System) -> tuple[str, ...]:
-    """Return the classes of a sweep over 1, 2, 4 … nodes: one node must have the memory for them."""
-    return system.npb_classes or _USUAL
+def _choose_mz(name: str, system: System) -> tuple[str, ...]:
+    hardware, nodes = system.nodes.hardware, system.nodes.number
+    if hardware is None or nodes < 1:
+        return _USUAL
+    try:
+        return (npb.choose_zones(name, nodes, hardware.cores, hardware.memory)[0],)
+    except RailyardError:  # the memory has no class: its test says so
+        return _USUAL
 
 
-def npb_features(problems: Mapping[str, tuple[str, ...]], swept: tuple[str, ...] = ()) -> list[str]:
-    """Return the features of a stack that has the kernels: ``npb-C`` for each class, then ``npb-ft-C`` for each kernel,
-    and ``npb-swept-C`` for each class of a sweep.
+def _choose_swept(name: str, system: System) -> tuple[str, ...]:
+    hardware, most = system.nodes.hardware, max(system.sweep, default=0)
+    if hardware is None or most < 1:
+        return _USUAL
+    return (npb.choose_swept(name, most, hardware.cores, hardware.memory),)
+
+
+def npb_features(problems: Problems, swept: Problems = MappingProxyType({})) -> list[str]:
+    """Return the features of a stack that has the kernels: ``npb-C`` for each class, then ``npb-ft-C`` for each kernel;
+    ``npb-swept-C`` for each class of a sweep, then ``npb-swept-ft-C`` for each of its kernels.
     """
-    classes = dict.fromkeys([*(problem for of_kernel in problems.values() for problem in of_kernel), *swept])
-    return [
-        *(f"npb-{problem}" for problem in classes),
-        *(f"npb-{name}-{problem}" for name, of_kernel in problems.items() for problem in of_kernel),
-        *(f"npb-swept-{problem}" for problem in swept),
-    ]
+    return [*_features("npb", problems), *_features("npb-swept", swept)]
+
+
+def hpl_features(system: System) -> list[str]:
+    """Return a feature for each way to split a node's cores among HPL's ranks: ``hpl-per-core``, ``hpl-per-socket``."""
+    hardware = system.nodes.hardware
+    return [] if hardware is None else [f"hpl-per-{name}" for name in hpl.splits(hardware)]
+
+
+def _features(prefix: str, problems: Problems) -> Iterator[str]:
+    classes = dict.fromkeys(problem for of_kernel in problems.values() for problem in of_kernel)
+    yield from (f"{prefix}-{problem}" for problem in classes)
+    yield from (f"{prefix}-{name}-{problem}" for name, of_kernel in problems.items() for problem in of_kernel)
 
 
 DEFAULT = "default"
@@ -542,7 +570,8 @@ def problem_features(system: System, tools: Collection[str] | None = None) -> tu
     problems that use GPUs by stating its GPUs.
     """
     of_tools: list[tuple[set[str], list[str]]] = [
-        ({"npb"}, npb_features(npb_problems(system), swept_classes(system))),
+        ({"npb"}, npb_features(npb_problems(system), npb_swept_problems(system))),
+        ({"hpl"}, hpl_features(system)),
         ({NPB_MZ}, npb_features(npb_mz_problems(system))),
         ({"wrf"}, [f"wrf-{case}" for case in system.wrf_cases]),
         ({"osu", "perftest"}, [DEVICE_BUFFERS] if system.gpus else []),

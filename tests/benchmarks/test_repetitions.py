@@ -57,7 +57,7 @@ def test_a_fast_link_has_time_for_what_the_tool_makes_by_itself(
 
 
 @pytest.mark.parametrize(
-    ("link", "latency", "bandwidth"), [("ib-ndr", 871, 13), ("ib-edr", 823, 13), ("eth-100", 787, 13)]
+    ("link", "latency", "bandwidth"), [("ib-ndr", 493, 7), ("ib-edr", 477, 7), ("eth-100", 465, 7)]
 )
 def test_a_validation_takes_longer_than_the_messages_of_a_fast_link(link: str, latency: int, bandwidth: int) -> None:
     assert fit_repetitions(checked(PINGPONG), FEWEST_LATENCY, LATENCY, pace(link)).repetitions == latency

@@ -77,7 +77,9 @@ def told_in(script: Path) -> tuple[str, str]:
     line = launch_of(script.read_text(encoding="utf-8"))
     program = re.search(r"/osu/(osu_\w+)", line)
     check = script.parent.name.split("_")[0]
-    told = re.findall(r"(?<= )-(?:i|x|n|W|u|iter|window_size) [0-9]+(?:,[0-9]+)?(?= |$)", line.split(" -- ")[-1])
+    told = re.findall(
+        r"(?<= )-(?:i|x|n|q|W|u|iter|window_size|off_cache) [0-9]+(?:,[0-9]+)?(?= |$)", line.split(" -- ")[-1]
+    )
     name = program[1] if program and check == "OsuCollective" else check
     return name, " ".join(word for word in told if word != "-u 4194304")
 

@@ -78,6 +78,54 @@ def test_nvidias_banner_and_rate_of_one_gpu_are_no_columns() -> None:
     assert table.rows == ((92160, 1024, 1, 1, 30.73, 16980.0, True),)
 
 
+#: By the words of rocHPL's source (HPL_pdtest.cpp, HPL_pdgesv.cpp, HPL_pdmatgen.cpp); its banner is HPL's own, of 2.2.
+ROCHPL = """\
+HPLinpack 2.2  --  High-Performance Linpack benchmark  --   February 24, 2016
+Local matrix size       = 56.2463 GiBs
+Total device memory use = 57.1 GiBs
+---------------------------------------------------
+   %   | Column    | Step Time (s) | Overall GFLOPS
+       |           |               |
+---------------------------------------------------
+  0.0% | 000000000 |    0.3123456  |  3.912e+04
+  0.6% | 000000512 |    0.2923456  |  4.012e+04
+================================================================================
+T/V                N    NB     P     Q               Time                 Gflops
+--------------------------------------------------------------------------------
+WC02R2R32       92160   512     1     1              13.05              4.000e+04
+HPL_pdgesv() start time Thu Oct 22 11:35:15 2026
+
+Final Score:    4.0000e+04 GFLOPS
+--------------------------------------------------------------------------------
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0000123 ...... {0}
+Residual value = 0.000012300000000 (0x3ee9cbb4d2a9d9a2)
+Residual Check: {0}
+================================================================================
+
+Finished      1 tests with the following results:
+              {1} tests completed and passed residual checks,
+              {2} tests completed and failed residual checks,
+              0 tests skipped because of illegal input values.
+--------------------------------------------------------------------------------
+
+End of Tests.
+================================================================================
+"""
+
+
+def test_rochpls_progress_and_what_it_says_twice_are_no_remarks() -> None:
+    parsed = parse(ROCHPL.format("PASSED", 1, 0))
+    (table,) = parsed.tables
+    assert (table.rows, table.complete) == (((92160, 512, 1, 1, 13.05, 40000.0, True),), True)
+    assert (parsed.remarks, parsed.failures) == ((), ())
+
+
+def test_a_residual_that_rochpl_calls_failed_is_a_failure() -> None:
+    parsed = parse(ROCHPL.format("FAILED", 0, 1))
+    assert parsed.tables[0].rows[0][-1] is False
+    assert parsed.failures[0].text.endswith("FAILED")
+
+
 def test_progress_and_clocks_between_row_and_residual_are_no_remarks() -> None:
     between = (
         "node5 : Column=002112 Fraction=0.005 Kernel=   30.20 Mflops=18381609.94\n"

@@ -8,7 +8,7 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.site.matrix import Need, asked_for, find_untaken
 from railyard.site.systems.load import load_system
-from railyard.site.systems.measure import Takes
+from railyard.site.systems.measure import Measure, Takes
 from railyard.site.systems.model import System
 
 SITE = """\
@@ -139,3 +139,17 @@ ODD: dict[str, Any] = {"nodes": 4, "fewest": 2, "even": True}
 )
 def test_what_a_check_takes_is_said_in_place_of_what_it_does_not(takes: Takes, asked: int, why: str | None) -> None:
     assert takes.why_not_nodes(asked) == why
+
+
+def test_only_hpl_is_given_threads_by_a_file(tmp_path: Path) -> None:
+    stated = Measure.model_validate({"benchmarks": {"hpl": {"ranks_per_node": 2, "threads": 32}}})
+    found = stated.amounts_of("hpl/hpl/4-nodes")
+    assert found is not None
+    assert (found.ranks_per_node, found.threads, found.given_amounts) == (2, 32, {})
+    text = SITE.replace("COUNT", "4").replace("MEASURE", "{benchmarks: {npb: {threads: 2}}}")
+    (tmp_path / "site.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        load_system(tmp_path / "site.yaml")
+    assert str(caught.value).endswith(
+        "measure.benchmarks: found threads for npb, expected them only for hpl, whose ranks may have several"
+    )

@@ -15,11 +15,13 @@ import math
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import count_of, either, number, percent
+from railyard.benchmarks.apps.least_traffic import predict_of_hpl
+from railyard.benchmarks.table.applications import HPL_SPLITS
 from railyard.hardware.node import NodeHardware
 
 #: The share of the system's time limit. The rest is for starting, for making and checking the matrix, and because the
@@ -216,12 +218,16 @@ def stated_hardware(hardware: NodeHardware | None, system: str) -> NodeHardware:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What HPL's problem should be: block, share of all nodes' memory. 0 and an empty grid mean: choose it."""
+    """What HPL's problem should be: block, share of all nodes' memory. 0 and an empty grid mean: choose it.
+
+    ``threads`` are those of each rank: its share of the node's cores computes.
+    """
 
     block: int = BLOCK
     share: float = 0.0
     order: int = 0
     grid: str = ""
+    threads: int = 1
 
 
 #: Nobody wishes anything.
@@ -300,6 +306,8 @@ LARGE_SHARE = 0.7
 _SLOWER, _BESIDE_S = 2.0, 120
 #: The longest side of a grid, in times of the other. Source: the same questions, "a 1:k ratio with k in [1..3]".
 WIDEST = 3
+#: From this share of the predicted time on, a plan says how long the messages take.
+_SAID_FROM = 0.01
 #: What of a layout was asked for.
 Keeps = Literal["", "nodes", "ranks"]
 
@@ -318,12 +326,23 @@ class Layout:
         return self.nodes * self.ranks_per_node
 
 
+class Messages(NamedTuple):
+    """How long the messages of a run take, in seconds, and how many GB (10^9 B) the busiest node receives."""
+
+    seconds: float = 0.0
+    gigabytes: float = 0.0
+
+
+_NO_MESSAGES = Messages()
+
+
 @dataclass(frozen=True, slots=True)
 class HplPlan:
     """A problem on its nodes. ``memory_share`` is the matrix's part of the memory of these nodes, 0 to 1.
 
-    ``predicted_s``: how long the solution should take, by operations and processors; a network that is slow for them
-    adds to it. ``limit_s``: the run's own time limit; 0: that of the system's file. ``assumed`` says what was assumed
+    ``predicted_s``: how long the solution should take: its operations by the processors, and after them its messages
+    by the rails. ``messages``: how long these take, and how many bytes the busiest node receives; lookahead hides a
+    part of them. ``limit_s``: the run's own time limit; 0: that of the system's file. ``assumed`` says what was assumed
     because a clock is missing, or is "".
     """
 
@@ -334,12 +353,15 @@ class HplPlan:
     predicted_s: float
     limit_s: int
     assumed: str = ""
+    messages: Messages = _NO_MESSAGES
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """What was chosen, and why, for the record."""
         where = f"{count_of(self.layout.nodes, 'node')} of {count_of(self.layout.ranks_per_node, 'rank')}"
         took = f"{percent(self.memory_share)} of the memory of {where}, predicted {number(self.predicted_s)} s"
+        if self.messages.seconds > _SAID_FROM * self.predicted_s:
+            took += f" ({number(self.messages.seconds)} s of it for {number(self.messages.gigabytes)} GB to each node)"
         limit = f", time limit {self.limit_s} s" if self.limit_s else ""
         return (
             self.problem.sentence,
@@ -371,9 +393,43 @@ def layout(nodes: int, cores: int, *, all_nodes: bool = True) -> Layout:
     return Layout(*best, f"{fewer}: {flat}")
 
 
+def splits(hardware: NodeHardware) -> dict[str, int]:
+    """Return how many ranks each node has with one per core, NUMA domain, socket and node, as far as they differ.
+
+    A domain and a socket count only if the system's file states them. All ranks together have a thread on each core.
+    """
+    stated = {"core": hardware.cores, "numa": hardware.numa_domains, "socket": hardware.sockets, "node": 1}
+    found: dict[str, int] = {}
+    for name in HPL_SPLITS:
+        ranks = stated[name]
+        if ranks is not None and ranks not in found.values():
+            found[name] = ranks
+    return found
+
+
+def say_split(ranks_per_node: int, threads: int) -> str:
+    """Return ranks and threads of a node in words."""
+    return f"{count_of(ranks_per_node, 'rank')} of {count_of(threads, 'thread')} per node"
+
+
+def refuse_threads(ranks_per_node: int, threads: int, cores: int) -> None:
+    """Raise RailyardError if a node has fewer cores than its ranks have threads."""
+    if ranks_per_node * threads > cores:
+        raise RailyardError(
+            f"HPL: found {say_split(ranks_per_node, threads)}, expected at most {count_of(cores, 'core')} "
+            "(nodes.hardware); take fewer (-S ranks_per_node, -S threads, or measure: benchmarks: hpl of the system's "
+            "file)"
+        )
+
+
 def _is_near_square(ranks: int) -> bool:
     rows, columns = grid(ranks)
     return columns <= WIDEST * rows
+
+
+def is_published(size: str) -> bool:
+    """Return whether a size has the ranks of a published run, one thread each, whatever a system's file says of HPL."""
+    return size == SEED
 
 
 def seed_layout(nodes: int, cores: int) -> Layout:
@@ -393,10 +449,15 @@ def seed_layout(nodes: int, cores: int) -> Layout:
 
 
 class Times(NamedTuple):
-    """Seconds: the budget of ``quick``, and the time limit that the system's file gives an application."""
+    """What decides how long a run takes, and may take.
+
+    The budget of ``quick`` and the time limit that the system's file gives an application, in seconds; the payload that
+    a node's rails receive, in MB/s (inf: nothing is known, so messages cost nothing).
+    """
 
     budget_s: float = 0.0
     usual_s: float = math.inf
+    node_mb_s: float = math.inf
 
 
 _NO_TIMES = Times()
@@ -414,9 +475,9 @@ def plan_size(
 ) -> HplPlan:
     """Return the problem of a named size, on at most so many nodes and ranks per node.
 
-    ``quick`` takes the budget of ``times``, and has a longer limit than the usual one only if a budget or an order that
-    was asked for should take more than half of that. ``keep``: the number of
-    nodes, or of nodes and ranks per node, was asked for.
+    ``quick`` takes the budget of ``times`` to compute, so that it is the same problem on each network. It has a longer
+    limit than the usual one only if it should take more than half of that. ``keep``: the number of nodes, or of nodes
+    and ranks per node, was asked for.
     Raises RailyardError if the size is unknown, if a wish contradicts it, and for all that ``hpl_input.plan`` refuses.
     """
     if size not in SIZES:
@@ -430,22 +491,24 @@ def plan_size(
     else:
         chosen = layout(nodes, most_ranks, all_nodes=keep == "")
     share = {QUICK: MEMORY_SHARE, ACCEPTANCE: ACCEPTANCE_SHARE, SEED: SEED_SHARE}[size]
-    used = min(1.0, chosen.ranks_per_node / hardware.cores)
+    used = min(1.0, chosen.ranks_per_node * wish.threads / hardware.cores)
     made = plan(
         *(hardware, chosen.nodes, chosen.ranks_per_node),
         budget_s=times.budget_s if size == QUICK else math.inf,
-        wish=Wish(wish.block, wish.share or share, wish.order, wish.grid),
+        wish=replace(wish, share=wish.share or share),
         used=used,
     )
     rate = chosen.nodes * used * _node_gflop_s(size, hardware)
-    predicted_s = made.flop / (rate * 1e9)
+    moved = predict_of_hpl(made.order, (made.rows, made.columns), chosen.nodes, chosen.ranks_per_node)
+    messages = Messages(moved / (times.node_mb_s * 1e6), moved / 1e9)
+    predicted_s = made.flop / (rate * 1e9) + messages.seconds
     needed_s = _BESIDE_S + math.ceil(_SLOWER * predicted_s / 60) * 60
     limit_s = 0 if size == QUICK and _SLOWER * predicted_s <= times.usual_s else needed_s
     taken = BYTES_A_NUMBER * made.order**2 / (chosen.nodes * hardware.memory)
     no_clock = size != QUICK and hardware.peak_gflop_s(hardware.base_ghz) is None
     lacks = "since nodes.hardware lacks base_ghz or flop_per_cycle"
     assumed = f", for {number(GFLOP_S_A_CORE)} Gflop/s a core, {lacks}" if no_clock else ""
-    return HplPlan(size, made, chosen, taken, predicted_s, limit_s, assumed)
+    return HplPlan(size, made, chosen, taken, predicted_s, limit_s, assumed, messages)
 
 
 def _node_gflop_s(size: str, hardware: NodeHardware) -> float:

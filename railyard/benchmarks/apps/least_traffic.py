@@ -2,8 +2,11 @@
 
 HPL, FT and IS move known amounts on any network, and so do HPC Challenge's and GPCNeT's rings. For the other kernels we
 know no closed bound, and only the counters prove their path (``railyard.verdict.applications``).
+
+Before a run, the same sums say what a node should receive, from which a plan predicts the time of its messages.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,14 +42,40 @@ def least(key: str, tables: Sequence[Table], nodes: int, ranks_per_node: int, th
     return tuple(_sum(parts) for parts in zip(*found, strict=True))
 
 
+def predict_of_hpl(order: int, grid: tuple[int, int], nodes: int, ranks_per_node: int) -> float:
+    """Return how many bytes HPL should bring to the node that receives the most, on a grid of P x Q processes.
+
+    Each panel of L comes once. Each block of U comes twice, in the spread and in the rolling phase of the long variant
+    over links that go both ways.
+    Source: "HPL Scalability Analysis", netlib.org/benchmark/hpl/scalability.html, beta of the panel's broadcast and of
+    the trailing update.
+    """
+    rows, columns = grid
+    half = _HPL_BYTES * order**2 / 2
+    return max(
+        half / rows * sum(1 - share for share in _shares([rank // columns for rank in ranks], columns))
+        + 2 * half / columns * sum(1 - share for share in _shares([rank % columns for rank in ranks], rows))
+        for ranks in (range(node * ranks_per_node, (node + 1) * ranks_per_node) for node in range(nodes))
+    )
+
+
+def predict_of_kernel(name: str, problem: str, iterations: int, nodes: int) -> float:
+    """Return how many bytes a kernel of NPB ("ft") should bring to each node; 0 for one whose amount is not known."""
+    exchange = _EXCHANGES.get(name)
+    if exchange is None:
+        return 0.0
+    whole = kernel_of(name).points(problem) * exchange.point_bytes
+    return (iterations + exchange.more) * whole / nodes * (1 - 1 / nodes)
+
+
 def _ft(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
     """FT: each 3D FFT transposes its whole grid of complex numbers once. One FFT runs before the printed iterations."""
-    return _exchange_least(_Exchange("ft", _FT_BYTES, 1, 1.0), table, nodes, ranks_per_node, threshold)
+    return _exchange_least(_EXCHANGES["ft"], table, nodes, ranks_per_node, threshold)
 
 
 def _is(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:
     """IS: each iteration sends every key to the process that ranks it, nearly the same number to each."""
-    return _exchange_least(_Exchange("is", _IS_BYTES, 0, CERTAIN), table, nodes, ranks_per_node, threshold)
+    return _exchange_least(_EXCHANGES["is"], table, nodes, ranks_per_node, threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +86,9 @@ class _Exchange:
     point_bytes: int
     more: int
     certain: float
+
+
+_EXCHANGES = {"ft": _Exchange("ft", _FT_BYTES, 1, 1.0), "is": _Exchange("is", _IS_BYTES, 0, CERTAIN)}
 
 
 def _exchange_least(
@@ -113,7 +145,7 @@ def _of_node(ranks: range, rows: int, columns: int, matrix_bytes: float, large: 
 
 def _shares(places: Sequence[int], whole: int) -> list[float]:
     """Return, for each row (or column) in which a node is, the node's share of its processes."""
-    return [places.count(place) / whole for place in sorted(set(places))]
+    return [count / whole for _, count in sorted(Counter(places).items())]
 
 
 def _hpcc(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:

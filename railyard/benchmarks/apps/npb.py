@@ -21,6 +21,7 @@ from itertools import pairwise
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import count_of, number
+from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table.applications import LEAST_S
 from railyard.parsers.npb import count_operations
 
@@ -185,10 +186,10 @@ def refuse_above(name: str, problem: str, needed: int, nodes: int, memory_bytes:
 
 
 #: A class is chosen so that it should take so many times that: a core of today may be twice as fast as those of RATES.
-_MARGIN = 2.0
+MARGIN = 2.0
 #: The share of the memory that the arrays of a chosen class may take: these are a lower bound, and MPI's buffers and
 #: the system come on top of it.
-_MEMORY_SHARE = 0.9
+MEMORY_SHARE = 0.9
 #: Of more nodes than that, only all and powers of two are tried.
 _MOST_TRIED = 512
 #: The classes of which one is chosen for a system. A and B end before a network matters.
@@ -221,7 +222,7 @@ RATES: Mapping[str, float] = {
 class KernelRun:
     """A class of a kernel on nodes of so many ranks. ``predicted_s``: how long its computation should take.
 
-    The network adds to it: with a slow one, FT, IS and CG take longer than predicted, never less.
+    The network adds to it (``messages_s``): the class is chosen without it, so that it is the same on each network.
     """
 
     problem: str
@@ -248,6 +249,16 @@ def operations(name: str, problem: str) -> float:
 def predicted_s(name: str, problem: str, ranks: int) -> float:
     """Return how long a class should compute on so many ranks, in seconds."""
     return operations(name, problem) / (1e6 * RATES[name] * ranks)
+
+
+def messages_s(name: str, placed: KernelRun, node_mb_s: float) -> float:
+    """Return how long the messages of a run take if a node's rails receive so many MB/s, in seconds.
+
+    Only those of FT and IS are known. CG, LU, MG, BT and SP send less; on a slow network they too take longer than they
+    compute.
+    """
+    iterations = ITERATIONS[name][CLASSES.index(placed.problem)]
+    return least_traffic.predict_of_kernel(name, placed.problem, iterations, placed.nodes) / (node_mb_s * 1e6)
 
 
 @lru_cache(maxsize=1024)
@@ -287,13 +298,33 @@ def choose(name: str, nodes: int, cores: int, memory_bytes: int) -> KernelRun:
         if not found:
             continue
         largest, most = problem, _most_ranks(found)
-        if most.predicted_s >= _MARGIN * LEAST_S:
+        if most.predicted_s >= MARGIN * LEAST_S:
             return most
     return place(name, largest, nodes, cores, memory_bytes, planned=True)
 
 
+@lru_cache(maxsize=64)
+def choose_swept(name: str, most_nodes: int, cores: int, memory_bytes: int) -> str:
+    """Return the class of a kernel for a sweep, which begins on one node: one that the memory of a node has.
+
+    It is the smallest of C, D and E that takes long enough on the most nodes; else the largest of those.
+    """
+    chosen = CHOSEN[0]
+    for problem in CHOSEN:
+        if not _find_layouts(name, problem, 1, cores, _share_of(memory_bytes)):
+            continue
+        try:
+            most = on_nodes(name, problem, most_nodes, cores)
+        except RailyardError:  # its test on so many nodes says so
+            continue
+        chosen = problem
+        if most.predicted_s >= MARGIN * LEAST_S:
+            break
+    return chosen
+
+
 def _share_of(memory_bytes: int | None) -> int | None:
-    return None if memory_bytes is None else int(_MEMORY_SHARE * memory_bytes)
+    return None if memory_bytes is None else int(MEMORY_SHARE * memory_bytes)
 
 
 def _most_ranks(found: list[KernelRun]) -> KernelRun:
@@ -341,13 +372,18 @@ def limit_s(predicted: float) -> int:
     return 120 + math.ceil(3 * predicted / 60) * 60
 
 
-def describe(name: str, placed: KernelRun) -> str:
-    """Return in words how long a run should take; if that is too short to be judged, which class is not."""
+def describe(name: str, placed: KernelRun, adds_s: float = 0.0) -> str:
+    """Return in words how long a run should take; if that is too short to be judged, which class is not.
+
+    ``adds_s``: how long its messages take, in seconds.
+    """
     where = f"{count_of(placed.nodes * placed.ranks_per_node, 'rank')} of {number(RATES[name])} Mop/s"
     said = (
         f"predicted {number(placed.predicted_s)} s by {number(operations(name, placed.problem) / 1e6)} Mop on {where}"
     )
-    if placed.predicted_s >= LEAST_S:
+    if adds_s:
+        said += f", and {number(adds_s)} s for its messages"
+    if placed.predicted_s + adds_s >= LEAST_S:
         return said
     return f"{said}: below {LEAST_S:g} s it is not judged, unless the network adds the rest; {larger(placed.problem)}"
 
@@ -389,6 +425,13 @@ ALIKE = 1.1
 #: Bytes per point: fields of 8 B, 21 in BT-MZ, 22 in SP-MZ, 17 in LU-MZ; a lower bound.
 #: Source: the declarations of bt.f, sp.f and lu.f, NPB 3.3.1-MZ.
 ZONE_KERNELS: Mapping[str, int] = {"bt-mz": 168, "lu-mz": 136, "sp-mz": 176}
+#: What one iteration counts in a zone: per point, less per point of its mean face, per point of its mean edge, less
+#: this. Source: the mflops of bt.f, lu.f and sp.f, NPB 3.3.1-MZ and 3.4-MZ.
+_OPERATIONS: Mapping[str, tuple[float, float, float, float]] = {
+    "bt-mz": (3478.8, 17655.7, 28023.7, 0.0),
+    "lu-mz": (1984.77, 10923.3, 27770.9, 144010.0),
+    "sp-mz": (881.174, 4683.91, 11484.5, 19272.4),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -414,12 +457,78 @@ def ranks_of_threads(ranks: int, threads: int) -> str:
     return f"{count_of(ranks, 'rank')} of {count_of(threads, 'thread')}"
 
 
+def describe_time(name: str, problem: str, chosen: Layout) -> str:
+    """Return in words how long a run should take; if that is too short to be judged, what runs longer."""
+    seconds = predicted_zones_s(name, problem, chosen)
+    cores = chosen.nodes * chosen.ranks_per_node * chosen.threads
+    rate = RATES[_plain_name(name)]
+    on = f"{count_of(cores, 'core')} of {number(rate)} Mop/s, as long as the rank with the most work"
+    said = f"predicted {number(seconds)} s by {number(zone_operations(name, problem) / 1e6)} Mop on {on}"
+    if seconds >= LEAST_S:
+        return said
+    return f"{said}: below {LEAST_S:g} s it is not judged; {larger(problem)}"
+
+
 def describe_zones(name: str, problem: str, chosen: Layout, nodes: int, cores: int) -> str:
     """Return a layout in words, on so many available nodes of so many cores."""
     return (
         f"{chosen.nodes} of {nodes} nodes, {ranks_of_threads(chosen.ranks_per_node, chosen.threads)} on each, "
         f"{chosen.ranks_per_node * chosen.threads} of {cores} cores per node, {zones(name, problem)} zones"
     )
+
+
+def zone_operations(name: str, problem: str) -> float:
+    """Return how many operations a class counts, over all its zones and iterations."""
+    a_point, a_face, a_edge, less = _OPERATIONS[name]
+    widths, heights = _sides(name, problem)
+    deep = _MESH[problem][2]
+    found = 0.0
+    for wide in widths:
+        for high in heights:
+            faces, edges = (wide * high + wide * deep + high * deep) / 3, (wide + high + deep) / 3
+            found += a_point * wide * high * deep - a_face * faces + a_edge * edges - less
+    return found * ITERATIONS[_plain_name(name)][CLASSES.index(problem)]
+
+
+def predicted_zones_s(name: str, problem: str, there: Layout) -> float:
+    """Return how long a class should compute, in seconds: as long as the rank with the most work takes.
+
+    A core is as fast as in the kernel of the same solver without zones (``npb_duration.RATES``).
+    """
+    sizes, planes = _sizes(name, problem), _MESH[problem][2] - 2
+    share = _time(sizes, planes, there) / (sum(sizes) * planes)
+    return share * zone_operations(name, problem) / (1e6 * RATES[_plain_name(name)])
+
+
+@lru_cache(maxsize=64)
+def choose_zones(name: str, nodes: int, cores: int, memory_bytes: int) -> tuple[str, int]:
+    """Return the class of a kernel for a system, and on how many of its nodes it runs.
+
+    It is the smallest of C, D and E that takes long enough to be judged on all nodes; else the largest that fits into
+    the memory, on so few nodes that it does. All cores count as equally busy here, which is the least time.
+    Raises RailyardError if the memory has none of them.
+    """
+    found: tuple[str, int] | None = None
+    for problem in CHOSEN:
+        used = min(nodes, zones(name, problem))
+        if ZONE_KERNELS[name] * math.prod(_MESH[problem]) > MEMORY_SHARE * used * memory_bytes:
+            continue
+        rate = 1e6 * RATES[_plain_name(name)] * cores
+        needed = zone_operations(name, problem) / rate
+        if needed >= MARGIN * LEAST_S * used:
+            return problem, used
+        least = math.ceil(ZONE_KERNELS[name] * math.prod(_MESH[problem]) / (MEMORY_SHARE * memory_bytes))
+        found = problem, max(min(2, nodes), least, min(used, int(needed / LEAST_S)))
+    if found is None:
+        first = CHOSEN[0]
+        refuse_large_zones(name, first, min(nodes, zones(name, first)), int(MEMORY_SHARE * memory_bytes))
+    assert found is not None
+    return found
+
+
+def _plain_name(name: str) -> str:
+    """Return the kernel without zones that has the same solver: ``bt`` for ``bt-mz``."""
+    return name.partition("-")[0]
 
 
 def programs(name: str, problem: str, ranks: int) -> tuple[str, str]:
@@ -495,10 +604,15 @@ def _zones_per_side(name: str, problem: str) -> int:
 
 def _sizes(name: str, problem: str) -> list[int]:
     """Return the points of each zone in a plane, largest first."""
+    widths, heights = _sides(name, problem)
+    return sorted((width * height for width in widths for height in heights), reverse=True)
+
+
+def _sides(name: str, problem: str) -> tuple[list[int], list[int]]:
+    """Return how many points the zones have along x, and along y."""
     along, (wide, high, _) = _zones_per_side(name, problem), _MESH[problem]
     ratio = _RATIO.get(problem, _RATIO_OF_OTHERS) if name == "bt-mz" else 1.0
-    widths, heights = _cuts(wide, along, ratio), _cuts(high, along, ratio)
-    return sorted((width * height for width in widths for height in heights), reverse=True)
+    return _cuts(wide, along, ratio), _cuts(high, along, ratio)
 
 
 def _cuts(points: int, parts: int, ratio: float) -> list[int]:
@@ -516,7 +630,7 @@ def _cuts(points: int, parts: int, ratio: float) -> list[int]:
 
 
 def _time(sizes: list[int], planes: int, there: Layout) -> int:
-    """Return how long the rank with the most work takes, in points per thread. It is an estimate, only for the choice.
+    """Return how long the rank with the most work takes, in points per thread: an estimate.
 
     NPB-MZ gives each zone, largest first, to the rank with the least work so far. The threads of the rank share the
     zone's inner planes along z.

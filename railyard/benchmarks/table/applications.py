@@ -57,6 +57,9 @@ def _is_part(table: Table) -> bool:
 LEAST_S = 20.0
 #: HPL with most of the memory, and as the published comparison of EDR and FDR ran it (``apps.hpl``).
 HPL_SIZES = ("acceptance", "seed")
+HPL = "hpl"
+#: How a node's cores are split among HPL's ranks in the trial on one node: a rank for each of these.
+HPL_SPLITS = ("core", "numa", "socket", "node")
 #: NPB's multi-zone benchmarks are a separate tool, since Spack has no recipe. Their classes are those stated for NPB.
 NPB_MZ = "npb-mz"
 #: The tools whose figures belong to a number of nodes.
@@ -138,6 +141,13 @@ ENTRIES = (
         for edge in MILC_EDGES
     ),
     replace(_single_node_benchmark("hpl/every-node", _HPL), grows=True),
+    # on one node, the same problem by other ranks and threads: which split is the best there
+    *(
+        replace(
+            _application(f"hpl/per-{split}", "best", _HPL, printed="hpl", grows=True), within_node=True, of_link=False
+        )
+        for split in HPL_SPLITS
+    ),
     _single_node_benchmark("stream/every-node", _figure(BANDWIDTH, "bandwidth", "MB/s")),
     # Two ranks on one processor: how long the work of one takes while the other waits in its library (MPI_Recv).
     replace(
@@ -181,6 +191,17 @@ def on_nodes(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
 def make_benchmark(key: str, known: Mapping[str, Benchmark]) -> Benchmark | None:
     """Return the benchmark of a key without an entry: an installed application, or a problem on so many nodes."""
     return _installed_benchmark(key) or on_nodes(key, known)
+
+
+def has_threads_told(key: str) -> bool:
+    """Return whether a system's file may say how many threads each rank of a benchmark, or of a tool, has: HPL's."""
+    return key.partition("/")[0] == HPL
+
+
+def hpl_split(key: str) -> str | None:
+    """Return how a node's cores are split in HPL's trial on one node ("socket"); None for any other benchmark."""
+    tool, _, name = nodes_of_key(key)[0].partition("/per-")
+    return name if tool == HPL and name in HPL_SPLITS else None
 
 
 def installed_name(key: str) -> str | None:

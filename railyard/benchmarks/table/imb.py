@@ -59,6 +59,7 @@ TOOL = Tool(
 # With -multi and with -show_tail IMB prints t_min, t_max, t_avg instead of t.
 _TIME = latency("latency", "time", "time_avg")
 _SOURCES = ("SpecificSource", "AnySource")  # what a receive names; the times are those of the plain benchmark
+COLD_CACHES = "imb/PingPong/cold-caches"
 _WINDOW = 256  # -window_size of IMB 2019 to 2021
 
 # Source of directions: IMB_output.c and scale_bw in IMB_parse_name_mpi1.c (PingPong, PingPing, Uniband 1; Sendrecv,
@@ -66,6 +67,14 @@ _WINDOW = 256  # -window_size of IMB 2019 to 2021
 # 5.0.2 and NetPIPE 3.7.2 over Open MPI 4.1.4, two ranks; the printed repetitions agree within 0.5 % (headers).
 _PAIRS = (
     Benchmark("imb/PingPong", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True),
+    # -off_cache: each message is elsewhere in a buffer larger than the caches; the output does not say so
+    Benchmark(
+        COLD_CACHES,
+        (bandwidth("pingpong"), _TIME),
+        Traffic(1, 1),
+        pingpong=True,
+        printed="PingPong",
+    ),
     Benchmark("imb/PingPing", (bandwidth("pingpong"), _TIME), Traffic(1, 1), turn=PING_PING),
     *(
         Benchmark(f"imb/PingPong{source}", (bandwidth("pingpong"), _TIME), Traffic(1, 1), pingpong=True)

@@ -34,6 +34,7 @@ class _Options:
     by_hops: bool
     replace: bool
     write: bool
+    hpl_layout: bool = False
 
 
 @click.command(name="capture")
@@ -49,8 +50,10 @@ class _Options:
 @click.option("--quick", is_flag=True, help="Take five repeats of one node pair. The entries are marked so.")
 @click.option("--by-hops", is_flag=True, help="Write one entry for each number of switches between the two "
               "nodes, as railyard fabric --keep-hops kept them.")  # fmt: skip
+@click.option("--hpl-layout", is_flag=True, help="Instead of references: keep the ranks and threads that suit HPL "
+              "best (check HplLayout) in systems/SYSTEM.yaml.")  # fmt: skip
 @click.option("--replace", is_flag=True, help="Replace baselines that are there already.")
-@click.option("--write", is_flag=True, help="Write references/SYSTEM.yaml. Without it, only the diff is shown.")
+@click.option("--write", is_flag=True, help="Write the file. Without it, only the diff is shown.")
 def command(**options: Any) -> int:
     """Make references from stored runs, as a diff to review.
 
@@ -58,6 +61,7 @@ def command(**options: Any) -> int:
     Examples:
       railyard capture --system mycluster            show the diff
       railyard capture --system mycluster --write    write the file
+      railyard capture --system mycluster --hpl-layout   HPL's ranks and threads
 
     Values are medians, and tolerances come from the spread of the repeats. Each entry says which runs it is from. The
     diff goes to standard output (`| git apply` takes it); what is left out or odd goes to standard error. An entry is
@@ -70,10 +74,43 @@ def command(**options: Any) -> int:
     given = _Options(**options)
     home = find_home()
     system = find_system(home / "systems", given.name)
+    work = _keep_hpl_layout if given.hpl_layout else _capture
     if not given.write:
-        return _capture(given, home, system)
+        return work(given, home, system)
     with wait_for_turn(state_folder(home) / "capturing"):  # else one of two would lose its entries
-        return _capture(given, home, system)
+        return work(given, home, system)
+
+
+def _keep_hpl_layout(given: _Options, home: Path, system: "System") -> int:
+    """Print how fast HPL is with each split of a node's cores, and the diff that keeps the best; write it if wanted."""
+    from railyard.benchmarks.apps.hpl import stated_hardware
+    from railyard.results.capture import hpl_layout
+    from railyard.results.store.query import RecordFilter
+
+    hardware = stated_hardware(system.nodes.hardware, system.system)
+    wanted = RecordFilter(system=given.stored_as or system.system, fabric=given.fabric, stack=given.stack)
+    found = hpl_layout.rank_splits(_records(home, wanted, given.runs, given.without), hardware)
+    kept = hpl_layout.choose(found, system.system)
+    say(hpl_layout.text(found, kept), err=True)
+    path = home / "systems" / f"{system.system}.yaml"
+    before = path.read_text(encoding="utf-8")
+    made = _Change(path, before, hpl_layout.keep(before, kept, system.system))
+    click.echo(difference(made), nl=False)
+    if made.after == before:
+        say(f"systems/{path.name} has it already", err=True)
+    elif given.write:
+        _write(made)
+        click.echo(f"wrote systems/{path.name}; check it: railyard lint --system {system.system}", err=True)
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """A file before and after a capture; ``before`` is None if it is not there yet."""
+
+    path: Path
+    before: str | None
+    after: str
 
 
 def _capture(given: _Options, home: Path, system: "System") -> int:
@@ -121,9 +158,9 @@ def _capture(given: _Options, home: Path, system: "System") -> int:
     return 0
 
 
-def difference(made: "Plan") -> str:
+def difference(made: "Plan | _Change") -> str:
     """Return the unified diff from the file as it is to the file as it would be."""
-    shown = f"references/{made.path.name}"
+    shown = f"{made.path.parent.name}/{made.path.name}"
     lines = difflib.unified_diff(
         (made.before or "").splitlines(keepends=True),
         made.after.splitlines(keepends=True),
@@ -160,7 +197,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     raise InputError(str(stored), f"no such test of {system}", "at least one", action=hint)
 
 
-def _write(made: "Plan") -> None:
+def _write(made: "Plan | _Change") -> None:
     try:
         made.path.parent.mkdir(exist_ok=True)
         if (made.path.read_text(encoding="utf-8") if made.path.exists() else None) != made.before:
@@ -169,4 +206,4 @@ def _write(made: "Plan") -> None:
             )
         write_whole(made.path, made.after)
     except OSError as error:
-        raise unwritable(made.path, "the references", error, "; nothing changed") from error
+        raise unwritable(made.path, "the file", error, "; nothing changed") from error

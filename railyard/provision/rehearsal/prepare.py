@@ -40,7 +40,7 @@ from railyard.provision.testbed.scheduler import BedScheduler
 from railyard.provision.testbed.scripts import REHEARSAL, bed_folder, enter_script
 from railyard.provision.testbed.slurm import SLURM
 from railyard.provision.testbed.spec import rehearsal_spec
-from railyard.site.matrix import npb_mz_problems, npb_problems, swept_classes
+from railyard.site.matrix import npb_mz_problems, npb_problems, npb_swept_problems
 from railyard.site.site import Site
 from railyard.site.systems.job_requests import FILL_UP, allocation_rules, asks_for_whole_nodes, requested_words
 from railyard.site.systems.jobs import (
@@ -254,8 +254,9 @@ def names(tool: str, pair: bool, system: System) -> Iterator[str]:
     if tool == "netpipe":
         yield _NETPIPE[pair]
     elif tool == "npb":
-        swept = swept_classes(system)
-        yield from _npb_programs({name: tuple({*own, *swept}) for name, own in npb_problems(system).items()})
+        swept = npb_swept_problems(system)
+        whole = npb_problems(system).items()
+        yield from _npb_programs({name: tuple({*own, *swept.get(name, ())}) for name, own in whole})
     elif tool == "npb-mz":
         yield from _npb_programs(npb_mz_problems(system))
     elif tool == "milc":

@@ -3,6 +3,7 @@
 A site's installed application starts with MPI's launcher, or starts its own processes without one.
 """
 
+import math
 import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from railyard.stacks.model import STACKS
 if TYPE_CHECKING:
     from railyard.job.client_server import Command
     from railyard.rfm.checks.prober import Prober
+    from railyard.site.systems.model import System
 
 
 #: These set a program's number of threads: if every rank's BLAS used all cores, the test would measure the scheduler.
@@ -32,6 +34,15 @@ THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 #: BT-MZ of class W, with four ranks of two threads on two cores, took 2 s with this setting. Without it, it was not
 #: done after 120 s.
 SHARED_CORES = {"OMP_WAIT_POLICY": "passive"}
+
+
+def slowest_mb_s(system: "System") -> float:
+    """Return what one rail of the slowest fabric of a system receives, MB/s of payload; inf if no rate is known.
+
+    A time limit that is made from it is long enough on each fabric.
+    """
+    bounds = [fabric.limit(1, 1) for fabric in system.fabrics.values() if fabric.rails]
+    return min((bound.value_mb_s for bound in bounds if bound is not None), default=math.inf)
 
 
 class ApplicationCheck(InterconnectCheck):
@@ -88,6 +99,13 @@ class ApplicationCheck(InterconnectCheck):
         """The variables that every rank is given: its number of threads, 1 unless a check sets another number."""
         shared = self.threads_a_rank > 1 and self.site.system.provider in ("testbed", "guests")
         return {**dict.fromkeys(THREAD_VARIABLES, str(self.threads_a_rank)), **(SHARED_CORES if shared else {})}
+
+    @property
+    def node_mb_s(self) -> float:
+        """What the run's rails bring to a node, MB/s of payload; inf if their rate is not known."""
+        test = self.test_id
+        bound = self.site.system.fabrics[test.fabric].limit(self.rails, 1, policy=test.policy)
+        return math.inf if bound is None else bound.value_mb_s
 
     def shape(self) -> None:
         """Choose ``ranks_per_node``, and fewer nodes if it cannot use all of them, once the nodes are known."""

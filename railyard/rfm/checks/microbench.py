@@ -220,10 +220,14 @@ class ImbCheck(RepeatedCheck):
     fewest = Amounts(3)
     #: The most that one size may move, in MB: large messages get fewer repetitions. 0: chosen with the repetitions.
     volume = variable(int, value=0)
+    #: Megabytes of last-level cache that the buffers leave with each repetition (``-off_cache``); 0: one warm buffer.
+    cold_cache_mb = variable(float, value=0.0)
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         file = SIZES_FILE if sizes == self.message_sizes else PROBE_SIZE_FILE
-        return self._words([self.benchmark] * self.passes, file, self.num_tasks, self.repetitions, self.window)
+        named = str(self.benchmark).partition("/")[0]
+        words = self._words([named] * self.passes, file, self.num_tasks, self.repetitions, self.window)
+        return [*words, *(["-off_cache", f"{self.cold_cache_mb:g}"] if self.cold_cache_mb else [])]
 
     def work(self) -> Work:
         return replace(super().work(), volume_bytes=(self.volume or VOLUME_MB) << 20)
@@ -268,6 +272,15 @@ PROBE_ITERATIONS = 200
 #: (source: RXE_INFLIGHT_SKBS_PER_QP_HIGH of Linux), which takes 107 ms on a link of 20 Mbit/s, and the processor has
 #: other work too.
 SOFT_ROCE_TIMEOUT = 18
+#: Queue pairs of a bandwidth test over a rail of 200 Gbit/s or more (``-q``): one alone may not fill it. Sources:
+#: ngc_rdma_test.sh of Mellanox/ngc_multinode_perf, which gives ib_write_bw two; linux-rdma/perftest issue 252, where
+#: perftest's maintainer asks for several on a card of 200 Gbit/s.
+QUEUE_PAIRS, MANY_FROM_GBIT_S = 2, 200.0
+
+
+def queue_pairs_of(data_rate_gbit_s: float | None) -> int:
+    """Return how many queue pairs a rail of this rate needs; one if its rate is not known."""
+    return QUEUE_PAIRS if data_rate_gbit_s is not None and data_rate_gbit_s >= MANY_FROM_GBIT_S else 1
 
 
 class PerftestCheck(RepeatedCheck):
@@ -282,10 +295,29 @@ class PerftestCheck(RepeatedCheck):
     smallest = 2
     largest = 8 << 20
     accepts = Accepts(sizes=())
+    #: Queue pairs of a bandwidth test; 0: what its link needs. Each makes all repetitions, and perftest prints the sum.
+    queue_pairs = variable(int, value=0)
+
+    @property
+    def asked_queue_pairs(self) -> int:
+        """How many queue pairs each process has. A latency test has one: perftest refuses more."""
+        if not str(self.benchmark).partition("/")[0].endswith("_bw"):
+            return 1
+        link = self.site.system.fabrics[self.current_partition.name].link
+        return int(self.queue_pairs) or queue_pairs_of(link.data_rate_gbit_s)
+
+    def work(self) -> Work:
+        work, pairs = super().work(), self.asked_queue_pairs
+        return replace(work, made=lambda count: pairs * count)
+
+    def choose_amounts(self, pace: Pace | None, stated: "StatedAmounts | None") -> None:
+        super().choose_amounts(pace, stated)
+        if self.asked_queue_pairs > 1:
+            self.remarks = (*self.remarks, f"{self.asked_queue_pairs} queue pairs (-q)")
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
         both_ways = ["-b"] if str(self.benchmark).endswith(f"/{BIDIRECTIONAL}") else []
-        return ["-a", "-n", str(self.repetitions), *self._timeout(), *both_ways]
+        return ["-a", "-n", str(self.repetitions), *self._queue_pairs(), *self._timeout(), *both_ways]
 
     def measured_sizes(self) -> tuple[int, ...]:
         """Return the sizes that perftest doubles through."""
@@ -294,6 +326,9 @@ class PerftestCheck(RepeatedCheck):
     def fit_amounts(self, pace: Pace | None, window: int) -> Amounts:
         # For a recording, or a link of unknown rate: perftest's own number is too much only for slow links.
         return self.own if pace is None else super().fit_amounts(pace, window)
+
+    def _queue_pairs(self) -> list[str]:
+        return ["-q", str(self.asked_queue_pairs)] if self.asked_queue_pairs > 1 else []
 
     def _timeout(self) -> list[str]:
         rails = self.site.system.fabrics[self.current_partition.name].rails

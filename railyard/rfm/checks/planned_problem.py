@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING
 from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
+from railyard.base.wording import count_of
 from railyard.benchmarks.apps import every_node
 from railyard.benchmarks.apps import hpl as hpl_input
 from railyard.benchmarks.apps import npb as npb_shape
 from railyard.benchmarks.apps.npb import KernelRun
 from railyard.benchmarks.table.applications import NPB_MZ
 from railyard.parsers import hpl, npb
-from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck
-from railyard.rfm.checks.groups import Outputs, Start
+from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, slowest_mb_s
+from railyard.rfm.checks.groups import Accepts, Layout, Outputs, Start
+from railyard.rfm.versions import typed_parameter
+from railyard.site.matrix import DEFAULT
 from railyard.stacks.model import NIC_PER_RANK
 
 if TYPE_CHECKING:
@@ -33,6 +36,13 @@ def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
     """Return a system's nodes and the seconds that a solution may take: 0 is an eighth of the system's time limit."""
     hardware = hpl_input.stated_hardware(system.nodes.hardware, system.system)
     return hardware, budget_s or hpl_input.SHARE_OF_LIMIT * system.limit_s("app")
+
+
+def threads_of(system: "System", key: str, size: str, told: int) -> int:
+    """Return how many threads each rank has: as told by `-S threads`, else as the system's file says, else 1."""
+    measure = system.measure
+    stated = measure.benchmarks.get(key) if hpl_input.is_published(size) else measure.amounts_of(key)
+    return told or (stated.threads if stated is not None else None) or 1
 
 
 class HplCheck(ApplicationCheck):
@@ -50,6 +60,8 @@ class HplCheck(ApplicationCheck):
     block = variable(int, value=hpl_input.BLOCK)
     order = variable(int, value=0)
     grid = variable(str, value="")
+    #: Threads of each rank; 0: those of the system's file (`measure: benchmarks: hpl`), or 1.
+    threads = variable(int, value=0, loggable=True)
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -57,32 +69,93 @@ class HplCheck(ApplicationCheck):
 
     @classmethod
     def limit_of(cls, parameters: Mapping[str, str], system: "System", need: "Need") -> int:
-        own = {name: need.told.get(name, getattr(cls, name)) for name in ("block", "share", "order", "grid")}
+        names = ("block", "share", "order", "grid", "threads")
+        own = {name: need.told.get(name, getattr(cls, name)) for name in names}
+        size = str(need.told.get("size", cls.size))
         try:
-            wish = hpl_input.Wish(int(own["block"]), float(own["share"]), int(own["order"]), str(own["grid"]))
+            threads = threads_of(system, need.benchmark, size, int(own["threads"]))
+            numbers = int(own["block"]), float(own["share"]), int(own["order"])
+            wish = hpl_input.Wish(*numbers, str(own["grid"]), threads)
             hardware, budget_s = of_file(system, float(need.told.get("budget_s", cls.budget_s)))
-            ranks = need.ranks_told(system)
+            ranks = need.ranks_told(system) or (hardware.cores // threads if threads > 1 else 0)
             planned = hpl_input.plan_size(
-                *(str(need.told.get("size", cls.size)), hardware, need.nodes_on(system), ranks or hardware.cores),
-                times=hpl_input.Times(budget_s, system.limit_s("app")), wish=wish,
+                *(size, hardware, need.nodes_on(system), ranks or hardware.cores),
+                times=hpl_input.Times(budget_s, system.limit_s("app"), slowest_mb_s(system)), wish=wish,
                 keep="ranks" if ranks else "" if need.all_nodes else "nodes",
             )  # fmt: skip
         except (RailyardError, ValueError):  # its test says why it does not run
             return 0
         return planned.limit_s
 
+    @property
+    def threads_a_rank(self) -> int:
+        """How many threads each rank has."""
+        return int(self.threads) or 1
+
     def shape(self) -> None:
         super().shape()
         system = self.site.system
         hardware, budget_s = of_file(system, self.budget_s)
+        self.threads = threads_of(system, self.key, self.size, self.threads)
+        if self.threads > 1 and not self.request.ranks:
+            self.ranks_per_node = max(1, self.cores // self.threads)
+        hpl_input.refuse_threads(self.ranks_per_node, self.threads, self.cores)
         planned = hpl_input.plan_size(
             *(self.size, hardware, self.num_nodes, self.ranks_per_node),
-            times=hpl_input.Times(budget_s, system.limit_s("app")),
-            wish=hpl_input.Wish(self.block, self.share, self.order, self.grid),
-            keep="ranks" if self.request.ranks else "" if self.all_nodes else "nodes",
+            times=hpl_input.Times(budget_s, system.limit_s("app"), self.node_mb_s),
+            wish=hpl_input.Wish(self.block, self.share, self.order, self.grid, self.threads),
+            keep="ranks" if self.request.ranks or self.threads > 1 else "" if self.all_nodes else "nodes",
         )  # fmt: skip
         self.take(planned.layout.nodes, planned.layout.ranks_per_node, planned.predicted_s, planned.limit_s)
-        self._problem, self.remarks = planned.problem, (*self.remarks, *planned.sentences)
+        several = (f"{count_of(self.threads, 'thread')} per rank",) if self.threads > 1 else ()
+        self._problem, self.remarks = planned.problem, (*self.remarks, *planned.sentences, *several)
+
+    def input_files(self) -> dict[str, str]:
+        return {"HPL.dat": hpl_input.text(self._problem)}
+
+
+class HplOnOneNode(ApplicationCheck):
+    """One node, whose cores a check splits among the ranks by its parameter ``per``; all cores compute in each."""
+
+    tool = "hpl"
+    parse = staticmethod(hpl.parse)
+    num_nodes = 1
+    all_nodes = False
+    layout = Layout(within_node=True, pair_per_rail=False)
+    accepts = Accepts(ranks=False)
+    rails = typed_parameter([1], type=int, loggable=True)
+    policy = typed_parameter([DEFAULT], type=str, loggable=True)
+    #: How long the solution may take, in seconds; 0 means an eighth of the system's time limit.
+    budget_s = variable(float, value=0.0)
+    block = variable(int, value=hpl_input.BLOCK)
+    _threads = 1
+
+    @classmethod
+    def problem_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"per-{parameters['per']}"
+
+    @classmethod
+    def feature_of(cls, parameters: Mapping[str, str]) -> str:
+        return f"hpl-per-{parameters['per']}"
+
+    @property
+    def threads_a_rank(self) -> int:
+        """How many threads each rank has: its share of the cores."""
+        return self._threads
+
+    def shape(self) -> None:
+        hardware, budget_s = of_file(self.site.system, self.budget_s)
+        ranks = hpl_input.splits(hardware)[self.per]
+        self._threads = hardware.cores // ranks
+        planned = hpl_input.plan_size(
+            *(hpl_input.QUICK, hardware, 1, ranks),
+            times=hpl_input.Times(budget_s, self.site.system.limit_s("app")),
+            wish=hpl_input.Wish(self.block, threads=self._threads),
+            keep="ranks",
+        )
+        self.take(1, ranks, planned.predicted_s, planned.limit_s)
+        self._problem = planned.problem
+        self.remarks = (*self.remarks, *planned.sentences, hpl_input.say_split(ranks, self._threads))
 
     def input_files(self) -> dict[str, str]:
         return {"HPL.dat": hpl_input.text(self._problem)}
@@ -138,7 +211,8 @@ class NpbCheck(ApplicationCheck):
             placed = place(system, kernel, problem, need.nodes_on(system), cores, all_nodes=need.all_nodes)
         except RailyardError:  # its test says why it does not run
             return 0
-        return npb_shape.limit_s(placed.predicted_s)
+        adds_s = npb_shape.messages_s(kernel, placed, slowest_mb_s(system))
+        return npb_shape.limit_s(placed.predicted_s + adds_s)
 
     @property
     def program(self) -> str:
@@ -150,11 +224,22 @@ class NpbCheck(ApplicationCheck):
         placed = place(
             self.site.system, self.kernel, self.problem, there, self.most_ranks, all_nodes=bool(self.all_nodes)
         )
-        self.take(placed.nodes, placed.ranks_per_node, placed.predicted_s, npb_shape.limit_s(placed.predicted_s))
+        adds_s = npb_shape.messages_s(self.kernel, placed, self.node_mb_s)
+        predicted_s = placed.predicted_s + adds_s
+        self.take(placed.nodes, placed.ranks_per_node, predicted_s, npb_shape.limit_s(predicted_s))
         if hardware is not None:
             npb_shape.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
         used = f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node"
-        self.remarks = (*self.remarks, used, npb_shape.describe(self.kernel, placed))
+        self.remarks = (*self.remarks, used, npb_shape.describe(self.kernel, placed, adds_s))
+
+
+def _nodes(system: "System", code: str, problem: str, there: int) -> int:
+    """Return on how many of the nodes a class runs: on fewer only if it was chosen, and would else be too short."""
+    hardware = system.nodes.hardware
+    if system.npb_classes or hardware is None:
+        return there
+    chosen, used = npb_shape.choose_zones(code, there, hardware.cores, hardware.memory)
+    return used if chosen == problem else there
 
 
 class MultiZoneCheck(ApplicationCheck):
@@ -205,16 +290,37 @@ class MultiZoneCheck(ApplicationCheck):
         """The names of its executable by release: NPB 3.4's, and that of earlier ones with the number of ranks."""
         return tuple(npb_shape.programs(self.code, self.problem, self.num_tasks))
 
+    @classmethod
+    def limit_of(cls, parameters: Mapping[str, str], system: "System", need: "Need") -> int:
+        code, problem = parameters["code"], parameters["problem"]
+        cores = 1 if system.nodes.hardware is None else system.nodes.hardware.cores
+        nodes = need.nodes_on(system)
+        try:
+            used = _nodes(system, code, problem, nodes) if need.all_nodes else nodes
+            chosen = npb_shape.layout(
+                *(code, problem, used, cores),
+                threads=int(need.told.get("threads", cls.threads)),
+                ranks=int(need.told.get("ranks", cls.ranks)) or need.ranks_told(system),
+            )
+        except (RailyardError, ValueError):  # its test says why it does not run
+            return 0
+        return npb_shape.limit_s(npb_shape.predicted_zones_s(code, problem, chosen))
+
     def shape(self) -> None:
         there, hardware = self.num_nodes, self.site.system.nodes.hardware
         least = self.rails if self.test_id.policy == NIC_PER_RANK else 1
+        used = _nodes(self.site.system, self.code, self.problem, there) if self.all_nodes else there
         chosen = npb_shape.layout(
-            *(self.code, self.problem, there, self.cores),
+            *(self.code, self.problem, used, self.cores),
             threads=self.threads,
             ranks=self.ranks or self.request.ranks,
             least=least,
         )
-        self.num_nodes, self.ranks_per_node, self.threads = chosen.nodes, chosen.ranks_per_node, chosen.threads
+        self.threads, predicted_s = chosen.threads, npb_shape.predicted_zones_s(self.code, self.problem, chosen)
+        self.take(chosen.nodes, chosen.ranks_per_node, predicted_s, npb_shape.limit_s(predicted_s))
         if hardware is not None:
             npb_shape.refuse_large_zones(self.code, self.problem, self.num_nodes, hardware.memory)
-        self.remarks = (npb_shape.describe_zones(self.code, self.problem, chosen, there, self.cores),)
+        self.remarks = (
+            npb_shape.describe_zones(self.code, self.problem, chosen, there, self.cores),
+            npb_shape.describe_time(self.code, self.problem, chosen),
+        )

@@ -6,10 +6,11 @@
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from railyard.base.fields import Count, Duration, Model, Size
-from railyard.benchmarks.table.applications import nodes_of_key
+from railyard.base.values import refuse
+from railyard.benchmarks.table.applications import has_threads_told, nodes_of_key
 from railyard.site.systems.fields import MeasuredBenchmark
 
 #: The variables of a check that `-S` sets.
@@ -34,11 +35,14 @@ class StatedAmounts(Model):
 
     nodes: Count | None = Field(None, description="Nodes, for a check that takes other numbers than its own")
     ranks_per_node: Count | None = Field(None, description="Ranks on each node, for such a check")
+    threads: Count | None = Field(
+        None, description="HPL: threads of each rank; without ranks_per_node, as many ranks as its cores then allow"
+    )
 
     @property
     def given_amounts(self) -> dict[str, int]:
         """The stated amounts: field, amount."""
-        return self.model_dump(exclude_none=True, exclude={"nodes", "ranks_per_node"})
+        return self.model_dump(exclude_none=True, exclude={"nodes", "ranks_per_node", "threads"})
 
     def fill_from(self, other: "StatedAmounts") -> "StatedAmounts":
         """Return these numbers, and the other's for those that are missing here."""
@@ -74,6 +78,14 @@ class Measure(Model):
         description="Under a scheduler each rail is measured alone after a failure, in a separate job. It may wait "
         "so long for its nodes; 0s: no such job",
     )
+
+    @field_validator("benchmarks")
+    @classmethod
+    def _check_threads(cls, stated: dict[str, StatedAmounts]) -> dict[str, StatedAmounts]:
+        for key, amounts in stated.items():
+            if amounts.threads is not None and not has_threads_told(key):
+                raise refuse(f"threads for {key}", "them only for hpl, whose ranks may have several")
+        return stated
 
     def amounts_of(self, benchmark: str) -> StatedAmounts | None:
         """Return what is stated for a benchmark, on any number of nodes. Its own numbers win over its tool's."""

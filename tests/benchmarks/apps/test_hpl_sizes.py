@@ -5,7 +5,18 @@ import math
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl import SIZES, Layout, Times, Wish, grid, layout, plan_size
+from railyard.benchmarks.apps.hpl import (
+    SIZES,
+    Layout,
+    Times,
+    Wish,
+    grid,
+    is_published,
+    layout,
+    plan_size,
+    refuse_threads,
+    splits,
+)
 from railyard.hardware.node import NodeHardware
 
 #: The nodes of the published comparison: two Xeon E5-2660 v3.
@@ -23,6 +34,30 @@ def test_an_acceptance_takes_most_of_the_memory_and_says_how_long() -> None:
         f"size acceptance: 85.0 % of the memory of 16 nodes of 20 ranks, predicted {made.predicted_s:.0f} s, "
         f"time limit {made.limit_s} s"
     )
+
+
+def test_the_messages_over_a_slow_network_are_part_of_the_time_and_of_the_limit() -> None:
+    """Four nodes of 20 cores over Gigabit Ethernet: without its messages a run would be ended in its middle."""
+    fast, slow = (
+        plan_size("acceptance", NODE, 4, 20),
+        plan_size("acceptance", NODE, 4, 20, times=Times(node_mb_s=118.7)),
+    )
+    assert slow.problem == fast.problem
+    # two whole rows of 10 in each node, 2 of the 8 processes of each column
+    received = 2 * 8 * slow.problem.order**2 / 2 / 10 * 10 * 6 / 8
+    assert slow.messages.seconds == pytest.approx(received / 118.7e6)
+    assert slow.predicted_s == pytest.approx(fast.predicted_s + slow.messages.seconds)
+    assert slow.limit_s >= 2 * slow.predicted_s > fast.limit_s
+    assert slow.sentences[1].endswith(
+        f"predicted {slow.predicted_s:.0f} s ({slow.messages.seconds:.0f} s of it for {received / 1e9:.1f} GB to each "
+        f"node), time limit {slow.limit_s} s"
+    )
+
+
+def test_the_problem_of_quick_is_the_same_on_each_network() -> None:
+    slow = plan_size("quick", NODE, 4, 20, times=Times(75.0, 300.0, 118.7))
+    assert slow.problem == plan_size("quick", NODE, 4, 20, times=Times(75.0, 300.0)).problem
+    assert slow.limit_s >= 2 * slow.predicted_s > 300
 
 
 def test_the_seed_has_its_80_ranks_and_90_percent() -> None:
@@ -143,3 +178,30 @@ def test_more_time_is_never_given_than_the_model_says() -> None:
     for size in SIZES:
         made = plan_size(size, NODE, 4, 20, times=Times(math.inf))
         assert made.memory_share <= 0.9
+
+
+def test_a_nodes_cores_are_split_by_what_its_file_states() -> None:
+    assert splits(NODE) == {"core": 20, "node": 1}
+    full = NODE.model_copy(update={"sockets": 2, "numa_domains": 4})
+    assert splits(full) == {"core": 20, "numa": 4, "socket": 2, "node": 1}
+    # a domain per socket is one split
+    assert splits(NODE.model_copy(update={"sockets": 2, "numa_domains": 2})) == {"core": 20, "numa": 2, "node": 1}
+    assert splits(NodeHardware(cores=1, memory=1 << 30)) == {"core": 1}
+
+
+def test_threads_count_as_cores_that_compute() -> None:
+    one = plan_size("quick", NODE, 4, 20, times=Times(75.0), keep="ranks")
+    two = plan_size("quick", NODE, 4, 2, times=Times(75.0), keep="ranks", wish=Wish(threads=10))
+    assert two.predicted_s == pytest.approx(one.predicted_s)
+    assert (two.problem.order, two.problem.rows * two.problem.columns) == (one.problem.order, 8)
+
+
+def test_more_threads_than_cores_are_refused() -> None:
+    refuse_threads(2, 10, 20)
+    with pytest.raises(RailyardError) as caught:
+        refuse_threads(2, 11, 20)
+    assert str(caught.value) == (
+        "HPL: found 2 ranks of 11 threads per node, expected at most 20 cores (nodes.hardware); take fewer (-S "
+        "ranks_per_node, -S threads, or measure: benchmarks: hpl of the system's file)"
+    )
+    assert [is_published(size) for size in SIZES] == [False, False, True]

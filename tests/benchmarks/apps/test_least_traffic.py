@@ -4,7 +4,7 @@ from types import MappingProxyType
 
 import pytest
 
-from railyard.benchmarks.apps.least_traffic import CERTAIN, least
+from railyard.benchmarks.apps.least_traffic import CERTAIN, least, predict_of_hpl, predict_of_kernel
 from railyard.benchmarks.model import Least
 from railyard.parsers.output import Table
 
@@ -57,6 +57,21 @@ def test_of_hpl_only_panels_above_the_threshold_are_to_be_split() -> None:
     panels = CERTAIN * 8 * 1000**2 / 2 / 2 / 2
     split = [least("hpl/hpl", [hpl((1000, 100, 2, 2))], 4, 1, at)[0].split_bytes for at in (200_000, 400_000, 800_000)]
     assert split == [int(0.75 * panels), 0, 0]
+
+
+def test_before_a_run_hpl_should_bring_each_panel_once_and_each_block_twice() -> None:
+    panels = 8 * 1000**2 / 2 / 2 / 2
+    assert predict_of_hpl(1000, (2, 2), 4, 1) == pytest.approx(panels + 2 * panels)
+    # a row each: panels stay in the node, and both columns bring blocks
+    assert predict_of_hpl(1000, (2, 2), 2, 2) == pytest.approx(2 * 2 * panels)
+    assert predict_of_hpl(1000, (2, 2), 1, 4) == 0
+    # fewer ranks of more threads move less
+    assert predict_of_hpl(1000, (2, 2), 4, 1) < predict_of_hpl(1000, (8, 8), 4, 16)
+
+
+def test_before_a_run_a_kernel_without_a_known_amount_brings_nothing() -> None:
+    assert predict_of_kernel("ft", "S", 6, 4) == least("npb/FT/S", [npb("FT", "S", 6)], 4, 1, 0)[0].received_bytes
+    assert predict_of_kernel("cg", "S", 15, 4) == 0
 
 
 def hpcc(ranks: int, version: str | None = "1.5.0") -> Table:

@@ -164,6 +164,38 @@ def test_where_no_number_of_nodes_fits_the_sentence_is_that_of_the_kernel() -> N
         place("bt", "W", 2, 1)
 
 
+def test_the_messages_of_ft_and_is_take_time_too() -> None:
+    """FT's class A: seven exchanges of 256 x 256 x 128 complex numbers; three quarters of each node's part leave it."""
+    placed = place("ft", "A", 4, 1)
+    moved = 7 * 256 * 256 * 128 * 16 / 4 * 3 / 4
+    assert npb.messages_s("ft", placed, 28.9) == pytest.approx(moved / 28.9e6)
+    assert npb.messages_s("is", place("is", "A", 4, 1), 28.9) == pytest.approx(10 * (1 << 23) * 4 / 4 * 3 / 4 / 28.9e6)
+    assert npb.messages_s("ep", place("ep", "A", 4, 1), 28.9) == 0
+    assert npb.messages_s("ft", place("ft", "A", 1, 4), 28.9) == 0
+    assert npb.messages_s("ft", placed, float("inf")) == 0
+
+
+def test_a_network_that_adds_the_rest_makes_a_run_long_enough() -> None:
+    placed = place("ft", "C", 128, 64)
+    assert describe("ft", placed, 30.0) == (
+        "predicted 0.7650 s by 396388 Mop on 512 ranks of 1012 Mop/s, and 30.00 s for its messages"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "cores", "gib", "chosen"),
+    [
+        ("ep", 4, 20, 119, "E"),
+        ("ft", 4, 20, 119, "C"),  # one node has not the memory of D
+        ("ft", 4, 20, 240, "D"),
+        ("ft", 128, 64, 2000, "E"),
+        ("ep", 1, 20, 119, "D"),
+    ],
+)
+def test_a_sweep_has_a_class_that_one_node_holds(name: str, nodes: int, cores: int, gib: int, chosen: str) -> None:
+    assert npb.choose_swept(name, nodes, cores, gib * GIB) == chosen
+
+
 def test_the_sentence_says_what_was_assumed_and_what_to_take_instead() -> None:
     assert describe("ft", place("ft", "C", 128, 64)) == (
         "predicted 0.7650 s by 396388 Mop on 512 ranks of 1012 Mop/s: below 20 s it is not judged, unless "

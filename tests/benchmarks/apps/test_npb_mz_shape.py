@@ -11,10 +11,14 @@ from railyard.benchmarks.apps.npb import (
     CLASSES,
     ZONE_KERNELS,
     Layout,
+    choose_zones,
+    describe_time,
     layout,
+    predicted_zones_s,
     programs,
     ranks_of_threads,
     refuse_large_zones,
+    zone_operations,
     zones,
 )
 from railyard.benchmarks.table.applications import ENTRIES
@@ -148,3 +152,58 @@ def test_a_class_that_no_memory_holds_is_refused() -> None:
 def test_an_executable_is_named_as_either_release_does() -> None:
     assert programs("lu-mz", "C", 16) == ("lu-mz.C.x", "lu-mz.C.16")
     assert ranks_of_threads(1, 2) == "1 rank of 2 threads"
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "mop_s", "seconds"),
+    [
+        # outputs of NPB 3.3.1-MZ: Mop/s in total, and time
+        ("sp-mz", "C", 1514.65, 808.60),
+        ("sp-mz", "B", 3168.02, 95.75),
+        ("lu-mz", "B", 79.55, 5643.55),
+    ],
+)
+def test_operations_are_those_that_a_run_divides_by_its_time(
+    name: str, problem: str, mop_s: float, seconds: float
+) -> None:
+    assert zone_operations(name, problem) / 1e6 == pytest.approx(mop_s * seconds, rel=3e-4)
+
+
+def test_the_time_is_that_of_the_rank_with_the_most_work() -> None:
+    """LU-MZ has 16 equal zones: on 16 ranks each computes one, on 12 ranks four have two."""
+    whole = zone_operations("lu-mz", "C") / 2139e6
+    assert predicted_zones_s("lu-mz", "C", Layout(4, 4, 1)) == pytest.approx(whole / 16)
+    assert predicted_zones_s("lu-mz", "C", Layout(4, 3, 1)) == pytest.approx(whole / 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "nodes", "cores", "gib", "chosen"),
+    [
+        ("bt-mz", 1, 20, 119, ("C", 1)),
+        ("bt-mz", 4, 20, 119, ("D", 4)),
+        ("bt-mz", 128, 20, 119, ("E", 128)),
+        ("lu-mz", 128, 192, 750, ("E", 16)),  # sixteen zones: sixteen nodes
+        ("sp-mz", 128, 192, 750, ("E", 84)),  # all nodes would take 14 s
+        ("sp-mz", 4, 192, 48, ("D", 4)),  # four nodes have not the memory of E
+        ("sp-mz", 4, 1024, 2, ("C", 2)),
+    ],
+)
+def test_a_system_gets_the_smallest_class_that_is_long_enough(
+    name: str, nodes: int, cores: int, gib: int, chosen: tuple[str, int]
+) -> None:
+    assert choose_zones(name, nodes, cores, gib << 30) == chosen
+
+
+def test_a_memory_without_any_class_is_refused_in_words() -> None:
+    with pytest.raises(RailyardError, match=r"^NPB: found class C of sp-mz, whose arrays take at least 0.7 GiB"):
+        choose_zones("sp-mz", 2, 2, 64 << 20)
+    with pytest.raises(RailyardError, match=r"the memory of 16 nodes"):
+        choose_zones("lu-mz", 5000, 2, 1 << 20)
+
+
+def test_the_sentence_says_how_long_and_what_to_take_instead() -> None:
+    assert describe_time("lu-mz", "C", Layout(16, 1, 192)) == (
+        "predicted 2.158 s by 1920512 Mop on 3072 cores of 2139 Mop/s, as long as the rank with the most work: below "
+        "20 s it is not judged; take class D (npb_classes), or fewer nodes"
+    )
+    assert describe_time("lu-mz", "D", Layout(16, 1, 20)).endswith("as long as the rank with the most work")

@@ -69,6 +69,7 @@ def test_every_mpi_check_is_found_with_what_it_asks() -> None:
             )
             for ends in ("host-device", "device-host")
         ),
+        Need("ImbPingPongColdCaches", "imb", "imb/PingPong/cold-caches", 2, passes=3, extended=True),
         Need("ImbSendrecv", "imb", "imb/Sendrecv", 2, passes=3, extended=True),
         Need("ImbExchange", "imb", "imb/Exchange", 2, passes=3, extended=True),
         four("ImbAlltoall", "imb", "Alltoall", extended=True),
@@ -189,9 +190,9 @@ def test_an_application_is_found_with_its_problem_and_its_nodes() -> None:
     )
     whole, alone, four = (found[f"npb/FT/W{nodes}"] for nodes in ("", "/1-nodes", "/4-nodes"))
     assert (whole.nodes, whole.feature, whole.within_node) == (2, "npb-ft-W", False)
-    assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-swept-W", True)
+    assert (alone.nodes, alone.ranks, alone.feature, alone.within_node) == (1, 1, "npb-swept-ft-W", True)
     assert (four.nodes, four.ranks, four.within_node) == (4, 4, False)
-    assert len(found) == 2 + 7 + 8 * 7 + 2 * 7 * 7
+    assert len(found) == 2 + 4 + 7 + 8 * 7 + 2 * 7 * 7
     (zones,) = (need for need in needs(ROOT / "checks") if need.benchmark == "npb/LU-MZ/C")
     assert zones == Need(
         *("NpbMz %code=lu-mz %problem=C", "npb-mz", "npb/LU-MZ/C", 2), extended=True, pair_a_rail=True,
