@@ -42,8 +42,11 @@ sys.path.insert(0, str(CLONE))
 from railyard.cli.main import main as command_line  # noqa: E402 (the tests are not an installed package)
 from railyard.results.record.file import append_record  # noqa: E402
 from railyard.results.record.form import FORMAT  # noqa: E402
-from railyard.results.record.pair_rows import Row, pack_rows  # noqa: E402
-from railyard.results.record.pairs import PairsRecord  # noqa: E402
+from railyard.results.record.pair_rows import (  # noqa: E402
+    PairsRecord,  # noqa: E402
+    Row,
+    pack_rows,
+)
 from tests.made.records import made_record  # noqa: E402
 
 FOLDER_OF = 25  # records

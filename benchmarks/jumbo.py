@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 
-from railyard.provision.testbed.needs import outer_options
+from railyard.provision.testbed.boot import outer_options
 
 MTUS = (1500, 9000)
 #: Runs in namespaces: prints "<packets> <softirqs>" of one transfer. $1: MTU, $2: MiB, $3: python.

@@ -25,7 +25,7 @@ sys.path.insert(0, str(CLONE))
 
 from resume import earlier_results, keep_result  # noqa: E402
 
-from railyard.base.clean_text import one_line  # noqa: E402 (the tests are not an installed package)
+from railyard.base.values import one_line  # noqa: E402 (the tests are not an installed package)
 from tests.made.kills import KINDS, Kind, check_next, kill_one, start_run  # noqa: E402
 
 

@@ -25,7 +25,7 @@ from sidebyside import CLONE, RECORDED, in_turns, spread
 from railyard.parsers import PARSERS
 from railyard.parsers.detect import parse
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.fabric.hardware import NO_HARDWARE
+from railyard.parsers.fabric.port import NO_HARDWARE
 from railyard.parsers.output import ParsedOutput, ParseError
 
 MADE = CLONE / "tests" / "parsers" / "made"

@@ -30,8 +30,8 @@ from datetime import date, datetime, timedelta, timezone
 from itertools import pairwise
 from pathlib import Path
 
+from railyard.job.case import kept_of
 from railyard.job.counters import node as counters
-from railyard.job.kept_facts import kept_of
 from railyard.job.launch import counter_drivers
 from railyard.job.node_facts import group_nodes
 from railyard.job.node_facts import parse as facts_of
@@ -39,11 +39,11 @@ from railyard.parsers.pairs import parse
 from railyard.results.record import pair_rows
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
-from railyard.results.record.pairs import MOST_DENSE, PairsSample
+from railyard.results.record.pair_rows import MOST_DENSE, PairsSample
 from railyard.site.topology import stated_leaves
 from railyard.verdict import node_pairs
 from railyard.verdict.assess import assess
-from railyard.verdict.blame.search.rounds import rounds
+from railyard.verdict.blame.search.model import rounds
 from railyard.verdict.recording import record_of
 from tests.made.judged import TAG, TODAY
 from tests.made.large_cluster import (
@@ -182,7 +182,7 @@ def junit(folder: Path, nodes: int) -> Sizes:
 
 def prometheus(folder: Path, nodes: int) -> Sizes:
     """Make the samples for Prometheus."""
-    from railyard.results.prometheus import newest, registry_of, text_of
+    from railyard.results.exports import newest, registry_of, text_of
     from railyard.results.store import query
 
     now = datetime.now(timezone.utc)
@@ -196,8 +196,8 @@ def prometheus(folder: Path, nodes: int) -> Sizes:
 
 def scrub_record(folder: Path, nodes: int) -> Sizes:
     """Export the record without names."""
+    from railyard.results.store.exchange import scrubbed_records
     from railyard.results.store.query import as_json, files_of
-    from railyard.results.store.scrub import scrubbed_records
 
     record = the_record(folder)
     return {
@@ -232,9 +232,8 @@ def history(folder: Path, nodes: int) -> Sizes:
     """Index a year of runs, and judge the figures of all."""
     from functools import partial
 
-    from railyard.results.history.changes import judge
+    from railyard.results.history.changes import judge, text
     from railyard.results.history.series import series_of
-    from railyard.results.history.text import text
     from railyard.results.store import query
 
     home = folder / "year"

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
-from railyard.provision.testbed.needs import front
+from railyard.provision.testbed.boot import front
 from railyard.provision.testbed.starvation import stolen_s
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record

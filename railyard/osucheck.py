@@ -1,3 +1,3 @@
-"""The address that a site's own checks import: the base of OSU checks, from ``railyard.rfm.checks.osu``."""
+"""The address that a site's own checks import: the base of OSU checks, from ``railyard.rfm.checks.microbench``."""
 
-from railyard.rfm.checks.osu import *  # noqa: F403
+from railyard.rfm.checks.microbench import *  # noqa: F403

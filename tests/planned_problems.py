@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.base.text_table import table
-from railyard.benchmarks.apps import hpl_sizes, npb_duration, npb_shape
+from railyard.base.terminal import table
+from railyard.benchmarks.apps import hpl, npb
 from railyard.benchmarks.table.applications import LEAST_S
 from railyard.hardware.node import NodeHardware
 
@@ -48,9 +48,9 @@ def _lines() -> Iterator[str]:
 
 
 def _hpl(kind: NodeHardware, nodes: int) -> Iterator[tuple[str, ...]]:
-    for size in hpl_sizes.SIZES:
+    for size in hpl.SIZES:
         try:
-            made = hpl_sizes.plan(size, kind, nodes, kind.cores, times=hpl_sizes.Times(BUDGET_S))
+            made = hpl.plan_size(size, kind, nodes, kind.cores, times=hpl.Times(BUDGET_S))
         except RailyardError:  # 80 ranks need two nodes
             yield (size, *("-",) * 8)
             continue
@@ -63,8 +63,8 @@ def _hpl(kind: NodeHardware, nodes: int) -> Iterator[tuple[str, ...]]:
 
 
 def _npb(kind: NodeHardware, nodes: int) -> Iterator[tuple[str, ...]]:
-    for name in npb_shape.KERNELS:
-        placed = npb_duration.choose(name, nodes, kind.cores, kind.memory)
+    for name in npb.KERNELS:
+        placed = npb.choose(name, nodes, kind.cores, kind.memory)
         short = "*" if placed.predicted_s < LEAST_S else ""
         yield (
             *(name, placed.problem, str(placed.nodes), str(placed.nodes * placed.ranks_per_node)),

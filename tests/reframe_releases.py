@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.provision.testbed.needs import namespaces_refused
+from railyard.provision.testbed.boot import namespaces_refused
 from railyard.rfm.run.output import listed_cases
 
 CLONE = Path(__file__).resolve().parents[1]

@@ -22,7 +22,7 @@ from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.report.files import PROBLEMS_FILE_NAME, Results, read_results, write_format
 from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.run_folder import COSTS_FILE_NAME, RELATIONS_FILE_NAME
-from railyard.results.store.scrub import without_paths
+from railyard.results.store.exchange import without_paths
 from tests.made.browser import BrowserError, browser
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"

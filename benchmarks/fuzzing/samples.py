@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from railyard.base.clean_text import clean
+from railyard.base.values import clean
 from railyard.parsers import PARSERS
 from railyard.parsers.fabric import FABRIC_PARSERS
 from railyard.parsers.output import ParsedOutput, ParseError

@@ -8,7 +8,7 @@ compare`). `-S Hpl.size=acceptance` fills the memory, and takes hours on large n
 
 import reframe as rfm
 
-from railyard.rfm.checks.hpl import HplCheck, HplOnEachNode
+from railyard.rfm.checks.planned_problem import HplCheck, HplOnEachNode
 from railyard.rfm.checks.variants import node_counts
 from railyard.rfm.versions import typed_parameter
 

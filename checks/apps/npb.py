@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 import reframe as rfm
 
-from railyard.benchmarks.apps import npb_shape
-from railyard.rfm.checks.npb import NpbCheck
+from railyard.benchmarks.apps import npb
+from railyard.rfm.checks.planned_problem import NpbCheck
 from railyard.rfm.checks.variants import node_counts, stated
 from railyard.rfm.versions import typed_parameter
 
@@ -20,8 +20,8 @@ from railyard.rfm.versions import typed_parameter
 class Npb(NpbCheck):
     """One of the eight kernels: `-P kernel=ft -P problem=C` selects one."""
 
-    problem = typed_parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
-    kernel = typed_parameter(tuple(npb_shape.KERNELS), type=str, loggable=True)
+    problem = typed_parameter(stated("npb", tuple(npb.CLASSES)), type=str, loggable=True)
+    kernel = typed_parameter(tuple(npb.KERNELS), type=str, loggable=True)
 
 
 @rfm.simple_test
@@ -30,7 +30,7 @@ class NpbScaling(NpbCheck):
 
     tags = {"apps", "scaling"}
     all_nodes = False
-    problem = typed_parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
+    problem = typed_parameter(stated("npb", tuple(npb.CLASSES)), type=str, loggable=True)
     kernel = typed_parameter(("ep", "ft"), type=str, loggable=True)
     nodes = typed_parameter(node_counts(), type=int, loggable=True)
 

@@ -8,8 +8,8 @@ in size, so few ranks are balanced better than many. The zones of SP-MZ and LU-M
 
 import reframe as rfm
 
-from railyard.benchmarks.apps import npb_mz_shape, npb_shape
-from railyard.rfm.checks.multi_zone import MultiZoneCheck
+from railyard.benchmarks.apps import npb
+from railyard.rfm.checks.planned_problem import MultiZoneCheck
 from railyard.rfm.checks.variants import stated
 from railyard.rfm.versions import typed_parameter
 
@@ -19,5 +19,5 @@ class NpbMz(MultiZoneCheck):
     """One of the three kernels over all nodes: `-P code=sp-mz -P problem=C` selects one; `-S threads=4` its threads."""
 
     #: It is not called `kernel`, so that `-P kernel=ft` selects none of these.
-    code = typed_parameter(tuple(npb_mz_shape.KERNELS), type=str, loggable=True)
-    problem = typed_parameter(stated("npb", tuple(npb_shape.CLASSES)), type=str, loggable=True)
+    code = typed_parameter(tuple(npb.ZONE_KERNELS), type=str, loggable=True)
+    problem = typed_parameter(stated("npb", tuple(npb.CLASSES)), type=str, loggable=True)

@@ -12,7 +12,7 @@ from railyard.parsers import sharing
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.groups import Accepts, Layout
 from railyard.rfm.versions import typed_parameter
-from railyard.site.policies import DEFAULT
+from railyard.site.matrix import DEFAULT
 
 
 @rfm.simple_test

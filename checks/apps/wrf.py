@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import reframe as rfm
 
-from railyard.benchmarks.apps import wrf_cases, wrf_namelist
+from railyard.benchmarks.apps import wrf as wrf_cases
 from railyard.benchmarks.table.applications import WRF_CASES
 from railyard.parsers import wrf
 from railyard.rfm.checks.application import ApplicationCheck
@@ -45,7 +45,7 @@ class WrfCheck(ApplicationCheck):
         layout = f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node"
         self.remarks = (layout, *([small] if small else []))
         self._inputs = wrf_cases.folder(system.wrf_cases, self.case, self.site.home, system.system)
-        self.remarks = (*self.remarks, *wrf_namelist.check(self._inputs))
+        self.remarks = (*self.remarks, *wrf_cases.check(self._inputs))
 
     def before(self, program: str) -> list[str]:
         return wrf_cases.copy_lines(self._inputs, program)

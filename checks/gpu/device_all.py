@@ -11,7 +11,7 @@ import reframe as rfm
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.device import EveryGpuCheck
 from railyard.rfm.checks.groups import Accepts
-from railyard.rfm.checks.osu import BANDWIDTH, COLLECTIVE
+from railyard.rfm.checks.microbench import BANDWIDTH, COLLECTIVE
 
 
 @rfm.simple_test

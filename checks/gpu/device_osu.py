@@ -13,7 +13,7 @@ import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.device import DeviceOsuCheck
-from railyard.rfm.checks.osu import BANDWIDTH
+from railyard.rfm.checks.microbench import BANDWIDTH
 from railyard.rfm.versions import typed_parameter
 
 

@@ -12,7 +12,7 @@ from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, RAILS
 from railyard.rfm.checks.groups import Layout
 from railyard.rfm.checks.nccl import NcclCheck
 from railyard.rfm.versions import typed_parameter
-from railyard.site.policies import DEFAULT
+from railyard.site.matrix import DEFAULT
 
 
 @rfm.simple_test

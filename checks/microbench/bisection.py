@@ -9,8 +9,7 @@ than the factor says, or routes that collide (T. Hoefler et al., "Multistage Swi
 import reframe as rfm
 
 from railyard.rfm.checks.pairs import PairsCheck
-from railyard.verdict.blame.search.model import Round
-from railyard.verdict.blame.search.rounds import shifts
+from railyard.verdict.blame.search.model import Round, shifts
 
 
 @rfm.simple_test

@@ -11,7 +11,7 @@ from railyard.benchmarks.repetitions import Amounts
 from railyard.benchmarks.table.cxi import BIDIRECTIONAL
 from railyard.parsers import cxi
 from railyard.rfm.checks.groups import Probes, Start
-from railyard.rfm.checks.repeated_check import RepeatedCheck
+from railyard.rfm.checks.microbench import RepeatedCheck
 
 
 @rfm.simple_test

@@ -14,7 +14,7 @@ import reframe as rfm
 from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import fabtests
 from railyard.rfm.checks.groups import Accepts, Probes, Start
-from railyard.rfm.checks.repeated_check import RepeatedCheck
+from railyard.rfm.checks.microbench import RepeatedCheck
 
 
 class FabtestsCheck(RepeatedCheck):

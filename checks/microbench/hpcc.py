@@ -10,7 +10,7 @@ All parts of HPC Challenge run, since it cannot leave any out. Those that comput
 
 import reframe as rfm
 
-from railyard.benchmarks.apps import hpl_input
+from railyard.benchmarks.apps import hpl
 from railyard.parsers import hpcc
 from railyard.rfm.checks.application import ApplicationCheck
 from railyard.rfm.checks.groups import Outputs
@@ -32,4 +32,4 @@ class Hpcc(ApplicationCheck):
         return True
 
     def input_files(self) -> dict[str, str]:
-        return {"hpccinf.txt": hpl_input.hpcc_text(self.num_tasks)}
+        return {"hpccinf.txt": hpl.hpcc_text(self.num_tasks)}

@@ -9,7 +9,7 @@ import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.groups import Accepts
-from railyard.rfm.checks.imb import ImbCheck, ImbExtended
+from railyard.rfm.checks.microbench import ImbCheck, ImbExtended
 
 
 @rfm.simple_test

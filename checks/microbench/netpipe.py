@@ -10,7 +10,7 @@ from reframe.core.builtins import variable
 from railyard.benchmarks.repetitions import Amounts
 from railyard.parsers import netpipe
 from railyard.rfm.checks.groups import Outputs, Probes, Start
-from railyard.rfm.checks.repeated_check import RepeatedCheck
+from railyard.rfm.checks.microbench import RepeatedCheck
 from railyard.site.sizes import doubled
 
 

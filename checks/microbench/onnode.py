@@ -11,7 +11,7 @@ import reframe as rfm
 from railyard.rfm.checks.groups import Layout
 from railyard.rfm.checks.pairs import PairsCheck
 from railyard.rfm.versions import typed_parameter
-from railyard.site.policies import DEFAULT
+from railyard.site.matrix import DEFAULT
 from railyard.verdict.blame.search.model import Round
 
 

@@ -12,7 +12,7 @@ import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.groups import Accepts, Layout, Probes
-from railyard.rfm.checks.osu import BANDWIDTH, OsuCheck
+from railyard.rfm.checks.microbench import BANDWIDTH, OsuCheck
 from railyard.rfm.checks.variants import many_pairs
 
 

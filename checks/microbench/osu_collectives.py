@@ -13,7 +13,7 @@ from reframe.core.builtins import run_after
 
 from railyard.benchmarks.repetitions import Amounts
 from railyard.rfm.checks.groups import Accepts
-from railyard.rfm.checks.osu import COLLECTIVE, OsuCheck
+from railyard.rfm.checks.microbench import COLLECTIVE, OsuCheck
 from railyard.rfm.versions import typed_parameter
 
 #: Without allreduce, which runs every day.

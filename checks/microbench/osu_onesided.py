@@ -7,7 +7,7 @@ with the card. A low osu_get_bw with a good osu_put_bw means reads: how many the
 import reframe as rfm
 
 from railyard.benchmarks.repetitions import Amounts
-from railyard.rfm.checks.osu import BANDWIDTH, OsuCheck
+from railyard.rfm.checks.microbench import BANDWIDTH, OsuCheck
 
 
 class OsuOneSided(OsuCheck):

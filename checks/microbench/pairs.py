@@ -9,8 +9,7 @@ import reframe as rfm
 from reframe.core.builtins import variable
 
 from railyard.rfm.checks.pairs import PairsCheck, SampledPairsCheck
-from railyard.verdict.blame.search.model import Round
-from railyard.verdict.blame.search.rounds import rounds
+from railyard.verdict.blame.search.model import Round, rounds
 
 
 @rfm.simple_test

@@ -9,7 +9,7 @@ Latencies are measured one rail after the other, and the worst one counts.
 import reframe as rfm
 
 from railyard.benchmarks.table.perftest import BIDIRECTIONAL, LOOPBACK
-from railyard.rfm.checks.perftest import PerftestCheck
+from railyard.rfm.checks.microbench import PerftestCheck
 
 
 @rfm.simple_test

@@ -1,9 +1,17 @@
-"""The errors that users see: each is one sentence that says where, what was found, and what to do."""
+"""The errors that users see: each is one sentence that says where, what was found, and what to do.
+
+What a check finds: where, what, how grave it is, and what to do about it.
+
+Sentences that a command says beside its answer: the command line prints each once, on standard error, at the end.
+"""
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, Protocol
+
+from railyard.base.wording import count_of
 
 #: A node is unfit, or an executable or an input is not the intended one (BSD's EX_NOINPUT).
 UNFIT_EXIT = 66
@@ -69,3 +77,71 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if close:
         return f'did you mean "{close[0]}"?'
     return "known: " + ", ".join(names) if names else "none are known"
+
+
+#: A ``problem`` makes runs fail or figures wrong, and sets the exit code to 1. A ``remark`` may cost some performance,
+#: or says what could not be seen.
+Weight = Literal["problem", "remark"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``where`` is a node, a rail of a node ("vn1 hsn0"), "login", a system or a run; ``what`` is what was found.
+
+    ``fix`` is what to do. It is empty if ``what`` says it already.
+    """
+
+    weight: Weight
+    where: str
+    what: str
+    fix: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The finding in one line."""
+        return f"{self.where}: {self.what}{f'; {self.fix}' if self.fix else ''}"
+
+
+class HasWeight(Protocol):
+    """Anything that has a weight."""
+
+    @property
+    def weight(self) -> Weight:
+        """How grave it is."""
+
+
+def problem(where: str, what: str, fix: str = "") -> Finding:
+    """Return a finding that makes runs fail or figures wrong."""
+    return Finding("problem", where, what, fix)
+
+
+def remark(where: str, what: str, fix: str = "") -> Finding:
+    """Return a finding that may cost some performance, or says what could not be seen."""
+    return Finding("remark", where, what, fix)
+
+
+def problems(found: Collection[HasWeight]) -> int:
+    """Return how many of the findings are problems."""
+    return sum(one.weight == "problem" for one in found)
+
+
+def tally(found: Collection[HasWeight]) -> str:
+    """Return ``1 problem, 2 remarks``."""
+    grave = problems(found)
+    return f"{count_of(grave, 'problem')}, {count_of(len(found) - grave, 'remark')}"
+
+
+_NOTED: dict[str, None] = {}
+
+
+def note_remark(sentence: str | None) -> None:
+    """Keep a sentence for the end of the command; None is no sentence."""
+    if sentence is not None:
+        _NOTED[sentence] = None
+
+
+def take_remarks() -> tuple[str, ...]:
+    """Return the sentences in the order in which they came, each once, and forget them."""
+    noted = tuple(_NOTED)
+    _NOTED.clear()
+    return noted

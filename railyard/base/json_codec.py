@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from railyard.base.clean_text import clean
+from railyard.base.values import clean
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails, SchemaValidator

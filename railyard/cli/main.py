@@ -14,8 +14,7 @@ from click.shell_completion import shell_complete
 
 import railyard.cli.commands
 from railyard import __version__
-from railyard.base.errors import RailyardError, did_you_mean
-from railyard.base.remarks import take_remarks
+from railyard.base.errors import RailyardError, did_you_mean, take_remarks
 from railyard.base.terminal import error_width, fold_words
 from railyard.base.wording import either
 

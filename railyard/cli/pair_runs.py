@@ -15,11 +15,11 @@ from railyard.cli.options import say
 from railyard.cli.pair_sample import duration
 
 if TYPE_CHECKING:
-    from railyard.cluster.rolling.kept_run import KeptRun
     from railyard.cluster.rolling.run import Rolling, RunProgress
+    from railyard.cluster.rolling.under_scheduler import KeptRun
     from railyard.results.record.form import Record
     from railyard.site.site import Site
-    from railyard.verdict.pair_coverage import Night, NightCoverage
+    from railyard.verdict.node_pairs import Night, NightCoverage
 
 _DAYS_REMEMBERED = 7
 #: How many partners of other leaves each node has in a night.
@@ -154,7 +154,7 @@ def _in_one_allocation(wanted: _Request, every: bool) -> int:
     """Run the check with ReFrame, as `railyard run` does."""
     from railyard.cli.main import main
     from railyard.cluster.rolling.plan import PlanRequest, place_of
-    from railyard.site.policies import DEFAULT
+    from railyard.site.matrix import DEFAULT
     from railyard.site.reframe_versions import choose, release_here
 
     only = {"--sample": wanted.sample, "--nodes": wanted.asked, "--dry-run": wanted.dry_run or None}
@@ -177,11 +177,11 @@ def _in_one_allocation(wanted: _Request, every: bool) -> int:
 
 def _in_groups(wanted: _Request) -> int:
     from railyard.cluster.rolling import plan
-    from railyard.cluster.rolling.kept_run import SAMPLE, runs_in
     from railyard.cluster.rolling.run import rolling
+    from railyard.cluster.rolling.under_scheduler import SAMPLE, runs_in
     from railyard.provision.testbed.lifecycle import terminated_as_interrupted
     from railyard.results.run_folder import new_run_id
-    from railyard.verdict.pair_coverage import leaf_pairs
+    from railyard.verdict.node_pairs import leaf_pairs
 
     site, fabric = _site_of(wanted.name)
     why_not = plan.why_not_in_groups(site)
@@ -233,8 +233,8 @@ def _follow(made: "Rolling", run: "KeptRun", confirm: bool) -> "RunProgress":
 def _collect(names: Sequence[str], wait: bool, confirm: bool, cancel: bool, now: bool, as_json: bool) -> int:
     from railyard.base.paths import find_home
     from railyard.cluster.rolling.collect import why_not_together
-    from railyard.cluster.rolling.kept_run import folder_of, read
     from railyard.cluster.rolling.run import rolling
+    from railyard.cluster.rolling.under_scheduler import folder_of, read
     from railyard.provision.testbed.lifecycle import terminated_as_interrupted
     from railyard.site.site import site_at
 
@@ -296,14 +296,14 @@ def _text(record: "Record") -> str:
 
 
 def _nights(site: "Site", fabric: str | None, days: int) -> tuple[tuple["Night", ...], tuple[str, ...]]:
-    from railyard.verdict.pair_coverage import recent_nights
+    from railyard.verdict.node_pairs import recent_nights
 
     return recent_nights(site.home, site.system.system, fabric, days)
 
 
 def _find_coverage(site: "Site", fabric: str | None, nights: Sequence["Night"]) -> "NightCoverage":
     from railyard.cluster.rolling import plan
-    from railyard.verdict.pair_coverage import cover_nights
+    from railyard.verdict.node_pairs import cover_nights
 
     system = site.system
     place = plan.place_of(site, plan.PlanRequest(fabric=fabric))

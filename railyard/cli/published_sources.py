@@ -17,9 +17,9 @@ from railyard.results.record.form import Record
 from railyard.results.reference_sheet import is_published
 from railyard.results.run_folder import RelationRecord
 from railyard.rfm.checks.catalogue import needs
+from railyard.site.references.checks import metric_of, sides
 from railyard.site.references.load import References
 from railyard.site.references.model import Claim, Source
-from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_systems
 from railyard.verdict.stored_outputs.replays import replay_records

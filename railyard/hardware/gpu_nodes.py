@@ -14,8 +14,7 @@ from typing import Literal
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.hardware import limits
 from railyard.hardware.limits import Limit
-from railyard.hardware.link_names import why_no_link
-from railyard.hardware.links import LINKS, SLOTS, Link, Slot
+from railyard.hardware.links import LINKS, SLOTS, Link, Slot, why_no_link
 
 #: PCIe max payload of the slots of GPUs, and of their NICs if no system's file states it, in bytes. GPUs also read from
 #: each other: a completion carries 20 B of overhead, a write 24. A write's share at 512 B (95.5 %) is above the share

@@ -21,13 +21,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from railyard.base.clean_text import one_line
 from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text
+from railyard.base.values import one_line
 from railyard.job.launch import Launch
 from railyard.stacks.ask import variables_of_stack
-from railyard.stacks.file_view import HOST, FileView
-from railyard.stacks.libraries import FAMILIES, LOADERS_OWN, OF_THE_SYSTEM, Family, LockedLibraries
+from railyard.stacks.libraries import FAMILIES, HOST, LOADERS_OWN, OF_THE_SYSTEM, Family, FileView, LockedLibraries
 from railyard.stacks.ucx import KEEPS_WHOLE
 
 _DELETED = " (deleted)"  # the file was replaced after it was loaded

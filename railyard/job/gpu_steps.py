@@ -16,8 +16,7 @@ from dataclasses import dataclass, replace
 
 from railyard.base.paths import packaged_text
 from railyard.job.launch import Launch
-from railyard.job.node_pair_steps import env_words, printed_so_far
-from railyard.job.probe_job import lists_nodes, step_words
+from railyard.job.probe_job import env_words, lists_nodes, printed_so_far, step_words
 from railyard.parsers.gpu_pairs import FOLDER, Step
 from railyard.site.systems.jobs import SRUN
 

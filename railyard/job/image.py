@@ -15,8 +15,7 @@ from railyard.base.paths import packaged_text
 from railyard.job import environment
 from railyard.job.launch import IMAGE_SCRIPT, Launch
 from railyard.stacks.containers import Image
-from railyard.stacks.file_view import ImageFiles
-from railyard.stacks.libraries import FAMILIES
+from railyard.stacks.libraries import FAMILIES, ImageFiles
 
 LOOK_SCRIPT = "in_image.sh"
 LIBRARIES_FILE = "image.libraries"

@@ -13,8 +13,7 @@ from railyard.provision.testbed.spec import MANAGEMENT_DEVICE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import FLUX_RUN, OWN_LAUNCHERS, SITE_LAUNCHER, SRUN, is_slurm
 from railyard.site.systems.model import System
-from railyard.stacks import ask
-from railyard.stacks import table as stacks_table
+from railyard.stacks import ask, model
 from railyard.stacks.ask import Settings
 from railyard.stacks.containers import Image
 from railyard.stacks.libraries import LockedLibraries
@@ -103,11 +102,11 @@ def plan_launch(
         # On one node no rail is set: UCX 1.20, for example, finds no way between two ranks over lo alone, and settings
         # that keep a stack on its rails also keep it from shared memory.
         told = replace(told, env={}, options=())
-    root = dict(stacks_table.STACKS[starter].root_env) if as_root else {}
+    root = dict(model.STACKS[starter].root_env) if as_root else {}
     env = {**mpi.environment, **of_starter, **there.environment, **told.env, **root}
     if mpi.start_prefix is not None:
         env["PATH"] = f"{mpi.start_prefix}/bin:$PATH"
-    pair = stacks_table.STACKS[stack].pair
+    pair = model.STACKS[stack].pair
     bed = TESTBEDS.get(launcher)
     if bed is not None and pair:
         options = list(client_server.start_words(site.home, nodes, ranks.per_node, bed))
@@ -127,7 +126,7 @@ def plan_launch(
         if ranks.threads > 1:
             # ReFrame gives srun a rank's cores (--cpus-per-task, and --hint=nomultithread, which binds the rank to them
             # and allows no --cpu-bind): the library must not bind the rank again, to only one of them.
-            env |= stacks_table.STACKS[starter].own_pinning
+            env |= model.STACKS[starter].own_pinning
         if launcher != "srun" and nodes:  # a step in an allocation is given its nodes
             options += [f"--nodes={len(nodes)}", f"--nodelist={','.join(nodes)}"]
     else:
@@ -232,10 +231,10 @@ def _words_in_a_job(system: System, stack: str, launcher: str, threads: int, bin
 
     ``binds``: the rail policy has words that bind each rank to its NUMA node, which has enough cores.
     """
-    if stacks_table.STACKS[stack].pair or launcher in (FLUX_RUN, SITE_LAUNCHER):
+    if model.STACKS[stack].pair or launcher in (FLUX_RUN, SITE_LAUNCHER):
         return []
     if system.provider == "testbed" and is_slurm(system.scheduler):  # the host has fewer cores than Slurm's file says
-        words = stacks_table.STACKS[stack].launch
+        words = model.STACKS[stack].launch
         return [*words.share_cores, *words.give_cores]
     return ask.cores_a_rank(stack, threads) if threads > 1 and system.provider == "nodes" and not binds else []
 
@@ -248,7 +247,7 @@ def _on_each_node(
     PBS's list of such a job's nodes has a slot for each core, so that a launcher would fill the first node. Steps on
     named ``nodes`` have words of their own for that.
     """
-    if not system.jobs.totals or launcher not in OWN_LAUNCHERS or stacks_table.STACKS[stack].pair:
+    if not system.jobs.totals or launcher not in OWN_LAUNCHERS or model.STACKS[stack].pair:
         return options, {}
     there = options if nodes else ask.on_each_node(stack, per_node, options)
     return there, ask.each_node_variables(stack)
@@ -257,7 +256,7 @@ def _on_each_node(
 def _srun_words(site: Site, stack: str) -> list[str]:
     """Return srun's option for the protocol that the library speaks with it. A client and a server speak none."""
     starter = site.system.starter(stack)
-    table, own = stacks_table.STACKS[starter], site.system.stacks[stack].srun_mpi
+    table, own = model.STACKS[starter], site.system.stacks[stack].srun_mpi
     return [] if table.pair else [f"--mpi={own or site.system.stacks[starter].srun_mpi or table.srun_mpi}"]
 
 

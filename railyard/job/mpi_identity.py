@@ -20,10 +20,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.parsers.lines import each_line
-from railyard.stacks import table as stacks_table
-from railyard.stacks.table import STACKS
+from railyard.stacks import model
+from railyard.stacks.model import STACKS
 
 #: Seconds for ``mpirun --version``, which starts nothing.
 LIMIT_S = 10
@@ -93,12 +93,12 @@ _VERSION = r"[ \t:,]{0,30}(?:Version )?(?P<version>[0-9]{1,4}(?:\.[0-9a-z]{1,12}
 
 def _names() -> tuple[_Name, ...]:
     """Return how each stack's lines begin. Two stacks may begin with the same words (HPC-X is an Open MPI)."""
-    return _names_of(tuple(stacks_table.STACKS))
+    return _names_of(tuple(model.STACKS))
 
 
 @lru_cache(maxsize=4)  # compiled when an output is read, not when a listing imports this; a file may declare stacks
 def _names_of(stacks: tuple[str, ...]) -> tuple[_Name, ...]:
-    table = {name: stacks_table.STACKS[name] for name in stacks}
+    table = {name: model.STACKS[name] for name in stacks}
     starts = {name: stack.startup_pattern.removeprefix("^") for name, stack in table.items() if stack.startup_pattern}
     before = "|".join(starts.values())
     found = []
@@ -137,7 +137,7 @@ def _another_library(said: str, meant: IntendedMpi) -> tuple[str, str] | None:
         found = name.pattern.match(said)
         if found is None:
             continue
-        derived = set(name.stacks) & set(stacks_table.STACKS[meant.stack].also_prints)
+        derived = set(name.stacks) & set(model.STACKS[meant.stack].also_prints)
         if meant.stack not in name.stacks and derived:
             continue
         if meant.stack not in name.stacks:
@@ -189,7 +189,7 @@ _COMPARED: Mapping[Literal["library", "version", "standard", "wrapper"], _Compar
 
 
 def _title(stack: str) -> str:
-    return stacks_table.STACKS[stack].title
+    return model.STACKS[stack].title
 
 
 def line(program: str, file: str) -> str:

@@ -9,11 +9,17 @@ For up to ``FLAT`` nodes the files are in one folder, for more nodes in folders 
 parallel file system, creating a file takes its folder's lock on the metadata server, and all nodes would wait for one
 lock. Sites ask their users to spread files "in the 100s or more" over folders (NASA's and MARCC's Lustre best
 practices).
+
+Programs that only the nodes have: a job finds them below the folder of its file, and links them beside its script.
+
+A login host often lacks what the nodes mount, and so does a laptop with a dry run. A file may name a folder of a tool's
+programs, whose places below it differ between releases.
 """
 
 import math
 import os
 import re
+import shlex
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -23,8 +29,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Generic, Literal, TypeVar
 
+from railyard.base.errors import UNFIT_EXIT
 from railyard.base.hostlist import expand_names, label
 from railyard.base.paths import packaged_text
+from railyard.provision.installed_stack import LINKS
 
 T = TypeVar("T")
 
@@ -353,3 +361,33 @@ def _begin_fault(node: str, entry: "os.DirEntry[str]") -> Fault:
         size = "its content cannot be read"
     what = f"it began to answer and did not finish ({entry.path}: {size})"
     return Fault(node, "began", what, "check what hangs there: its step was ended, or its file system is full")
+
+
+PROGRAMS_SCRIPT = "find_program.sh"
+
+
+def is_only_on_nodes(tool: str, programs: Sequence[str]) -> bool:
+    """Return whether only a job can find a tool's program: this host lacks the tool's folder.
+
+    ``tool`` is the path in the system's file, of a folder or of an executable. An executable needs no search.
+    """
+    return bool(programs and programs[0]) and Path(tool).name not in programs and not os.path.exists(tool)
+
+
+def link_to(program: str) -> str:
+    """Return the link to a program, which every step of a job can start in the job's folder."""
+    return f"./{LINKS}/{program}"
+
+
+def find_line(tool: str, programs: Sequence[str], needed: bool = True) -> str:
+    """Return the line of a job that makes the link, on its first node.
+
+    If the program is not there, the line ends the job (exit 66), unless it is not ``needed``: a later step names it.
+    """
+    end = f"|| exit {UNFIT_EXIT}" if needed else "2> /dev/null || :"
+    return f"{shlex.join(['sh', PROGRAMS_SCRIPT, link_to(programs[0]), tool, *programs])} {end}"
+
+
+def script() -> str:
+    """Return the text of the script that finds a program; it is written beside a job's script."""
+    return packaged_text(f"job/scripts/{PROGRAMS_SCRIPT}")

@@ -14,7 +14,7 @@ from railyard.provision.installed_stack import mpi_of
 from railyard.results.record.masking import allowed_variables
 from railyard.site.site import Site
 from railyard.stacks import libraries
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 if TYPE_CHECKING:
     from railyard.provision.spack.marker import Marker

@@ -12,7 +12,7 @@ from railyard.job.slurm import answer
 from railyard.parsers import flux as flux_records
 from railyard.parsers import pbs as pbs_records
 from railyard.parsers import sge as sge_records
-from railyard.parsers import slurm_partitions
+from railyard.parsers import slurm as slurm_partitions
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder
 from railyard.site.systems.job_requests import requested_words
 from railyard.site.systems.jobs import FAMILIES, is_slurm, split_words

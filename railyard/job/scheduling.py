@@ -8,7 +8,7 @@ from railyard.parsers import slurm as slurm_records
 from railyard.parsers.slurm import NodeState
 from railyard.site.systems.jobs import FAMILIES, NEVER_TWICE
 from railyard.site.systems.model import System
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,10 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from railyard.base.clean_text import clean
+from railyard.base.values import clean
 from railyard.base.wording import listing
 from railyard.parsers import slurm as slurm_records
-from railyard.parsers import slurm_partitions
 from railyard.parsers.slurm import JobState, NodeState
 from railyard.provision.testbed.scheduler_clients import client_variables
 from railyard.provision.testbed.scripts import enter_script
@@ -122,9 +121,9 @@ def why_shared(system: System) -> str | None:
     """
     if not is_slurm(system.scheduler) or not system.nodes.exclusive or asks_for_whole_nodes(system):
         return None
-    there = slurm_partitions.parse(answer(["scontrol", "-o", "show", "partition"])[0])
+    there = slurm_records.parse(answer(["scontrol", "-o", "show", "partition"])[0])
     names = [name for text in requested_words(system, "partition") for name in text.split(",")]
-    used = slurm_partitions.of_jobs(there, names)
+    used = slurm_records.of_jobs(there, names)
     shared = [f"{one.name} (OverSubscribe={one.sharing})" for one in used if one.sharing is not None]
     if not shared or _WHOLE.search(answer(["scontrol", "show", "config"])[0]):
         return None

@@ -4,7 +4,7 @@ import shlex
 from pathlib import Path
 
 from railyard.parsers.failure_lines import NO_TURN, STOPPED
-from railyard.provision.testbed.needs import front
+from railyard.provision.testbed.boot import front
 from railyard.provision.testbed.scripts import CLUSTER, bed_folder, enter_script
 
 #: How long after SIGTERM a hanging run is killed, in seconds: Open MPI needs about 2 to end its daemons.

@@ -21,7 +21,7 @@ from itertools import pairwise, starmap
 from operator import and_
 from typing import NamedTuple
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.parsers.lines import clean_text, decimals, has_any_sign
 from railyard.parsers.output import ParsedOutput, ParseError, Remark
 

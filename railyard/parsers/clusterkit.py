@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.output import Caution, ContextValue, ParsedOutput, Remark, Table
-from railyard.parsers.pair_matrix import PairMatrix, figures
+from railyard.parsers.pairs import PairMatrix, figures
 
 TOOL = "clusterkit"
 

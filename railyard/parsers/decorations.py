@@ -9,12 +9,25 @@ in place of newlines.
 Source: RFC 2045, 6.7 (quoted-printable); srun(1) --label; pdsh(1); Hydra's -prepend-rank; RFC 3164, 4.1 (syslog);
 ts(1) of moreutils, whose default is "%b %d %H:%M:%S"; TIMESTAMP_FORMAT "%c " of src/iperf.h of esnet/iperf; cat(1) -A
 and -n, nl(1), grep(1) -n, less(1) -N.
+
+What is before each line of an output of nccl-tests or nvbandwidth: launchers, pods, loggers, quotations.
+
+``Prefixes`` knows the prefixes of common launchers, and learns others from the text: lines with a known beginning show
+what is before it ("nccl-launcher-x7k2p launcher # nThread 1 …", "> # Using devices", "2026-07-01 10:00:00 # …").
+Numbers in a learned prefix may differ from line to line, its words may not.
+
+Outputs whose signs a chat, an editor or a program's log changed: "＃" for "#", "—" for "---", "\n" for a new line.
+
+``with_own_signs`` puts back what the tools print. Nothing of it is a figure. ``kept_in_json`` returns the outputs that
+JSON keeps as strings: what Ansible, a CI job or a runner's own script writes.
 """
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
+from typing import Any
 
 from railyard.parsers.output import ParseError
 
@@ -358,3 +371,187 @@ def two_sources(text: str, first: str, second: str) -> ParseError:
     number = next((at for at, line in enumerate(lines, start=1) if second in line[:200]), 0)
     expected = f'the output of one process: "{first}" and "{second}" both print rows; give each a file of its own'
     return ParseError(number, lines[number - 1] if number else "", expected)
+
+
+# Prefixes of a line: "[1,0]<stdout>:" of mpirun, " 3: " of srun -l, "[pod/a/b] " and "pod-a | " of kubectl and stern,
+# "[0] " of Hydra, "node1: " of pdsh, a time of day of a container's log. cleaned() takes Open MPI's own tags already.
+_KNOWN = re.compile(
+    r"\[[^\[\]]{1,200}\](?:<std(?:out|err)>)?:? ?| {0,8}[0-9]{1,9}: |[\w.-]{1,120}: (?=#|  )"
+    r"|[A-Za-z][\w./-]{0,200} \| ?|(?:stdout|stderr) [FP] "
+    r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]{8,20}(?:Z|[+-][0-9:]{4,6}) "
+)
+_MOST = 3  # known prefixes of one line
+# What is left of a prefix without them tells who printed a line.
+_TIME = re.compile(
+    r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2}[T ]?)?(?:(?:[A-Z][a-z]{2} )?[A-Z][a-z]{2} {1,2}[0-9]{1,2} )?"
+    r"[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:[.,][0-9]{1,9})?(?:Z|[+-][0-9:]{4,6})?(?: [0-9]{4}(?![0-9]))?"
+)
+#: Beginnings of lines that an output of nccl-tests has.
+NCCL_TESTS = ("# nThread", "# Using devices", "# nccl-tests version", "# Collective test starting", "#       size  ")
+_LONGEST = 200  # characters of a prefix
+_MOST_LEARNED = 64
+_PREFIX_NUMBER = re.compile("[0-9]+")
+_PART = re.compile(r"(?P<number>[0-9]+)|(?P<blanks>[ \t]+)|(?P<word>[^0-9 \t]+)")
+
+
+class Prefixes:
+    """The prefixes of the lines of one text; ``shows``: beginnings of lines, in which what is before is a prefix."""
+
+    def __init__(self, text: str, shows: Sequence[str] = NCCL_TESTS) -> None:
+        self._learned = _learn_patterns(text, shows)
+
+    def split(self, text: str) -> tuple[str, str]:
+        """Return who printed a line, and the line without its prefixes.
+
+        A time of day names nobody. A line of a table or a heading without prefix is returned as it is.
+        """
+        for pattern, is_numbered in self._learned:
+            found = pattern.match(text)
+            if found:
+                rest = text[found.end() :]
+                if found[0].endswith('"'):  # a list of lines in JSON, or a container's log file
+                    rest = rest.partition('"')[0].removesuffix("\\n")
+                source, rest = self._split_known(rest)
+                who = _who(found[0])
+                return f"{_PREFIX_NUMBER.sub('', who) if is_numbered else who} {source}".strip(), rest
+        return self._split_known(text)
+
+    @staticmethod
+    def _split_known(text: str) -> tuple[str, str]:
+        source = ""
+        for _ in range(_MOST):
+            found = _KNOWN.match(text) if text[:1] not in ("#", "") and text[:3] != "   " else None
+            if not found:
+                break
+            if not _TIME.search(found[0]):
+                source += found[0]
+            text = text[found.end() :]
+        return source.strip(), text
+
+
+def _who(prefix: str) -> str:
+    """Return what is left of a prefix without a time."""
+    return _TIME.sub("", prefix).strip()
+
+
+def _learn_patterns(text: str, shows: Sequence[str]) -> list[tuple[re.Pattern[str], bool]]:
+    """Return patterns of what is before the lines that show it, the longest first.
+
+    Each has with it whether its numbers are those of lines: then they differ in all lines, and name nobody.
+    """
+    found: dict[str, list[str]] = {}
+    for sign in shows:
+        place = text.find(sign)
+        while place >= 0 and len(found) < _MOST_LEARNED:
+            prefix = text[text.rfind("\n", 0, place) + 1 : place]
+            is_prefix = prefix.strip(" \t0123456789") or (prefix.endswith("\t") and prefix.strip())
+            if len(prefix) <= _LONGEST and "#" not in prefix and is_prefix:
+                found.setdefault(_pattern_of(prefix), []).append(prefix)
+            place = text.find(sign, place + 1)
+    longest = sorted(found, key=lambda pattern: -max(map(len, found[pattern])))
+    return [(re.compile(pattern), _is_numbered(found[pattern])) for pattern in longest]
+
+
+def _is_numbered(prefixes: Sequence[str]) -> bool:
+    each = [_who(prefix) for prefix in prefixes]
+    return len(each) > 1 and len(set(each)) == len(each)
+
+
+def _pattern_of(prefix: str) -> str:
+    """Return a pattern of a prefix, with any numbers; blanks at its end are exact, since a row begins with blanks."""
+    end = prefix.rstrip(" \t")
+    pattern = r"[ \t]*" if end[:1].isdigit() else ""
+    for part in _PART.finditer(end):
+        pattern += "[0-9]+" if part["number"] else "[ \t]+" if part["blanks"] else re.escape(part["word"])
+    return f"{pattern}(?:{re.escape(prefix[len(end) :])}|$)" if len(end) < len(prefix) else pattern
+
+
+_LEAST_BREAKS = 3
+_DASHES = "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"
+#: A tool's rule: chats write "–" or "—" for two or three hyphens, and some leave one.
+_RULE = re.compile(
+    rf"^(?P<before>[ \t]{{0,40}}#?[ \t]{{0,9}})(?=-{{0,200}}[{_DASHES}])[-{_DASHES}]{{1,200}}[ \t]{{0,9}}$",
+    re.MULTILINE,
+)
+_WITHIN_WORD = re.compile(rf"(?<=[A-Za-z])[{_DASHES}](?=[A-Za-z])")
+_RULE_WIDTH = 80
+_FULL_WIDTH = str.maketrans({"\uff03": "#", "\uff1a": ":"})
+_ESCAPED_SIGN = {r"\n": "\n", r"\r": "", r"\t": "\t", r"\"": '"', r"\\": "\\"}
+_SIGN_ESCAPE = re.compile(r'\\[nrt"\\]')
+
+
+def with_own_signs(text: str) -> str:
+    """Return a text with the signs and lines that tools print; the same text if it has them."""
+    text = _with_lines(text)
+    if text.isascii():
+        return text
+    text = text.translate(_FULL_WIDTH)
+    if not any(map(text.__contains__, _DASHES)):
+        return text
+    text = _RULE.sub(lambda found: found["before"] + "-" * _RULE_WIDTH, text)
+    return _WITHIN_WORD.sub("-", text)
+
+
+def kept_in_json(text: str) -> list[str]:
+    """Return the outputs that a text of JSON keeps in its strings, each once; none for any other text.
+
+    The text is one object, one list, or an object on each line. A string of several lines is an output, and so is what
+    was printed as an error (``stderr``). A tool's own JSON has its figures as numbers, more of them than its strings
+    have lines (`iperf3 --get-server-output`): there is none in it.
+    """
+    begin, end = text.lstrip()[:1], text.rstrip()[-1:]
+    if begin + end not in ("{}", "[]") or text.count(r"\n") < _LEAST_BREAKS:
+        return []
+    try:
+        values = _json_values(text)
+    except (ValueError, RecursionError):
+        return []
+    parts = list(
+        dict.fromkeys(_text(value) for key, value in values if isinstance(value, str) and _is_kept(key, value))
+    )
+    numbers = sum(type(value) in (int, float) for _, value in values)
+    breaks = [part.count("\n") for part in parts]
+    return parts if max(breaks, default=0) >= _LEAST_BREAKS and numbers < sum(breaks) else []
+
+
+def _json_values(text: str) -> list[tuple[str, Any]]:
+    """Return every value in a text of JSON with its key. Raises ValueError."""
+    try:
+        read = json.loads(text)
+    except ValueError:
+        read = [json.loads(line) for line in text.split("\n") if line.strip()]
+    return list(_values_in("", read))
+
+
+def _values_in(key: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for name, each in value.items():
+            yield from _values_in(name, each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _values_in("", each)
+    else:
+        yield key, value
+
+
+def _is_kept(key: str, value: str) -> bool:
+    return "\n" in value or ("err" in key.lower() and bool(value.strip()))
+
+
+def _text(value: str) -> str:
+    """Return a string of JSON as lines of text, without half of a pair of surrogates."""
+    lines = value.replace("\r\n", "\n").rstrip("\n") + "\n"
+    return lines.encode("utf-8", "replace").decode("utf-8")
+
+
+def _with_lines(text: str) -> str:
+    r"""Return the lines of a text that is JSON, or one line with "\n" in place of its line breaks."""
+    line = text.strip()
+    if "\n" in line or line.count(r"\n") < _LEAST_BREAKS or line[0] + line[-1] in ("{}", "[]"):
+        return "".join(kept_in_json(text)) or text
+    if line[0] == line[-1] == '"':
+        try:
+            return _text(str(json.loads(line)))
+        except ValueError:
+            return text
+    return _SIGN_ESCAPE.sub(lambda found: _ESCAPED_SIGN[found[0]], line) + "\n"

@@ -23,19 +23,20 @@ from railyard.parsers.broken_lines import (
     without_broken_lines,
     without_joined_lines,
 )
-from railyard.parsers.changed_signs import kept_in_json, with_own_signs
 from railyard.parsers.decorations import (
     begins_with_prefix,
     comment_mark,
     forms_with_blanks,
     has_boxes_in_cells,
+    kept_in_json,
     markdown_rule,
     strip_decorations,
     two_sources,
+    with_own_signs,
     without_prefixes,
 )
 from railyard.parsers.fabric import FABRIC_PARSERS
-from railyard.parsers.fabric.hardware import combine
+from railyard.parsers.fabric.port import combine
 from railyard.parsers.fabric.text import without_marks
 from railyard.parsers.failure_lines import STEPD
 from railyard.parsers.lines import Line, can_be_of, clean_text, first_line, is_failure, lines_of

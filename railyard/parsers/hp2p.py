@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from railyard.parsers.lines import BINARY_MB, Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.output import ContextValue, ParsedOutput, Remark, Table
-from railyard.parsers.pair_matrix import PairMatrix, figures
+from railyard.parsers.pairs import PairMatrix, figures
 from railyard.parsers.wrong_lines import MIXED
 
 TOOL = "hp2p"

@@ -24,7 +24,7 @@ import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from railyard.parsers.iperf_intervals import Interval, wrong_intervals
+from railyard.parsers.iperf3 import Interval, wrong_intervals
 from railyard.parsers.lines import Line, filled_lines, foreign, is_failure, own_text
 from railyard.parsers.output import ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.wrong_lines import MIXED

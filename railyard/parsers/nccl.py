@@ -25,13 +25,13 @@ from types import MappingProxyType
 
 from railyard.parsers import nccl_json, nccl_log
 from railyard.parsers import nccl_words as words
+from railyard.parsers.decorations import Prefixes
 from railyard.parsers.lines import LONGEST_NOTE, Line, each_line, foreign, is_failure, not_a_number, number, own_text
 from railyard.parsers.nccl_rows import Cut, half_of, row_of
 from railyard.parsers.nccl_run import Run
 from railyard.parsers.nccl_said import Job, NcclOutput, Rank
 from railyard.parsers.nccl_words import Heading
 from railyard.parsers.output import ParsedOutput, Remark
-from railyard.parsers.prefixes import Prefixes
 
 TOOL = "nccl"
 #: The stages of what a run prints, in order: a line of an earlier stage begins another run.

@@ -22,20 +22,21 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from railyard.parsers.json_objects import figure, objects
+from railyard.parsers.decorations import Prefixes
 from railyard.parsers.lines import (
     LONGEST_NOTE,
     Line,
     decimals,
     each_line,
+    figure,
     foreign,
     is_failure,
     not_a_number,
     number,
+    objects,
     own_text,
 )
 from railyard.parsers.output import Caution, Cell, ContextValue, ParsedOutput, Remark, Table
-from railyard.parsers.prefixes import Prefixes
 
 _TITLE = "nvbandwidth"
 _UNIT = re.compile(r"\((?P<unit>[A-Za-z/]{1,12})\)\s{0,8}$")

@@ -32,6 +32,7 @@ from railyard.parsers.lines import (
     run_pattern,
 )
 from railyard.parsers.osu_headings import (
+    EXECUTABLES,
     LONGEST,
     columns_of,
     context_of,
@@ -45,7 +46,6 @@ from railyard.parsers.osu_headings import (
     unknown_heading,
     windows_of,
 )
-from railyard.parsers.osu_titles import EXECUTABLES
 from railyard.parsers.output import Caution, Cell, ContextValue, ParsedOutput, Remark, Table
 from railyard.parsers.wrong_lines import MIXED
 

@@ -8,8 +8,7 @@ from operator import itemgetter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from railyard.parsers.fabric.hardware import NO_HARDWARE, Hardware
-from railyard.parsers.fabric.port import PortState
+from railyard.parsers.fabric.port import NO_HARDWARE, Hardware, PortState
 
 if TYPE_CHECKING:
     from railyard.parsers.nccl_said import NcclOutput

@@ -15,7 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.base.wording import count_of
 from railyard.parsers import PARSERS
 from railyard.parsers.broken_lines import count_cells, rows_of

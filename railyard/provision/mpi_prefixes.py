@@ -15,6 +15,8 @@ symbol lookup error. An option tells the linker to accept them.
 Railyard's own MPI programs are compiled with a stack's compiler wrapper, into a folder such as its ``bin``. A program
 is compiled beside its place and then renamed, so it is there completely or not at all. It is compiled again only if its
 source or the wrapper's path has changed.
+
+The wheels of a lock: unpacked into a prefix, or kept in a folder that can be carried. Each file has its hash.
 """
 
 import hashlib
@@ -34,8 +36,41 @@ from types import MappingProxyType
 from railyard.base.errors import RailyardError, SetupError, did_you_mean
 from railyard.base.files import hold
 from railyard.base.paths import packaged_text, part
-from railyard.provision import kept_files, wheels
-from railyard.provision.wheels import last_line
+from railyard.provision import kept_files
+
+
+def install_wheels(lock: Path, prefix: Path, *, carried: Path | None = None) -> None:
+    """Unpack the wheels of a lock into a prefix: only what it names, each file compared with its hash.
+
+    ``carried`` is a folder of wheels to take them from; None takes them from the index that pip is configured with.
+    Raises SetupError with pip's own reason.
+    """
+    _pip("install", lock, "--ignore-installed", "--no-compile", "--prefix", str(prefix), carried=carried)
+
+
+def download(lock: Path, folder: Path, *, carried: Path | None = None) -> None:
+    """Put the wheels of a lock into a folder. Raises SetupError as ``install``."""
+    _pip("download", lock, "--dest", str(folder), carried=carried)
+
+
+def _pip(verb: str, lock: Path, *words: str, carried: Path | None) -> None:
+    command = [sys.executable, "-m", "pip", "--disable-pip-version-check", verb, "--quiet", "--no-input"]
+    command += ["--require-hashes", "--no-deps", "--only-binary", ":all:", *words]
+    command += ["--requirement", str(lock)]
+    command += [] if carried is None else ["--no-index", "--find-links", str(carried)]
+    answer = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if answer.returncode != 0:
+        raise SetupError(
+            f"{lock}: pip could not {verb} it: {last_line(answer.stderr)}; the whole of it is said by: "
+            f"{sys.executable} -m pip download --no-deps --require-hashes --dest {tempfile.gettempdir()} -r {lock}"
+        )
+
+
+def last_line(text: str) -> str:
+    """Return the last line that says something: where pip and the interpreter put the reason."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1] if lines else "it said nothing"
+
 
 _LIBRARY = "lib/libmpichfort.so.12"
 #: What `use mpi` reads, as NPB does: the module, and those that it uses itself.
@@ -217,7 +252,7 @@ def install(home: Path, stack: str, say: Callable[[str], None]) -> bool:
         try:
             partial.chmod(0o755)  # mkdtemp makes it private, but other accounts may run jobs from here
             if source.lock is not None:
-                wheels.install(_lock(home, source.lock), partial)
+                install_wheels(_lock(home, source.lock), partial)
             _point_at_system(stack, source, partial)
             add_wrappers(partial)
             (partial / STAMP).write_text(_key(home, stack, source) + "\n", encoding="utf-8")

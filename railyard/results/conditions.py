@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.base.wording import listing
 from railyard.results.record.form import ConditionRecord, Record
 from railyard.site import conditions

@@ -13,13 +13,13 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from railyard.base.clean_text import one_line
 from railyard.base.hostlist import label
 from railyard.base.json_codec import encode
+from railyard.base.values import one_line
 from railyard.base.wording import count_of, few
 from railyard.results.record.form import FaultClass, Record, State, Suspect
 from railyard.results.record.headline import suspect_name
-from railyard.results.record.pairs import PairsRecord
+from railyard.results.record.pair_rows import PairsRecord
 from railyard.results.store.verify import is_of_the_future
 
 #: The kinds of parts: a whole node; one rail of a node; one GPU of a node with its path; a path between two nodes; the

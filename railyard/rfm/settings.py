@@ -30,9 +30,8 @@ from railyard.rfm.versions import POLL_SETTINGS
 from railyard.site.matrix import environment_features, partition_features
 from railyard.site.site import load_site
 from railyard.site.systems.jobs import FAMILIES, escape_exports
-from railyard.site.systems.load import BrokenSystem, Systems, replays_all, takes_host
+from railyard.site.systems.load import BrokenSystem, Systems, current_rehearsal, replays_all, takes_host
 from railyard.site.systems.model import System
-from railyard.site.systems.rehearsed_system import current_rehearsal
 
 #: A pattern that no host name matches: such a system is only ever chosen by --system.
 NO_HOST = "(?!)"

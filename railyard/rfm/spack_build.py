@@ -13,8 +13,8 @@ from reframe.core.logging import getlogger
 from railyard.base.errors import SetupError
 from railyard.provision.installed_stack import request_of
 from railyard.provision.spack.request import Request, ready
-from railyard.rfm.current import site_of
 from railyard.rfm.guards import KeptHooks, as_reframe_error
+from railyard.rfm.system_choice import site_of
 from railyard.site.site import Site
 from railyard.site.systems.stack_entry import StackEntry
 

@@ -10,8 +10,8 @@ from railyard.benchmarks.table.nccl import Part
 from railyard.hardware import limits
 from railyard.hardware.gpu_nodes import GPU_MAX_PAYLOAD, GpuNode, Shape, Unsaid, may_reduce
 from railyard.hardware.links import SLOTS
-from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric, Rail, System
+from railyard.site.systems.parts import Gpus
 from railyard.stacks.model import NIC_PER_RANK
 
 

@@ -10,10 +10,11 @@ from functools import lru_cache
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import either
-from railyard.hardware.processors import family_of
+from railyard.hardware.node import family_of
 from railyard.stacks.model import (
     KINDS,
     KNOBS,
+    STACKS,
     STRIPING,
     Knob,
     Launch,
@@ -29,7 +30,6 @@ from railyard.stacks.model import (
     tuned_name,
     unknown,
 )
-from railyard.stacks.table import STACKS
 from railyard.stacks.ucx import KEEPS_WHOLE
 
 

@@ -8,8 +8,20 @@ import sys
 from collections.abc import Iterable, Mapping
 
 from railyard.base.wording import either
-from railyard.stacks.model import KINDS, KNOBS, POLICIES, Knob, Launch, Proof, Setting, Spread, Stack, Way, Words
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import (
+    KINDS,
+    KNOBS,
+    POLICIES,
+    STACKS,
+    Knob,
+    Launch,
+    Proof,
+    Setting,
+    Spread,
+    Stack,
+    Way,
+    Words,
+)
 
 _HEAD = """\
 # Stacks: the settings of each for fabric, rails and policy

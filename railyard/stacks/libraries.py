@@ -1,15 +1,134 @@
 """Libraries that carry messages: by family, the packages of a lock that have them, and which ones an executable is
 linked to, by what ``ldd`` printed.
+
+Which programs belong to which stack: MPI programs to MPI libraries, clients and servers to stacks without MPI.
+
+Programs that MPI starts but that measure another library (nccl-tests) belong only to that library.
+
+An application that starts its own processes if there is no MPI can belong to both.
+
+Which files are where a program runs: on this host's file system, or in an image that only a job can look into.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatch
-from pathlib import Path
+from fnmatch import fnmatch, fnmatchcase
+from pathlib import Path, PurePath
+from typing import Protocol
 
 from railyard.stacks import wording as words
-from railyard.stacks.file_view import HOST, FileView
+from railyard.stacks.model import STACKS
+
+#: Why an application that starts its own processes runs over one rail.
+ONE_RAIL = "an application that starts its own processes is given one address per node"
+
+
+def why_not_tool(stack: str, tool: str, pair: bool, starts_itself: bool = False) -> str | None:
+    """Return None if a check of this tool can run with this stack, else the reason.
+
+    ``pair``: the check's benchmark is a client and a server, not an MPI program. ``starts_itself``: it is an
+    application that starts its own processes if there is no MPI.
+    """
+    entry = STACKS[stack]
+    if (tool in entry.tools and pair == entry.pair) or (starts_itself and entry.addressed):
+        return None
+    if entry.by_mpi:
+        return f"{stack} is not an MPI library: only its own benchmarks can use it ({', '.join(entry.tools)})"
+    if starts_itself and entry.pair:
+        others = [name for name, other in STACKS.items() if other.addressed]
+        return f"{stack} has no MPI and no address to give to an application: use {' or '.join(others)}"
+    if entry.tools:
+        return f"{stack} has no MPI: its benchmarks are a client and a server ({', '.join(entry.tools)})"
+    if not pair:
+        libraries = [name for name, other in STACKS.items() if other.by_mpi and tool in other.tools]
+        return (
+            f"{tool} does not measure {stack} but another library: its stack is {' or '.join(libraries)}"
+            if libraries
+            else None
+        )
+    others = [name for name, other in STACKS.items() if tool in other.tools]
+    return f"a client and a server of {tool} need no MPI: their stack is {' or '.join(others) or 'unknown'}"
+
+
+def why_not_own(stack: str, rails: int, starts_itself: bool) -> str | None:
+    """Return why an application cannot start its own processes over so many rails of this stack, or None."""
+    return f"{ONE_RAIL}: one rail" if starts_itself and STACKS[stack].pair and rails > 1 else None
+
+
+def tool_features(stack: str, tools: Iterable[str], applications: Collection[str] = ()) -> list[str]:
+    """Return the features by which ReFrame's environment of a stack shows these tools, without those it cannot have.
+
+    A client and server is not the same program as MPI's of the same name (NetPIPE), so it is another feature. So is an
+    application (named in ``applications``) that starts its own processes.
+    """
+    entry = STACKS[stack]
+    if not entry.pair:
+        return sorted(tool for tool in tools if why_not_tool(stack, tool, pair=False) is None)
+    there = sorted(tools)
+    own = [own_feature(tool) for tool in there if entry.addressed and tool in applications]
+    return [*(pair_feature(tool) for tool in there if tool in entry.tools), *own]
+
+
+def pair_feature(tool: str) -> str:
+    """Return the feature of a tool that is a client and a server."""
+    return f"pair_{tool}"
+
+
+def own_feature(tool: str) -> str:
+    """Return the feature of an application that starts its own processes."""
+    return f"own_{tool}"
+
+
+class FileView(Protocol):
+    """The files as a program sees them."""
+
+    def real(self, path: Path) -> Path:
+        """Return a path without symbolic links; the path itself if nobody knows it."""
+
+    def find(self, folder: Path, patterns: Sequence[str]) -> list[Path]:
+        """Return the files of these patterns (``lib*/libmpi*.so*``) in a folder."""
+
+
+class HostFiles:
+    """This host's own file system."""
+
+    def real(self, path: Path) -> Path:
+        return path.resolve()
+
+    def find(self, folder: Path, patterns: Sequence[str]) -> list[Path]:
+        return [file for pattern in patterns for file in folder.glob(pattern)]
+
+
+HOST = HostFiles()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFiles:
+    """What a job saw inside an image: the real path of each folder and library that it was asked for."""
+
+    links: Mapping[Path, Path]
+    files: tuple[Path, ...]
+
+    @classmethod
+    def of(cls, folders: Iterable[tuple[str, str]], files: Iterable[tuple[str, str]]) -> "ImageFiles":
+        """Return it from pairs of a path and its real path."""
+        listed = tuple((Path(path), Path(real)) for path, real in files)
+        links = {Path(path): Path(real) for path, real in folders} | dict(listed)
+        return cls(links, tuple(dict.fromkeys(path for path, _ in listed)))
+
+    def real(self, path: Path) -> Path:
+        return self.links.get(path, path)
+
+    def find(self, folder: Path, patterns: Sequence[str]) -> list[Path]:
+        inside = [file for file in self.files if file.is_relative_to(folder)]
+        return [file for pattern in patterns for file in inside if _fits(file.relative_to(folder), pattern)]
+
+
+def _fits(path: PurePath, pattern: str) -> bool:
+    parts = PurePath(pattern).parts
+    return len(parts) == len(path.parts) and all(map(fnmatchcase, path.parts, parts))
+
 
 _COMPILERS = "(ch|_cray|_ibm|_(gnu|intel|nvidia|aocc)[a-z0-9_]*)?"
 #: Libraries that decide over which network a benchmark runs: how their sonames begin.

@@ -9,13 +9,21 @@ A value may have these blanks, which ``settings`` fills: ``{devices}`` (names, c
 (the numbers at the ends of the names, commas: ``hfi1_0`` is 0), ``{unit_ports}`` (``0:1,1:1``), ``{rails}``,
 ``{threshold}`` (bytes, only in a Spread's ``tunable``), and ``{knob}`` in a knob's value. A Launch has its own blanks,
 described there.
+
+The table of stacks, collected from the modules of ``entries/``. A new stack is one module there.
+
+A system's file may declare further ones, for the process that reads it.
 """
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
+from pkgutil import iter_modules
+from types import MappingProxyType
 
 from railyard.base.errors import did_you_mean
+from railyard.stacks import entries
 
 KINDS = ("tcp", "ib", "roce", "opa", "slingshot", "efa")
 POLICIES = ("single", "striping", "round-robin", "nic-per-rank")
@@ -362,3 +370,26 @@ class Stack:
     def tools(self) -> tuple[str, ...]:
         """The benchmarks of a stack that is not an MPI library. It has no others."""
         return tuple(dict.fromkeys(each.tool for each in self.tool_programs))
+
+
+def _find_stacks() -> Mapping[str, Stack]:
+    """Return all stacks by name: MPI libraries first, families together. A family prints its first stack's words."""
+    found: dict[str, Stack] = {}
+    for module in sorted(each.name for each in iter_modules(entries.__path__)):
+        stacks: Mapping[str, Stack] = import_module(f"{entries.__name__}.{module}").STACKS
+        if twice := found.keys() & stacks.keys():
+            raise ValueError(f"{entries.__name__}.{module}: another module has {', '.join(sorted(twice))} already")
+        found |= stacks
+    return dict(sorted(found.items(), key=lambda item: (not item[1].is_mpi, item[1].pair)))
+
+
+#: The stacks of ``entries/``.
+OWN: Mapping[str, Stack] = MappingProxyType(_find_stacks())
+_known = dict(OWN)
+#: These, and those that the systems' files declare that were read so far.
+STACKS: Mapping[str, Stack] = MappingProxyType(_known)
+
+
+def declare(name: str, stack: Stack) -> bool:
+    """Add a stack that a system's file declares. Return whether there is another one of that name, which then stays."""
+    return _known.setdefault(name, stack) != stack

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from railyard.base.bounds import BUSY_SHARE
 from railyard.base.hostlist import label
 from railyard.benchmarks.apps import every_node, least_traffic
-from railyard.benchmarks.apps.hpl_input import BYTES_A_NUMBER
-from railyard.benchmarks.apps.hpl_sizes import LEAST_SHARE
-from railyard.benchmarks.apps.npb_duration import larger
+from railyard.benchmarks.apps.hpl import BYTES_A_NUMBER, LEAST_SHARE
+from railyard.benchmarks.apps.npb import larger
 from railyard.benchmarks.model import Curve, Figure, Metric, physics_of
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.benchmarks.table.micro import find
@@ -22,7 +21,7 @@ from railyard.parsers.output import Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import floor_within, lanes_seen, limit_within
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.path import counters_only, traffic, within_node
+from railyard.verdict.path import counters_only, proof, traffic
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import DeclaredMetric, MeasuredMetric, MetricInput, MostLike, OutputLine
 from railyard.verdict.sizes import Sizes
@@ -279,7 +278,7 @@ class Application(Sizes):
         """
         nodes = case.launch.nodes
         if find(case.benchmark).within_node:
-            alone = within_node.judge(readings, {}, nodes)
+            alone = proof.judge_within_node(readings, {}, nodes)
             said = words.quiet_networks(sorted(nodes))
             return replace(alone, sentence=said) if alone.state == "proven" else alone
         threshold = case.launch.settings.threshold_bytes or 0

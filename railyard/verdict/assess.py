@@ -1,4 +1,7 @@
-"""From a run's evidence to its verdict and record: parses, proves the path and judges, and leaves nothing out."""
+"""From a run's evidence to its verdict and record: parses, proves the path and judges, and leaves nothing out.
+
+Which parts of a replay its source printed; the rest of the output was computed to complete it.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -7,6 +10,7 @@ from datetime import date
 from railyard.benchmarks import metrics
 from railyard.benchmarks.model import Benchmark, Curve, Figure
 from railyard.benchmarks.table import micro
+from railyard.benchmarks.table.micro import metric
 from railyard.job import environment
 from railyard.job.case import Case, Evidence
 from railyard.job.counters import node as counters
@@ -15,10 +19,13 @@ from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
 from railyard.parsers.output import ParsedOutput, ParseError, Table, validation_of
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
+from railyard.provision.replay.index import PlayedTest
 from railyard.results.conditions import describe_differences
 from railyard.results.record.form import AttemptRecord, ConditionRecord
-from railyard.results.record.pairs import PairsSample
+from railyard.results.record.pair_rows import PairsSample
 from railyard.site.conditions import may_cost
+from railyard.site.references.model import Entry
+from railyard.site.test_id import TestId
 from railyard.stacks.ucx import KEEPS_WHOLE
 from railyard.verdict import run_setup, verdict
 from railyard.verdict.blame.suspects import Findings
@@ -27,11 +34,10 @@ from railyard.verdict.hints.causes import likenesses
 from railyard.verdict.hints.first_cause import first_cause, own_words_first
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, of_case, read_of
 from railyard.verdict.own_fault import own_fault
-from railyard.verdict.path.pace import PrintedRow, printed_rows
 from railyard.verdict.path.proof import judged_path
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.result import not_judged as no_path
-from railyard.verdict.published_parts import find_computed
+from railyard.verdict.path.traffic import PrintedRow, printed_rows
 from railyard.verdict.requested_output import unlike_asked
 from railyard.verdict.rules.model import ERROR_OUTPUT, Inputs, Job, OutputLine, RefusedRail, RuleResult, fail_rule
 from railyard.verdict.rules.reference import Deficit, smallest_deficit
@@ -43,6 +49,109 @@ from railyard.verdict.wording import complete as say
 from railyard.verdict.wording import identity as identity_words
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import verdict as words
+from railyard.verdict.wording.verdict import say_computed
+
+#: An output has few decimals, so a figure is its source's if it differs by no more than this share.
+ROUNDED = 0.005
+#: A floor of a link's class is nobody's measured figure.
+_OURS = "class"
+
+
+@dataclass(frozen=True, slots=True)
+class ComputedSizes:
+    """By metric, the message sizes at which no source printed the value; empty if the output was recorded.
+
+    ``printed`` are the values at all others. ``invented`` are metrics that the source did not print, although it did
+    print another metric of the same output: a time that follows only from a bandwidth has a start-up that nobody
+    published, so it has no key figure.
+    """
+
+    sizes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    printed: Mapping[str, Mapping[int, float]] = field(default_factory=dict)
+    invented: frozenset[str] = frozenset()
+
+    def without_invented(self, curves: Sequence[Curve]) -> tuple[Curve, ...]:
+        """Return the curves that have key figures."""
+        return tuple(curve for curve in curves if curve.metric not in self.invented)
+
+    def mark(self, figures: Sequence[Figure], key: str) -> tuple[Figure, ...]:
+        """Return the key figures of a benchmark; those that no source printed are marked.
+
+        After a peak whose size is not printed, a curve is level, so its figure is read at the source's size. A figure
+        that is not a value of the curve (N½) was computed from the whole curve.
+        """
+        return tuple(self._mark_figure(one, key) for one in figures) if self.sizes else tuple(figures)
+
+    def say(self, rules: Sequence[RuleResult]) -> tuple[RuleResult, ...]:
+        """Return the rules; the rule of physics names the best values, printed or computed, so its sentence says which
+        they may be.
+        """
+        made = any(self.sizes.values())
+        return tuple(
+            replace(one, sentence=say_computed(one.sentence)) if made and one.rule == 3 and one.state == "pass" else one
+            for one in rules
+        )
+
+    def _mark_figure(self, figure: Figure, key: str) -> Figure:
+        same = [figure.name] if figure.name in self.sizes else []
+        for name in same or [name for name in self.sizes if metric(key, name).unit == figure.unit]:
+            for size, value in self.printed[name].items():
+                if abs(value - figure.value) <= ROUNDED * value:
+                    return figure if figure.size is None else replace(figure, size=size)
+        return replace(figure, computed=True)
+
+
+def find_computed(case: Case, played: PlayedTest, curves: Sequence[Curve]) -> ComputedSizes:
+    """Return which parts of these curves of a replay no source printed: none if the output was recorded."""
+    recording = played.recording
+    if recording is None or recording.origin == "recorded":
+        return ComputedSizes()
+    entries = case.site.references.entries
+    found = {
+        curve.metric: tuple(
+            size
+            for size, value in zip(curve.sizes, curve.values, strict=True)
+            if not is_printed(entries, case.test, curve.metric, size, value, case.hops)
+        )
+        for curve in curves
+    }
+    known = {
+        curve.metric: {
+            size: value
+            for size, value in zip(curve.sizes, curve.values, strict=True)
+            if size not in found[curve.metric]
+        }
+        for curve in curves
+    }
+    invented = {curve.metric for curve in curves if len(found[curve.metric]) == len(curve.sizes)}
+    return ComputedSizes(found, known, frozenset(invented) if len(invented) < len(curves) else frozenset())
+
+
+def is_printed(
+    entries: Iterable[Entry], test: TestId, metric: str, size: int, value: float, hops: int | None = None
+) -> bool:
+    """Return whether an entry for this test has this value at a size in bytes (0 for a metric without sizes).
+
+    That is a point of its curve, its value, its floor, or anything within its range, but never a value between points.
+    ``hops`` are the switches between the two nodes, if they are known.
+    """
+    held = (_ends_at(one, size) for one in entries if one.matches(test, metric) and one.holds_at(hops))
+    return any(low * (1 - ROUNDED) <= value <= high * (1 + ROUNDED) for low, high in filter(None, held))
+
+
+def _ends_at(entry: Entry, size: int) -> tuple[float, float] | None:
+    """Return both ends of what an entry has at a size (equal, except for a range); None if it has nothing there."""
+    if entry.kind == _OURS:
+        return None
+    if entry.curve is not None:
+        value = entry.curve.get(size)
+        return None if value is None else (value, value)
+    if not entry.sizes.covers(size):
+        return None
+    if entry.ends is not None:
+        return entry.ends
+    single = entry.value if entry.value is not None else entry.floor
+    return (single, single) if isinstance(single, float) else None
 
 
 @dataclass(frozen=True, slots=True)

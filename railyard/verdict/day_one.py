@@ -18,7 +18,7 @@ from railyard.hardware.day_one import EFA, LONG_FROM_BYTES, Rail, Turn, Window
 from railyard.parsers.output import Table
 from railyard.site.references.band import Band, Bound, scalar_band
 from railyard.verdict.rules.model import BandLike, MetricInput, points
-from railyard.verdict.wording import floors as words
+from railyard.verdict.wording import reference
 
 ENTRY = "day-one"
 #: A tool that prints one figure without its size sends messages of about this size (qperf: 64 KiB, but 2 KiB over
@@ -63,7 +63,7 @@ class Facts:
         """
         if not self.waiting or self.ranks_per_node == 1 or self.nodes == 1:
             return None
-        return words.ranks_may_be_neighbours(self.ranks, (self.ranks or 0) + self.waiting)
+        return reference.ranks_may_be_neighbours(self.ranks, (self.ranks or 0) + self.waiting)
 
     @property
     def many_ranks(self) -> bool:
@@ -104,7 +104,7 @@ def why_not(benchmark: Benchmark) -> str | None:
     if benchmark.loops:
         return None
     if benchmark.within_node and not benchmark.within:
-        return benchmark.reported or words.within_node(benchmark.key)
+        return benchmark.reported or reference.within_node_floor(benchmark.key)
     if benchmark.pattern is not None:  # a barrier: no bytes, but rounds of messages
         return None
     return benchmark.reported if not benchmark.payload and not benchmark.within else None
@@ -118,24 +118,24 @@ def bands(
     ``rail`` is the class of the link with what its rails carry, or why there is none.
     """
     if metric.shape == "figure" and metric.name not in (BANDWIDTH, LATENCY):
-        return words.no_link_bounds(metric.name, benchmark.key)
+        return reference.no_link_bounds(metric.name, benchmark.key)
     if isinstance(rail, str):
         return rail
     if facts.rate_was_set and metric.shape in ("figure", "stream"):
-        return words.rate_was_set(benchmark.tool, is_sender=metric.shape == "figure")
+        return reference.rate_was_set(benchmark.tool, is_sender=metric.shape == "figure")
     if metric.shape == "figure":
         return _of_figure(benchmark, metric, rail)
     if metric.shape in ("stream", "one-of-two"):
         if metric.name != BANDWIDTH:
-            return words.only_bandwidth(benchmark.key, metric.name)
+            return reference.only_bandwidth(benchmark.key, metric.name)
         return _of_stream(benchmark, metric, rail, facts, sizes)
     if metric.shape == "collective":
         return _of_collective(benchmark, metric, rail, facts, sizes)
     turn = benchmark.one_turn
     if turn is None or metric.name not in (BANDWIDTH, LATENCY):
-        return words.no_band(metric.name, benchmark.key)
+        return reference.no_band(metric.name, benchmark.key)
     if facts.many_ranks and facts.nodes != 1:
-        return words.ranks_unplaced(facts.ranks)
+        return reference.ranks_unplaced(facts.ranks)
     return _of_turn(metric, turn, _with_start_of(benchmark, rail), facts, sizes)
 
 
@@ -183,7 +183,7 @@ def _of_turn(metric: Metric, turn: Turn, rail: Rail, facts: Facts, sizes: Sequen
     pairs = max(facts.pairs, facts.ranks_per_node or 1)
     of, directions = rail.of, 2 if turn.both_ways else 1
     rate = _rate_words(rail, of.shares[directions], rail.one_mb_s)
-    terms = words.single_messages(turn.starts, of.start_us, rate)
+    terms = reference.single_messages(turn.starts, of.start_us, rate)
     if metric.name == LATENCY:
         points = {size: Bound(None, day_one.longest_us(rail, turn, size, pairs), None) for size in sizes}
         return (_band(metric, rail, terms, points),)
@@ -198,16 +198,16 @@ def _of_collective(
     benchmark: Benchmark, metric: Metric, rail: Rail, facts: Facts, sizes: Sequence[int]
 ) -> tuple[Band, ...] | str:
     if benchmark.pattern is None or facts.nodes == 1:
-        return words.no_band(metric.name, benchmark.key)
+        return reference.no_band(metric.name, benchmark.key)
     nodes, ranks_per_node = facts.nodes, facts.ranks_per_node
     if nodes is None or ranks_per_node is None:
         options: list[Literal["--nodes", "--ranks-per-node"]] = [] if nodes is not None else ["--nodes"]
-        return words.nodes_unknown([*options, *(() if ranks_per_node is not None else ("--ranks-per-node",))])
+        return reference.nodes_unknown([*options, *(() if ranks_per_node is not None else ("--ranks-per-node",))])
     if rail.of is EFA and ranks_per_node > 1:
-        return words.several_ranks_over_efa()
+        return reference.several_ranks_over_efa()
     times = {size: time_of(rail, benchmark.pattern, size, nodes, ranks_per_node) for size in sizes}
     points = {size: Bound(None, time.longest_us, None) for size, time in times.items()}
-    terms = words.collective(nodes, ranks_per_node, rail.of.start_us, rail.all_mb_s)
+    terms = reference.collective(nodes, ranks_per_node, rail.of.start_us, rail.all_mb_s)
     return (_band(metric, rail, terms, points),)
 
 
@@ -219,7 +219,7 @@ def _of_stream(
     window = Window(metric.directions, loaded, verbs, facts.depth, facts.repetitions)
     share = rail.of.stream_shares[loaded]
     short, long = (rail.of.window_cost_us(size, verbs) for size in (1, LONG_FROM_BYTES))
-    terms = words.window(short, long, LONG_FROM_BYTES, _rate_words(rail, share, rail.all_mb_s))
+    terms = reference.window(short, long, LONG_FROM_BYTES, _rate_words(rail, share, rail.all_mb_s))
 
     def lowest(size: int) -> float:
         return day_one.lowest_of_stream_mb_s(rail, window, size)
@@ -232,7 +232,7 @@ def _of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> tuple[Band, 
     name, unit = metric.name, metric.unit
     if name == LATENCY:
         high = _FIGURE_STARTS * rail.of.start_us
-        terms = words.starts(_FIGURE_STARTS, rail.of.start_us)
+        terms = reference.starts(_FIGURE_STARTS, rail.of.start_us)
         return (scalar_band(ENTRY, "class", name, unit, _source(rail, terms), Bound(None, high, None)),)
     traffic = benchmark.traffic
     loaded = 2 if traffic is not None and traffic.forward and traffic.backward else metric.directions
@@ -240,7 +240,7 @@ def _of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> tuple[Band, 
     share = 1.0 if rail.of.flow_mb_s is not None else _FIGURE_SHARE  # over TCP a flow is all that is asked
     size = _DATAGRAM_BYTES.get(benchmark.key, _FIGURE_BYTES)
     low = share * day_one.lowest_of_stream_mb_s(rail, window, size)
-    terms = words.window_of(share, size)
+    terms = reference.window_of(share, size)
     return (scalar_band(ENTRY, "class", name, unit, _source(rail, terms), Bound(low, None, None)),)
 
 
@@ -256,8 +256,8 @@ def _band(metric: Metric, rail: Rail, terms: str, points: dict[int, Bound]) -> B
 
 
 def _rate_words(rail: Rail, share: float, limit_mb_s: float) -> str:
-    return words.share_of_rate(share, limit_mb_s, rail.of.flow_mb_s)
+    return reference.share_of_rate(share, limit_mb_s, rail.of.flow_mb_s)
 
 
 def _source(rail: Rail, terms: str) -> str:
-    return words.band_of(rail.of.name, terms)
+    return reference.band_of(rail.of.name, terms)

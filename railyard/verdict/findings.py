@@ -12,14 +12,14 @@ from railyard.site.sizes import PROBE_DELAY_BYTES
 from railyard.verdict import verdict
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings
-from railyard.verdict.path import pace
+from railyard.verdict.path import traffic
 from railyard.verdict.path.traffic import SHORT
 from railyard.verdict.verdict import Verdict
 from railyard.verdict.wording import blame as words
 from railyard.verdict.wording.ports import look_at
 
 if TYPE_CHECKING:
-    from railyard.provision.testbed.rail_traffic import Reading
+    from railyard.provision.testbed.starvation import Reading
 
 
 def with_suspects(assessment: Assessment, findings: Findings) -> Assessment:
@@ -190,13 +190,13 @@ def with_pace(assessment: Assessment, readings: "Mapping[str, Sequence[Reading]]
     if path.state != "proven" or path.disturbance is not None:
         return assessment
     took = [read.elapsed_s for read in assessment.readings.values() if read.elapsed_s is not None]
-    of_run = pace.readings_of_run(readings, assessment.readings, launch.meant)
-    why = pace.why_unlike(assessment.printed, of_run, launch.meant, launch.nodes) or pace.why_too_long(
+    of_run = traffic.readings_of_run(readings, assessment.readings, launch.meant)
+    why = traffic.why_unlike(assessment.printed, of_run, launch.meant, launch.nodes) or traffic.why_too_long(
         assessment.printed, max(took, default=None)
     )
     if why is None:
         return assessment
-    is_best = why.is_too_fast and pace.is_best_of_trials(assessment.case.benchmark)
+    is_best = why.is_too_fast and traffic.is_best_of_trials(assessment.case.benchmark)
     if why.is_too_fast and assessment.verdict.misses_reference:
         return assessment if is_best else _add_remarks(assessment, why.sentence)
     path = replace(

@@ -53,15 +53,14 @@ from railyard.verdict.rules.model import (
     MostLike,
     Quantity,
 )
-from railyard.verdict.wording import Figure
-from railyard.verdict.wording import floors as words
+from railyard.verdict.wording import Figure, reference
 from railyard.verdict.wording.reference import rails_of
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
     from railyard.site.references.load import References
-    from railyard.site.systems.gpus import Gpus
     from railyard.site.systems.model import Fabric
+    from railyard.site.systems.parts import Gpus
 
 #: Full-bisection networks with static routes give 55 to 60 % of what the cables could carry, over random halves.
 #: Source: T. Hoefler, T. Schneider, A. Lumsdaine, Multistage switches are not crossbars, IEEE Cluster 2008, abstract.
@@ -183,7 +182,7 @@ class Target:
             from railyard.site.gpu_shape import floor_within
 
             within = floor_within(self._carriers(benchmark.within), benchmark.within)
-            return words.unsaid(within) if isinstance(within, str) else (floor_band(ENTRY, within),)
+            return reference.unsaid(within) if isinstance(within, str) else (floor_band(ENTRY, within),)
         if not benchmark.of_link:
             if (metric.least_share is None and not metric.most_starts) or facts.from_device:
                 return self._floor_of_halves(benchmark, limit)
@@ -216,20 +215,20 @@ class Target:
         found = class_of(self.fabric.link, where, benchmark.over_tcp, benchmark.flows)
         link = self.fabric.link
         if isinstance(found, str):
-            return words.no_class(found, link.generation, link.name)
+            return reference.no_class(found, link.generation, link.name)
         alone = self if self.rails == 1 else replace(self, rails=1, policy="single")
         ways = ((alone, 1), (self, 1), (self, 2))
         rail = rail_of(found, *(target.limit(each, one_stream=True, of=benchmark) for target, each in ways))
         if rail is None:
-            return words.no_class("no-limit", link.generation, link.name)
+            return reference.no_class("no-limit", link.generation, link.name)
         return rail.times(LOOP_SHARE) if benchmark.loops else rail
 
     def _why_no_floor_of_gpus(self, benchmark: Benchmark, from_device: bool) -> str | None:
         """Return why no floor holds for messages from the memory of GPUs; None for one, and for other messages."""
         if benchmark.every_gpu:
-            return words.all_gpus_at_once()
+            return reference.all_gpus_at_once()
         if from_device and self.gpus is not None and self.gpus.slot is None:
-            return words.unknown_slot()
+            return reference.unknown_slot()
         return None
 
     def _floor_of_halves(self, benchmark: Benchmark, limit: limits.Limit | None) -> tuple[Band, ...] | str:
@@ -238,14 +237,14 @@ class Target:
         A healthy network with static routes reaches no more over random halves (Hoefler et al. 2008).
         """
         if not benchmark.of_halves:
-            return words.no_source(benchmark.within_node)
+            return reference.no_source(benchmark.within_node)
         if limit is None:
-            return words.no_link_limit()
+            return reference.no_link_limit()
         blocked = self.blocking_factor(benchmark)
         floor = limits.LinkFloor(
             STATIC_SHARE * limit.value_mb_s / blocked,
             limits.DAY_ONE_FROM_BYTES,
-            words.static_routes(STATIC_SHARE, limit.value_mb_s, blocked),
+            reference.static_routes(STATIC_SHARE, limit.value_mb_s, blocked),
         )
         return (floor_band(ENTRY, floor),)
 
@@ -253,13 +252,13 @@ class Target:
 def _floor_of_figure(benchmark: Benchmark, metric: Metric, rail: Rail) -> Band:
     """Return the bound of a figure without a message size: a share of a healthy stream over one rail, or a latency."""
     if metric.most_starts:
-        what = words.half_round_trips(metric.most_starts, rail.of.start_us, rail.of.name)
+        what = reference.half_round_trips(metric.most_starts, rail.of.start_us, rail.of.name)
         bound = Bound(None, metric.most_starts * rail.of.start_us, None)
     else:
         share, stream = metric.least_share or 0.0, rail.of.within_flow(_stream_mb_s(rail))
-        what = words.healthy_stream(share, stream)
+        what = reference.healthy_stream(share, stream)
         bound = Bound(share * stream, None, None)
-    return scalar_band(ENTRY, "class", metric.name, metric.unit, words.floor_of(benchmark.key, what), bound)
+    return scalar_band(ENTRY, "class", metric.name, metric.unit, reference.floor_of(benchmark.key, what), bound)
 
 
 def _stream_mb_s(rail: Rail) -> float:
@@ -305,7 +304,7 @@ class Read:
 def read_of(tables: Sequence[Table], key: str, node_pairs: int) -> Read:
     """Return the curves of the passes and their median; of sums over several pairs of nodes, one pair's share."""
     if not tables:
-        return Read(problem=words.no_table_of(key))
+        return Read(problem=reference.no_table_of(key))
     try:
         made = [metrics.curves(table, key) for table in tables]
         passes = [tuple(metrics.of_one_pair(curve, key, node_pairs) for curve in one) for one in made]
@@ -317,7 +316,7 @@ def read_of(tables: Sequence[Table], key: str, node_pairs: int) -> Read:
 def contradictions(tables: Sequence[Table], key: str) -> tuple[str, ...]:
     """Return a sentence for each table with a row that contradicts itself."""
     found = ((table, contradiction(table, key)) for table in tables)
-    return tuple(words.in_table(why, table.line) for table, why in found if why is not None)
+    return tuple(reference.in_table(why, table.line) for table, why in found if why is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,7 +377,7 @@ def _metric_input(run: Run, metric: Metric, curve: Curve | None, problem: str | 
     of_references = () if isinstance(held, str) else held
     bands = tuple(band for band in of_references if not band.is_upper_limit)
     upper_limits = tuple(band for band in of_references if band.is_upper_limit)
-    unnamed = words.not_in_references(bool(upper_limits))
+    unnamed = reference.not_in_references(bool(upper_limits))
     # In a run of a system the first metric must be judged; in an output over a link, the one for which its class has a
     # floor.
     must_be = bool(target.system) and between and metric is benchmark.metrics[0]
@@ -423,8 +422,8 @@ def _doubt(run: Run, metric: Metric, curve: Curve | None) -> str | None:
         return None
     figure = Figure(metric.name, min(curve.values), metric.unit)
     if rail.of.within_flow(stream) < stream:
-        return words.doubt_of_flow(figure, metric.sure_share * stream, run.benchmark.tool)
-    return words.doubt_of_pair(figure, metric.sure_share * stream)
+        return reference.doubt_of_flow(figure, metric.sure_share * stream, run.benchmark.tool)
+    return reference.doubt_of_pair(figure, metric.sure_share * stream)
 
 
 def _doubt_of_latency(metric: Metric, curve: Curve, rail: Rail) -> str | None:
@@ -432,7 +431,7 @@ def _doubt_of_latency(metric: Metric, curve: Curve, rail: Rail) -> str | None:
     longest = max(curve.values)
     if longest <= rail.of.start_us:
         return None
-    return words.doubt_of_latency(Figure(metric.name, longest, "us"), rail.of.start_us)
+    return reference.doubt_of_latency(Figure(metric.name, longest, "us"), rail.of.start_us)
 
 
 _SHORT = 1  # byte: a size that each reference of small messages holds for

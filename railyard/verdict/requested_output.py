@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, cast
 
 from railyard.benchmarks.table import micro
 from railyard.parsers.output import Table
-from railyard.verdict.wording import requested_output as words
+from railyard.verdict.wording import complete
 
 if TYPE_CHECKING:
     from railyard.job.case import Case
@@ -23,12 +23,12 @@ def unlike_asked(case: Case, tables: Sequence[Table], judged: Sequence[Table], p
     ``tables`` are those of the benchmark, ``judged`` what is made from them, ``printed`` all.
     """
     if len(judged) > case.passes:
-        return words.too_many_tables(len(judged), case.passes)
+        return complete.too_many_tables(len(judged), case.passes)
     if micro.find(case.benchmark).assessed not in ("sizes", "gpus"):
         return None
     foreign = [table for table in printed if table not in tables]
     if foreign:
-        return words.foreign_table(foreign[0].tool, foreign[0].benchmark, foreign[0].line)
+        return complete.foreign_table(foreign[0].tool, foreign[0].benchmark, foreign[0].line)
     return next(
         (
             why
@@ -44,7 +44,7 @@ def _other_crowd(case: Case, table: Table) -> str | None:
     if micro.find(case.benchmark).every_node or "groups" in table.context:
         return None
     ranks = len(case.launch.nodes) * case.ranks_per_node
-    crowds: tuple[tuple[str, words.Crowd, int], ...] = (
+    crowds: tuple[tuple[str, complete.Crowd, int], ...] = (
         ("ranks", "processes", ranks),
         ("processes", "processes", ranks),
         ("pairs", "pairs of ranks", ranks // 2),
@@ -53,7 +53,7 @@ def _other_crowd(case: Case, table: Table) -> str | None:
     for name, what, asked in crowds:
         found = table.context.get(name)
         if isinstance(found, int) and not isinstance(found, bool) and found != asked:
-            return words.other_crowd(case.benchmark, table.line, found, what, asked)
+            return complete.other_crowd(case.benchmark, table.line, found, what, asked)
     return None
 
 
@@ -69,7 +69,7 @@ def other_sizes(table: Table, key: str, asked: Sequence[int]) -> str | None:
     besides = sorted({size for size in found if size not in asked})
     if not lacking and not besides:
         return None
-    return words.other_sizes(key, table.line, lacking, besides, len({*asked}))
+    return complete.other_sizes(key, table.line, lacking, besides, len({*asked}))
 
 
 def gap(table: Table, key: str) -> str | None:
@@ -89,7 +89,7 @@ def gap(table: Table, key: str) -> str | None:
     wide = next((place for place in others if _is_power(steps[place], usual)), None)
     if wide is None or 4 * len(others) > len(steps):
         return None
-    return words.gap(key, table.line, sizes[wide], sizes[wide + 1], usual)
+    return complete.gap(key, table.line, sizes[wide], sizes[wide + 1], usual)
 
 
 def describe_skipped(table: Table, key: str) -> str | None:
@@ -103,14 +103,14 @@ def describe_skipped(table: Table, key: str) -> str | None:
     if len(steps) < 2 or min(steps) <= 1 or any(size & (size - 1) for size in sizes) or gap(table, key):
         return None
     skipped = [1 << at for at in range(sizes[0].bit_length(), sizes[-1].bit_length()) if 1 << at not in sizes]
-    return words.say_skipped(skipped)
+    return complete.say_skipped(skipped)
 
 
 def _not_doubled(table: Table, key: str) -> str | None:
     wide = _wider_than_double(sizes_of(table))
     if wide is None:
         return None
-    return words.not_doubled(key, table.line, *wide, table.tool)
+    return complete.not_doubled(key, table.line, *wide, table.tool)
 
 
 @lru_cache(maxsize=64)  # thousands of tables have the same sizes
@@ -140,7 +140,7 @@ def shorter_pass(tables: Sequence[Table], key: str) -> str | None:
     longest = tables[counts.index(max(counts))]
     short = next(table for table, count in zip(tables, counts, strict=True) if count < max(counts))
     end = sizes_of(short)[-1] if sizes_of(short) else None
-    return words.shorter_pass(key, short.line, end, longest.line, sizes_of(longest)[-1])
+    return complete.shorter_pass(key, short.line, end, longest.line, sizes_of(longest)[-1])
 
 
 def sizes_of(table: Table) -> tuple[int, ...]:

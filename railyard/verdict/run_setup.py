@@ -19,8 +19,8 @@ import re
 from collections import deque
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
 
-from railyard.base.clean_text import one_line
 from railyard.base.errors import UNFIT_EXIT
+from railyard.base.values import one_line
 from railyard.base.wording import some
 from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.micro import PACKAGES as TOOLS
@@ -32,15 +32,13 @@ from railyard.job.node_facts import NodeFacts
 from railyard.parsers.output import Table
 from railyard.results.record.form import ConditionRecord, Suspect
 from railyard.site import conditions
-from railyard.site.condition_words import mpi_of
-from railyard.site.conditions import NodeFactsShown
+from railyard.site.conditions import NodeFactsShown, mpi_of
 from railyard.site.references.model import Source
 from railyard.site.systems.model import Fabric, Rail
-from railyard.stacks import libraries
-from railyard.stacks import table as stacks_table
-from railyard.stacks.file_view import HOST, FileView, ImageFiles
+from railyard.stacks import libraries, model
+from railyard.stacks.libraries import HOST, FileView, ImageFiles
 from railyard.verdict.wording import identity as words
-from railyard.verdict.wording.rail_setup import (
+from railyard.verdict.wording.ports import (
     crossed_rails,
     different_mtus,
     other_mtu,
@@ -314,12 +312,12 @@ def _library(case: Case, evidence: Evidence) -> str | None:
     if not said.strip() and exit_code:  # the job ended before it asked ldd: rule 1 says why
         return None
     found, files = libraries.parse(said), _files(evidence)
-    wanted = stacks_table.STACKS[case.stack]
+    wanted = model.STACKS[case.stack]
     tool = TOOLS.get(micro.find(case.benchmark).tool)
     if tool is not None and not tool.uses_mpi and not wanted.pair:  # STREAM: only memory, whatever the stack
         return None
     if found and wanted.by_mpi and case.launch.mpi is not None:
-        sonames = stacks_table.STACKS[case.launch.mpi.stack].sonames
+        sonames = model.STACKS[case.launch.mpi.stack].sonames
         why = libraries.why_wrong(case.benchmark, found, sonames, case.launch.prefix, files)
         return why or libraries.why_without(case.benchmark, found, wanted.sonames, case.launch.library_prefix, files)
     if found:

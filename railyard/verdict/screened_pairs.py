@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from railyard.base.wording import listing
 from railyard.parsers.output import Table
-from railyard.results.record.pairs import ExercisedCount, NodesNotMeasured, PairsSample, PromiseRecord
+from railyard.results.record.pair_rows import ExercisedCount, NodesNotMeasured, PairsSample, PromiseRecord
 from railyard.site.topology import Places
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import node_pair_sample

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.base.files import END_BYTES, read_bounded, too_long
-from railyard.base.output_file import MOST_BYTES, MOST_LINES
+from railyard.base.files import END_BYTES, MOST_BYTES, MOST_LINES, read_bounded, too_long
 
 
 def sparse(path: Path, size: int, head: bytes = b"", tail: bytes = b"") -> Path:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.base.clean_text import clean, one_line
+from railyard.base.values import clean, one_line
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.base.output_file import container_lines
+from railyard.base.files import container_lines
 from railyard.cli.main import main
 
 TIME = "2026-07-01T10:00:00.123456789Z"

@@ -1,6 +1,6 @@
 """A finding in one line, and the number of findings of each weight."""
 
-from railyard.base.finding import Finding, problem, problems, remark, tally
+from railyard.base.errors import Finding, problem, problems, remark, tally
 
 
 def test_a_finding_says_where_what_and_what_to_do_if_there_is_anything() -> None:

@@ -9,9 +9,9 @@ from typing import BinaryIO
 
 import pytest
 
-from railyard.base import output_file
+from railyard.base import files
 from railyard.base.errors import InputError
-from railyard.base.output_file import MOST_BYTES, MOST_LINES, read_output, shown_name
+from railyard.base.files import MOST_BYTES, MOST_LINES, read_output, shown_name
 
 TEXT = "# Size  Bandwidth (MB/s)\n1  2.00\n"
 NOTHING = io.BytesIO()
@@ -133,7 +133,7 @@ def test_a_file_of_a_gigabyte_is_refused_before_it_is_read(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_stream_is_read_no_further_than_the_limit(monkeypatch: pytest.MonkeyPatch, packed: bool) -> None:
-    monkeypatch.setattr(output_file, "MOST_BYTES", 3_000_000)
+    monkeypatch.setattr(files, "MOST_BYTES", 3_000_000)
     content = b"1 2\n" * 2_000_000
     stream = io.BytesIO(gz(content) if packed else content)
     with pytest.raises(InputError) as caught:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import pytest
 
-from railyard.base.text_table import table
+from railyard.base.terminal import table
 
 HEADS = ("fabric", "benchmark", ("price of a node", "price\na node"), "verdict")
 ROWS = (

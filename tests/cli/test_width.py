@@ -12,7 +12,7 @@ from railyard.parsers.detect import parse
 from railyard.parsers.output import ParseError
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.results import relations
-from railyard.results.cost import costs_of_run
+from railyard.results.relations import costs_of_run
 from railyard.results.report.output_text import parsed_text
 from railyard.results.report.terminal import text_report
 from railyard.rfm.checks.catalogue import needs

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from railyard.base.errors import RailyardError
 from railyard.cli.commands.judge import command as judge
 from railyard.cli.commands.parse import command as parse
-from railyard.results.store.merge import merge
+from railyard.results.store.exchange import merge
 from tests.made.words import below
 
 FIELD = Path(__file__).parents[3] / "shared" / "field"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.testbed.needs import PACKAGES
+from railyard.provision.testbed.boot import PACKAGES
 
 SCRIPT = Path(__file__).parents[2] / "ci/needs.sh"
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from railyard.provision.rehearsal.faults import GRAMMAR, plant_faults
+from railyard.provision.rehearsal.form import GRAMMAR, plant_faults
 from railyard.provision.rehearsal.nodes import SCHEDULERS, choose, site_nodes
 from railyard.provision.testbed.schedulers import ON_TESTBEDS
 from railyard.rfm.checks.catalogue import needs

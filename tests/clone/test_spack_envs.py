@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from railyard.base.strict_yaml import load
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 ROOT = Path(__file__).parents[2]
 ENVS = ROOT / "spack_envs"

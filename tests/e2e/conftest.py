@@ -12,16 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.rehearsal import lifecycle
-from railyard.provision.replay.form import Recording
-from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
+from railyard.provision.rehearsal import prepare
+from railyard.provision.replay.index import Recording, folder_of, read_index, recording_of, write_set
+from railyard.provision.testbed.boot import namespaces_refused
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock
-from railyard.provision.testbed.needs import namespaces_refused
 from railyard.provision.testbed.spec import spec_of
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import Record
-from railyard.site.policies import DEFAULT
+from railyard.site.matrix import DEFAULT
 from railyard.site.reframe_versions import choose, release_here
 from railyard.site.systems.load import load_system
 from tests import disturbed
@@ -283,7 +282,7 @@ def rehearsed_site(request: pytest.FixtureRequest) -> Iterator[VirtualSite]:
     """
     one = request.node.callspec.params.get("one") if hasattr(request.node, "callspec") else None
     system = "ndr" if one is None else one.system
-    refused = lifecycle.find_refusal(lifecycle.scheduler_of(load_system(rehearsals.file_of(system, "systems"))))
+    refused = prepare.find_refusal(prepare.scheduler_of(load_system(rehearsals.file_of(system, "systems"))))
     if refused is not None:
         pytest.skip(refused)
     folder = Path(tempfile.mkdtemp(prefix="railyard-site-"))
@@ -291,7 +290,7 @@ def rehearsed_site(request: pytest.FixtureRequest) -> Iterator[VirtualSite]:
         shutil.copytree(CLONE / "tests/sites" / name, folder / Path(name).name, dirs_exist_ok=True)
     shutil.copy(CLONE / "reframe_settings.py", folder)
     yield VirtualSite(folder)
-    lifecycle.end_nodes(folder)
+    prepare.end_nodes(folder)
     shutil.rmtree(folder)
 
 

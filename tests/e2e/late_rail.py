@@ -20,8 +20,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from railyard.provision.testbed.boot import SEARCH_PATH, front
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.needs import SEARCH_PATH, front
 from railyard.provision.testbed.scripts import switch_port
 
 #: Options of packet(7): Linux hands over up to 64 KiB of TCP as one frame, with a header of 10 bytes that says so.

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.testbed.needs import SEARCH_PATH
+from railyard.provision.testbed.boot import SEARCH_PATH
 from tests.made.systems import EDR
 from tests.waiting import PATIENCE_S, wait_for
 

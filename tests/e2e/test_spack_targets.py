@@ -11,7 +11,7 @@ import pytest
 
 from railyard.provision.spack import locks, program, upkeep
 from railyard.provision.spack.request import Request
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 CLONE = Path(__file__).parents[2]
 PROCESSOR = "neoverse_v2"

@@ -13,7 +13,7 @@ import pytest
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.provision.testbed.processes import outermost_processes
 from railyard.results.record.file import FILE_NAME
-from railyard.site.policies import DEFAULT
+from railyard.site.matrix import DEFAULT
 from railyard.site.reframe_versions import choose, release_here
 from tests.e2e.conftest import CLONE, RAILYARD, VirtualSite, by_hand, failed, outcomes, suspects
 from tests.waiting import PATIENCE_S, wait_for

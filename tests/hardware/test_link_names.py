@@ -5,8 +5,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.cli.main import main
 from railyard.hardware.gpu_nodes import node_of_words
-from railyard.hardware.link_names import links_meant, why_no_link
-from railyard.hardware.links import LINKS
+from railyard.hardware.links import LINKS, links_meant, why_no_link
 from railyard.verdict.stored_outputs.target import of_link
 
 MEANT = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import archspec.cpu
 import pytest
 
-from railyard.hardware.processors import is_known, name_of_cpuinfo
+from railyard.hardware.node import is_known, name_of_cpuinfo
 
 #: linux-rhel9-neoverse_v2, ...: the end of a file's name is the processor that it describes.
 RECORDINGS = Path(archspec.cpu.__file__).parents[1] / "json/tests/targets"

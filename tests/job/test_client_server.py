@@ -8,7 +8,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.job import client_server
 from railyard.job.client_server import BLANKS, both_ends
-from railyard.stacks import table
+from railyard.stacks import model
 
 #: tool, kind, the server's words, the client's.
 WORDS = [
@@ -54,10 +54,10 @@ def test_both_ends_are_told_so(tool: str, kind: str, server: str, client: str) -
 
 def test_every_way_of_a_stack_without_mpi_has_words_for_each_of_its_tools() -> None:
     known = {
-        (tool, kind) for stack in table.STACKS.values() if stack.pair for tool in stack.tools for kind in stack.ways
+        (tool, kind) for stack in model.STACKS.values() if stack.pair for tool in stack.tools for kind in stack.ways
     }
     for tool, kind in known:
-        runs = any(tool in stack.tools and not isinstance(stack.ways[kind], str) for stack in table.STACKS.values())
+        runs = any(tool in stack.tools and not isinstance(stack.ways[kind], str) for stack in model.STACKS.values())
         if runs:
             words = " ".join(word for end in both_ends(tool, kind, "x", ()) for word in end)
             assert set(re.findall(r"\{([a-z_]+)\}", words)) <= set(BLANKS)

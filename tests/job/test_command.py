@@ -4,7 +4,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import every_node
-from railyard.job.command import ClientAndServer, Command, CopyANode, FirstProcess, Program
+from railyard.job.client_server import ClientAndServer, Command, CopyANode, FirstProcess, Program
 
 ARGUMENTS = ("-n", "two words")
 

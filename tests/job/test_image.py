@@ -8,7 +8,7 @@ import pytest
 
 from railyard.job.image import NodeImage, SeenImage, read, read_node, scripts
 from railyard.stacks.containers import Image
-from railyard.stacks.file_view import ImageFiles
+from railyard.stacks.libraries import ImageFiles
 
 TAG = "1a2b3c4d-17"
 

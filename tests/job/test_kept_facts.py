@@ -1,9 +1,8 @@
 """What a run keeps for a rehearsal: its words, and what each node moved, in the order of the ranks."""
 
-from railyard.job.case import Evidence
-from railyard.job.kept_facts import kept_of
-from railyard.job.placement import RankNic
-from railyard.results.record.kept_test import DeviceMoved, NicOfRank, read
+from railyard.job.case import Evidence, kept_of
+from railyard.job.node_facts import RankNic
+from railyard.results.run_folder import DeviceMoved, NicOfRank, read
 from railyard.site.site import Site
 from tests.made.judged import TAG, case_of, counters_file
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job import node_pair_steps
+from railyard.job import probe_job
 
 
 @pytest.fixture
@@ -31,9 +31,7 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(stage: Path, rails: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    lines = node_pair_steps.lines(
-        "rfm.out", "RAILS=all ./launch", ["prog", "alone"], ["4", "2"], rails, ["--repeats", "3"]
-    )
+    lines = probe_job.lines("rfm.out", "RAILS=all ./launch", ["prog", "alone"], ["4", "2"], rails, ["--repeats", "3"])
     script = "\n".join(["trap 'exit $?' ERR", *lines])
     return subprocess.run(["bash", "-c", script], cwd=stage, capture_output=True, text=True, check=False)
 
@@ -65,7 +63,7 @@ def test_each_step_is_launched_until_nothing_is_asked_then_each_rail(stage: Path
     ]
     assert (stage / "asked").read_text(encoding="utf-8").splitlines()[2].endswith(" rfm.out again-1.out again-2.out")
     assert (stage / "again-1.out").read_text(encoding="utf-8") == "measured\n"
-    assert (stage / node_pair_steps.rail_output("mlx5_1:1")).name == "again-mlx5_1.1.out"
+    assert (stage / probe_job.rail_output("mlx5_1:1")).name == "again-mlx5_1.1.out"
     assert (stage / "again-mlx5_1.1.out").read_text(encoding="utf-8") == "measured\n"
 
 
@@ -75,7 +73,7 @@ def test_a_job_whose_output_is_kept_elsewhere_until_its_end_reads_it_there(stage
     (stage / "rfm.out").write_text("earlier\n", encoding="ascii")
     python = stage / "python"
     python.write_text('#!/bin/sh\nfor file in "$@"; do :; done; cp "$file" read\n', encoding="utf-8")
-    lines = ["echo first", *node_pair_steps.lines("rfm.out", "./launch", ["prog"], ["4"], {"hsn0": "./launch"}, [])]
+    lines = ["echo first", *probe_job.lines("rfm.out", "./launch", ["prog"], ["4"], {"hsn0": "./launch"}, [])]
     with (stage / "spool").open("w", encoding="ascii") as spool:
         subprocess.run(["bash", "-c", "\n".join(lines)], cwd=stage, stdout=spool, check=True)
     assert (stage / "read").read_text(encoding="ascii") == "first\n"
@@ -99,15 +97,15 @@ def test_what_fails_here_fails_nothing(stage: Path) -> None:
 def test_the_variables_of_a_rail_alone_are_those_that_differ() -> None:
     job = {"PATH": "/opt/bin:$PATH", "DEVICES": "hsn0,hsn1", "RAILS": "2", "LEVEL": "a b"}
     alone = {"PATH": "/opt/bin:$PATH", "DEVICES": "hsn1", "LEVEL": "a b", "NEW": "x y"}
-    assert node_pair_steps.env_words(job, alone) == "env -u RAILS DEVICES=hsn1 NEW='x y'"
-    assert node_pair_steps.env_words(job, job) == ""
+    assert probe_job.env_words(job, alone) == "env -u RAILS DEVICES=hsn1 NEW='x y'"
+    assert probe_job.env_words(job, job) == ""
 
 
 # --- a sample
 
 
 def sampled(stage: Path, rails: dict[str, str], budget_s: float = 900) -> subprocess.CompletedProcess[str]:
-    made = node_pair_steps.Sample(
+    made = probe_job.Sample(
         "RAILS=all ./launch", rails, "prog", ["full"], ["half"], ["--budget", "900s"], budget_s
     )  # fmt: skip
     script = "\n".join(["trap 'exit $?' ERR", *made.after("rfm.out")])
@@ -116,10 +114,10 @@ def sampled(stage: Path, rails: dict[str, str], budget_s: float = 900) -> subpro
 
 def test_a_sample_is_planned_for_the_nodes_that_the_job_has(stage: Path) -> None:
     (stage / "next-1").write_text("# name sample\n0-1\n", encoding="ascii")
-    lines = node_pair_steps.plan_sample(["--budget", "900s"], "printf 'n1\\nn2\\n'")
+    lines = probe_job.plan_sample(["--budget", "900s"], "printf 'n1\\nn2\\n'")
     assert subprocess.run(["bash", "-c", "\n".join(lines)], cwd=stage, check=False).returncode == 0
-    assert (stage / node_pair_steps.NODES).read_text(encoding="ascii") == "n1\nn2\n"
-    assert (stage / node_pair_steps.ROUNDS).read_text(encoding="ascii") == "# name sample\n0-1\n"
+    assert (stage / probe_job.NODES).read_text(encoding="ascii") == "n1\nn2\n"
+    assert (stage / probe_job.ROUNDS).read_text(encoding="ascii") == "# name sample\n0-1\n"
     assert (stage / "asked").read_text(encoding="utf-8") == (
         "-m railyard pairs next --sample --budget 900s --first sample-nodes.txt\n"
     )
@@ -127,7 +125,7 @@ def test_a_sample_is_planned_for_the_nodes_that_the_job_has(stage: Path) -> None
 
 def test_a_sample_that_cannot_be_planned_ends_the_job(stage: Path) -> None:
     (stage / "python").unlink()
-    lines = [*node_pair_steps.plan_sample([], None), "echo measured >rows"]
+    lines = [*probe_job.plan_sample([], None), "echo measured >rows"]
     done = subprocess.run(["bash", "-c", "\n".join(lines)], cwd=stage, capture_output=True, check=False)
     assert done.returncode == 65
     assert not (stage / "rows").exists()
@@ -164,9 +162,9 @@ def test_after_its_budget_a_sample_asks_nothing_more(stage: Path) -> None:
 
 
 def test_a_round_lasts_for_two_streams_and_what_its_ranks_wait_for_one_another() -> None:
-    words = node_pair_steps.words(4 << 20, 8, 20, 12_500.0)
+    words = probe_job.words(4 << 20, 8, 20, 12_500.0)
     # 37 windows of 33.6 MB are 1.24 GB, 0.1 s at 12.5 GB/s.
     assert words == ["4194304", "8", "37", "1", "20"]
     streams_s = 2 * (37 * 8 + 1) * 4194304 / 12.5e9
-    assert node_pair_steps.round_seconds(words, 12_500.0, 2) == pytest.approx(streams_s + 4 * (0.0005 + 2 * 2e-6))
-    assert node_pair_steps.words(4 << 20, 8, 20, None)[2] == "1"
+    assert probe_job.round_seconds(words, 12_500.0, 2) == pytest.approx(streams_s + 4 * (0.0005 + 2 * 2e-6))
+    assert probe_job.words(4 << 20, 8, 20, None)[2] == "1"

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.node_programs import SCRIPT, find_line, is_only_on_nodes, link_to, script
+from railyard.job.node_files import PROGRAMS_SCRIPT, find_line, is_only_on_nodes, link_to, script
 from railyard.provision.installed_stack import LINKS
 
 
 def find(folder: Path, tool: Path, *names: str, needed: bool = True) -> "subprocess.CompletedProcess[str]":
     """Run the line of a job in a folder; a last line shows whether the job goes on."""
-    (folder / SCRIPT).write_text(script(), encoding="utf-8")
+    (folder / PROGRAMS_SCRIPT).write_text(script(), encoding="utf-8")
     lines = f"{find_line(str(tool), names, needed)}\necho on\n"
     return subprocess.run(["bash", "-c", lines], cwd=folder, capture_output=True, text=True, check=False)
 

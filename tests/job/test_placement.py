@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.job.node_facts import NodeFacts
-from railyard.job.placement import (
-    SCRIPT,
+from railyard.job.node_facts import (
+    PLACEMENT_SCRIPT,
+    NodeFacts,
     ProcessPlacement,
     Side,
     place_script,
@@ -98,9 +98,9 @@ def placed(root: Path, side: str, near: str | None, shell: str = "sh") -> set[in
     (kernel / "online").write_text(Path("/sys/devices/system/cpu/online").read_text())
     if near is not None:
         (device / "local_cpulist").write_text(f"{near}\n")
-    (root / SCRIPT).write_text(place_script())
+    (root / PLACEMENT_SCRIPT).write_text(place_script())
     done = subprocess.run(
-        [shell, SCRIPT, side, "hsn1,hsn0", "--", "grep", "Cpus_allowed_list", "/proc/self/status"],
+        [shell, PLACEMENT_SCRIPT, side, "hsn1,hsn0", "--", "grep", "Cpus_allowed_list", "/proc/self/status"],
         cwd=root, env={**os.environ, "RAILYARD_SYSFS": str(root / "sys")}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
@@ -209,8 +209,8 @@ def test_another_word_is_refused() -> None:
 def test_a_run_that_is_placed_starts_by_the_script_and_its_library_binds_nothing(virtual: Site) -> None:
     launch = launch_of(virtual, "openmpi", ("hsn0", "hsn1"), nodes=("vn1", "vn2"))
     put = ProcessPlacement("far", "far")
-    assert put.words(launch, "counters", "tag-1") == (SCRIPT, "far", "hsn0,hsn1", "--", "sh")
-    assert list(put.scripts()) == [SCRIPT]
+    assert put.words(launch, "counters", "tag-1") == (PLACEMENT_SCRIPT, "far", "hsn0,hsn1", "--", "sh")
+    assert list(put.scripts()) == [PLACEMENT_SCRIPT]
     assert put.variables("intelmpi") == {"I_MPI_PIN": "0"}
     assert put.remarks(launch) == ("run far hsn0 and hsn1 (-S placement=far), compared with the same references",)
     assert ProcessPlacement("far").remarks(launch) == (), "the system's file says so"
@@ -245,13 +245,13 @@ def test_ranks_with_a_nic_each_are_given_it_by_their_librarys_variable(virtual: 
     ucx = launch_of(site, "mpich", ("mlx5_0", "mlx5_1"), nodes=("n1",), ranks_per_node=2, policy="nic-per-rank")
     own = ProcessPlacement("near", nic_ranks=2)
     assert own.words(ucx, "counters", "tag-1") == (
-        SCRIPT, "near", "mlx5_0:1,mlx5_1:1", "counters", "tag-1", "UCX_NET_DEVICES", "--", "sh",
+        PLACEMENT_SCRIPT, "near", "mlx5_0:1,mlx5_1:1", "counters", "tag-1", "UCX_NET_DEVICES", "--", "sh",
     )  # fmt: skip
     psm3 = launch_of(virtual, "intelmpi", ("hsn0", "hsn1"), nodes=("n1",), policy="nic-per-rank")
     assert ProcessPlacement(None, nic_ranks=2).words(psm3, "counters", "tag-1") == (
-        SCRIPT, "launcher", "hsn0,hsn1", "counters", "tag-1", "-", "--", "sh",
+        PLACEMENT_SCRIPT, "launcher", "hsn0,hsn1", "counters", "tag-1", "-", "--", "sh",
     )  # fmt: skip
-    assert list(ProcessPlacement(None, nic_ranks=2).scripts()) == [SCRIPT]
+    assert list(ProcessPlacement(None, nic_ranks=2).scripts()) == [PLACEMENT_SCRIPT]
     assert own.why_not([], ucx) is None, "each rank says itself where it ran"
 
 
@@ -261,8 +261,8 @@ def test_an_applications_ranks_are_dealt_rails_where_their_library_takes_one_fro
     ucx = launch_of(site, "mpich", ("mlx5_0", "mlx5_1"), nodes=("n1",), ranks_per_node=8, policy="nic-per-rank")
     dealt = ProcessPlacement(None, dealt=True)
     assert dealt.words(ucx, "counters", "tag-1") == (
-        SCRIPT, "dealt", "mlx5_0:1,mlx5_1:1", "UCX_NET_DEVICES", "--", "sh",
+        PLACEMENT_SCRIPT, "dealt", "mlx5_0:1,mlx5_1:1", "UCX_NET_DEVICES", "--", "sh",
     )  # fmt: skip
-    assert list(dealt.scripts()) == [SCRIPT]
+    assert list(dealt.scripts()) == [PLACEMENT_SCRIPT]
     psm3 = launch_of(virtual, "intelmpi", ("hsn0", "hsn1"), nodes=("n1",), policy="nic-per-rank")
     assert dealt.words(psm3, "counters", "tag-1") == (), "PSM3 deals them out itself"

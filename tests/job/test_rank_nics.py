@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from railyard.job.counters.node import reader_script
-from railyard.job.placement import (
-    SCRIPT,
+from railyard.job.node_facts import (
+    PLACEMENT_SCRIPT,
     SUFFIX,
     ProcessPlacement,
     RankNic,
@@ -21,7 +21,7 @@ from railyard.job.placement import (
     why_not_own,
 )
 from railyard.site.site import Site
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 from tests.made.judged import launch_of
 
 TAG = "1a2b3c4d-17"
@@ -41,11 +41,11 @@ def given(
     kernel.mkdir(parents=True)
     (kernel / "online").write_text(Path("/sys/devices/system/cpu/online").read_text())
     (root / "counters").mkdir()
-    (root / SCRIPT).write_text(place_script())
+    (root / PLACEMENT_SCRIPT).write_text(place_script())
     ranks = {name for stack in STACKS.values() for name in stack.local_rank_variables}
     kept = {name: value for name, value in os.environ.items() if name not in ranks}
     done = subprocess.run(
-        [shell, SCRIPT, side, TWO, "counters", TAG, variable, "--", "sh", "-c", 'echo "${UCX_NET_DEVICES-none}"'],
+        [shell, PLACEMENT_SCRIPT, side, TWO, "counters", TAG, variable, "--", "sh", "-c", 'echo "${UCX_NET_DEVICES-none}"'],
         cwd=root, env={**kept, **said, "RAILYARD_SYSFS": str(root / "sys")},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -121,9 +121,9 @@ def test_ranks_that_lie_on_the_sockets_in_turn_are_dealt_the_devices_of_each(
         device = tmp_path / "sys/class/infiniband" / card / "device"
         device.mkdir(parents=True)
         (device / "local_cpulist").write_text(f"{near}\n")
-    (tmp_path / SCRIPT).write_text(place_script())
+    (tmp_path / PLACEMENT_SCRIPT).write_text(place_script())
     devices = ",".join(f"mlx5_{number}:1" for number in range(4))
-    one = f"{shell} {SCRIPT} dealt {devices} UCX_NET_DEVICES -- sh -c 'echo $UCX_NET_DEVICES'"
+    one = f"{shell} {PLACEMENT_SCRIPT} dealt {devices} UCX_NET_DEVICES -- sh -c 'echo $UCX_NET_DEVICES'"
     every = f"for rank in 0 1 2 3 4 5 6 7; do SLURM_LOCALID=$rank {one}; done"
     env = {**os.environ, "RAILYARD_SYSFS": str(tmp_path / "sys")}
     done = subprocess.run(["sh", "-c", every], cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
@@ -133,8 +133,8 @@ def test_ranks_that_lie_on_the_sockets_in_turn_are_dealt_the_devices_of_each(
 
 @pytest.mark.parametrize("words", [["near", TWO], ["near", TWO, "counters", TAG, "-", "--"], ["near", TWO, "--"]])
 def test_a_call_that_lacks_words_says_how_it_is_called(tmp_path: Path, words: list[str]) -> None:
-    (tmp_path / SCRIPT).write_text(place_script())
-    done = subprocess.run(["sh", SCRIPT, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
+    (tmp_path / PLACEMENT_SCRIPT).write_text(place_script())
+    done = subprocess.run(["sh", PLACEMENT_SCRIPT, *words], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 64
     assert done.stderr.endswith("-- EXECUTABLE ARGUMENT...: this call lacks one of these\n")
 

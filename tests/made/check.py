@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.benchmarks.repetitions import Pace
-from railyard.job.command import Command, Program
+from railyard.job.client_server import Command, Program
 from railyard.parsers import imb
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.groups import Layout, Outputs, Probes, Request, Start

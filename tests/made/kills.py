@@ -15,7 +15,7 @@ from railyard.base.paths import runs_folder
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.processes import find_inside, outermost_processes
 from railyard.results.record.file import FILE_NAME, read_records
-from railyard.results.record.run_promise import read_promised, why_short
+from railyard.results.record.form import read_promised, why_short
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from railyard.verdict.blame.search.model import Kind, Settings, Step, Verdict
-from railyard.verdict.blame.search.rounds import Cost, cost
+from railyard.verdict.blame.search.model import Cost, Kind, Settings, Step, Verdict, cost
 from railyard.verdict.blame.search.search import search
 from tests.made.simulated import Faults, Simulated, Tree
 

@@ -4,8 +4,8 @@ import os
 import shutil
 import signal
 
+from railyard.provision.testbed.boot import SEARCH_PATH
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.processes import Process, find_inside, wait_until_gone
 from railyard.provision.testbed.slurm import SLURM
 from railyard.provision.testbed.slurm_texts import CONFIGURATION, CONTROLLER, FOLDER

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from railyard.base.bounds import IDLE_SHARE
-from railyard.verdict.wording import Figure, Miss, Side, complete, reference, split
+from railyard.verdict.wording import Figure, Miss, Side, complete, ports, reference
 
 
 def below(
@@ -48,4 +48,4 @@ def at_line(number: int) -> str:
 
 def idle_second(part: str) -> str:
     """Return that the second of two rails was idle that should carry its share; ``part``: what it carried."""
-    return split.idle([part], 2, IDLE_SHARE.value, IDLE_SHARE.unit, IDLE_SHARE.name)
+    return ports.idle([part], 2, IDLE_SHARE.value, IDLE_SHARE.unit, IDLE_SHARE.name)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers.changed_signs import with_own_signs
+from railyard.parsers.decorations import with_own_signs
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParseError
 from railyard.verdict.stored_outputs.judge import judge

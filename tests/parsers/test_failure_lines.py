@@ -8,7 +8,7 @@ from railyard.parsers import PARSERS, failure_lines
 from railyard.parsers.failure_lines import FAILURES
 from railyard.parsers.lines import is_failure
 from railyard.parsers.wrong_lines import with_wrong_lines
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 from tests.parsers.samples import MADE, samples
 
 MESSAGES = [pytest.param(text, id=text[:50]) for failure in FAILURES for text in failure.examples]

@@ -14,7 +14,7 @@ from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link
 from railyard.verdict.wording.causes import latency_of_tcp
-from railyard.verdict.wording.floors import nodes_unknown
+from railyard.verdict.wording.reference import nodes_unknown
 
 ROOT = Path(__file__).resolve().parents[2]
 

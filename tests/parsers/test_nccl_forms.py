@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.parsers import nccl
-from railyard.parsers.nccl_busbw import Way, ways
+from railyard.parsers.nccl_words import Way, ways
 from railyard.parsers.output import ParsedOutput
 from tests.made.nccl_early import early
 from tests.parsers.samples import MADE

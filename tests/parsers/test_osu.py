@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.parsers.osu import parse
-from railyard.parsers.osu_titles import benchmark_of
+from railyard.parsers.osu_headings import benchmark_of
 from railyard.parsers.output import ParseError, Remark
 
 BW = "# OSU MPI Bandwidth Test v5.8\n# Size      Bandwidth (MB/s)\n"

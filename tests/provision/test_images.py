@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.base.errors import SetupError
-from railyard.base.remarks import take_remarks
-from railyard.cluster.doctor.ask_login import ask as ask_login
+from railyard.base.errors import SetupError, take_remarks
+from railyard.cluster.doctor.login import ask as ask_login
 from railyard.provision import installed_stack
 from railyard.provision.installed_stack import changed_files, find_on_nodes, find_stack
 from railyard.provision.spack.prepare import Getting

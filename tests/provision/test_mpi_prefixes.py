@@ -245,7 +245,7 @@ def test_every_source_has_its_version_here() -> None:
 
 @pytest.mark.parametrize("stack", SOURCES)
 def test_a_stacks_library_is_that_stack_and_no_other(stack: str) -> None:
-    from railyard.stacks.table import STACKS
+    from railyard.stacks.model import STACKS
 
     says = library_version(installed(stack) / SOURCES[stack].library)
     assert re.match(VERSIONS[stack], says)

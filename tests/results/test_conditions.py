@@ -5,13 +5,11 @@ from dataclasses import replace
 import pytest
 
 from railyard.benchmarks.model import Figure
-from railyard.results.compare.comparison import compare
-from railyard.results.compare.text import as_json, text
+from railyard.results.compare.comparison import as_json, compare, text
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import ConditionRecord, NodeGroup, NodeTraffic, PathProofRecord, RailTraffic, Record
 from railyard.results.report.html import html_report
-from railyard.results.report.markdown import markdown
-from railyard.results.report.terminal import text_report
+from railyard.results.report.terminal import markdown, text_report
 from tests.made.records import made_record
 
 TURBO = ConditionRecord("turbo", "enabled", ("edr-bw",), {"off": ("n1", "n2")})

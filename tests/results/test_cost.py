@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.results.cost import best_for, costs_of_references, costs_of_run
 from railyard.results.record.form import CurveRecord, Record
-from railyard.results.report.relations_text import cost_cells, cost_lines
+from railyard.results.reference_sheet import cost_cells, cost_lines
+from railyard.results.relations import best_for, costs_of_references, costs_of_run
 from railyard.results.run_folder import CostRecord
 from railyard.site.site import site_at
 from railyard.site.systems.load import load_system

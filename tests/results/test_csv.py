@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.results.csv import csv_text, guard_cell
+from railyard.results.exports import csv_text, guard_cell
 from tests.made.records import made_record
 
 

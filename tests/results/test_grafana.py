@@ -14,8 +14,8 @@ import pytest
 
 from railyard.benchmarks.model import Figure
 from railyard.cli.main import main
-from railyard.results import prometheus
-from railyard.results.prometheus import dashboard_text
+from railyard.results import exports
+from railyard.results.exports import dashboard_text
 from railyard.results.record.form import STATES
 from railyard.results.sick import SeenTest, SickPart
 from tests.made.records import made_record
@@ -40,7 +40,7 @@ def exported() -> dict[str, set[str]]:
     record = made_record(figures=(Figure("peak", 47.8, "MB/s"),))
     seen = SeenTest("r1", record.test.case, record.made.time)
     part = SickPart("virtual", "rail", "hsn1", "slow", "slow", "named", "sick", seen, seen, "vn2", ("vn2",), "hsn1")
-    text = prometheus.text_of(prometheus.registry_of([record], NOW, [part]))
+    text = exports.text_of(exports.registry_of([record], NOW, [part]))
     return {
         sample.name: set(sample.labels) for family in text_string_to_metric_families(text) for sample in family.samples
     }

@@ -6,8 +6,8 @@ from dataclasses import replace
 from railyard.results.record.form import NodesAlike, PathProofRecord, Record, Suspect
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
-from railyard.results.report.markdown import markdown
-from railyard.results.store.show import detail_lines
+from railyard.results.report.terminal import markdown
+from railyard.results.store.query import detail_lines
 from tests.made.records import made_record
 
 NODES = tuple(f"n{number:04}" for number in range(1, 1001))

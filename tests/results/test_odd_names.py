@@ -11,11 +11,11 @@ import pytest
 import yaml
 from pydantic import TypeAdapter, ValidationError
 
-from railyard.base.clean_text import clean, one_line
 from railyard.base.fields import Name
+from railyard.base.values import clean, one_line
 from railyard.cli.gitlab_pipeline import Settings, format_pipeline, pipeline
-from railyard.results import prometheus
-from railyard.results.csv import csv_text
+from railyard.results import exports
+from railyard.results.exports import csv_text
 from railyard.results.record.form import Record, Suspect, VerdictRecord
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
@@ -70,7 +70,7 @@ def test_prometheus_reads_each_name_as_one_label() -> None:
     test = SeenTest("r1", "case", "1970-01-01T00:00:01Z")
     part = SickPart("virtual", "rail", "x", "slow", "slow", "likely", "sick", test, test, nodes=("vn1",), rail="hsn0")
     parts = [replace(part, node=name, nodes=(name,)) for name in ODD]
-    text = prometheus.text_of(prometheus.registry_of([], datetime(2026, 11, 30, tzinfo=timezone.utc), parts))
+    text = exports.text_of(exports.registry_of([], datetime(2026, 11, 30, tzinfo=timezone.utc), parts))
     read = [
         sample.labels["node"]
         for family in text_string_to_metric_families(text)

@@ -11,6 +11,8 @@ from railyard.results.record.pair_rows import (
     MOST_GROUPS,
     NO_LEAF,
     WORST_PAIRS,
+    PairAgain,
+    PairsSample,
     Row,
     groups_of,
     leaf_names,
@@ -19,7 +21,6 @@ from railyard.results.record.pair_rows import (
     rows_of_matrix,
     summary,
 )
-from railyard.results.record.pairs import PairAgain, PairsSample
 
 NODES = ("a1", "a2", "b1", "b2")
 LEAVES = ("a", "a", "b", "b")

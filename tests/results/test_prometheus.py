@@ -14,7 +14,7 @@ import pytest
 from railyard.base.errors import RailyardError, SetupError
 from railyard.benchmarks.model import Figure
 from railyard.cli.main import main
-from railyard.results import prometheus
+from railyard.results import exports
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import Record, VerdictRecord
 from railyard.results.sick import Kind, SeenTest, SickPart
@@ -56,7 +56,7 @@ def samples(text: str) -> list[tuple[str, dict[str, str], float]]:
 
 @needs_library
 def test_figures_states_and_times_are_samples() -> None:
-    found = samples(prometheus.text_of(prometheus.registry_of([MADE], NOW)))
+    found = samples(exports.text_of(exports.registry_of([MADE], NOW)))
     assert found == [
         ("railyard_figure", {**LABELS, "figure": "peak", "unit": "MB/s"}, 47.8),
         ("railyard_figure", {**LABELS, "figure": "N½", "unit": "B"}, 9.0),
@@ -91,8 +91,8 @@ HOSTILE = (
 def test_hostile_names_are_labels_and_no_samples_of_their_own() -> None:
     records = [MADE.with_fields(case=f"{number} {text}", fabric=text) for number, text in enumerate(HOSTILE)]
     plain = [MADE.with_fields(case=f"{number}", fabric="hsn") for number in range(len(HOSTILE))]
-    text = prometheus.text_of(prometheus.registry_of(records, NOW))
-    assert len(samples(text)) == len(samples(prometheus.text_of(prometheus.registry_of(plain, NOW))))
+    text = exports.text_of(exports.registry_of(records, NOW))
+    assert len(samples(text)) == len(samples(exports.text_of(exports.registry_of(plain, NOW))))
     states = [labels for name, labels, _ in samples(text) if name == "railyard_test_state"]
     assert {labels["fabric"] for labels in states} == set(HOSTILE)
     promtool = shutil.which("promtool")  # of Prometheus itself; Debian's prometheus has it
@@ -120,7 +120,7 @@ def test_sick_parts_are_samples_and_those_that_passed_since_are_not() -> None:
         part("leaf", "n1", "n2", "n3"),
     ]
     cleared = replace(parts[0], node="vn9", nodes=("vn9",), state="passed since")
-    found = samples(prometheus.text_of(prometheus.registry_of([], NOW, [*parts, cleared])))
+    found = samples(exports.text_of(exports.registry_of([], NOW, [*parts, cleared])))
     own = [(labels, value) for name, labels, value in found if name == "railyard_suspect"]
     assert [(each["kind"], each["node"], each["part"], each["class"], value) for each, value in own] == [
         ("rail", "vn2", "hsn1", "fabric", 1.0),
@@ -142,28 +142,28 @@ def test_the_newest_result_of_each_test_counts_and_no_replay() -> None:
     failed = MADE.with_fields(run="r2", time="2026-11-22T06:00:00Z", state="fail")
     retried = MADE.with_fields(run="r2", time="2026-11-22T06:10:00Z")
     played = MADE.with_fields(run="r3", time="2026-11-23T06:00:00Z", replayed="replayed: recorded, not measured")
-    assert prometheus.newest([MADE, failed, retried, played], NOW) == (failed,)
+    assert exports.newest([MADE, failed, retried, played], NOW) == (failed,)
 
 
 @needs_library
 def test_a_file_is_there_whole_and_nothing_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "railyard.prom"
     file.write_text("old", encoding="utf-8")
-    prometheus.write(file, prometheus.registry_of([MADE], NOW))
+    exports.write(file, exports.registry_of([MADE], NOW))
     assert len(samples(file.read_text(encoding="utf-8"))) == 10
     assert [path.name for path in tmp_path.iterdir()] == ["railyard.prom"]
 
 
 @needs_library
 def test_what_cannot_be_written_or_would_not_be_read_is_a_sentence(tmp_path: Path) -> None:
-    registry = prometheus.registry_of([MADE], NOW)
+    registry = exports.registry_of([MADE], NOW)
     with pytest.raises(RailyardError) as caught:
-        prometheus.write(tmp_path / "railyard.txt", registry)
+        exports.write(tmp_path / "railyard.txt", registry)
     assert str(caught.value) == (
         f'-o: found "{tmp_path}/railyard.txt", expected a name that ends in .prom: the collector reads no other'
     )
     with pytest.raises(SetupError) as refused:
-        prometheus.write(tmp_path / "none" / "railyard.prom", registry)
+        exports.write(tmp_path / "none" / "railyard.prom", registry)
     assert str(refused.value) == (
         f"{tmp_path}/none/railyard.prom: the file could not be written (No such file or directory); "
         "correct the path, or choose another -o"
@@ -173,7 +173,7 @@ def test_what_cannot_be_written_or_would_not_be_read_is_a_sentence(tmp_path: Pat
 def test_without_the_library_the_sentence_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with pytest.raises(SetupError) as caught:
-        prometheus.registry_of([MADE], NOW)
+        exports.registry_of([MADE], NOW)
     assert str(caught.value) == (
         "found no prometheus_client, expected Prometheus's client library; type: pip install 'railyard-hpc[prometheus]'"
     )

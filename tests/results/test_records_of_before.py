@@ -18,7 +18,7 @@ from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import PART_OF, Record, Suspect
 from railyard.results.report.matrix import read_cells
 from railyard.results.store import query
-from railyard.results.store.merge import merge
+from railyard.results.store.exchange import merge
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of
 

@@ -11,20 +11,19 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.cli.main import main
-from railyard.provision.replay.recorder import recorded_outputs
-from railyard.results import prometheus
+from railyard.provision.replay.index import recorded_outputs
+from railyard.results import exports
 from railyard.results.capture.repeats import why_not
-from railyard.results.csv import csv_text
+from railyard.results.exports import csv_text
 from railyard.results.history.series import series_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
-from railyard.results.report.markdown import markdown
 from railyard.results.report.summary import judge_overall
-from railyard.results.report.terminal import text_report
+from railyard.results.report.terminal import markdown, text_report
 from railyard.results.report.text import state_words
-from railyard.results.store.merge import merge
+from railyard.results.store.exchange import merge
 from tests.made.records import MADE, made_record
 
 WORDS = "a rehearsal with stand-ins in place of benchmarks, not a measurement; planted: rail=n3:mlx5_1,share=0.5"
@@ -80,7 +79,7 @@ def test_it_is_no_reference_no_series_and_no_sample() -> None:
     assert why_not(REHEARSED, replace=True) == "it is from a rehearsal: stand-ins ran, nothing was measured"
     assert series_of([REHEARSED]) == ()
     rehearsed = made_record(run="r9", time="2027-01-01T00:00:00Z", rehearsal=WORDS)
-    assert prometheus.newest([MADE, rehearsed], datetime(2027, 1, 2, tzinfo=timezone.utc)) == (MADE,)
+    assert exports.newest([MADE, rehearsed], datetime(2027, 1, 2, tzinfo=timezone.utc)) == (MADE,)
 
 
 def test_its_outputs_are_not_recorded(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from railyard.base.errors import SetupError
 from railyard.results import run_folder
-from railyard.results.record.run_promise import hold_promise
+from railyard.results.record.form import hold_promise
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE, RUN_VARIABLE
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.results.store.scrub import scrub_text
+from railyard.results.store.exchange import scrub_text
 
 HOSTS, USERS = ("cn07.site.example", "cn08"), ("alice",)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from railyard.base.errors import RailyardError
-from railyard.base.output_file import read_output
+from railyard.base.files import read_output
 from railyard.benchmarks.metrics import key_of
 from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from railyard.job.node_facts import DEVICE_FACTS, FACTS
-from railyard.site.condition_words import mpi_of
 from railyard.site.conditions import (
     CONDITIONS,
     NodeFactsShown,
     document,
     may_cost,
+    mpi_of,
     read,
     shown_values,
     unlike_values,
@@ -19,7 +19,7 @@ from railyard.site.conditions import (
 )
 from railyard.site.references.load import load_references
 from railyard.site.systems.load import load_systems
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 ROOT = Path(__file__).resolve().parents[2]
 XEON = "Intel(R) Xeon(R) CPU E5-2660 v3 @ 2.60GHz"

@@ -6,9 +6,9 @@ import pytest
 
 from railyard.benchmarks.model import Within
 from railyard.site.gpu_shape import floor_within, gpus_near, limit_from_gpus, limit_within
-from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
+from railyard.site.systems.parts import Gpus
 from railyard.stacks.model import NIC_PER_RANK
 from tests.made.systems import GPUS
 

@@ -12,6 +12,7 @@ from railyard.benchmarks.apps.installed_applications import Application
 from railyard.hardware.node import NodeHardware
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import (
+    DEFAULT,
     DEVICE_BUFFERS,
     GPU_PAIRS,
     GPUS,
@@ -21,18 +22,18 @@ from railyard.site.matrix import (
     device_reason,
     disabled_reason,
     environment_features,
+    environment_terms,
     matrix,
     partition_features,
     problem_features,
     why_not,
 )
-from railyard.site.policies import DEFAULT, environment_terms
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system, load_systems
 from railyard.site.systems.model import DisabledCombination, Fabric, Nodes, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
 from railyard.site.test_id import TestId
-from railyard.stacks import programs, table
+from railyard.stacks import libraries, model
 from tests.conftest import ROOT
 from tests.made import systems
 
@@ -234,9 +235,9 @@ def selected(system: System, fabric: str, stack: str, rails: int, need: Need) ->
 
 def taken(partition: list[str], environment: list[str], rails: int, need: Need) -> bool:
     """Return the same for the features of a partition and of an environment."""
-    tools = [programs.pair_feature(need.tool) if need.pair else need.tool]
+    tools = [libraries.pair_feature(need.tool) if need.pair else need.tool]
     if need.starts_itself and rails == 1:
-        tools.append(programs.own_feature(need.tool))
+        tools.append(libraries.own_feature(need.tool))
     asked = f" +{DEVICE_BUFFERS}" if need.feature == DEVICE_BUFFERS else ""
     terms = [
         environment_terms(tool, rails, DEFAULT, need.pairs(rails), beside_default=True)[0] + asked for tool in tools
@@ -381,7 +382,7 @@ def test_features_and_reasons_agree_on_an_application_with_and_without_mpi(
     nodes=st.integers(1, 70),
     provider=st.sampled_from(("nodes", "host")),
     tools=st.sets(st.sampled_from(("imb", "netpipe", "osu"))),
-    stack=st.sampled_from(sorted(table.STACKS)),
+    stack=st.sampled_from(sorted(model.STACKS)),
     asked=st.sampled_from(RAIL_COUNTS),
     span=st.sampled_from((1, 2, 4, 8, 16, 32, 64)),
 )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from railyard.hardware.node import NodeHardware
-from railyard.site.npb_problems import npb_features, npb_mz_problems, npb_problems, swept_classes
+from railyard.site.matrix import npb_features, npb_mz_problems, npb_problems, swept_classes
 from railyard.site.site import Site
 from railyard.site.systems.model import System
 

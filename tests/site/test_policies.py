@@ -4,8 +4,20 @@ from typing import Any
 
 import pytest
 
-from railyard.site.matrix import Cell, Need, environment_features, matrix, refused_policies, why_not
-from railyard.site.policies import DEFAULT, environment_terms, named_policies, pairs_reason, policies, policy_of
+from railyard.site.matrix import (
+    DEFAULT,
+    Cell,
+    Need,
+    environment_features,
+    environment_terms,
+    matrix,
+    named_policies,
+    pairs_reason,
+    policies,
+    policy_of,
+    refused_policies,
+    why_not,
+)
 from railyard.site.site import Site
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System

@@ -11,12 +11,14 @@ from railyard.site.matrix import (
     Cell,
     Need,
     environment_features,
+    environment_terms,
     matrix,
+    named_policies,
     partition_features,
+    policies,
     refused_policies,
     why_not,
 )
-from railyard.site.policies import environment_terms, named_policies, policies
 from railyard.site.references.load import load_references
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import DisabledCombination, Fabric, System

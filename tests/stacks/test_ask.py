@@ -6,8 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.stacks import ask
-from railyard.stacks.model import POLICIES, Way, split_threshold, tuned_name
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import POLICIES, STACKS, Way, split_threshold, tuned_name
 
 NAMES = {
     "tcp": ["hsn0", "hsn1"],

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from railyard.stacks import wording as stack_words
-from railyard.stacks.file_view import HOST, ImageFiles
-from railyard.stacks.libraries import why_wrong
+from railyard.stacks.libraries import HOST, ImageFiles, why_wrong
 
 SEEN = ImageFiles.of(
     [("/opt/mpi", "/opt/mpi-5.0")],

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.stacks import ask
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 LAUNCHED = [
     (

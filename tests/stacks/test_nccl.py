@@ -2,10 +2,10 @@
 
 import pytest
 
-from railyard.stacks import ask, programs
+from railyard.stacks import ask, libraries
 from railyard.stacks import wording as stack_words
 from railyard.stacks.libraries import parse, why_without
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 PORTS = ("mlx5_0:1", "mlx5_1:1")
 
@@ -50,9 +50,9 @@ ASKED = [
 
 @pytest.mark.parametrize(("stack", "tool", "reason"), ASKED)
 def test_its_tests_are_its_own(stack: str, tool: str, reason: str | None) -> None:
-    assert programs.why_not_tool(stack, tool, pair=False) == reason
+    assert libraries.why_not_tool(stack, tool, pair=False) == reason
     if not STACKS[stack].pair:
-        assert programs.tool_features(stack, (tool,)) == ([] if reason else [tool])
+        assert libraries.tool_features(stack, (tool,)) == ([] if reason else [tool])
 
 
 def test_it_is_neither_an_mpi_nor_a_client_and_a_server() -> None:

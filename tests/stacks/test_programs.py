@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.stacks import ask, programs
+from railyard.stacks import ask, libraries
 
 #: stack, tool, whether the check is a client and a server, the reason.
 ASKED = [
@@ -26,7 +26,7 @@ ASKED = [
 
 @pytest.mark.parametrize(("stack", "tool", "pair", "reason"), ASKED)
 def test_a_tool_is_a_stacks_own_or_the_reason_is_said(stack: str, tool: str, pair: bool, reason: str | None) -> None:
-    assert programs.why_not_tool(stack, tool, pair) == reason
+    assert libraries.why_not_tool(stack, tool, pair) == reason
 
 
 #: stack, rails, the reason for an application that starts its own processes without MPI.
@@ -43,19 +43,19 @@ APPLICATIONS = [
 def test_an_application_runs_with_every_mpi_and_over_one_rail_of_sockets(
     stack: str, rails: int, reason: str | None
 ) -> None:
-    found = programs.why_not_tool(stack, "gamess", False, True) or programs.why_not_own(stack, rails, True)
+    found = libraries.why_not_tool(stack, "gamess", False, True) or libraries.why_not_own(stack, rails, True)
     assert found == reason
 
 
 def test_an_application_that_starts_itself_has_a_feature_of_its_own() -> None:
-    assert programs.tool_features("mpich", ("gamess", "imb"), ("gamess",)) == ["gamess", "imb"]
-    assert programs.tool_features("tcp", ("gamess", "netpipe", "osu"), ("gamess",)) == ["pair_netpipe", "own_gamess"]
-    assert programs.tool_features("verbs", ("gamess", "perftest"), ("gamess",)) == ["pair_perftest"]
+    assert libraries.tool_features("mpich", ("gamess", "imb"), ("gamess",)) == ["gamess", "imb"]
+    assert libraries.tool_features("tcp", ("gamess", "netpipe", "osu"), ("gamess",)) == ["pair_netpipe", "own_gamess"]
+    assert libraries.tool_features("verbs", ("gamess", "perftest"), ("gamess",)) == ["pair_perftest"]
 
 
 def test_an_mpi_stack_shows_its_tools_and_a_pair_its_own_under_another_name() -> None:
-    assert programs.tool_features("openmpi", ("osu", "netpipe")) == ["netpipe", "osu"]
-    assert programs.tool_features("tcp", ("osu", "netpipe", "iperf3")) == ["pair_iperf3", "pair_netpipe"]
+    assert libraries.tool_features("openmpi", ("osu", "netpipe")) == ["netpipe", "osu"]
+    assert libraries.tool_features("tcp", ("osu", "netpipe", "iperf3")) == ["pair_iperf3", "pair_netpipe"]
 
 
 #: stack, kind, rails, policy, the reason.

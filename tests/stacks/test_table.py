@@ -14,6 +14,7 @@ from railyard.stacks.model import (
     KINDS,
     KNOBS,
     MEMORIES,
+    STACKS,
     Launch,
     Proof,
     Setting,
@@ -23,7 +24,6 @@ from railyard.stacks.model import (
     VersionProgram,
     Way,
 )
-from railyard.stacks.table import STACKS
 
 ROOT = Path(__file__).parents[2]
 

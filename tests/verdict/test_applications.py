@@ -22,9 +22,9 @@ from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import possible as possible_words
 from railyard.verdict.wording import reference as reference_words
 from railyard.verdict.wording.complete import say_reported
-from railyard.verdict.wording.floors import not_in_references
 from railyard.verdict.wording.path import carried_part, unseen_rest
-from railyard.verdict.wording.split import idle_part
+from railyard.verdict.wording.ports import idle_part
+from railyard.verdict.wording.reference import not_in_references
 from tests.made.judged import IDLE, case_of, counters_file, judged
 from tests.made.words import at_line
 

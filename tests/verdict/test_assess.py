@@ -46,9 +46,7 @@ from railyard.verdict.wording.complete import (
     say_stopped,
     too_few_tables,
 )
-from railyard.verdict.wording.floors import no_class
 from railyard.verdict.wording.identity import other_mpi, unknown_linkage
-from railyard.verdict.wording.metrics import say_unread
 from railyard.verdict.wording.path import (
     carried_one_way,
     carried_part,
@@ -65,11 +63,12 @@ from railyard.verdict.wording.path import (
     unseen_rest,
     went_over,
 )
-from railyard.verdict.wording.ports import look_at, miscount, no_bond
-from railyard.verdict.wording.possible import Limit, say_disbelieved, share_of_limit
+from railyard.verdict.wording.ports import idle, idle_part, look_at, miscount, no_bond
+from railyard.verdict.wording.possible import Limit, say_disbelieved, say_unread, share_of_limit
 from railyard.verdict.wording.reference import (
     held_at_worst,
     look_at_rails,
+    no_class,
     no_reference,
     no_size_for,
     nothing_decides,
@@ -79,7 +78,6 @@ from railyard.verdict.wording.reference import (
     report_only,
     say_crossed,
 )
-from railyard.verdict.wording.split import idle, idle_part
 from tests.conftest import ROOT
 from tests.made.judged import SIZES, case_of, counters_file, healthy_rates, imb_output, judged
 from tests.made.words import bounded, broken, idle_second

@@ -12,8 +12,7 @@ from railyard.verdict.inputs import Target
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.system_target import of_system
 from railyard.verdict.stored_outputs.target import Nodes, of_link
-from railyard.verdict.wording import Figure, too_short
-from railyard.verdict.wording import unfit as unfit_words
+from railyard.verdict.wording import Figure, stored_outputs, too_short
 from railyard.verdict.wording import weak_figures as weak_words
 from tests.conftest import ROOT
 from tests.verdict.test_one_host import ib_write_bw, iperf3_client, osu_bw, osu_latency
@@ -29,7 +28,7 @@ def site() -> Site:
     return site_at(ROOT, "csd3-2020")
 
 
-SAME_HOST = unfit_words.one_host("10.0.0.1", 0, "", "").partition(",")[0]
+SAME_HOST = stored_outputs.one_host("10.0.0.1", 0, "", "").partition(",")[0]
 
 
 def own_file(site: Site, link: str, rails: int = 1, device: str = "mlx5_") -> Target:
@@ -67,11 +66,11 @@ def verdict(text: str, target: Target, nodes: Nodes = BETWEEN) -> Judgement:
         ),
         (
             ib_write_bw("0x01", "0x02").replace("mlx5_0", "rxe0"),
-            *("ib-edr", 1, BETWEEN, "not-judged", unfit_words.device("rxe0")),
+            *("ib-edr", 1, BETWEEN, "not-judged", stored_outputs.device("rxe0")),
         ),
         (
             ib_write_bw("0x01", "0x02").replace("mlx5_0", "hfi1_0"),
-            *("ib-edr", 1, BETWEEN, "not-judged", unfit_words.device("hfi1_0")),
+            *("ib-edr", 1, BETWEEN, "not-judged", stored_outputs.device("hfi1_0")),
         ),
     ],
 )

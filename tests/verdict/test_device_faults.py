@@ -12,8 +12,7 @@ from railyard.verdict.path.traffic import NodeTraffic, Plan
 from railyard.verdict.wording import NOT_PROVEN
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording.path import say_besides, say_moved
-from railyard.verdict.wording.ports import grew, look_at, lost_carrier
-from railyard.verdict.wording.split import idle_part
+from railyard.verdict.wording.ports import grew, idle_part, look_at, lost_carrier
 from tests.made.sysfs import Tree
 from tests.made.words import idle_second
 

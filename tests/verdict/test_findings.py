@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from railyard.provision.testbed.rail_traffic import Reading
+from railyard.provision.testbed.starvation import Reading
 from railyard.results.record.form import AttemptRecord, Suspect
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame.suspects import Findings

@@ -2,8 +2,8 @@
 
 import pytest
 
-from railyard.verdict.stored_outputs.host_lists import host_lists
-from railyard.verdict.wording import unfit as unfit_words
+from railyard.verdict.stored_outputs.launch_command import host_lists
+from railyard.verdict.wording import stored_outputs
 from tests.verdict.test_one_node_words import TABLE, judged, state
 
 RUN = "$ mpirun -np 2 -hostfile hosts ./osu_latency"
@@ -86,8 +86,8 @@ def test_a_list_of_two_hosts_or_of_another_run_says_nothing(words: str) -> None:
 
 def test_the_sentence_names_the_launch_and_the_line_of_its_host_file() -> None:
     (found,) = judged(f"a line\n$ cat hosts\nnode1 slots=2\n{RUN}\n{TABLE}")
-    means = unfit_words.hosts_in(unfit_words.only_host("node1", in_file=True), 2)
-    assert found.why_unjudged == unfit_words.one_node(4, RUN, means, "ib-edr")
+    means = stored_outputs.hosts_in(stored_outputs.only_host("node1", in_file=True), 2)
+    assert found.why_unjudged == stored_outputs.one_node(4, RUN, means, "ib-edr")
 
 
 def test_a_list_has_its_hosts_with_their_slots() -> None:

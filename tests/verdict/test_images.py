@@ -12,7 +12,7 @@ from railyard.site.site import Site
 from railyard.site.systems.stack_entry import Container
 from railyard.stacks import wording as stack_words
 from railyard.stacks.containers import Image
-from railyard.stacks.file_view import ImageFiles
+from railyard.stacks.libraries import ImageFiles
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import identity as identity_words
 from tests.made.judged import launch_of, run_of_cell

@@ -11,7 +11,7 @@ from railyard.parsers.pairs import parse
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.verdict.assess import Assessment
-from railyard.verdict.blame.search.rounds import rounds, shifts
+from railyard.verdict.blame.search.model import rounds, shifts
 from railyard.verdict.node_pairs import least_of, record_of, with_slow_nodes
 from railyard.verdict.wording import possible as possible_words
 from railyard.verdict.wording.path import carried_part, went_over

@@ -9,13 +9,12 @@ import pytest
 from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
 from railyard.parsers.output import ParsedOutput
-from railyard.provision.replay.form import Recording, words_of
-from railyard.provision.replay.index import folder_of, match_index, read_index
+from railyard.provision.replay.index import Recording, folder_of, match_index, read_index, words_of
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.site import Site, site_at
 from railyard.verdict.assess import Assessment
-from railyard.verdict.gpu.target import of_gpu_system
+from railyard.verdict.gpu.run import of_gpu_system
 from railyard.verdict.rules.model import RuleResult
 from railyard.verdict.stored_outputs.collectives import judge_collectives
 from railyard.verdict.stored_outputs.judge import Judgement, judge

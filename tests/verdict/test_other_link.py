@@ -5,8 +5,7 @@ import pytest
 from railyard.parsers import perftest
 from railyard.verdict.stored_outputs.judge import Judgement, judge
 from railyard.verdict.stored_outputs.target import of_link
-from railyard.verdict.wording import not_judged
-from railyard.verdict.wording import unfit as unfit_words
+from railyard.verdict.wording import not_judged, stored_outputs
 
 
 def ib_write_bw(link_type: str, mib_s: float) -> str:
@@ -73,20 +72,23 @@ def test_the_kind_of_the_link_or_one_that_nobody_knows_is_judged(link_type: str,
 @pytest.mark.parametrize(
     ("line", "link", "by", "network"),
     [
-        (" Connection type : SRD", "ib-edr", unfit_words.connection("SRD"), "efa"),
-        (" Device         : hfi1_0", "ib-edr", unfit_words.device("hfi1_0"), "omnipath"),
-        (" Device         : rxe0", "roce-100", unfit_words.device("rxe0"), "software"),
-        (" Device         : efa_0", "ib-edr", unfit_words.device("efa_0"), "efa"),
-        (" Device         : cxgb4_0", "roce-100", unfit_words.device("cxgb4_0"), "iwarp"),
+        (" Connection type : SRD", "ib-edr", stored_outputs.connection("SRD"), "efa"),
+        (" Device         : hfi1_0", "ib-edr", stored_outputs.device("hfi1_0"), "omnipath"),
+        (" Device         : rxe0", "roce-100", stored_outputs.device("rxe0"), "software"),
+        (" Device         : efa_0", "ib-edr", stored_outputs.device("efa_0"), "efa"),
+        (" Device         : cxgb4_0", "roce-100", stored_outputs.device("cxgb4_0"), "iwarp"),
     ],
 )
 def test_a_connection_or_device_of_another_network_is_named_first(
-    line: str, link: str, by: str, network: unfit_words.Network
+    line: str, link: str, by: str, network: stored_outputs.Network
 ) -> None:
     kind = "Ethernet" if link.startswith("roce") else "IB"
     text = ib_write_bw(kind, 11200.0).replace(" TX depth        : 128\n", f"{line}\n TX depth        : 128\n")
     (found,) = judge(perftest.parse(text), of_link(link), text=text)
-    assert (found.state, found.sentence) == ("not-judged", not_judged(unfit_words.other_network(by, network, link, "")))
+    assert (found.state, found.sentence) == (
+        "not-judged",
+        not_judged(stored_outputs.other_network(by, network, link, "")),
+    )
 
 
 def test_a_device_of_the_link_is_judged_and_an_older_card_is_a_remark() -> None:

@@ -3,9 +3,8 @@
 from pathlib import Path
 
 from railyard.results.record import pair_rows
-from railyard.results.record.pair_rows import Row, pack_rows
-from railyard.results.record.pairs import PairsRecord, PairsSample, PairsSummary
-from railyard.verdict.pair_coverage import Night, cover_nights, leaf_pairs, nights_of, used_of, used_text
+from railyard.results.record.pair_rows import PairsRecord, PairsSample, PairsSummary, Row, pack_rows
+from railyard.verdict.node_pairs import Night, cover_nights, leaf_pairs, nights_of, used_of, used_text
 from tests.made.records import made_record
 
 NODES = ("n1", "n2", "n3", "n4", "n5")

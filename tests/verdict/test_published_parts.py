@@ -9,14 +9,13 @@ import pytest
 from railyard.base.strict_yaml import load
 from railyard.benchmarks.model import Curve, Figure
 from railyard.cli.commands.judge import read
-from railyard.provision.replay.form import Recording, words_of
-from railyard.provision.replay.index import folder_of, read_index
+from railyard.provision.replay.index import Recording, folder_of, read_index, words_of
 from railyard.results.record.form import Record
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.site import Site, site_at
 from railyard.site.test_id import TestId
-from railyard.verdict.published_parts import ComputedSizes, is_printed
+from railyard.verdict.assess import ComputedSizes, is_printed
 from railyard.verdict.recording import record_of
 from tests.conftest import ROOT
 from tests.verdict.test_one_judge import OF_A_CHECK, SYSTEMS, run_again

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.benchmarks.model import Curve
 from railyard.results.record.form import CurveRecord, DeficitRecord
-from railyard.results.store.show import detail_lines
+from railyard.results.store.query import detail_lines
 from railyard.site.references.band import Bound, scalar_band
 from railyard.verdict.assess import Assessment
 from railyard.verdict.recording import record_of

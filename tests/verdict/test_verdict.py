@@ -36,17 +36,15 @@ from railyard.verdict.rules.model import (
 from railyard.verdict.verdict import Verdict, each_once, judge, not_tested
 from railyard.verdict.wording import IDLE_SECOND, NOT_PROVEN, Figure, Miss, not_judged
 from railyard.verdict.wording import complete as say
-from railyard.verdict.wording import metrics as metric_words
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import possible as possible_words
 from railyard.verdict.wording import reference as reference_words
 from railyard.verdict.wording.complete import brief_failure, ended_well, look_at_outputs, say_exited
-from railyard.verdict.wording.metrics import read, read_at
 from railyard.verdict.wording.path import counters_not_found
-from railyard.verdict.wording.ports import lost_carrier
+from railyard.verdict.wording.ports import idle_part, lost_carrier
+from railyard.verdict.wording.possible import read, read_at
 from railyard.verdict.wording.reference import held_at_worst, look_at_rails, no_size_for, own_condition, say_crossed
 from railyard.verdict.wording.reference import other_unit as other_unit_of
-from railyard.verdict.wording.split import idle_part
 from tests.made.words import bounded, broken
 
 K, M = 1 << 10, 1 << 20
@@ -427,34 +425,34 @@ def test_a_single_figure_has_no_message_size_in_any_sentence() -> None:
     held = held_at_worst("bandwidth", ["tcp-1"], "", 47.5 / 47.0, "tcp-1", reference_words.bounded_figure(True))
     assert sentences(47.5)[4] == held
     assert sentences(60.0)[2] == possible_words.say_disbelieved(share_of_limit(60.0))
-    assert sentences(math.nan)[1] == metric_words.not_finite("bandwidth", math.nan)
+    assert sentences(math.nan)[1] == possible_words.not_finite("bandwidth", math.nan)
 
 
 # Rule 2
 
 RULE_2 = [
-    (bandwidth(measured=None), metric_words.say_unread("bandwidth", "MB/s", "")),
+    (bandwidth(measured=None), possible_words.say_unread("bandwidth", "MB/s", "")),
     (
         bandwidth(measured=None, problem="no column bandwidth"),
-        metric_words.say_unread("bandwidth", "MB/s", "no column bandwidth"),
+        possible_words.say_unread("bandwidth", "MB/s", "no column bandwidth"),
     ),
-    (bandwidth(measured=MeasuredMetric("MB/s", (), ())), metric_words.say_unread("bandwidth", "MB/s", "")),
-    (bandwidth(measured=MeasuredMetric("MB/s", (1, 2), (1.0,))), metric_words.unlike_counts("bandwidth", 2, 1)),
+    (bandwidth(measured=MeasuredMetric("MB/s", (), ())), possible_words.say_unread("bandwidth", "MB/s", "")),
+    (bandwidth(measured=MeasuredMetric("MB/s", (1, 2), (1.0,))), possible_words.unlike_counts("bandwidth", 2, 1)),
     (
         bandwidth(measured=MeasuredMetric("GB/s", SIZES, (1.0,) * 4)),
-        metric_words.other_unit("bandwidth", "GB/s", "MB/s"),
+        possible_words.other_unit("bandwidth", "GB/s", "MB/s"),
     ),
-    (bandwidth(measured=MeasuredMetric(None, SIZES, (1.0,) * 4)), metric_words.other_unit("bandwidth", None, "MB/s")),
-    (bandwidth(measured=MeasuredMetric("MB/s", (8, 4), (1.0, 1.0))), metric_words.unsorted_sizes("bandwidth")),
-    (bandwidth(0.8, math.nan, 47.5, 47.8), metric_words.not_finite("bandwidth at 4 KiB", math.nan)),
-    (bandwidth(0.8, 2.5, 47.5, math.inf), metric_words.not_finite("bandwidth at 4 MiB", math.inf)),
-    (bandwidth(0.8, 2.5, None, 47.8), metric_words.not_finite("bandwidth at 1 MiB", None)),
-    (bandwidth(0.8, 2.5, True, 47.8), metric_words.not_finite("bandwidth at 1 MiB", True)),
-    (bandwidth(0.8, 0.0, 47.5, 47.8), metric_words.not_above_0("bandwidth at 4 KiB", 0.0, "MB/s")),
-    (bandwidth(-0.1, 2.5, 47.5, 47.8), metric_words.not_above_0("bandwidth at 1 B", -0.1, "MB/s")),
+    (bandwidth(measured=MeasuredMetric(None, SIZES, (1.0,) * 4)), possible_words.other_unit("bandwidth", None, "MB/s")),
+    (bandwidth(measured=MeasuredMetric("MB/s", (8, 4), (1.0, 1.0))), possible_words.unsorted_sizes("bandwidth")),
+    (bandwidth(0.8, math.nan, 47.5, 47.8), possible_words.not_finite("bandwidth at 4 KiB", math.nan)),
+    (bandwidth(0.8, 2.5, 47.5, math.inf), possible_words.not_finite("bandwidth at 4 MiB", math.inf)),
+    (bandwidth(0.8, 2.5, None, 47.8), possible_words.not_finite("bandwidth at 1 MiB", None)),
+    (bandwidth(0.8, 2.5, True, 47.8), possible_words.not_finite("bandwidth at 1 MiB", True)),
+    (bandwidth(0.8, 0.0, 47.5, 47.8), possible_words.not_above_0("bandwidth at 4 KiB", 0.0, "MB/s")),
+    (bandwidth(-0.1, 2.5, 47.5, 47.8), possible_words.not_above_0("bandwidth at 1 B", -0.1, "MB/s")),
     (
         bandwidth(measured=MeasuredMetric("MB/s", (1, 8, 4 << 20), (0.8, 0.0, 47.8))),
-        metric_words.not_above_0("bandwidth at 8 B", 0.0, "MB/s"),
+        possible_words.not_above_0("bandwidth at 8 B", 0.0, "MB/s"),
     ),
 ]
 
@@ -464,7 +462,7 @@ def test_rule_2_lets_a_rate_that_is_only_reported_be_printed_as_zero() -> None:
     rate = MetricInput(declared, MeasuredMetric("1/s", (1, 4 << 20), (9000.0, 0.0)))
     asserted = replace(rate, declared=replace(declared, reported_only=None))
     assert judge(replace(HEALTHY, metrics=(bandwidth(), rate))).rules[1].state == "pass"
-    wrong = metric_words.not_above_0("message_rate at 4 MiB", 0.0, "1/s")
+    wrong = possible_words.not_above_0("message_rate at 4 MiB", 0.0, "1/s")
     assert judge(replace(HEALTHY, metrics=(bandwidth(), asserted))).rules[1].sentence == wrong
 
 
@@ -476,17 +474,17 @@ def test_rule_2_lets_a_small_message_be_printed_as_zero() -> None:
 
 @pytest.mark.parametrize(("metric", "sentence"), RULE_2)
 def test_rule_2_names_the_metric_that_is_wrong(metric: MetricInput, sentence: str) -> None:
-    assert found(judge(with_metric(metric))) == ("fail", 2, "set-up", sentence, metric_words.look_at_headings())
+    assert found(judge(with_metric(metric))) == ("fail", 2, "set-up", sentence, possible_words.look_at_headings())
 
 
 def test_rule_2_fails_a_check_that_declares_nothing() -> None:
     verdict = judge(replace(HEALTHY, metrics=()))
-    assert found(verdict)[:4] == ("fail", 2, "set-up", metric_words.nothing_declared())
+    assert found(verdict)[:4] == ("fail", 2, "set-up", possible_words.nothing_declared())
 
 
 def test_rule_2_names_all_metrics_that_are_wrong() -> None:
     metrics = (bandwidth(measured=None), replace(LATENCY, measured=None))
-    unread = [metric_words.say_unread(name, unit, "") for name, unit in (("bandwidth", "MB/s"), ("latency", "us"))]
+    unread = [possible_words.say_unread(name, unit, "") for name, unit in (("bandwidth", "MB/s"), ("latency", "us"))]
     assert judge(replace(HEALTHY, metrics=metrics)).rules[1].sentence == "; ".join(unread)
 
 

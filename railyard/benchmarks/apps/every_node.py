@@ -2,6 +2,8 @@
 
 ``each.sh`` writes the parts, and the job prints them one after another. A part begins with "# railyard: node NAME TAG"
 and ends with "# railyard: used PROCESSORS PASSED THREADS" (missing in older outputs) and "# railyard: end CODE".
+
+What two ranks on one processor cost each other: how many times longer the work of one takes.
 """
 
 import re
@@ -12,6 +14,7 @@ from types import MappingProxyType
 
 from railyard.base.bounds import BUSY_SHARE
 from railyard.base.paths import packaged_text
+from railyard.benchmarks.model import Figure, Physics
 from railyard.parsers import hpl, nvbandwidth
 from railyard.parsers.lines import first_line, number
 from railyard.parsers.output import Cell, ParsedOutput, ParseError, Remark, Table
@@ -234,3 +237,35 @@ def _stream(part: _Part) -> tuple[Cell, ...]:
 def _last_words(body: str) -> str:
     lines: Sequence[str] = [line.strip() for line in body.splitlines() if line.strip()]
     return f': "{lines[-1][:160]}"' if lines else ""
+
+
+_OTHERS = {"polling": "polls", "yielding": "yields", "receiving": "waits as this library does (MPI_Recv)"}
+
+
+def figures(tables: Sequence[Table]) -> tuple[Figure, ...]:
+    """Return how many times longer the work takes than beside a sleeping rank, for each way of waiting of the other."""
+    return tuple(Figure(f"slowdown_{way}", value, "times", None) for way, value in _slowdowns(tables).items())
+
+
+def remark(tables: Sequence[Table]) -> tuple[str, ...]:
+    """Return the same in a sentence; () if it was not measured."""
+    found = _slowdowns(tables)
+    if not found:
+        return ()
+    said = ", ".join(f"{value:.2f} if it {_OTHERS[way]}" for way, value in found.items())
+    return (f"time of work beside a rank on the same processor, in times of that beside a sleeping rank: {said}",)
+
+
+def _slowdowns(tables: Sequence[Table]) -> Mapping[str, float]:
+    if not tables or len(tables[0].rows) != 1:
+        return {}
+    took = {
+        name: value
+        for name, value in zip(tables[0].columns, tables[0].rows[0], strict=True)
+        if isinstance(value, float)
+    }
+    alone = took.get("asleep", 0.0)
+    return {way: took[way] / alone for way in _OTHERS if way in took} if alone > 0 else {}
+
+
+SHARING = Physics(remarks=lambda key, tables: remark(tables), figures=figures)

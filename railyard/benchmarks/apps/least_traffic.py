@@ -7,7 +7,7 @@ know no closed bound, and only the counters prove their path (``railyard.verdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from railyard.benchmarks.apps.npb_shape import find as kernel_of
+from railyard.benchmarks.apps.npb import find as kernel_of
 from railyard.benchmarks.model import Least, Physics, physics_of
 from railyard.benchmarks.table.micro import find
 from railyard.parsers.output import Table

@@ -19,9 +19,8 @@ from railyard.base.bounds import IMPOSSIBLE_FACTOR
 from railyard.base.errors import RailyardError
 from railyard.base.wording import IMPOSSIBLE
 from railyard.benchmarks.gpu import wording as words
-from railyard.benchmarks.gpu.collectives import ALGORITHMS, Collective, possible_algorithms
+from railyard.benchmarks.gpu.collectives import ALGORITHMS, Collective, Share, possible_algorithms, shares_of
 from railyard.benchmarks.gpu.collectives import collective as found_collective
-from railyard.benchmarks.gpu.domain_shares import Share, shares_of
 from railyard.hardware.gpu_nodes import Shape
 
 #: How much the buffers of a connection hold at most: 64 channels of 4 MiB (MAXCHANNELS, NCCL_BUFFSIZE of NVIDIA/nccl).

@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Metric, Tool
-from railyard.parsers.nccl_busbw import FACTORS
+from railyard.parsers.nccl_words import FACTORS
 from railyard.parsers.output import Cell, Table
 
 

@@ -24,7 +24,7 @@ from railyard.benchmarks.table.collective import (
     collective,
 )
 from railyard.hardware.day_one import HALF_ROUND_TRIP, ONE_SIDED, ONE_SIDED_SUM
-from railyard.parsers.osu_titles import COLLECTIVES
+from railyard.parsers.osu_headings import COLLECTIVES
 from railyard.parsers.output import Table
 
 #: Where the buffers of the two ranks are, as a heading says -> the part of a key that says so.

@@ -138,7 +138,7 @@ def _records(home: Path, wanted: "object", runs: tuple[str, ...], without: tuple
     from dataclasses import replace
 
     from railyard.results.store import query
-    from railyard.results.store.names import folders
+    from railyard.results.store.index import folders
 
     assert isinstance(wanted, query.RecordFilter)
     stored = runs_folder(home)

@@ -137,7 +137,7 @@ def generate_command(**options: Any) -> int:
 
 def _allocation(system: "System", asked: "Mapping[str, Need]") -> Callable[[Job], str]:
     """Return a function that gives a job's options for sbatch. Raises RailyardError if the system has no Slurm."""
-    from railyard.rfm.run.allocation import estimate, shape
+    from railyard.rfm.run.session import estimate, shape
     from railyard.site.systems.jobs import is_slurm
 
     if not is_slurm(system.scheduler):

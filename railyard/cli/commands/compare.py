@@ -61,10 +61,9 @@ def command(a: str, b: str, noise: float | None, bound: float | None, as_json: b
     """
     from railyard.base.errors import RailyardError
     from railyard.base.terminal import colour, width
-    from railyard.results.compare.comparison import compare, gate
+    from railyard.results.compare.comparison import as_json as json_of
+    from railyard.results.compare.comparison import compare, gate, text
     from railyard.results.compare.pairing import choose_records, selector
-    from railyard.results.compare.text import as_json as json_of
-    from railyard.results.compare.text import text
 
     asked = _with_runs(selector(a), selector(b))
     read = [_records(side) for side in asked]
@@ -100,7 +99,7 @@ def _records(side: "Selector") -> "tuple[Record, ...]":
     """
     from railyard.base.errors import RailyardError
     from railyard.base.paths import find_home, runs_folder
-    from railyard.results.store.names import finals_of_runs
+    from railyard.results.store.index import finals_of_runs
 
     found = finals_of_runs(
         side.runs, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.clean_text import clean
 from railyard.base.errors import InputError, SetupError
+from railyard.base.values import clean
 from railyard.cli.options import say
 from railyard.cluster.detect.source import Folder
-from railyard.provision.testbed.needs import SEARCH_PATH
+from railyard.provision.testbed.boot import SEARCH_PATH
 
 if TYPE_CHECKING:
     from railyard.cluster.detect.source import Source

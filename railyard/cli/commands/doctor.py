@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.errors import InputError
-from railyard.base.finding import Finding, problem, problems, tally
+from railyard.base.errors import Finding, InputError, problem, problems, tally
 from railyard.base.wording import count_of, listing
 from railyard.cli.options import say
 
@@ -44,9 +43,9 @@ def command(name: str, ask: bool, count: int | None, file: Path | None, send: bo
     import time
 
     from railyard.base.paths import find_home
-    from railyard.cluster.doctor.ask_login import ask as ask_login
     from railyard.cluster.doctor.ask_nodes import ask_nodes
     from railyard.cluster.doctor.judge import order_findings
+    from railyard.cluster.doctor.login import ask as ask_login
     from railyard.cluster.doctor.login import findings as login_findings
 
     if count is not None and not (ask or send):
@@ -94,7 +93,7 @@ def _of_a_job(home: Path, system: "System", count: int | None) -> "tuple[Finding
     """Return what is wrong with a job of the system; bring the virtual cluster up for it if it is not up."""
     import contextlib
 
-    from railyard.cluster.doctor import job
+    from railyard.cluster.doctor import ask_nodes as job
     from railyard.job.slurm import way_in
     from railyard.provision.testbed.lifecycle import provide_testbed
     from railyard.site.site import site_at
@@ -110,7 +109,7 @@ def _say(sentence: str) -> None:
 
 def _read_answers(file: Path, now_s: float) -> "Answer":
     """Return what doctor.sh printed on nodes, from one file or from a folder with one file per node."""
-    from railyard.base.finding import problem
+    from railyard.base.errors import problem
     from railyard.cluster.doctor.ask_nodes import Answer
     from railyard.cluster.doctor.node_block import parse
     from railyard.job import node_files

@@ -45,7 +45,7 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
 
     Exit code: 0 written, 2 wrong input, or there is no measured test.
     """
-    from railyard.results import prometheus
+    from railyard.results import exports
     from railyard.results.sick import sick_list
     from railyard.results.store import query
     from railyard.results.store.query import refuse_unknown
@@ -56,14 +56,14 @@ def prometheus_command(system: tuple[str, ...], output: Path | None) -> int:
     for problem in found.problems:
         say(f"railyard: {problem}", err=True)
     now = datetime.now(timezone.utc)
-    records = prometheus.newest(found.records, now)
+    records = exports.newest(found.records, now)
     if not records:
         raise RailyardError(_nothing(home))
-    registry = prometheus.registry_of(records, now, sick_list(found.records, now).sick)
+    registry = exports.registry_of(records, now, sick_list(found.records, now).sick)
     if output is None:
-        click.echo(prometheus.text_of(registry), nl=False)
+        click.echo(exports.text_of(registry), nl=False)
     else:
-        prometheus.write(output, registry)
+        exports.write(output, registry)
         click.echo(f"wrote {output}: {count_of(len(records), 'test')}", err=True)
     return 0
 
@@ -88,7 +88,7 @@ def grafana_command(output: Path | None) -> int:
 
     Exit code: 0 written, 2 the file cannot be written.
     """
-    from railyard.results.prometheus import dashboard_text
+    from railyard.results.exports import dashboard_text
 
     _give(dashboard_text(), output, "1 dashboard")
     return 0
@@ -179,7 +179,7 @@ def _no_measurement(run: str) -> str:
 
 def _drains(home: Path, found: "SickList") -> list[str]:
     """Return the lines of each system. Raises InputError if a system's file has no drain command."""
-    from railyard.cluster.gate.site_commands import drain_lines
+    from railyard.cluster.gate.look import drain_lines
     from railyard.site.systems.load import find_system
 
     names = list(dict.fromkeys(part.system for part in found.sick))

@@ -66,9 +66,8 @@ def command(
     if own:
         click.echo(_own_lines())
         return 0
-    from railyard.cluster.fabric.judge import judge
+    from railyard.cluster.fabric.judge import judge, nothing_seen
     from railyard.cluster.fabric.model import expected_of
-    from railyard.cluster.fabric.text import nothing_seen
 
     home = find_home()
     system = _system(home, name)
@@ -93,7 +92,7 @@ def command(
 
 
 def _show(expected: "ExpectedFabric", report: "Report", as_json: bool) -> None:
-    from railyard.cluster.fabric.text import report_lines, to_json
+    from railyard.cluster.fabric.judge import report_lines, to_json
 
     if as_json:
         click.echo(json.dumps(to_json(expected, report), ensure_ascii=False))
@@ -123,9 +122,8 @@ def _keep_hops(home: Path, system: str, expected: "ExpectedFabric", readings: "R
 
 def _own_lines() -> str:
     """Return this node's own reading. Its tools' outputs are not kept."""
-    from railyard.cluster.fabric.diagnostics import collect_own
     from railyard.cluster.fabric.own_json import lines_of
-    from railyard.cluster.fabric.saved_outputs import read_folder
+    from railyard.cluster.fabric.saved_outputs import collect_own, read_folder
 
     node = socket.gethostname()
     with tempfile.TemporaryDirectory(prefix="railyard-fabric-") as name:
@@ -142,8 +140,7 @@ def _sysfs() -> Path:
 
 def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
     """Return the readings of a folder, or new ones; outputs of new ones are kept in the site's state folder."""
-    from railyard.cluster.fabric.diagnostics import collect
-    from railyard.cluster.fabric.saved_outputs import read_folder
+    from railyard.cluster.fabric.saved_outputs import collect, read_folder
 
     if folder is not None:
         if again_s is not None:
@@ -158,7 +155,7 @@ def _read(home: Path, folder: Path | None, again_s: float | None) -> "Readings":
 
 def _system(home: Path, name: str | None) -> "System":
     """Return the named system, or the one whose patterns fit this host."""
-    from railyard.base.remarks import note_remark
+    from railyard.base.errors import note_remark
     from railyard.site.systems.load import find_system, load_systems, takes_host
 
     if name is not None:

@@ -149,7 +149,8 @@ def _of_this(given: _Options, home: Path, system: "SystemView", whole: "System |
 
 def _decide_with_drain(asked: "GateRequest", deadline: "Deadline", drain: bool) -> "Answer":
     """Return what the gate says, after the site's command has run, if there is one for this answer."""
-    from railyard.cluster.gate import model, site_commands
+    from railyard.cluster.gate import look as site_commands
+    from railyard.cluster.gate import model
     from railyard.cluster.gate.look import look
 
     gate = asked.system.gate

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from railyard.parsers.output import ParsedOutput
     from railyard.site.references.transport_class import TransportClass
     from railyard.site.site import Site
-    from railyard.verdict.gpu.target import GpuTarget
+    from railyard.verdict.gpu.run import GpuTarget
     from railyard.verdict.inputs import Target
     from railyard.verdict.stored_outputs.judge import Judgement
 
@@ -147,7 +147,7 @@ def command(**options: Any) -> int:
     Exit code: 0 pass, 1 fail or not judged, 2 wrong input.
     """
     given = _Options(**options)
-    from railyard.base.output_file import shown_name
+    from railyard.base.files import shown_name
     from railyard.verdict.stored_outputs import text
 
     _refuse_mixed(given)
@@ -176,7 +176,7 @@ def _judge_each_file(given: _Options, of: "TransportClass | None", target: "Targ
     from functools import partial
     from pathlib import Path
 
-    from railyard.base.output_file import STANDARD_INPUT, shown_name
+    from railyard.base.files import STANDARD_INPUT, shown_name
     from railyard.benchmarks.table import micro
     from railyard.verdict.stored_outputs import each_file
 
@@ -204,7 +204,7 @@ def _judge_file(
     given: _Options, of: "TransportClass | None", target: "Target | None", file: str
 ) -> "tuple[tuple[Judgement, ...], Target | GpuTarget]":
     """Return the judgements of one output, and what it was compared with. Raises RailyardError."""
-    from railyard.base.output_file import read_output, shown_name
+    from railyard.base.files import read_output, shown_name
 
     output = read_output(file, sys.stdin.buffer)
     parsed = _parse(file, output, given.in_turn, given.tool)
@@ -289,7 +289,7 @@ def _gpu_target(given: _Options, of: "TransportClass | None", parsed: "ParsedOut
     between = bool(parsed.tables) and all(micro.tool(table.tool).between_gpus for table in parsed.tables)
     if of is None and given.nodes_have is None and (given.system is None or not between):
         return None
-    from railyard.verdict.gpu.target import of_class, of_gpu_system, of_gpus, of_words
+    from railyard.verdict.gpu.run import of_class, of_gpu_system, of_gpus, of_words
 
     if given.nodes_have is not None:
         return of_words(given.nodes_have, of, given.nodes)
@@ -319,7 +319,7 @@ def read(file: str, in_turn: bool = False, tool: str | None = None) -> "ParsedOu
     With one pair of processes per rail, a line that names the rail comes before each client's output. The sum counts;
     with ``in_turn`` the worst counts, as in a run.
     """
-    from railyard.base.output_file import read_output
+    from railyard.base.files import read_output
 
     return _parse(file, read_output(file, sys.stdin.buffer), in_turn, tool)
 
@@ -328,9 +328,9 @@ def _parse(file: str, text: str, in_turn: bool, tool: str | None) -> "ParsedOutp
     """Return what a text holds. If it is of no tool, but a library says why it did not start, that is a failure."""
     from functools import partial
 
-    from railyard.base.output_file import shown_name
+    from railyard.base.files import shown_name
     from railyard.parsers import rail_parts
-    from railyard.parsers.changed_signs import with_own_signs
+    from railyard.parsers.decorations import with_own_signs
     from railyard.parsers.detect import parse
     from railyard.parsers.output import ParsedOutput, ParseError, Remark
     from railyard.parsers.wrong_lines import with_wrong_lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from railyard.base.finding import Finding, problem, problems, remark, tally
+from railyard.base.errors import Finding, problem, problems, remark, tally
 from railyard.base.wording import count_of
 from railyard.cli.options import checks_option, say
 

@@ -15,8 +15,7 @@ import click
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import find_home
-from railyard.base.terminal import width
-from railyard.base.text_table import blocks
+from railyard.base.terminal import blocks, width
 from railyard.base.wording import count_of
 from railyard.cli.options import checks_option
 from railyard.site.matrix import Cell, matrix, refused_policies

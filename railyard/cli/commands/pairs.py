@@ -10,7 +10,7 @@ from click.core import ParameterSource
 from railyard.base.errors import InputError
 from railyard.base.files import read_bounded
 from railyard.benchmarks.node_pairs import is_sample
-from railyard.cli import pair_logs
+from railyard.cli import pair_sample
 from railyard.cli.pair_runs import COMMANDS
 from railyard.cli.pair_sample import Sample, judged_sample, next_of_sample, sample_options
 from railyard.parsers.output import ParseError, Table
@@ -112,7 +112,7 @@ def next_command(
     sample = Sample(**others)
     words: dict[str, Callable[[], str]] = {
         _OF_PAIRS: lambda: _next_of_pairs(outputs, _places(switches), repeats, expected, sample, first),
-        _NCCL: lambda: pair_logs.next_text(outputs, at_once, _places(switches).leaf_of),
+        _NCCL: lambda: pair_sample.next_text(outputs, at_once, _places(switches).leaf_of),
     }
     click.echo(words[tool](), nl=False)
     return 0
@@ -176,7 +176,7 @@ def groups_command(output: Path, expected: float) -> int:
 
     OUTPUT is what nccl-tests printed with NCCL_TESTS_SPLIT. It prints nothing if the slowest group is fast enough.
     """
-    for group in pair_logs.slow_groups(output, expected):
+    for group in pair_sample.slow_groups(output, expected):
         click.echo(group)
     return 0
 
@@ -234,7 +234,7 @@ def judge_command(
     sample = Sample(**{name: others.pop(name) for name in _OF_SAMPLE})
     judges: dict[str, Callable[[], int]] = {
         _OF_PAIRS: lambda: _judge_pairs(outputs, _places(switches), repeats, expected, sample),
-        _NCCL: lambda: pair_logs.judge(outputs, _places(switches).leaf_of, pair_logs.JudgeOptions(**others)),
+        _NCCL: lambda: pair_sample.judge(outputs, _places(switches).leaf_of, pair_sample.JudgeOptions(**others)),
     }
     return judges[tool]()
 

@@ -9,17 +9,17 @@ from typing import Any
 
 import click
 
-from railyard.base.clean_text import clean
 from railyard.base.errors import RailyardError
+from railyard.base.files import read_output, shown_name
 from railyard.base.json_codec import encode
-from railyard.base.output_file import read_output, shown_name
 from railyard.base.terminal import width
+from railyard.base.values import clean
 from railyard.cli.options import say
 from railyard.parsers.detect import parse
 from railyard.parsers.nccl_said import Job, Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 from railyard.parsers.wrong_lines import with_wrong_lines
-from railyard.provision.replay.form import said_of_itself
+from railyard.provision.replay.index import said_of_itself
 
 #: History of the format: 1 is the first. A reader refuses a number that it does not know.
 FORMAT = 1

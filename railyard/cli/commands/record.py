@@ -14,7 +14,7 @@ from railyard.base.paths import find_home
 from railyard.cli.options import checks_option, say
 
 if TYPE_CHECKING:
-    from railyard.provision.replay.recorder import RecordedRun
+    from railyard.provision.replay.index import RecordedRun
 
 
 @click.command(name="record")
@@ -65,7 +65,7 @@ def command(run: str | None, published: str | None, places: tuple[Path, ...], re
 def _of_run(home: Path, run: str | None) -> "RecordedRun":
     from railyard.base.paths import runs_folder
     from railyard.parsers import PARSERS
-    from railyard.provision.replay.recorder import recorded_outputs
+    from railyard.provision.replay.index import recorded_outputs
     from railyard.rfm.run.reframe import last_run
 
     folder = last_run(home, "one to record; type: railyard run") if run is None else runs_folder(home) / run
@@ -76,8 +76,7 @@ def _of_run(home: Path, run: str | None) -> "RecordedRun":
 
 def _of_published(home: Path, name: str, places: Sequence[Path]) -> "RecordedRun":
     from railyard.base.paths import CHECKS, part
-    from railyard.provision.replay.form import words_of
-    from railyard.provision.replay.recorder import RecordedRun
+    from railyard.provision.replay.index import RecordedRun, words_of
     from railyard.provision.replay.reference_outputs import published_outputs
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.site import site_at

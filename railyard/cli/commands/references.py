@@ -30,8 +30,8 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
     from railyard.base.paths import find_home
     from railyard.base.terminal import width
     from railyard.results import reference_sheet
-    from railyard.results.cost import costs_of_references
-    from railyard.results.report.relations_text import cost_lines
+    from railyard.results.reference_sheet import cost_lines
+    from railyard.results.relations import costs_of_references
 
     home = find_home()
     found = _find_references(name)
@@ -57,8 +57,8 @@ def command(name: str | None, as_json: bool, write: bool) -> int:
 
 
 def _find_references(name: str | None) -> "list[References]":
+    from railyard.base.errors import note_remark
     from railyard.base.paths import find_home
-    from railyard.base.remarks import note_remark
     from railyard.site.references.load import references_of
     from railyard.site.site import load_site
     from railyard.site.systems.load import find_system

@@ -72,10 +72,9 @@ def command(
     Exit code: as of `railyard run`, so 1 if a planted fault is found.
     """
     from railyard.provision.rehearsal import recorded_run
-    from railyard.provision.rehearsal.faults import summary
-    from railyard.provision.rehearsal.lifecycle import standing, take_down, turn
+    from railyard.provision.rehearsal.form import summary
     from railyard.provision.rehearsal.prepare import choose_nodes as chosen_nodes_and_faults
-    from railyard.provision.rehearsal.prepare import prepare_rehearsal
+    from railyard.provision.rehearsal.prepare import prepare_rehearsal, standing, take_down, turn
     from railyard.rfm.run.options import read
     from railyard.rfm.run.session import Session, SessionOptions, known_system
     from railyard.site.site import site_at

@@ -52,7 +52,7 @@ def command(
     input.
     """
     from railyard.base.paths import find_home, runs_folder
-    from railyard.results.store.names import folders_named
+    from railyard.results.store.index import folders_named
 
     if kind and not plots:
         raise click.UsageError("--as: found it without --plots, expected a folder for the pictures")
@@ -81,8 +81,7 @@ def command(
 
 def _over_time(records: "Sequence[Record]") -> "tuple[OverTime, ...]":
     """Return the figures that changed over these runs."""
-    from railyard.results.history.changes import judge
+    from railyard.results.history.changes import judge, over_time
     from railyard.results.history.series import series_of
-    from railyard.results.history.text import over_time
 
     return over_time([judge(one) for one in track(series_of(records), "judging figures over time")])

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from railyard.base.errors import InputError, RailyardError, did_you_mean, unwritable
+from railyard.base.errors import InputError, RailyardError, did_you_mean, problems, tally, unwritable
 from railyard.base.files import write_whole
-from railyard.base.finding import problems, tally
 from railyard.base.paths import find_home, runs_folder
 from railyard.base.terminal import track
 from railyard.base.wording import count_of
@@ -68,8 +67,7 @@ def list_command(tests: bool, as_json: bool, newest: int | None, **chosen: Any) 
       railyard results list --tests --state fail --since 2026-11
     """
     from railyard.results.store import query
-    from railyard.results.store.query import why_nothing
-    from railyard.results.store.show import run_lines, test_lines
+    from railyard.results.store.query import run_lines, test_lines, why_nothing
 
     home = find_home()
     wanted = _build_query(home, **chosen)
@@ -113,7 +111,7 @@ def show_command(run: str, pattern: str | None, as_json: bool, scrub: bool) -> i
     """
     from railyard.results.record.form import Record
     from railyard.results.store import query
-    from railyard.results.store.show import detail_lines, test_lines
+    from railyard.results.store.query import detail_lines, test_lines
 
     found = query.load(find_home(), run)
     _say_problems(found.problems)
@@ -149,7 +147,7 @@ def export_command(form: str | None, output: Path | None, scrub: bool, newest: i
 
     `railyard results merge` reads the JSON.
     """
-    from railyard.results.csv import csv_text
+    from railyard.results.exports import csv_text
     from railyard.results.record.form import Record
     from railyard.results.store import query
     from railyard.results.store.query import as_json, files_of, why_nothing
@@ -189,7 +187,7 @@ def merge_command(sources: tuple[Path, ...]) -> int:
 
     Exit code: 0; 1 a line could not be taken; 2 wrong input.
     """
-    from railyard.results.store.merge import merge
+    from railyard.results.store.exchange import merge
 
     home = find_home()
     lost = False
@@ -217,7 +215,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
     Exit code: 0 no problem, 1 a problem, 2 wrong input.
     """
     from railyard.results.record.file import files_of_runs
-    from railyard.results.store.names import folders
+    from railyard.results.store.index import folders
     from railyard.results.store.verify import verify
 
     home = find_home()
@@ -244,7 +242,7 @@ def verify_command(names: tuple[str, ...], as_json: bool) -> int:
 
 def _build_query(home: Path, **chosen: Any) -> "RecordFilter":
     from railyard.results.store import query
-    from railyard.results.store.names import folders
+    from railyard.results.store.index import folders
     from railyard.results.store.query import refuse_unknown
 
     refuse_unknown(home, chosen)
@@ -257,7 +255,7 @@ def _build_query(home: Path, **chosen: Any) -> "RecordFilter":
 def _values(records: "Sequence[Record]", scrub: bool) -> tuple[dict[str, Any], ...]:
     """Return the records' JSON values for others. Secrets are always masked, names only if asked for."""
     from railyard.results.record.masking import masked_record
-    from railyard.results.store.scrub import scrubbed_records
+    from railyard.results.store.exchange import scrubbed_records
 
     safe = [masked_record(record) for record in records]
     if not scrub:

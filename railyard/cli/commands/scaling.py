@@ -49,7 +49,7 @@ def command(names: tuple[str, ...], as_json: bool) -> int:
 def _records(names: tuple[str, ...]) -> "tuple[Record, ...]":
     """Return the records of these runs, the last of each case; report lines without a record on stderr."""
     from railyard.base.paths import find_home, runs_folder
-    from railyard.results.store.names import finals_of_runs
+    from railyard.results.store.index import finals_of_runs
 
     return finals_of_runs(
         names, lambda: runs_folder(find_home()), lambda problem: click.echo(f"warning: {problem}", err=True)

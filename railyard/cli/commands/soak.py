@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from railyard.base.errors import SetupError
-from railyard.base.finding import Finding, problems, tally
-from railyard.base.terminal import width
-from railyard.base.text_table import table
+from railyard.base.errors import Finding, SetupError, problems, tally
+from railyard.base.terminal import table, width
 from railyard.base.wording import count_of
 from railyard.cli.options import say
 from railyard.results.report.text import number
 
 if TYPE_CHECKING:
-    from railyard.cluster.soak.job import SoakJob
     from railyard.cluster.soak.judge import SoakedRail
+    from railyard.cluster.soak.under_scheduler import SoakJob
 
 
 @click.command(name="soak")
@@ -98,8 +96,7 @@ class _Request:
 def _soak(wanted: _Request) -> Path:
     """Run a soak, and return the file of its readings."""
     from railyard.base.paths import find_home, state_folder
-    from railyard.cluster.soak.judge import Log, Reading
-    from railyard.cluster.soak.load import soak, streams
+    from railyard.cluster.soak.judge import Log, Reading, soak, streams
     from railyard.cluster.soak.under_scheduler import soak as soak_under_scheduler
     from railyard.provision.testbed.cluster import Testbed
     from railyard.provision.testbed.lifecycle import provide_testbed, terminated_as_interrupted
@@ -152,8 +149,7 @@ def _dry(wanted: _Request) -> str:
 def _job(home: Path, wanted: _Request) -> "SoakJob":
     """Return the job of a soak under a scheduler. Raises SetupError for a system that cannot have one."""
     from railyard.base.errors import did_you_mean
-    from railyard.cluster.soak.job import expand_nodes, plan_soak
-    from railyard.cluster.soak.under_scheduler import able_nodes
+    from railyard.cluster.soak.under_scheduler import able_nodes, expand_nodes, plan_soak
     from railyard.site.site import site_at
     from railyard.site.systems.jobs import FAMILIES, why_not_by_name
 

@@ -140,7 +140,7 @@ def degrade(node: str, rail: str, kind: str, value: str | None) -> None:
 
     RATE is in Mbit/s, PERCENT in per cent of the packets.
     """
-    from railyard.provision.testbed.faults import parse_degradation
+    from railyard.provision.testbed.scripts import parse_degradation
 
     bed = _find_testbed()
     bed.spec.address(node, rail)

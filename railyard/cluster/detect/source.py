@@ -23,8 +23,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from railyard.base.clean_text import clean
 from railyard.base.errors import InputError
+from railyard.base.values import clean
 
 FORMAT = 1
 _HEAD = f"railyard-tree {FORMAT}"

@@ -12,18 +12,17 @@ from pathlib import Path
 
 from railyard.base.errors import InputError, SetupError
 from railyard.base.wording import listing
-from railyard.cluster.detect.detected_cluster import DetectedCluster
+from railyard.cluster.detect.detected_cluster import DetectedCluster, FoundStack
 from railyard.cluster.detect.fabrics import FoundFabric, sharing_slot
 from railyard.cluster.detect.ports import Port
 from railyard.cluster.detect.scheduler import SLURM_TOPOLOGY
-from railyard.cluster.detect.software import FoundStack
 from railyard.hardware.limits import DEFAULT_MAX_PAYLOAD
 from railyard.site.references.load import references_of
 from railyard.site.systems.jobs import FAMILIES
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from railyard.stacks.ask import why_not
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 #: Built if a stack has no benchmarks of its own: those that the everyday checks need.
 SPACK_BENCHMARKS = ("osu", "imb")

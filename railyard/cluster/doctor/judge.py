@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from ipaddress import IPv4Address
 
-from railyard.base.finding import Finding, problem, remark
+from railyard.base.errors import Finding, problem, remark
 from railyard.base.hostlist import label
 from railyard.base.wording import few, listing
 from railyard.cluster.detect.source import natural

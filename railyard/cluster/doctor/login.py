@@ -1,22 +1,37 @@
 """What is wrong on the host that runs are started from. The caller reads the facts; the rules here judge them.
 
 A dry run may be on a host that is not of the cluster: then one sentence says each thing that is not checked.
+
+Reads what the login host is judged by: versions, programs, paths, and a file that it writes and removes again.
 """
 
+import os
 import shutil
+import sys
+import tempfile
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
-from railyard.base.finding import Finding, problem, remark
-from railyard.base.paths import why_absent
+from railyard.base.errors import Finding, problem, remark
+from railyard.base.paths import state_folder, why_absent
 from railyard.base.wording import count_of, listing
-from railyard.job import node_programs
+from railyard.job import node_files
 from railyard.job.image import LOOK_SCRIPT
+from railyard.job.queues import closed_queues, unfit_nodes
+from railyard.job.slurm import why_shared, why_silent
+from railyard.provision.spack import program
+from railyard.provision.spack.request import source_errors
+from railyard.site.references.load import references_of
 from railyard.site.reframe_versions import why_outside
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES
+from railyard.site.systems.load import find_system
 from railyard.site.systems.model import System
 from railyard.site.systems.module_system import FIX, find_unloaded, why_no_modules
+from railyard.site.topology import contradictions
 from railyard.stacks.containers import Image
 
 WHERE = "login"
@@ -217,7 +232,7 @@ def _paths(site: Site, used: Iterable[tuple[str, str]], stacks: Iterable[str]) -
         if why is not None:
             yield (
                 f"stacks.{stack}.benchmarks.{tool}: {path} {why}, so that nobody looked for programs "
-                f"there; if it is a folder, the job does so itself ({node_programs.SCRIPT})"
+                f"there; if it is a folder, the job does so itself ({node_files.PROGRAMS_SCRIPT})"
             )
 
 
@@ -225,3 +240,65 @@ def _image(stack: str, inside: Image) -> str:
     why = why_absent(inside.file) if inside.file is not None else None
     begin = f"stacks.{stack}.container: {inside.file} {why}, and" if why else f"stacks.{stack}.container:"
     return f"{begin} nobody looked into {inside}; the job does so itself before the benchmark ({LOOK_SCRIPT})"
+
+
+def ask(home: Path, name: str) -> tuple[Login, System]:
+    """Return what the login host says, and the system.
+
+    Raises InputError if there is no such system, or if something is wrong in its file or its references.
+    """
+    system = find_system(home / "systems", name)
+    site = Site(home, system, references_of(home / "references", system))
+    state, clock = _state(state_folder(home))
+    silent = why_silent(system) if system.provider == "nodes" else None
+    return Login(
+        python=sys.version_info[:2],
+        reframe=_version("reframe-hpc"),
+        programs={name: _find_program(home, name) for name in needed_programs(system)},
+        paths={path: os.path.exists(path) for path in _login_paths(system, home)},
+        state=state,
+        file_clock_s=clock,
+        silent=silent,
+        shared=why_shared(system) if system.provider == "nodes" and silent is None else None,
+        spack=tuple(map(str, source_errors(site))),
+        switches=tuple(contradictions(home, system)),
+        closed=closed_queues(system, home),
+        unfit=unfit_nodes(system, home),
+    ), system
+
+
+def _find_program(home: Path, name: str) -> str | None:
+    return program.program(home) if name == "spack" else shutil.which(name)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _login_paths(system: System, home: Path) -> list[str]:
+    """Return each prefix, benchmark and image that a stack names, once; of paths in an image nobody knows here."""
+    found: list[str] = []
+    for entry in system.stacks.values():
+        if entry.container is not None:
+            found += filter(None, [entry.container.image_at(home).file])
+            continue
+        if entry.prefix is not None:
+            found.append(entry.path(entry.prefix, home))
+        found += [entry.executable(tool, home) for tool in entry.benchmarks]
+    return list(dict.fromkeys(found))
+
+
+def _state(folder: Path) -> tuple[str | None, float | None]:
+    """Return why the state folder cannot be written, and how far its file system's clock is off this host's, in s."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder, prefix="doctor-") as probe:
+            probe.write(b"railyard doctor\n")
+            probe.flush()
+            os.fsync(probe.fileno())
+            return None, os.stat(probe.name).st_mtime - time.time()
+    except OSError as error:
+        return f"{folder} cannot be written ({error.strerror})", None

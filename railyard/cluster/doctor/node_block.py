@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 
 if TYPE_CHECKING:
     from railyard.site.systems.node_view import SystemView

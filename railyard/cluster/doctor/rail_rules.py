@@ -7,16 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from railyard.base.finding import Finding, problem, remark
-from railyard.cluster.detect.rates import plain_link
+from railyard.base.errors import Finding, problem, remark
+from railyard.cluster.detect.ports import plain_link
 from railyard.cluster.doctor.node_block import NodeState
-from railyard.cluster.fabric.judge import of_kind
+from railyard.cluster.fabric.judge import of_kind, uniform_findings
 from railyard.cluster.fabric.link_state import link_findings
 from railyard.cluster.fabric.model import VERBS, Card, ExpectedFabric, Readings, SlotState, expected_of
 from railyard.cluster.fabric.model import Finding as OfFabric
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import port_of
-from railyard.cluster.fabric.uniform import uniform_findings
 from railyard.hardware.links import roce_mtu
 from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.node_view import FabricView, RailView, SystemView

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from railyard.base.finding import Finding, problem, remark
+from railyard.base.errors import Finding, problem, remark
 from railyard.base.wording import traffic
 from railyard.cluster.doctor import payload
 from railyard.provision.testbed.cluster import Testbed

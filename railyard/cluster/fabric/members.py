@@ -12,8 +12,7 @@ from itertools import combinations
 
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of
-from railyard.cluster.fabric.model import ExpectedFabric, Finding, Manager, Readings
-from railyard.cluster.fabric.words import is_adapter, is_other, some, unique
+from railyard.cluster.fabric.model import ExpectedFabric, Finding, Manager, Readings, is_adapter, is_other, some, unique
 from railyard.parsers.fabric.port import Peer, PortState
 
 # sminfo: sm lid 1 sm guid 0xb8599f0300001015, activity count 446 priority 0 state 3 SMINFO_MASTER

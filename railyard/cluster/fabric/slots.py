@@ -7,12 +7,12 @@ with the slots of all rails of the file.
 
 from collections.abc import Iterator, Sequence
 
-from railyard.base.finding import Weight
+from railyard.base.errors import Weight
 from railyard.base.wording import number
 from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Gid, Readings, SlotState
 from railyard.hardware import limits, links
 from railyard.hardware.links import SLOTS, pcie_generation, pcie_generation_of
-from railyard.parsers.fabric.hardware import Hardware, PciSlot
+from railyard.parsers.fabric.port import Hardware, PciSlot
 from railyard.results.report.hardware_text import far_gpus, rate_words
 
 _MENDS = {

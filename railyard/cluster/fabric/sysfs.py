@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.base.clean_text import one_line
-from railyard.cluster.detect.rates import port_rate
+from railyard.base.values import one_line
+from railyard.cluster.detect.ports import port_rate
 from railyard.cluster.fabric.model import Card, Gid, SlotState
 from railyard.hardware.counters import full
 from railyard.parsers.fabric.port import PortState

@@ -1,27 +1,40 @@
-"""Runs one gate on this node: reads, compares error counters, then measures and says what the next gate should know."""
+"""Runs one gate on this node: reads, compares error counters, then measures and says what the next gate should know.
+
+The site's own commands that drain and resume a node: runs them, or writes them as a script for a sick list.
+
+It runs nothing. A part that belongs to no single node (a pair, a switch, a leaf, an up-link) drains no node: its nodes
+may be good, and a line says so.
+"""
 
 import contextlib
 import os
+import re
+import shlex
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import HARD_ERRORS
-from railyard.base.errors import SetupError
+from railyard.base.errors import InputError, SetupError
+from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text, state_folder
+from railyard.base.values import one_line
+from railyard.base.wording import count_of
 from railyard.cluster.doctor.node_block import FORMAT, SCRIPT, NodeState, parse, rails_of
 from railyard.cluster.fabric.sysfs import text
-from railyard.cluster.gate import ending, links_and_slots, model
+from railyard.cluster.gate import ending, model
 from railyard.cluster.gate.ending import Deadline, GateStop
-from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer
+from railyard.cluster.gate.model import Answer, Fault, Gap, Look, Part, decide_answer, short
 from railyard.hardware.counters import DRIVERS, error_maximum
 from railyard.parsers.fabric.words import integer
 from railyard.site.systems.node_view import RailView, SystemView
 
 if TYPE_CHECKING:
+    from railyard.results.sick import SickPart
     from railyard.site.systems.model import System
+    from railyard.site.systems.node_view import SystemView
 
 #: What a gate measures with --traffic, and what it says without.
 _PARTS: tuple[Part, ...] = ("loopback", "memory", "pair")
@@ -77,7 +90,7 @@ def look(asked: GateRequest, deadline: Deadline) -> GateResult:
         now = read(sys, system)
         same = boot == before.boot and before.counts and not asked.forget
         counters = compare_errors(before.counts if same else None, now, system.gate.counters)
-        looks = [*links_and_slots.look(facts, system), counters]
+        looks = [*model.look(facts, system), counters]
         # If a counter grew too much, keep the old base: else the next gate would find the node fit.
         counts = before.counts if counters.faults else now.counts
         after = model.GateState(boot, counts, before.drained)
@@ -231,3 +244,87 @@ def _why_not(name: str, value: int, base: int | None) -> str:
     if value < base:
         return "cleared since the last gate"
     return "at its largest value: clear it"
+
+
+#: If more than this share of a system's nodes is sick, a person should look again before draining them.
+_MANY = 0.05
+_BLANK = re.compile(r"\{(node|reason)\}")
+
+
+def fill_words(words: Sequence[str], node: str, reason: str) -> list[str]:
+    """Return the words with their placeholders filled. Text in a reason is never taken for a placeholder."""
+    values = {"node": node, "reason": reason}
+    return [_BLANK.sub(lambda found: values[found[1]], word) for word in words]
+
+
+def run_command(words: Sequence[str], answer: Answer, deadline: Deadline) -> str | None:
+    """Run a command for a node. Return None if it ended with 0, else a sentence that says how it ended."""
+    given = fill_words(words, answer.node, short(f"railyard gate: {answer.reason}"))
+    try:
+        ended = ending.run(given, deadline)
+    except OSError as error:
+        return f"{given[0]} cannot be started ({error.strerror})"
+    except GateStop as stop:
+        return f"{given[0]} did not end: {stop}"
+    return None if ended.code == 0 else f"{given[0]} ended with {ended.code}: {ended.last_words}"
+
+
+def may_resume(answer: Answer, drained: Sequence[str]) -> bool:
+    """Return whether a gate found all parts clean for which an earlier gate drained the node.
+
+    A gate that only looks does not resume a node that was drained for a measurement.
+    """
+    clean = {look.part for look in answer.looks if look.is_clean}
+    return answer.state == "fit" and bool(drained) and set(drained) <= clean
+
+
+def drain_lines(system: "SystemView", parts: "Iterable[SickPart]") -> list[str]:
+    """Return a comment and a command for each sick node, and a comment for each part that drains no node.
+
+    Raises InputError if the system's file has no drain command.
+    """
+    if not system.gate.drain:
+        raise InputError(
+            f"systems/{system.system}.yaml", "nothing", "the site's own command, such as "
+            "[scontrol, update, NodeName={node}, State=DRAIN, Reason={reason}]", field="gate.drain",
+        )  # fmt: skip
+    of_node: dict[str, list[SickPart]] = {}
+    spared: list[str] = []
+    for part in parts:
+        why = why_not(part)
+        if why is None and part.node is not None:
+            of_node.setdefault(label(part.node), []).append(part)
+        else:
+            spared.append(f"# {one_line(part.name)}: drains no node: {why}")
+    lines = _head(system, len(of_node))
+    for those in of_node.values():
+        lines += [*(f"# {one_line(f'{part.name}: {part.evidence}')}" for part in those), _command(system, those)]
+    return [*lines, *spared]
+
+
+def why_not(part: "SickPart") -> str | None:
+    """Return why a part drains no node; None if it drains its node."""
+    if part.passed is not None:
+        return f"it passed since ({part.passed.time})"
+    if part.confidence == "open":
+        return "the verdicts do not show yet which part is at fault"
+    if part.kind == "pair":
+        return "a pair is slow; both its nodes may be good with all other nodes"
+    if part.node is None or part.kind not in ("node", "rail", "gpu"):
+        return f"{'an' if part.kind == 'up-link' else 'a'} {part.kind} is not a node: the nodes behind it may be good"
+    return None
+
+
+def _head(system: "SystemView", nodes: int) -> list[str]:
+    lines = [f"# {system.system}: {count_of(nodes, 'node')} to drain; no command was run: read the reasons first"]
+    if nodes > max(1, _MANY * system.nodes.number):
+        of = f"{nodes} of {system.nodes.number} nodes"
+        lines.append(f"# {of}: so many nodes rarely fail at once; look for a common cause")
+    return lines
+
+
+def _command(system: "SystemView", parts: "Sequence[SickPart]") -> str:
+    newest = parts[0]
+    more = f" (+{len(parts) - 1} more)" if len(parts) > 1 else ""
+    reason = short(f"railyard: {newest.name}: {newest.evidence}{more}")
+    return shlex.join(fill_words(system.gate.drain, newest.node or "", reason))

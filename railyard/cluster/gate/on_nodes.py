@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from railyard.base.clean_text import one_line
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import join_names
 from railyard.base.paths import HOME_VARIABLE, state_folder
+from railyard.base.values import one_line
 from railyard.base.wording import few
 from railyard.cluster.gate import ending
 from railyard.cluster.gate.ending import ProcessEnd

@@ -19,8 +19,7 @@ from railyard.cluster.doctor.node_block import NodeState
 from railyard.cluster.fabric.model import VERBS
 from railyard.cluster.gate import ending
 from railyard.cluster.gate.ending import Deadline, ProcessEnd
-from railyard.cluster.gate.links_and_slots import is_foreign
-from railyard.cluster.gate.model import Fault, Gap, Look, Part
+from railyard.cluster.gate.model import Fault, Gap, Look, Part, is_foreign
 from railyard.hardware.day_one import stream_floor_mb_s
 from railyard.job import probe_job
 from railyard.job.client_server import SCRIPT, run_words
@@ -29,7 +28,7 @@ from railyard.parsers.output import ParsedOutput, ParseError
 from railyard.site.systems.model import Fabric, Rail, System
 from railyard.site.systems.stack_entry import StackEntry
 from railyard.verdict.wording import not_judged
-from railyard.verdict.wording.floors import no_class
+from railyard.verdict.wording.reference import no_class
 
 #: The size of a message: from this size on, a link must reach its floor.
 MESSAGE_BYTES = 1 << 20

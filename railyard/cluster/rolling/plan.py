@@ -19,19 +19,28 @@ from railyard import __version__
 from railyard.base.errors import SetupError, did_you_mean
 from railyard.base.hostlist import expand_names, label
 from railyard.base.wording import listing
-from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
-from railyard.cluster.rolling.kept_run import SAMPLE, KeptGroup, KeptRun, KeptStep, keep, runs_in
-from railyard.job import node_pair_steps, slurm
+from railyard.cluster.rolling.under_scheduler import (
+    PAIRS,
+    SAMPLE,
+    Jobs,
+    KeptGroup,
+    KeptRun,
+    KeptStep,
+    jobs,
+    keep,
+    pairs_text,
+    runs_in,
+    seconds_of,
+)
+from railyard.job import probe_job, slurm
 from railyard.parsers.slurm import WORDS, free_in
 from railyard.site import topology
-from railyard.site.matrix import tool_reason
-from railyard.site.policies import DEFAULT, policy_of
+from railyard.site.matrix import DEFAULT, policy_of, tool_reason
 from railyard.site.site import Site
 from railyard.site.sizes import largest_allowed
 from railyard.site.systems.jobs import FAMILIES, is_slurm, why_not_by_name
 from railyard.stacks import ask
-from railyard.verdict.blame.search.model import Round
-from railyard.verdict.blame.search.rounds import rounds
+from railyard.verdict.blame.search.model import Round, rounds
 
 #: Busy nodes are dealt into so many groups at a time, in the order in which they become free. With more, a group may
 #: wait for a node that becomes free much later than its others; with fewer, a group has few leaves.
@@ -215,7 +224,7 @@ class Place:
 
     def round_s(self, nodes: int) -> float:
         """Return about how long a round of so many nodes lasts, in seconds."""
-        return node_pair_steps.round_seconds(self.words, self.rate_mb_s, nodes)
+        return probe_job.round_seconds(self.words, self.rate_mb_s, nodes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +254,8 @@ def place_of(site: Site, wanted: PlanRequest) -> Place:
     policy = policy_of(system, fabric, stack, rails, DEFAULT)
     limit = system.fabrics[fabric].limit(rails, 1, policy=policy)
     rate = None if limit is None else limit.value_mb_s
-    size = largest_allowed(node_pair_steps.SIZE_BYTES, system.measure, 2, rails)
-    words = node_pair_steps.words(size, node_pair_steps.WINDOW, node_pair_steps.EXCHANGES, rate)
+    size = largest_allowed(probe_job.SIZE_BYTES, system.measure, 2, rails)
+    words = probe_job.words(size, probe_job.WINDOW, probe_job.EXCHANGES, rate)
     return Place(fabric, stack, rails, policy, tuple(words), rate)
 
 
@@ -297,7 +306,7 @@ def plan_run(
     largest = max(map(len, made))
     budget_s = wanted.budget_s
     if budget_s is not None and rounds_within(budget_s, place, largest) < 1:
-        least = node_pair_steps.launch_seconds(largest) + place.round_s(largest)
+        least = probe_job.launch_seconds(largest) + place.round_s(largest)
         raise SetupError(
             f"pairs --budget: found {budget_s:g} s, expected {least:.0f} s at least: the launch over {largest} nodes "
             f"and one round"
@@ -326,7 +335,7 @@ def plan_run(
 
 def rounds_within(budget_s: float, place: Place, nodes: int) -> int:
     """Return how many rounds of so many nodes fit into a budget after their launch."""
-    return int((budget_s - node_pair_steps.launch_seconds(nodes)) / place.round_s(nodes))
+    return int((budget_s - probe_job.launch_seconds(nodes)) / place.round_s(nodes))
 
 
 def write_first_step(site: Site, run: KeptRun, place: Place, sample: int | None) -> tuple[Jobs, int]:

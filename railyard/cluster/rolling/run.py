@@ -9,13 +9,22 @@ from pathlib import Path
 from railyard.base.hostlist import label
 from railyard.base.wording import count_of, listing
 from railyard.benchmarks.node_pairs import merge_tables
-from railyard.cluster.rolling import collect, judge
-from railyard.cluster.rolling.collect import Part, incomplete_groups, part_of, summary
-from railyard.cluster.rolling.job import PAIRS, Jobs, jobs, pairs_text, seconds_of
-from railyard.cluster.rolling.judge import CombinedGroups, combine_groups
-from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep, keep
+from railyard.cluster.rolling import collect
+from railyard.cluster.rolling.collect import CombinedGroups, Part, combine_groups, incomplete_groups, part_of, summary
 from railyard.cluster.rolling.plan import Place, PlanRequest, groups_of_step, place_of, write_files
-from railyard.cluster.rolling.under_scheduler import Scheduler, reasons_to_wait
+from railyard.cluster.rolling.under_scheduler import (
+    PAIRS,
+    Jobs,
+    KeptGroup,
+    KeptRun,
+    KeptStep,
+    Scheduler,
+    jobs,
+    keep,
+    pairs_text,
+    reasons_to_wait,
+    seconds_of,
+)
 from railyard.job.batch import State
 from railyard.job.node_files import SEEN_WITHIN_S
 from railyard.job.queues import way_in
@@ -104,7 +113,7 @@ class Rolling:
             return None
         try:
             return self.find_next(
-                found.tables, self.describe_sample(seen), seen.run, judge.places_in(self.site, seen.run)
+                found.tables, self.describe_sample(seen), seen.run, collect.places_in(self.site, seen.run)
             ).open_step
         except (ValueError, PairsError) as error:
             self.echo(f"the suspects cannot be measured again: {error}")
@@ -113,20 +122,20 @@ class Rolling:
     def find_next(self, tables: Sequence[Table], how: SampleOrigin, run: KeptRun, places: Places) -> ScreeningProgress:
         """Return what follows from the sample and the later steps of a run. Raises ValueError and PairsError."""
         rails, up_links = self.jobs.devices, self.site.system.fabrics[run.fabric].up_links
-        least = least_of(self.site, judge.test_of(run), run.size)
+        least = least_of(self.site, collect.test_of(run), run.size)
         return screen_tables(tables, how, places, least, rails if len(rails) > 1 else (), up_links)
 
     def describe_sample(self, seen: RunProgress) -> SampleOrigin:
         """Return how the sample of a run was made."""
         size = max((len(group.nodes) for group in seen.run.steps[0].groups), default=2)
-        return judge.describe_sample(seen.run, seen.parts, self.place.round_s(size), time.time())
+        return collect.describe_sample(seen.run, seen.parts, self.place.round_s(size), time.time())
 
     def store_record(self, seen: RunProgress, words: Sequence[str]) -> tuple[Record, CombinedGroups]:
         """Store the record of a run among all others; return it and what it was made from."""
         found = combine_groups(seen.run, seen.parts)
         now = datetime.now(timezone.utc)
-        made, left = judge.assess_run(self.site, seen.run, self.jobs, found, self.describe_sample(seen), now.date())
-        return judge.store(self.site, seen.run, made, left, words, now.timestamp()), found
+        made, left = collect.assess_run(self.site, seen.run, self.jobs, found, self.describe_sample(seen), now.date())
+        return collect.store(self.site, seen.run, made, left, words, now.timestamp()), found
 
     def _submit_confirmation(self, run: KeptRun, step: Step, hosts: Sequence[str], number: int) -> KeptRun:
         names = {label(node): node for group in run.steps[0].groups for node in group.nodes}
@@ -172,7 +181,7 @@ def merged_text(every: Sequence[Rolling], seen: Sequence[RunProgress]) -> tuple[
     absent = tuple((node, why) for node, why in gone.items() if label(node) not in there)
     how = SampleOrigin("rolling", Budget(rounds * round_s, round_s), False, absent=absent)
     leaf_of = {label(node): leaf for one in seen for node, leaf in one.run.leaves.items()}
-    places = Places(leaf_of, judge.places_in(first.site, seen[0].run).group_of)
+    places = Places(leaf_of, collect.places_in(first.site, seen[0].run).group_of)
     came = first.find_next([table], how, seen[0].run, places)
     said = "; ".join([f"{names} together", came.screened.sentence, *lost])
     return said, bool(came.screened.named or came.screened.unclear or came.open_step)

@@ -1,18 +1,305 @@
-"""Submits the jobs of a run in groups, tells their states, takes drained nodes out of them, and ends them."""
+"""Submits the jobs of a run in groups, tells their states, takes drained nodes out of them, and ends them.
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+The job of a group of nodes: one launch runs the counter reader and the pairs; all its files are in its own folder.
 
-from railyard.base.errors import SetupError
+Under Slurm the groups of a step are the tasks of one array and share one script. Otherwise each group has its own.
+
+What is kept of a run that tests pairs of nodes in groups: which nodes are tested how, and the job of each group.
+
+``run.json`` in the run's folder is written before a job is submitted, and again after each change. The groups' files
+are beside it, in one folder per group. So you can leave a run, look at it again from anywhere, and merge it.
+"""
+
+import json
+import math
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from railyard.base.errors import InputError, SetupError
+from railyard.base.files import write_whole
 from railyard.base.hostlist import label
+from railyard.base.json_codec import FormError, decode, encode
+from railyard.base.paths import packaged_text, state_folder
 from railyard.base.wording import listing
-from railyard.cluster.rolling.job import SCRIPT, Jobs
-from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep, keep
-from railyard.job import slurm
-from railyard.job.batch import State
+from railyard.job import batch as output_bound
+from railyard.job import environment, mpi_identity, node_facts, probe_job, slurm
+from railyard.job.batch import Batch, BatchRequest, State, batch_of
+from railyard.job.counters.node import IDLE, reader_script
+from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
+from railyard.job.probe_job import limit_words, lists_nodes, step_words
+from railyard.parsers import pairs as parser
 from railyard.parsers import slurm as slurm_records
 from railyard.parsers.slurm import NodeState
-from railyard.site.systems.jobs import is_slurm
+from railyard.provision.installed_stack import find_on_nodes
+from railyard.site.site import Site
+from railyard.site.systems.jobs import OWN_LAUNCHERS, SRUN, escape_exports, is_slurm
+from railyard.verdict.blame.search.model import Round
+
+# History of the format: 1 the first.
+FORMAT = 1
+FILE = "run.json"
+#: The first step, in which each node is in one group; later steps measure suspects again.
+SAMPLE = "sample"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptGroup:
+    """One group: its nodes in topology order, and the scheduler's number of its job; empty if none was submitted.
+
+    ``why`` says why it has no job, or has none any more.
+    """
+
+    nodes: tuple[str, ...]
+    job: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStep:
+    """Groups that are measured side by side, and why.
+
+    ``array`` is the number of their jobs' array, if they are in one. ``over`` is the one rail that they are measured
+    over; empty for all rails of the run.
+    """
+
+    name: str
+    groups: tuple[KeptGroup, ...]
+    why: str = ""
+    over: str = ""
+    array: str = ""
+
+    def folder(self, number: int) -> str:
+        """Return where a group leaves its files, below the run's folder; groups are numbered from 1."""
+        return f"{self.name}/{number}"
+
+    def with_group(self, number: int, group: KeptGroup) -> "KeptStep":
+        """Return the step with another group in place of one."""
+        return replace(self, groups=(*self.groups[: number - 1], group, *self.groups[number:]))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptRun:
+    """A run in groups.
+
+    ``words`` are the arguments of railyard-pairs after its file of rounds. ``tag`` marks all that its jobs write.
+    ``submitted`` is the time of submission, in seconds since 1970 by the clock of the machine that submitted.
+    ``left_out`` has the nodes that are in no group, or were taken out of their group, with the reason. ``leaves`` has
+    each node's leaf switch, if it is known. At most ``at_most`` groups run at once. A group may measure for
+    ``budget_s`` seconds. ``seed`` chose the groups.
+    """
+
+    id: str
+    railyard: str
+    system: str
+    fabric: str
+    stack: str
+    rails: int
+    policy: str
+    size: int
+    words: tuple[str, ...]
+    tag: str
+    submitted: float
+    at_most: int
+    budget_s: float
+    seed: int
+    steps: tuple[KeptStep, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    leaves: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+    extra: Mapping[str, object] = field(default_factory=dict, kw_only=True)
+
+    def step(self, name: str) -> KeptStep:
+        """Return the step of that name. Raises KeyError if there is none."""
+        found = next((one for one in self.steps if one.name == name), None)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def with_step(self, step: KeptStep) -> "KeptRun":
+        """Return the run with this step: in place of the step of the same name, or after all others."""
+        if all(one.name != step.name for one in self.steps):
+            return replace(self, steps=(*self.steps, step))
+        return replace(self, steps=tuple(step if one.name == step.name else one for one in self.steps))
+
+    def drop_node(self, node: str, why: str) -> "KeptRun":
+        """Return the run in which this node is not tested any more."""
+        return replace(self, left_out={**self.left_out, node: why})
+
+
+def folder_of(home: Path, name: str) -> Path:
+    """Return the folder of a run, given by its id or as a folder. Raises InputError if there is none."""
+    found = next((path for path in (Path(name), runs_in(home) / name) if (path / FILE).is_file()), None)
+    if found is None:
+        known = sorted(path.parent.name for path in runs_in(home).glob(f"*/{FILE}"))[-3:]
+        those = f"; the last ones are {', '.join(known)}" if known else "; there is none here"
+        raise InputError(name, "no run in groups", f"the id or the folder of one{those}")
+    return found
+
+
+def runs_in(home: Path) -> Path:
+    """Return the folder of all runs in groups of a site. Nodes must see it: it is beside the site's results."""
+    return state_folder(home) / "rolling"
+
+
+def keep(folder: Path, run: KeptRun) -> None:
+    """Write what is kept, whole or not at all. Raises SetupError if the folder cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / FILE, f"{json.dumps(encode(run), ensure_ascii=False, indent=1)}\n")
+    except OSError as error:
+        raise SetupError(f"pairs: {folder} cannot be written ({error.strerror}), where the jobs write too") from None
+
+
+def read(folder: Path) -> KeptRun:
+    """Return what is kept of a run. Raises InputError for a file that is damaged or has another format."""
+    file, action = folder / FILE, "start the run again: railyard pairs run --rolling"
+    try:
+        run = decode(KeptRun, json.loads(file.read_text(encoding="utf-8")))
+    except (OSError, ValueError, FormError) as error:
+        raise InputError(
+            str(file), f"no whole run ({error})", "what `railyard pairs run` wrote", action=action
+        ) from None
+    if run.format != FORMAT:
+        raise InputError(str(file), f"format {run.format}", f"format {FORMAT}", action=action)
+    return run
+
+
+SCRIPT, GROUP, READER = "job.sh", "group.sh", "reader.sh"
+#: In a group's folder.
+PAIRS, HOSTS, BEGUN, END = "pairs.txt", "hosts.txt", "begun", "end"
+OUTPUT, ERRORS, COUNTERS, LINKED, LAUNCHER = "pairs.out", "pairs.err", "counters", "linked.txt", "launcher.txt"
+_NAME = "railyard-pairs"
+#: Slurm's variable for the number of nodes of a job.
+_COUNT = "SLURM_JOB_NUM_NODES"
+#: A group's time limit, in seconds: a fixed part, plus so many times what its rounds take on healthy nodes (a rail at a
+#: tenth of its rate delays its rounds), and at least so much.
+_AROUND_S, _TIMES, _LEAST_S = 120, 10, 300
+#: The launch is ended so many seconds before the job's time is over, so that the job can still write its end.
+_BEFORE_END_S = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Jobs:
+    """How the groups of a run are launched on a system. ``program`` is railyard-pairs."""
+
+    site: Site
+    run: KeptRun
+    folder: Path
+    program: str
+    devices: tuple[str, ...]
+
+    @property
+    def batch(self) -> Batch:
+        """How this scheduler runs jobs."""
+        return batch_of(self.site.system.scheduler)
+
+    def launch(self, nodes: Sequence[str] = ()) -> Launch:
+        """Return how a group is launched: on these nodes, or on the nodes that the job has."""
+        run, ranks = self.run, Ranks(len(nodes), 1, launcher=_launcher(self.site, self.run))
+        root = runs_as_root(self.site.system)
+        return plan_launch(self.site, run.fabric, run.stack, self.devices, tuple(nodes), ranks, root)
+
+    def limit_to_rail(self, rail: str) -> "Jobs":
+        """Return how groups are launched over only one rail."""
+        return replace(self, devices=(rail,))
+
+    def files(self) -> dict[str, str]:
+        """Return the files that all jobs of the run need in its folder: name and text."""
+        idle_ms = self.site.system.fabrics[self.run.fabric].proof.idle_ms
+        return {
+            GROUP: packaged_text(f"cluster/rolling/{GROUP}"),
+            READER: reader_script(),
+            node_facts.SCRIPT: node_facts.node_script(),
+            **environment.scripts(self.run.stack),
+            **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
+        }
+
+    def array_script(self, step: KeptStep, seconds: int) -> str:
+        """Return the script of an array over all groups of a step. Raises KeyError if the scheduler has no arrays."""
+        array = self.batch.array
+        if array is None:
+            raise KeyError(self.site.system.scheduler)
+        asked = self._make_request(str(self.folder / step.name), (), seconds)
+        head = array.directives(asked, len(step.groups), min(self.run.at_most, len(step.groups)))
+        return self._script(head, f'"${array.variable}"', (), seconds, step_name(step))
+
+    def script(self, step: KeptStep, number: int, seconds: int, after: str | None) -> str:
+        """Return the script of one group's job; it begins when the job ``after`` has ended."""
+        nodes = step.groups[number - 1].nodes
+        folder = str(self.folder / step.folder(number))
+        head = self.batch.directives(self._make_request(folder, nodes, seconds, after))
+        return self._script(head, ".", nodes, seconds, step_name(step))
+
+    def _make_request(
+        self, folder: str, nodes: tuple[str, ...], seconds: int, after: str | None = None
+    ) -> BatchRequest:
+        own = self.site.system.batch_options(len(nodes) or 1)
+        return BatchRequest(_NAME, nodes, seconds, folder, own, after)
+
+    def _script(self, head: Iterable[str], group: str, nodes: Sequence[str], seconds: int, name: str) -> str:
+        launch, run = self.launch(nodes), self.run
+        folder, system = shlex.quote(str(self.folder)), self.site.system
+        reader = ["sh", f"{self.folder}/{READER}", COUNTERS, run.tag, ",".join(launch.meant), ",".join(launch.watched)]
+        program = [self.program, name, probe_job.ROUNDS, *run.words]
+        marks = [run.tag, run.system, run.railyard]
+        words = " ".join([shlex.join(marks), self._front(launch, seconds), shlex.join([*reader, "--", *program])])
+        own = launch.program if _launcher(self.site, self.run) in OWN_LAUNCHERS else None
+        lines = [
+            self.batch.first_line,
+            *head,
+            *system.script_lines(run.fabric, run.stack, self.site.home),
+            *(f"export {name}={value}" for name, value in escape_exports(launch.env).items()),
+            output_bound.line(),
+            f"cd {group} || exit",
+            f"mkdir -p {COUNTERS}",
+            f"LC_ALL=C ldd {shlex.quote(self.program)} > {LINKED} 2>&1 || :",
+            *([mpi_identity.line(own, LAUNCHER)] if own is not None else []),
+            f"{lists_nodes(system.scheduler)} | sh {folder}/{GROUP} {words}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    def _front(self, launch: Launch, seconds: int) -> str:
+        """Return the words that start one process on each node of the job, quoted for a shell script."""
+        limit_s = seconds - _BEFORE_END_S
+        if _launcher(self.site, self.run) in SRUN:
+            # A task of an array was submitted with one node. srun of Slurm 22.05 takes its number of processes from
+            # that, even if the task was given more nodes since: "can't run 1 processes on 4 nodes".
+            own = f'--nodes="${_COUNT}" --ntasks="${_COUNT}" --ntasks-per-node=1'
+            front = shlex.join(limit_words(launch, limit_s))
+            return " ".join([f"{front} srun {own}", shlex.join(launch.options)]).strip()
+        return shlex.join(step_words(_launcher(self.site, self.run), self.run.stack, launch, limit_s))
+
+
+def jobs(site: Site, run: KeptRun, folder: Path) -> Jobs:
+    """Return how the groups of a run are launched. Raises RailyardError if the stack or its program is missing."""
+    used = site.system.fabrics[run.fabric].used_rails(run.rails, run.policy)
+    program = find_on_nodes(site, run.stack).executable("pairs")
+    return Jobs(site, run, folder, program, tuple(rail.name for rail in used))
+
+
+def step_name(step: KeptStep) -> str:
+    """Return the name that railyard-pairs gives to a step."""
+    return parser.SAMPLE if step.name == SAMPLE else parser.ONE_RAIL if step.over else parser.ALONE
+
+
+def seconds_of(rounds: int, round_s: float, nodes: int) -> int:
+    """Return how long the job of a group of so many nodes may take, in seconds."""
+    measured_s = probe_job.launch_seconds(nodes) + _TIMES * rounds * round_s
+    return max(_LEAST_S, math.ceil(_AROUND_S + measured_s))
+
+
+def pairs_text(nodes: Sequence[str], rounds: Iterable[Round], repeats: int = 1) -> str:
+    """Return the pairs of rounds by names, as the job of a group reads them: one line per round."""
+    names = [label(node) for node in nodes]
+    return repeats * "".join(" ".join(f"{names[a]}/{names[b]}" for a, b in each) + "\n" for each in rounds)
+
+
+def _launcher(site: Site, run: KeptRun) -> str:
+    """Return what starts a group: srun under Slurm, whatever the stack's own launcher is here."""
+    return "srun" if is_slurm(site.system.scheduler) else site.system.launcher_of(run.fabric, run.stack)
+
 
 Echo = Callable[[str], None]
 

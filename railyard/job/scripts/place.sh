@@ -11,7 +11,7 @@
 # The second form gives each rank of the node one of the devices in turn, by the rank's number on its node. VARIABLE is
 # set to that device; it is "-" if the library itself gives its ranks devices in this way. The rank is put near that
 # device or far from it, or is left where the launcher put it. OUTDIR/NODE.PROCESS.nic says what the rank was given
-# (railyard/job/placement.py reads it).
+# (railyard/job/node_facts.py reads it).
 # The third form is for an application. The launcher lays its many ranks out over the sockets in turn. So the ranks get
 # the sockets in turn, and the devices of a socket in turn. Each rank stays where it is, and writes nothing.
 

@@ -10,7 +10,7 @@
 
 set -f
 
-# A job limits what its launcher writes (railyard/job/output_bound.py); the benchmark's own files have no such limit.
+# A job limits what its launcher writes (railyard/job/batch.py); the benchmark's own files have no such limit.
 ulimit -S -f unlimited 2>/dev/null || ulimit -S -f "$(ulimit -H -f)"
 
 sys=${RAILYARD_SYSFS:-/sys} proc=${RAILYARD_PROC:-/proc}

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from railyard.hardware.counters import is_full, standard_name
-from railyard.parsers.fabric.link_info import link_of, peer_of
+from railyard.parsers.fabric.iblinkinfo import link_of, peer_of
 from railyard.parsers.fabric.port import ALL_PORTS, NOTHING, Link, Peer, PortState
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text, without_broken_ports
 from railyard.parsers.fabric.words import guid_of, split_description

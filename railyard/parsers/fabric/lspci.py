@@ -8,7 +8,7 @@ pciutils/ls-caps.c; ``show_verbose`` of pciutils/lspci.c.
 import re
 from typing import Any
 
-from railyard.parsers.fabric.hardware import Hardware, PciSlot
+from railyard.parsers.fabric.port import Hardware, PciSlot
 from railyard.parsers.fabric.text import Notes, finish, lines_of, tools_text
 from railyard.parsers.output import ParsedOutput
 

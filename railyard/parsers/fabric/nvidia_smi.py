@@ -8,7 +8,7 @@ failure, and is not read. Older drivers name NICs in the heading ("mlx5_0"), new
 import re
 from types import MappingProxyType
 
-from railyard.parsers.fabric.hardware import Hardware, Nearness
+from railyard.parsers.fabric.port import Hardware, Nearness
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.output import ParsedOutput
 

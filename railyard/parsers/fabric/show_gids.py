@@ -6,7 +6,7 @@ in ports/N/gids, gid_attrs/types and gid_attrs/ndevs.
 
 import re
 
-from railyard.parsers.fabric.hardware import GidEntry, Hardware
+from railyard.parsers.fabric.port import GidEntry, Hardware
 from railyard.parsers.fabric.text import LONGEST, Notes, finish, lines_of, tools_text
 from railyard.parsers.output import ParsedOutput
 

@@ -11,14 +11,14 @@ from importlib import import_module
 from pathlib import Path
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps import milc, npb_shape
-from railyard.benchmarks.apps.npb_duration import ITERATIONS
+from railyard.benchmarks.apps import milc, npb
+from railyard.benchmarks.apps.npb import ITERATIONS
 from railyard.benchmarks.table.network import HPCC, NETWORK_LOAD_TEST, NETWORK_TEST
 from railyard.hardware.node import NodeHardware
 from railyard.parsers.npb import count_operations
 from railyard.parsers.output import ParsedOutput
 from railyard.provision.rehearsal.rank_ports import LibraryError
-from railyard.provision.replay import application_texts
+from railyard.provision.replay import texts
 from railyard.site.site import Site
 
 #: HPL's share of the peak at the base clock, if the problem is large.
@@ -106,7 +106,7 @@ def text_of(tool: str, program: str, folder: Path, machine: Machine) -> str:
     stated = machine.site.system.applications.get(tool)
     if stated is not None:
         seconds = machine.reference or 100.0 / machine.computing / len(machine.nodes)
-        return application_texts.pattern_text(tool, stated, seconds, machine.sentence)
+        return texts.pattern_text(tool, stated, seconds, machine.sentence)
     writer = _WRITERS.get(tool)
     if writer is None:
         raise RailyardError(f"the rehearsal has no stand-in for {tool}: it has them for {', '.join(_WRITERS)}")
@@ -146,7 +146,7 @@ def _hpl(program: str, folder: Path, machine: Machine) -> str:
     seconds = flop / (reached * 1e9)
     if machine.reference is None:
         seconds += machine.moving_s(4 * order**2 * (1 / rows + 1 / columns))
-    return application_texts.hpl_run(flop / seconds / 1e9, order, block, (rows, columns), seconds)
+    return texts.hpl_run(flop / seconds / 1e9, order, block, (rows, columns), seconds)
 
 
 def _hpl_input(path: Path) -> tuple[int, int, int, int]:
@@ -178,8 +178,8 @@ def _npb(program: str, folder: Path, machine: Machine) -> str:
         raise RailyardError(f"NPB: found the program {program}, expected a kernel and a class such as ft.C.x")
     name, problem = found["kernel"], found["problem"]
     kernel = name.removesuffix("-mz")
-    iterations = ITERATIONS[kernel][npb_shape.CLASSES.index(problem)] or _OF_EP
-    points = npb_shape.KERNELS[kernel].points(problem)
+    iterations = ITERATIONS[kernel][npb.CLASSES.index(problem)] or _OF_EP
+    points = npb.KERNELS[kernel].points(problem)
     operations = iterations * points * _NPB_FLOP[kernel]
     seconds = operations / (_CODE_SHARE * machine.gflop_s * 1e9)
     if kernel in ("ft", "is"):
@@ -259,9 +259,7 @@ def _wrf(program: str, folder: Path, machine: Machine) -> str:
     used = min(machine.ranks, cores * len(machine.nodes) * machine.computing)
     waits = 1e-6 * machine.latency_us * 500 * (len(machine.nodes) > 1) + machine.moving_s(2e6)
     seconds = machine.reference or whole / used + waits
-    return application_texts.wrf_run(
-        max(seconds, 0.001), machine.sentence, "3.8.1" if case.endswith("-v3") else "4.5.1"
-    )
+    return texts.wrf_run(max(seconds, 0.001), machine.sentence, "3.8.1" if case.endswith("-v3") else "4.5.1")
 
 
 def _hpcc(program: str, folder: Path, machine: Machine) -> str:

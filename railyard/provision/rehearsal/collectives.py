@@ -10,23 +10,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.gpu.collectives import collective
-from railyard.benchmarks.gpu.domain_shares import shares_of
+from railyard.benchmarks.gpu.collectives import collective, shares_of
 from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.benchmarks.table.nccl import ONE_GPU, ONE_NODE, OVER_NICS, PARTS, RAILS, TWO_NODES, WHOLE, collective_of
 from railyard.hardware.gpu_nodes import Shape
-from railyard.provision.rehearsal import model, rank_ports, traffic
+from railyard.provision.rehearsal import rank_ports, traffic
 from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest
-from railyard.provision.rehearsal.crew import Crew
+from railyard.provision.rehearsal.crew import Crew, Moves
 from railyard.provision.rehearsal.form import EVERY_NODE
-from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.rank_ports import LibraryError, Port, RankPorts
 from railyard.provision.rehearsal.traffic import Flow, Network
 from railyard.provision.replay import reference_outputs
 from railyard.provision.replay.texts import PrintedRun, before_its_end, print_run
 from railyard.site.gpu_shape import shape_of_part
-from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import Fabric
+from railyard.site.systems.parts import Gpus
 
 #: The share of the bound of a ring, or of its sends and receives, that a healthy run reaches: 79 to 98 % are published.
 EFFICIENCY = 0.9
@@ -151,9 +149,9 @@ def _rate(network: Network, asked: BenchmarkRequest, name: str, part: str, shape
     if part == ONE_NODE:
         return healthy
     if any(network.is_fallback(flow) for flow in flows):
-        return min(healthy, model.MANAGEMENT_MB_S)
+        return min(healthy, traffic.MANAGEMENT_MB_S)
     nodes, ports = network.crew.nodes, _ports(network)
-    own = [min(model.rail_share(network.faults, node, port.name) for node in nodes) for port in ports]
+    own = [min(traffic.rail_share(network.faults, node, port.name) for node in nodes) for port in ports]
     reports = asked.words.get("-a", "1")
     if part == RAILS and reports == "1":
         # By default nccl-tests prints the mean of all ranks' times, over all groups.

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.base.hostlist import expand_names, label
-from railyard.provision.rehearsal import machine, sysfs
-from railyard.provision.rehearsal.machine import machine_of
+from railyard.provision.rehearsal import sysfs
+from railyard.provision.rehearsal.sysfs import machine_of
 from railyard.provision.testbed.slurm_texts import PARTITION, Gres, Layout
 from railyard.provision.testbed.spec import rehearsal_spec
 from railyard.site.systems.job_requests import asks_for_whole_nodes, requested_words
@@ -181,7 +181,7 @@ def _left_out(system: System, nodes: Sequence[str], why: str) -> list[str]:
         found.append(f"{len(nodes)} of {number} nodes are rehearsed{at}; {why}")
     if not system.nodes.names and not any(map(_switches_of, system.fabrics.values())):
         found.append("the file names no nodes: they are called n1, n2 and so on")
-    found += machine.assumptions(system)
+    found += sysfs.machine_assumptions(system)
     found += sysfs.assumptions(system)
     if requested_words(system, "gres") or requested_words(system, "gpus-per-node"):
         found.append("the scheduler counts generic resources, but no program finds a device")

@@ -18,9 +18,8 @@ from pathlib import Path
 from railyard.base.errors import RailyardError
 from railyard.provision.rehearsal import recorded_run, traffic
 from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest, parse_words, program_of
-from railyard.provision.rehearsal.crew import Crew, Member, ports_of
+from railyard.provision.rehearsal.crew import Crew, Member, Moves, ports_of
 from railyard.provision.rehearsal.form import Rehearsal
-from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.play import patience, rehearsal_of, sentence
 from railyard.provision.rehearsal.rank_ports import LibraryError, Port, RankPorts
 from railyard.provision.rehearsal.traffic import Network

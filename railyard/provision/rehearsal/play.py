@@ -23,19 +23,18 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import key_on
 from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
 from railyard.hardware.links import SLOTS
-from railyard.provision.rehearsal import applications, collectives, form, model, recorded_run, traffic
+from railyard.provision.rehearsal import applications, collectives, form, recorded_run, traffic
 from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest, parse_words, program_of
-from railyard.provision.rehearsal.crew import Crew, first_ranks, gather
+from railyard.provision.rehearsal.crew import Crew, Moves, first_ranks, gather
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.rank_ports import LibraryError, Port
 from railyard.provision.rehearsal.traffic import Flow, Network
 from railyard.provision.replay import reference_outputs
 from railyard.provision.replay.texts import NO_GPU, bus_of, text_of
 from railyard.site.gpu_shape import limit_within
 from railyard.site.site import Site, site_at
-from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import System
+from railyard.site.systems.parts import Gpus
 
 #: The share of the rate of a slot or an NVLink that healthy copies reach. Published (``railyard.site.gpu_shape``):
 #: slots 82 to 92 %, NVLink 88 %.
@@ -185,14 +184,14 @@ def _machine(
 ) -> applications.Machine:  # fmt: skip
     crew, site = network.crew, network.crew.site
     nodes = len(crew.nodes)
-    rate, wait, reference = model.MANAGEMENT_MB_S, model.MANAGEMENT_US, None
+    rate, wait, reference = traffic.MANAGEMENT_MB_S, traffic.MANAGEMENT_US, None
     test = network.test(key, flows) if flows else None
     healthy = crew.computing_share == 1.0
     if test is not None and network.place is not None:
         shares = [network.share(flow, 1 << 20) for flow in flows]
         if not any(network.is_fallback(flow) for flow in flows):
-            rate = model.rate_mb_s(network.place.fabric, test.rails) * min(shares)
-            wait = model.latency_us(network.place.fabric.link) + max(network.waits_us(flow) for flow in flows)
+            rate = traffic.rate_mb_s(network.place.fabric, test.rails) * min(shares)
+            wait = traffic.latency_us(network.place.fabric.link) + max(network.waits_us(flow) for flow in flows)
             healthy = healthy and min(shares) == 1.0
         else:
             healthy = False
@@ -308,9 +307,9 @@ def _of(network: Network, flow: Flow, key: str, size: int) -> tuple[float, float
         return _MEMORY_MB_S, _MEMORY_US
     test = network.test(key, [flow])
     if test is None or network.is_fallback(flow):
-        return model.MANAGEMENT_MB_S, model.MANAGEMENT_US
-    (stream_us,) = model.times(network.crew.site, test, (size,), flow.taken.from_bytes)
-    latency_us = model.latency_us(network.crew.site.system.fabrics[test.fabric].link)
+        return traffic.MANAGEMENT_MB_S, traffic.MANAGEMENT_US
+    (stream_us,) = traffic.times(network.crew.site, test, (size,), flow.taken.from_bytes)
+    latency_us = traffic.latency_us(network.crew.site.system.fabrics[test.fabric].link)
     return size / stream_us * network.share(flow, size), latency_us + network.waits_us(flow)
 
 

@@ -14,13 +14,12 @@ from railyard.base.wording import count_of, listing
 from railyard.benchmarks.table.applications import nodes_of_key
 from railyard.provision.rehearsal import traffic
 from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest, parse_words
+from railyard.provision.rehearsal.crew import Moves
 from railyard.provision.rehearsal.form import EVERY_NODE, Rehearsal
-from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.traffic import Network
-from railyard.provision.replay.form import Recording
-from railyard.provision.replay.index import content_of, kept_of, read_index
+from railyard.provision.replay.index import Recording, content_of, kept_of, read_index
 from railyard.results.record.form import Record
-from railyard.results.record.kept_test import KeptTest
+from railyard.results.run_folder import KeptTest
 from railyard.site.test_id import TestId
 
 #: A file in the job's folder: what its output is, as its record says it.

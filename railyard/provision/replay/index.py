@@ -1,33 +1,147 @@
 """The recordings of a system on disk: one output per test, and an index that says what each is and how it was made.
 
 If a test's counters were read, a second file is beside its output: ``CHECK.json``
-(``railyard.results.record.kept_test``). It has the benchmark's words, the texts of its input files such as
+(``railyard.results.run_folder``). It has the benchmark's words, the texts of its input files such as
 ``sizes.txt``, and what each device of each node moved (nodes in the order of the ranks); then the device of each rank,
 and what the nodes said about themselves. A rehearsal uses it to play an output (``railyard rehearse --recording``); a
 replay does not need it. A recording without this file, such as an older one, has no key ``kept`` in the index.
+
+What a replay plays: the test, its recording, and where that is from.
+
+A real run's outputs as recordings: scrubbed, and checked to give exactly the curves of the run.
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
 from railyard.base.errors import InputError, RailyardError, SetupError
+from railyard.base.files import read_regular
 from railyard.base.json_codec import FormError, decode, encode
-from railyard.provision.replay.form import (
-    REPLAYED,
-    WORDS,
-    Index,
-    KeptFile,
-    Origin,
-    PlayedTest,
-    Recording,
-    file_of,
-    words_of,
-)
-from railyard.results.record.kept_test import KeptTest, kept_path
-from railyard.results.record.kept_test import read as read_kept
-from railyard.site.test_id import TestId
+from railyard.base.wording import count_of
+from railyard.benchmarks.table.applications import installed_name
+from railyard.benchmarks.table.micro import BENCHMARKS
+from railyard.parsers.output import ParsedOutput, ParseError
+from railyard.results.record.file import read_records
+from railyard.results.record.form import Record
+from railyard.results.run_folder import KeptTest, kept_output, kept_path, read
+from railyard.results.run_folder import read as read_kept
+from railyard.results.store.exchange import scrub_text
+from railyard.site.test_id import TestId, check_of
+
+Origin = Literal["recorded", "computed", "model"]
+#: What every report says about a test whose output has this origin.
+WORDS: dict[Origin, str] = {
+    "recorded": "replayed: recorded in an earlier run, not measured now",
+    "computed": "replayed: computed from published values, not measured",
+    "model": "replayed: computed from a model that keeps what the source says, no published value, not measured",
+}
+#: What reports say if nothing was played, or if the origin of the output is unknown.
+REPLAYED = "replayed: not measured"
+#: How many lines of an output are searched for what it says about itself: more than the longest head of a tool.
+_HEAD_LINES = 20
+_NOT_IN_A_FILE_NAME = re.compile(r"[^A-Za-z0-9.+=-]+")
+
+
+def file_of(test: TestId) -> str:
+    """Return where a test's recording is below the system's folder: ``edr/hpcx/1/OsuBandwidth.out``.
+
+    ``test.check`` is ReFrame's name of the variant without the number of rails.
+    """
+    name = _NOT_IN_A_FILE_NAME.sub("_", test.check).strip("_")
+    return f"{test.fabric}/{test.stack}/{test.rails}/{name}.out"
+
+
+def words_of(test: TestId) -> str:
+    """Return a test in the words of a sentence about its recording."""
+    rails = count_of(test.rails, "rail")
+    return f"{test.check} ({test.benchmark}) with {test.stack} over {rails} of {test.fabric}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptFile:
+    """The file with what was kept beside an output (``railyard.results.run_folder``), and its SHA-256."""
+
+    file: str
+    sha256: str
+    extra: dict[str, object] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One output: its test, its text's SHA-256 and length in bytes, its origin, which command made it and from what.
+
+    ``kept`` is None for a computed output, and for one that an older Railyard recorded.
+    """
+
+    fabric: str
+    stack: str
+    rails: int
+    check: str
+    benchmark: str
+    file: str
+    sha256: str
+    bytes: int
+    origin: Origin
+    made_by: str
+    source: str
+    kept: KeptFile | None = field(default=None, kw_only=True)
+    extra: dict[str, object] = field(default_factory=dict, kw_only=True)
+
+    @property
+    def test(self) -> TestId:
+        """The test of this output."""
+        return TestId(self.fabric, self.stack, self.rails, self.benchmark, self.check)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The recordings of one system."""
+
+    system: str
+    recordings: tuple[Recording, ...]
+    extra: dict[str, object] = field(default_factory=dict, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class PlayedTest:
+    """What a test got in place of a measurement: its recording, or the sentence why there is none to judge."""
+
+    recording: Recording | None
+    problem: str | None = None
+
+    @property
+    def words(self) -> str:
+        """What every report says about this test."""
+        return WORDS[self.recording.origin] if self.recording is not None else REPLAYED
+
+    @property
+    def provenance(self) -> dict[str, object]:
+        """The parts of the recording that belong in a result."""
+        one = self.recording
+        if one is None:
+            return {}
+        return {
+            "recording": {
+                "file": one.file, "sha256": one.sha256, "origin": one.origin, "made_by": one.made_by,
+                "source": one.source,
+            }
+        }  # fmt: skip
+
+
+def said_of_itself(text: str) -> tuple[int, str] | None:
+    """Return line number and sentence where an output says that it was computed; None if it does not."""
+    phrases = [WORDS[origin].removeprefix("replayed: ") for origin in ("computed", "model")]
+    for number, line in enumerate(text.split("\n", _HEAD_LINES)[:_HEAD_LINES], start=1):
+        if any(phrase in line for phrase in phrases):
+            return number, line.lstrip("# ").rstrip()
+    return None
+
 
 FOLDER = "recordings"
 INDEX_NAME = "index.json"
@@ -207,3 +321,104 @@ def _problem(folder: Path, name: str, one: Recording, test: TestId, printed: byt
     if printed != content:
         return f"{name}: the job printed {len(printed)} bytes, expected exactly the recording's {len(content)}"
     return None
+
+
+MADE_BY = "railyard record"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """The result for a run: recordings with their texts, and a sentence for each test without a recording.
+
+    ``kept`` has the texts of other files that a rehearsal needs, by name.
+    """
+
+    system: str
+    made: tuple[tuple[Recording, str], ...]
+    left: tuple[str, ...]
+    kept: Mapping[str, str] = field(default_factory=dict)
+
+
+def recorded_outputs(
+    run: Path, parsers: Mapping[str, Callable[[str], ParsedOutput]], hosts: tuple[str, ...], users: tuple[str, ...]
+) -> RecordedRun:
+    """Return the recordings of a run's folder. ``parsers`` has one per tool; hosts and users are scrubbed.
+
+    Raises InputError if the folder has no records, and RailyardError if none of them can be recorded or a scrubbed
+    output no longer says what the run measured.
+    """
+    records = {record.test.case: record for record in read_records(run).records}
+    made: list[tuple[Recording, str]] = []
+    left: list[str] = []
+    kept_texts: dict[str, str] = {}
+    for record in records.values():
+        why = _why_not(record, run)
+        if why is not None:
+            left.append(f"{record.test.case}: {why}")
+            continue
+        said = partial(scrub_text, hosts=(*record.where.nodes, *hosts), users=users)
+        output = kept_output(run, record.made.output)
+        assert output is not None, "_why_not was asked"
+        raw = read_regular(output).decode(errors="replace")
+        text, kept = said(raw), _read_kept(output, record, said)
+        _refuse_changed(record, parsers, raw, text)
+        one = recording_of(_test(record), text, "recorded", MADE_BY, f"run {record.made.run}", kept)
+        made.append((one, text))
+        if one.kept is not None and kept is not None:
+            kept_texts[one.kept.file] = kept
+    if not made:
+        raise RailyardError("\n".join((f"{run}: found no output that can be recorded, expected at least one", *left)))
+    return RecordedRun(next(iter(records.values())).where.system, tuple(made), tuple(left), kept_texts)
+
+
+def _read_kept(output: Path, record: Record, said: Callable[[str], str]) -> str | None:
+    """Return the text of what the run kept beside an output, changed by ``said``; None if it kept nothing.
+
+    Raises InputError for a file with a wrong form.
+    """
+    file = kept_path(output)
+    if not file.is_file():
+        return None
+    kept = read(read_regular(file).decode(errors="replace"), str(file))
+    return replace(kept, hardware=record.where.hardware).to_text(said)
+
+
+def _why_not(record: Record, run: Path) -> str | None:
+    if record.made.rehearsal is not None:
+        return "found a rehearsed test, whose output a stand-in made, expected a measured one"
+    if record.made.replayed is not None:
+        return f"found a replayed test ({record.made.replayed}), expected a measured one"
+    if record.found.state == "not-tested":
+        return "it did not run"
+    if record.test.benchmark in BENCHMARKS and BENCHMARKS[record.test.benchmark].every_node:
+        return "its output names nodes, and recordings hide these names"
+    if installed_name(record.test.benchmark) is not None:
+        return "the site's own patterns read it, and its output may belong to the vendor"
+    if not record.found.curves or kept_output(run, record.made.output) is None:
+        return "it left no output with a curve"
+    return None
+
+
+def _test(record: Record) -> TestId:
+    return TestId(
+        record.where.fabric, record.test.stack, record.test.rails, record.test.benchmark, check_of(record.test.case)
+    )
+
+
+def _refuse_changed(record: Record, parsers: Mapping[str, Callable[[str], ParsedOutput]], raw: str, text: str) -> None:
+    """Raise RailyardError if the parser reads other tables from the scrubbed text."""
+    parse = parsers.get(record.test.benchmark.partition("/")[0])
+    if parse is None:
+        raise RailyardError(f"{record.test.case}: found no parser of {record.test.benchmark}, expected one of its tool")
+    try:
+        before, after = ([(t.benchmark, t.columns, t.rows, t.complete) for t in parse(one).tables]
+                         for one in (raw, text))  # fmt: skip
+    except ParseError as error:
+        raise RailyardError(
+            f"{record.test.case}: its output cannot be read ({error}), expected the one that was judged"
+        ) from error
+    if before != after:
+        raise RailyardError(
+            f"{record.test.case}: found other tables in its output without names of hosts and users, expected the "
+            "same; a name of a host or user is a number or a benchmark's word"
+        )

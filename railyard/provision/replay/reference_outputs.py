@@ -21,9 +21,8 @@ from railyard.benchmarks.table.applications import installed_name, nodes_of_key
 from railyard.benchmarks.table.micro import find, metric
 from railyard.benchmarks.table.nccl import part_of
 from railyard.hardware.limits import Limit
-from railyard.provision.replay import application_texts
-from railyard.provision.replay.form import WORDS, Origin, Recording
-from railyard.provision.replay.index import FOLDER, folder_of, recording_of
+from railyard.provision.replay import texts
+from railyard.provision.replay.index import FOLDER, WORDS, Origin, Recording, folder_of, recording_of
 from railyard.provision.replay.texts import WRITERS, OutputPlan, text_of
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.matrix import Need, asked_for, matrix
@@ -273,9 +272,9 @@ def _figure_output(
     nodes = nodes_of_key(test.benchmark)[1] or site.system.nodes.number
     name = installed_name(test.benchmark)
     if name is None:
-        text = application_texts.text_of(test.benchmark, value * factor, nodes, sentence)
+        text = texts.application_text_of(test.benchmark, value * factor, nodes, sentence)
     else:
-        text = application_texts.pattern_text(name, site.system.applications[name], value * factor, sentence)
+        text = texts.pattern_text(name, site.system.applications[name], value * factor, sentence)
     return recording_of(recorded, text, origin, MADE_BY, source), text
 
 

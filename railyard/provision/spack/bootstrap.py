@@ -16,7 +16,7 @@ from railyard.base.errors import SetupError
 from railyard.base.files import hold
 from railyard.base.paths import find_shipped
 from railyard.base.wording import listing
-from railyard.provision import wheels
+from railyard.provision import mpi_prefixes
 from railyard.provision.spack import program
 
 #: Seconds within which a source must answer: a firewall may silently drop what goes to it.
@@ -224,10 +224,10 @@ def _solver(folder: Path, given: Origin, say: Callable[[str], None]) -> None:
     lock, place, held = find_shipped() / SOLVER_LOCK, folder / program.PYTHON, folder / program.WHEELS
     shutil.rmtree(place, ignore_errors=True)
     try:
-        wheels.download(lock, held, carried=given.wheels)
+        mpi_prefixes.download(lock, held, carried=given.wheels)
         if not _runs(Path(sys.executable), "-m", "venv", "--without-pip", str(place)):
             raise SetupError(f"{sys.executable} -m venv could not make {place}")
-        wheels.install(lock, place, carried=held)
+        mpi_prefixes.install_wheels(lock, place, carried=held)
     except SetupError as error:
         shutil.rmtree(place, ignore_errors=True)
         say(f"spack: no solver by pip ({error}): Spack will fetch its own at its first call")

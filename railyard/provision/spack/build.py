@@ -25,7 +25,7 @@ from railyard.provision.spack.locks import Lock, Spec
 from railyard.provision.spack.marker import Executable, Library, Marker, Package, find_origin, locked_libraries
 from railyard.provision.spack.request import Request, ready
 from railyard.provision.spack.sources import Sources, variables, write
-from railyard.stacks import table
+from railyard.stacks import model as table
 from railyard.stacks.libraries import LockedLibraries, interesting, why_not_locked, why_wrong
 from railyard.stacks.libraries import parse as parse_ldd
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.provision.spack import program, site_configuration
-from railyard.provision.spack.site_configuration import ALONE
+from railyard.provision.spack import overlay, program
+from railyard.provision.spack.overlay import ALONE
 
 #: How many lines of a build's log follow the sentence of a failed build.
 LOG_LINES = 20
@@ -380,7 +380,7 @@ def find(
     ``scopes`` are those of Spack's local configuration that it reads.
     """
     found = program.demand_program(home)
-    isolation = site_configuration.variables(home, scopes)
+    isolation = overlay.variables(home, scopes)
     return Spack(found, say, verbose, {**program.variables(home), **(environment or {})}, keeps, isolation)
 
 

@@ -20,8 +20,7 @@ import yaml
 from railyard.base.errors import InputError
 from railyard.base.strict_yaml import load
 from railyard.provision.spack.calls import Spack
-from railyard.stacks.model import VersionProgram
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS, VersionProgram
 
 LIMIT_S = 20
 

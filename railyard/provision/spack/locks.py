@@ -13,7 +13,7 @@ from typing import Any, Literal
 from railyard.base.errors import InputError
 from railyard.base.strict_yaml import Document
 from railyard.base.values import Path_, show
-from railyard.hardware.processors import family_of
+from railyard.hardware.node import family_of
 from railyard.provision.spack import overlay
 from railyard.provision.spack.sources import Sources, variables
 

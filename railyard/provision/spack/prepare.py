@@ -20,7 +20,7 @@ from railyard.provision.spack.request import Request, ready
 from railyard.provision.spack.sources import Sources
 from railyard.provision.testbed.lock import measurement_lock
 from railyard.site.site import Site
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 #: C compilers that Spack finds on PATH by itself (spack-packages: gcc, llvm, intel-oneapi-compilers, nvhpc, aocc, cce,
 #: fj).

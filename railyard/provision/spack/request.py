@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from railyard.base.errors import RailyardError, SetupError, did_you_mean
-from railyard.base.remarks import note_remark
+from railyard.base.errors import RailyardError, SetupError, did_you_mean, note_remark
 from railyard.provision.installed_stack import request_of
 from railyard.provision.spack import locks, marker
 from railyard.provision.spack.marker import Marker

@@ -21,10 +21,11 @@ from railyard.base.errors import UNFIT_EXIT, InputError, SetupError
 from railyard.base.paths import part
 from railyard.base.strict_yaml import Document, load
 from railyard.base.values import Path_, show
-from railyard.hardware import processors
-from railyard.provision.spack import overlay, site_configuration
+from railyard.hardware import node
+from railyard.provision.spack import overlay
+from railyard.provision.spack import overlay as site_configuration
 from railyard.provision.spack.marker import Executable, Marker
-from railyard.provision.spack.site_configuration import SiteFile
+from railyard.provision.spack.overlay import SiteFile
 
 OVERLAY = "overlay.yaml"
 #: What spack_envs/common/definitions.yaml reads: groups to add, and benchmarks to leave out, comma-separated.
@@ -252,7 +253,7 @@ def _refuse_unfit_targets(sources: Sources) -> None:
         return
     for document in sources.documents:
         for place, name in _named_targets(document):
-            if not processors.can_run(sources.processor, name):
+            if not node.can_run(sources.processor, name):
                 where = f"nodes.hardware.microarchitecture of systems/{sources.system}.yaml"
                 raise document.error(
                     place, show(name), f"a target that {sources.processor} runs ({where})", "correct one of the two"
@@ -337,7 +338,7 @@ def why_not(target: str, cpuinfo: str) -> str | None:
     """Return why a node cannot run code for a target, from its /proc/cpuinfo, or None if it can."""
     lines = (line for line in cpuinfo.splitlines() if line.startswith(("flags", "Features")))
     present = {word for line in lines for word in line.split()}
-    missing = [name for name in processors.features(target) if name not in present]
+    missing = [name for name in node.features(target) if name not in present]
     if not missing:
         return None
     return f"the benchmarks are built for {target}, and this node's processor lacks {', '.join(missing)}"
@@ -347,7 +348,7 @@ def job_checks(built: Marker, executable: str) -> list[str]:
     """Return lines of sh for a job of this build. Each ends the job with exit code 66 if it finds a fault."""
     recorded = next((each for each in built.executables if each.path == executable), None)
     lines = [] if recorded is None else [file_check(recorded)]
-    wanted = processors.features(built.target)
+    wanted = node.features(built.target)
     return [*lines, shell_check(wanted, built.target)] if wanted else lines
 
 

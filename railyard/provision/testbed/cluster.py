@@ -13,17 +13,12 @@ from types import TracebackType
 
 from railyard.base.errors import SetupError
 from railyard.base.wording import listing
-from railyard.provision.testbed import faults
-from railyard.provision.testbed import state as states
-from railyard.provision.testbed.boot import end, start
-from railyard.provision.testbed.faults import Commands, Degradation, Kind
-from railyard.provision.testbed.needs import SEARCH_PATH, require_programs
-from railyard.provision.testbed.processes import find_inside, outermost_processes, wait_until_gone
-from railyard.provision.testbed.rail_traffic import TrafficWatch
-from railyard.provision.testbed.scripts import CLUSTER, bed_folder, not_up
+from railyard.provision.testbed import processes, scripts
+from railyard.provision.testbed.boot import SEARCH_PATH, end, require_programs, start
+from railyard.provision.testbed.processes import Node, State, find_inside, outermost_processes, wait_until_gone
+from railyard.provision.testbed.scripts import CLUSTER, Commands, Degradation, Kind, bed_folder, not_up
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
-from railyard.provision.testbed.starvation import Watch
-from railyard.provision.testbed.state import Node, State
+from railyard.provision.testbed.starvation import TrafficWatch, Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,7 @@ class Testbed:
     def find(cls, home: Path, kind: str = CLUSTER) -> "Testbed | None":
         """Return the testbed of a kind that is up in a home folder, with its spec; None if none is up."""
         bed = cls(home, kind=kind)
-        state = states.load(bed.folder)
+        state = processes.load(bed.folder)
         if state is None or not state.is_alive():
             return None
         bed.spec = state.spec
@@ -96,7 +91,7 @@ class Testbed:
 
     def state(self) -> State:
         """Return the state of the running testbed. Raises SetupError if it is not up, or if a node of it died."""
-        state = states.load(self.folder)
+        state = processes.load(self.folder)
         if state is None or not state.first.is_alive():
             raise SetupError(f"testbed: {not_up(self.kind)}")
         dead = [node.name for node in state.nodes if not node.holder.is_alive()]
@@ -134,7 +129,7 @@ class Testbed:
         if not self.folder.is_dir():
             return end(self.folder, None)
         with self._hold_lock():
-            return end(self.folder, states.load(self.folder))
+            return end(self.folder, processes.load(self.folder))
 
     def exec(
         self,
@@ -209,17 +204,17 @@ class Testbed:
             state.spec.address(node, device)  # refuses unknown names
             same = [f for f in state.degradations if (f.node, f.device, f.kind) == (node, device, kind)]
             for earlier in same:
-                self._run(state, earlier, faults.undo_commands(state.spec, earlier))
+                self._run(state, earlier, scripts.undo_commands(state.spec, earlier))
             others = tuple(f for f in state.degradations if f not in same)
             # Saved first: if we are interrupted halfway, it can be undone.
-            states.save(self.folder, state.with_degradations((*others, fault)))
+            processes.save(self.folder, state.with_degradations((*others, fault)))
             try:
-                self._run(state, fault, faults.make_commands(state.spec, fault))
+                self._run(state, fault, scripts.make_commands(state.spec, fault))
             except SetupError:
                 # One side may be changed already; if the tool itself is missing, there is nothing to undo.
                 with contextlib.suppress(SetupError):
-                    self._run(state, fault, faults.undo_commands(state.spec, fault))
-                states.save(self.folder, state.with_degradations(others))
+                    self._run(state, fault, scripts.undo_commands(state.spec, fault))
+                processes.save(self.folder, state.with_degradations(others))
                 raise
         return fault
 
@@ -233,13 +228,13 @@ class Testbed:
                 state.spec.network(device)
             undone = tuple(f for f in state.degradations if node in (None, f.node) and device in (None, f.device))
             for fault in undone:
-                self._run(state, fault, faults.undo_commands(state.spec, fault))
+                self._run(state, fault, scripts.undo_commands(state.spec, fault))
             kept = tuple(f for f in state.degradations if f not in undone)
-            states.save(self.folder, state.with_degradations(kept))
+            processes.save(self.folder, state.with_degradations(kept))
         return undone
 
     def _bring_up(self, lasting: bool) -> bool:
-        state = states.load(self.folder)
+        state = processes.load(self.folder)
         if state is not None and state.is_alive():
             if state.spec != self.spec:
                 raise SetupError(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from railyard.parsers import pbs as pbs_records
+from railyard.provision.testbed.boot import SEARCH_PATH
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.scheduler import BedScheduler, last_line
 from railyard.provision.testbed.scheduler_clients import START
 from railyard.provision.testbed.spec import TestbedSpec

@@ -18,12 +18,11 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
 from railyard.base.wording import listing
+from railyard.provision.testbed.boot import SEARCH_PATH, needs_user_namespace
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.needs import SEARCH_PATH, needs_user_namespace
-from railyard.provision.testbed.processes import Process, find_inside, wait_until_gone
+from railyard.provision.testbed.processes import Process, State, find_inside, wait_until_gone
 from railyard.provision.testbed.scheduler_clients import START, VARIABLES, variables_of
 from railyard.provision.testbed.spec import TestbedSpec
-from railyard.provision.testbed.state import State
 
 #: A quiet host needs 5 s for Flux and 20 s for OpenPBS, which makes its database first.
 STARTED_WITHIN_S = 120.0

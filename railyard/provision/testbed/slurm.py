@@ -7,8 +7,8 @@ from pathlib import Path
 
 from railyard.base.errors import SetupError
 from railyard.parsers.slurm import NodeState, parse_nodes
+from railyard.provision.testbed.boot import SEARCH_PATH
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.needs import SEARCH_PATH
 from railyard.provision.testbed.scheduler import BedScheduler, last_line
 from railyard.provision.testbed.slurm_texts import (
     CLIENTS,

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from railyard.base.wording import count_of, listing
-from railyard.results.idle_rails import idle
 from railyard.results.record.form import CurveRecord, Record
-from railyard.results.short_runs import why_too_short
+from railyard.results.weak_runs import idle, why_too_short
 from railyard.site.references.amount import REGIMES
 from railyard.site.references.band import regime
 

@@ -14,7 +14,7 @@ from railyard.benchmarks.model import Figure
 from railyard.results.compare.pairing import why_left_out
 from railyard.results.record.form import Record
 from railyard.results.report.text import how_made
-from railyard.results.store.units import unit_factor
+from railyard.results.store.verify import unit_factor
 from railyard.site.test_id import plain_check, without_repeat
 from railyard.stacks.model import SINGLE
 

@@ -16,9 +16,9 @@ from railyard.results.record.form import (
     FORMAT,
     OLDEST_FORMAT,
     Record,
+    why_short,
 )
 from railyard.results.record.masking import masked_json
-from railyard.results.record.run_promise import why_short
 
 FILE_NAME = "records.jsonl"
 #: Of a file of records, so that a foreign one cannot fill the memory: 5,000 tests with all that is known of each.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from railyard.base.bounds import without_names
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.base.wording import few, places
 
 if TYPE_CHECKING:  # `railyard judge` needs no record, whose classes take an eighth of its imports

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.base.wording import count_of, listing, number
 from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, NodeGroup, Record

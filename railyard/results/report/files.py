@@ -9,18 +9,17 @@ from pathlib import Path
 from railyard.base.errors import InputError, unwritable
 from railyard.base.files import read_regular, write_whole
 from railyard.base.json_codec import encode
-from railyard.results.csv import csv_text
+from railyard.results.exports import csv_text
 from railyard.results.record.file import FILE_NAME, read_records
 from railyard.results.record.form import FORMAT, CurveRecord, Record
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
-from railyard.results.report.markdown import markdown
 from railyard.results.report.matrix import FILE_NAME as MATRIX_FILE_NAME
 from railyard.results.report.matrix import matrices, read_cells
 from railyard.results.report.spread import OverTime, are_repeats, histories
 from railyard.results.report.summary import counts, judge_overall
 from railyard.results.report.svg import EarlierMedian
-from railyard.results.report.terminal import text_report
+from railyard.results.report.terminal import markdown, text_report
 from railyard.results.run_folder import (
     COSTS_FILE_NAME,
     RELATIONS_FILE_NAME,
@@ -30,7 +29,7 @@ from railyard.results.run_folder import (
     read_relations,
     written_beside,
 )
-from railyard.results.store.names import final
+from railyard.results.store.index import final
 from railyard.results.store.query import load
 from railyard.site.matrix import Cell
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.base.wording import count_of, listing
-from railyard.parsers.fabric.hardware import GidEntry, Hardware, Nearness, PciSlot
+from railyard.parsers.fabric.port import GidEntry, Hardware, Nearness, PciSlot
 
 _NOTHING = "–"
 _NEAR = ("PIX", "PXB", "PHB")

@@ -16,15 +16,15 @@ from typing import Any
 from markupsafe import Markup
 
 from railyard.base.bounds import without_names
-from railyard.base.clean_text import clean, one_line
 from railyard.base.hostlist import fold_names
 from railyard.base.paths import packaged_text
+from railyard.base.values import clean, one_line
 from railyard.base.wording import count_of, message_size
 from railyard.benchmarks.model import Figure
 from railyard.results.conditions import HEADING, sentences
 from railyard.results.record.form import BandRecord, CurveRecord, NodeTraffic, PathProofRecord, Record
 from railyard.results.record.headline import describe_finding, headline
-from railyard.results.report.causes import causes
+from railyard.results.reference_sheet import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.evidence import (
     Basis,
     bases,
@@ -36,15 +36,13 @@ from railyard.results.report.evidence import (
     node_names,
     not_run,
 )
-from railyard.results.report.heatmap import Heatmap, heatmap
-from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
-from railyard.results.report.lines import scalings, signatures, sweep_charts
+from railyard.results.report.heatmap import Heatmap, heatmap, is_drawn_by_leaf, leaf_map
 from railyard.results.report.matrix import cell_words, matrices
-from railyard.results.report.relations_text import COST_HEADS, RELATION_WORDS, cost_cells
 from railyard.results.report.spread import History, OverTime, are_repeats, drawings, histories
 from railyard.results.report.summary import (
     Row,
     by_reason,
+    causes,
     counts,
     evidence_rows,
     judge_overall,
@@ -57,7 +55,16 @@ from railyard.results.report.summary import (
     suspect_words,
     unevenness,
 )
-from railyard.results.report.svg import EarlierMedian, Grids, bars, computed_words, svg
+from railyard.results.report.svg import (
+    EarlierMedian,
+    Grids,
+    bars,
+    computed_words,
+    scalings,
+    signatures,
+    svg,
+    sweep_charts,
+)
 from railyard.results.report.text import (
     COMPUTED_MARK,
     STATE_WORDS,

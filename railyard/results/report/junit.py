@@ -3,8 +3,8 @@
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 
-from railyard.base.clean_text import clean, one_line
 from railyard.base.hostlist import MOST_IN_WORDS, fold_names
+from railyard.base.values import clean, one_line
 from railyard.results.record.form import Record
 from railyard.results.record.headline import headline
 from railyard.results.report.matrix import cell_words

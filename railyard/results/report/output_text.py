@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from railyard.base.clean_text import one_line
-from railyard.base.terminal import fold_words, wrap_lines
-from railyard.base.text_table import blocks
+from railyard.base.terminal import blocks, fold_words, wrap_lines
+from railyard.base.values import one_line
 from railyard.base.wording import count_of, listing, message_size
 from railyard.benchmarks.metrics import curves, key_figures, key_of
 from railyard.benchmarks.model import Curve, Figure

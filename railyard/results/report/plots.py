@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from railyard.base.clean_text import one_line
 from railyard.base.errors import InputError, SetupError, unwritable
+from railyard.base.values import one_line
 from railyard.base.wording import message_size
 from railyard.results.record.form import BandRecord, CurveRecord, Record
 

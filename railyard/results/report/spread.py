@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from railyard.base.clean_text import one_line
 from railyard.base.numbers import quantile
+from railyard.base.values import one_line
 from railyard.base.wording import message_size
 from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, Record

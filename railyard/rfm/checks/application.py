@@ -18,11 +18,11 @@ from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Layout, Start
 from railyard.rfm.versions import typed_parameter
-from railyard.site.policies import DEFAULT
-from railyard.stacks.table import STACKS
+from railyard.site.matrix import DEFAULT
+from railyard.stacks.model import STACKS
 
 if TYPE_CHECKING:
-    from railyard.job.command import Command
+    from railyard.job.client_server import Command
     from railyard.rfm.checks.prober import Prober
 
 
@@ -146,7 +146,7 @@ class EveryNodeCheck(ApplicationCheck):
     @property
     def command(self) -> "Command":
         """A copy of the program on each node."""
-        from railyard.job.command import CopyANode
+        from railyard.job.client_server import CopyANode
 
         return CopyANode()
 
@@ -208,7 +208,7 @@ class InstalledApplication(ApplicationCheck):
     @property
     def command(self) -> "Command":
         """Its ranks, or its first process if that starts the others itself."""
-        from railyard.job.command import FirstProcess
+        from railyard.job.client_server import FirstProcess
 
         return FirstProcess(self.num_nodes, starting_agent(self.site)) if self.has_no_mpi else super().command
 

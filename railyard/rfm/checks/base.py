@@ -23,23 +23,22 @@ from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.groups import find_override
 from railyard.rfm.checks.numbers import take_numbers, why_refused
 from railyard.rfm.checks.variants import builds_with_spack
-from railyard.rfm.current import end_at_errors, places, stated_amounts
 from railyard.rfm.guards import CarriedInit, GuardedFigures, as_reframe_error, told_only_when_set
 from railyard.rfm.run.options import EXTENDED
-from railyard.site.matrix import HAS_GPUS, OWN_CORES
-from railyard.site.policies import DEFAULT, alone_reason, environment_terms, is_extended, policy_of
+from railyard.rfm.system_choice import end_at_errors, places, stated_amounts
+from railyard.site.matrix import DEFAULT, HAS_GPUS, OWN_CORES, alone_reason, environment_terms, is_extended, policy_of
 from railyard.site.test_id import TestId
-from railyard.stacks.programs import own_feature, pair_feature
+from railyard.stacks.libraries import own_feature, pair_feature
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from railyard.benchmarks.model import Figure
     from railyard.job.launch import Launch
-    from railyard.rfm.checks.measure_again import Clock, SecondRun
     from railyard.rfm.checks.other_way import WayBack
     from railyard.rfm.checks.plan import Plan
     from railyard.rfm.checks.prober import RailProber
+    from railyard.rfm.checks.record import Clock, SecondRun
     from railyard.rfm.checks.runner import PlannedJob, RunOutputs
     from railyard.site.topology import Places
     from railyard.verdict.assess import Assessment
@@ -145,7 +144,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @run_before("run")
     def stage(self) -> None:
         """Write the files that the run reads beside the job's script, where all nodes see them; note the time."""
-        from railyard.rfm.checks.measure_again import Clock, SecondRun
+        from railyard.rfm.checks.record import Clock, SecondRun
         from railyard.rfm.wait_notes import note_wait
 
         with as_reframe_error():
@@ -167,8 +166,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
         """Reach the verdict and store it. Fail here if the run itself is not sound (rules 1 and 2)."""
         if self.is_dry_run():
             return
-        from railyard.rfm.checks.measure_again import measure_undisturbed
-        from railyard.rfm.checks.record import store_run
+        from railyard.rfm.checks.record import measure_undisturbed, store_run
 
         with as_reframe_error():
             made = measure_undisturbed(
@@ -228,7 +226,7 @@ class InterconnectCheck(Declaration, CarriedInit, GuardedFigures, rfm.RunOnlyReg
     @property
     def rail_prober(self) -> "RailProber":
         """What measures each rail of the run alone, by the tool's own ping-pong, with one rank per node."""
-        from railyard.rfm.checks.ping_pong import PingPong
+        from railyard.rfm.checks.node_questions import PingPong
         from railyard.rfm.checks.probe_places import place_of
         from railyard.rfm.checks.prober import RailProber
         from railyard.rfm.nodes_job import ReframeJob

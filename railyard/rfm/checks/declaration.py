@@ -25,9 +25,9 @@ from railyard.rfm.checks.groups import (
     merge_groups,
 )
 from railyard.rfm.checks.variants import rail_counts, rail_policies
-from railyard.rfm.current import site_of
+from railyard.rfm.system_choice import site_of
 from railyard.rfm.versions import Plugin, typed_parameter
-from railyard.site.policies import DEFAULT
+from railyard.site.matrix import DEFAULT
 from railyard.site.site import Site
 from railyard.site.sizes import FULL_SIZES, QUICK_SIZES, sizes_within
 from railyard.site.systems.measure import NODES, RANKS, Takes
@@ -35,7 +35,7 @@ from railyard.site.systems.measure import NODES, RANKS, Takes
 if TYPE_CHECKING:
     from railyard.benchmarks.moved_bytes import Repetitions
     from railyard.benchmarks.repetitions import Pace
-    from railyard.job.command import Command
+    from railyard.job.client_server import Command
     from railyard.rfm.checks.other_way import WayBack
     from railyard.rfm.checks.prober import Prober, RailProber
     from railyard.rfm.checks.runner import Runner
@@ -294,7 +294,7 @@ class Declaration(Plugin):
     @property
     def command(self) -> "Command":
         """How the processes learn what to run: each is a rank, or one end of a pair per rail."""
-        from railyard.job.command import ClientAndServer, Program
+        from railyard.job.client_server import ClientAndServer, Program
 
         kind = self.site.system.fabrics[self.current_partition.name].kind
         return ClientAndServer(self.tool, kind, self.in_turn) if self.start.client_and_server else Program()

@@ -13,12 +13,11 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import every_node
 from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
 from railyard.benchmarks.table.osu import BUFFERS
-from railyard.job.command import OWN_GPU, ClientAndServer, Command, OwnGpu, own_gpu_script
+from railyard.job.client_server import OWN_GPU, ClientAndServer, Command, OwnGpu, own_gpu_script
 from railyard.rfm.checks.application import EveryNodeCheck
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Start
-from railyard.rfm.checks.osu import OsuCheck
-from railyard.rfm.checks.perftest import PerftestCheck
+from railyard.rfm.checks.microbench import OsuCheck, PerftestCheck
 from railyard.site.gpu_shape import gpus_near
 from railyard.site.matrix import DEVICE_BUFFERS, GPU_PAIRS, GPUS
 

@@ -17,9 +17,9 @@ from railyard.job import node_files
 from railyard.job.launch import TESTBEDS
 from railyard.job.testbed_words import each_node_words
 from railyard.rfm.checks.runner import text_of
-from railyard.rfm.current import partitions, site_of
 from railyard.rfm.guards import CarriedInit, as_reframe_error
 from railyard.rfm.run.options import EXTENDED
+from railyard.rfm.system_choice import partitions, site_of
 from railyard.site.matrix import RDMA_PORTS
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
@@ -133,7 +133,7 @@ class FabricCheck(CarriedInit, rfm.RunOnlyRegressionTest):
         return readings_of(node_files.gather(self._asking, own_of, ended_well=self.job.exitcode == 0))
 
     def _record(self, output: Path) -> "Record":
-        from railyard.cluster.fabric.text import nothing_seen, verdict_sentence
+        from railyard.cluster.fabric.judge import nothing_seen, verdict_sentence
         from railyard.job.provenance import provenance
         from railyard.results import run_folder
         from railyard.results.record.form import Record, Suspect, VerdictRecord

@@ -14,21 +14,12 @@ from railyard.base.hostlist import label
 from railyard.base.values import seconds
 from railyard.benchmarks.repetitions import START_OVER_RDMA_US, START_US, Pace, seconds_for
 from railyard.hardware.limits import data_rate_mb_s
-from railyard.job import (
-    client_server,
-    environment,
-    image,
-    mpi_identity,
-    node_facts,
-    node_programs,
-    output_bound,
-    placement,
-)
+from railyard.job import batch, client_server, environment, image, mpi_identity, node_facts, node_files
 from railyard.job.case import Evidence
 from railyard.job.counters.node import IDLE, reader_script
 from railyard.job.gpu_steps import counters_of_nodes
 from railyard.job.launch import TESTBEDS, Launch
-from railyard.job.placement import ProcessPlacement
+from railyard.job.node_facts import ProcessPlacement
 from railyard.job.probe_job import lists_nodes
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
@@ -62,13 +53,12 @@ from railyard.site.systems.jobs import (
 )
 from railyard.site.test_id import TestId
 from railyard.site.topology import hops_of_run
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 if TYPE_CHECKING:
     from railyard.parsers.job_end import JobEnd
     from railyard.parsers.slurm import NodeState
-    from railyard.provision.testbed.rail_traffic import TrafficWatch
-    from railyard.provision.testbed.starvation import Watch
+    from railyard.provision.testbed.starvation import TrafficWatch, Watch
 
 #: Families of schedulers whose jobs list their nodes themselves. ReFrame 4.10 sorts PBS's hosts as text, so that n10
 #: comes before n9, and does not know LSF's. A short job of Grid Engine is over before qstat has named them.
@@ -89,8 +79,8 @@ def _exit_code_lines(scheduler: str, tag: str) -> tuple[tuple[str, ...], tuple[s
 
 def _file_limits(in_testbed: bool) -> list[str]:
     """Return the lines of a job that limit what it prints and, in our own testbeds, each file of its processes."""
-    every = f"ulimit -H -f {WRITTEN_MOST.value * 2**30 / output_bound.BASH_BLOCK:.0f} 2> /dev/null || :"
-    return [output_bound.line(), *([every] if in_testbed else [])]
+    every = f"ulimit -H -f {WRITTEN_MOST.value * 2**30 / batch.BASH_BLOCK:.0f} 2> /dev/null || :"
+    return [batch.line(), *([every] if in_testbed else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +142,7 @@ class MeasuredRun:
         If only the nodes have the tool, it is the job's own link to it.
         """
         if self._is_only_on_nodes(tool, programs):
-            return node_programs.link_to(programs[0])
+            return node_files.link_to(programs[0])
         return find_stack(self.site, self.test.stack).executable(tool, *programs)
 
     def remarks(self, asked: CheckRequest) -> tuple[str, ...]:
@@ -167,18 +157,16 @@ class MeasuredRun:
         if system.provider != "nodes" or (system.scheduler == "local" and not self.dry):
             return False
         there = find_stack(self.site, self.test.stack)
-        return there.inside is None and node_programs.is_only_on_nodes(there.tools[tool], programs)
+        return there.inside is None and node_files.is_only_on_nodes(there.tools[tool], programs)
 
     def _find_lines(self, asked: CheckRequest) -> list[str]:
         """Return the lines of the job that find, on its first node, the programs that this host lacks."""
         if not self._is_only_on_nodes(asked.tool, asked.programs):
             return []
         folder = find_stack(self.site, self.test.stack).tools[asked.tool]
-        lines = [node_programs.find_line(folder, asked.programs)]
+        lines = [node_files.find_line(folder, asked.programs)]
         probes = dict.fromkeys(filter(None, (asked.probes.program, asked.probes.one_way_program)))
-        lines += [
-            node_programs.find_line(folder, (name,), needed=False) for name in probes if name != asked.programs[0]
-        ]
+        lines += [node_files.find_line(folder, (name,), needed=False) for name in probes if name != asked.programs[0]]
         return lines
 
     def job(
@@ -291,7 +279,7 @@ class MeasuredRun:
             node_facts.SCRIPT: node_facts.node_script(),
             **environment.scripts(self.test.stack),
             **placing.scripts(),
-            **({node_programs.SCRIPT: node_programs.script()} if self._find_lines(asked) else {}),
+            **({node_files.PROGRAMS_SCRIPT: node_files.script()} if self._find_lines(asked) else {}),
             **({} if idle_ms is None else {IDLE: f"{idle_ms}\n"}),
             **({} if inside is None else image.scripts(inside, str(asked.stagedir), self._names(asked, program))),
             **(client_server.scripts() if STACKS[self.test.stack].pair else {}),
@@ -390,7 +378,7 @@ class MeasuredRun:
             counters=(*(left.text(f"{COUNTERS}/{file.name}") for file in files), *counters_of_nodes(steps)),
             tag=left.tag,
             linked=left.text(LINKED),
-            unplaced=placing.why_not(facts, launch) or placement.why_not_own(left.nics(), launch, placing),
+            unplaced=placing.why_not(facts, launch) or node_facts.why_not_own(left.nics(), launch, placing),
             again=tuple(left.text(name) for name in asked.outputs.more if (left.stage / name).is_file()),
             facts=facts,
             job_id=left.job.jobid,

@@ -20,14 +20,14 @@ from railyard.job import gpu_steps
 from railyard.job.launch import Ranks, plan_launch, runs_as_root
 from railyard.parsers import gpu_pairs as parser
 from railyard.rfm.checks.groups import Accepts, Layout, Outputs, Start
-from railyard.rfm.checks.repeated_check import RepeatedCheck
+from railyard.rfm.checks.microbench import RepeatedCheck
 from railyard.rfm.checks.variants import of_gpus, rail_counts, rail_policies
 from railyard.rfm.versions import typed_parameter
 from railyard.site import topology
 from railyard.site.sizes import sizes_within
 
 if TYPE_CHECKING:
-    from railyard.job.command import Command
+    from railyard.job.client_server import Command
     from railyard.job.launch import Launch
     from railyard.parsers.output import ParsedOutput
     from railyard.rfm.checks.prober import Prober
@@ -177,7 +177,7 @@ class NcclPairsCheck(NcclCheck):
     @property
     def rounds(self) -> "tuple[tuple[tuple[int, int], ...], ...]":
         """The rounds of this many nodes, by their places. Raises RailyardError if they do not fit into the time."""
-        from railyard.verdict.blame.search.rounds import rounds
+        from railyard.verdict.blame.search.model import rounds
 
         every = rounds(self.num_nodes)
         chosen = every[: int(self.shifts)] if self.shifts else every

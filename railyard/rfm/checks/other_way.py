@@ -26,7 +26,7 @@ from railyard.base.wording import listing, number, percent
 from railyard.job import probe_job
 from railyard.job.launch import Launch, counter_drivers, counters_can_prove
 from railyard.results.record.form import Suspect
-from railyard.rfm.checks.ping_pong import first_line
+from railyard.rfm.checks.node_questions import first_line
 from railyard.rfm.checks.plan import Plan
 from railyard.rfm.checks.probe_places import (
     PROBE_LIMIT_S,

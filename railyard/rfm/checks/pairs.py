@@ -1,11 +1,14 @@
 """The ReFrame base of the checks that run railyard-pairs: rounds of pairs of nodes inside one job.
 
 A sample of all pairs of nodes is measured within a budget, in one allocation.
+
+Which node a run of pairs names: from what its later steps measured, each alone, or from each node's own pair.
 """
 
 import math
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +17,22 @@ from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
 from railyard.base.values import seconds
-from railyard.job import node_pair_steps
+from railyard.job import probe_job
 from railyard.parsers import pairs as parser
+from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.groups import Accepts, Outputs, Probes
+from railyard.rfm.checks.prober import RailProber
+from railyard.rfm.checks.runner import text_of
 from railyard.site import topology
 from railyard.site.systems.jobs import FAMILIES
+from railyard.verdict.assess import Assessment
+from railyard.verdict.blame.node_pairs import findings
+from railyard.verdict.blame.search.model import Settings
+from railyard.verdict.blame.suspects import Findings
+from railyard.verdict.findings import with_suspects
+from railyard.verdict.node_pairs import steps, with_slow_nodes
+from railyard.verdict.screened_pairs import SampleOrigin, with_screening
 
 if TYPE_CHECKING:
     from railyard.rfm.checks.prober import Prober
@@ -43,17 +56,17 @@ class PairsCheck(InterconnectCheck):
     probes = Probes(ping_pong="pairs/pairs")
     all_nodes = True
     #: One message size, large enough for the limit of every link.
-    smallest = node_pair_steps.SIZE_BYTES
-    largest = node_pair_steps.SIZE_BYTES
-    window = node_pair_steps.WINDOW
+    smallest = probe_job.SIZE_BYTES
+    largest = probe_job.SIZE_BYTES
+    window = probe_job.WINDOW
     accepts = Accepts(sizes=("largest",))
     #: How long a stream should last at the fabric's own rate, in seconds; this sets the number of windows.
-    stream_s = variable(float, value=node_pair_steps.STREAM_S)
+    stream_s = variable(float, value=probe_job.STREAM_S)
     #: 8-byte messages there and back, for the latency.
-    exchanges = variable(int, value=node_pair_steps.EXCHANGES)
+    exchanges = variable(int, value=probe_job.EXCHANGES)
     #: Whether suspects are measured again, each alone, and how often.
     measures_again = variable(bool, value=False)
-    outputs = Outputs(more=tuple(f"{step}.out" for step in node_pair_steps.STEPS))
+    outputs = Outputs(more=tuple(f"{step}.out" for step in probe_job.STEPS))
     again_repeats = variable(int, value=3)
 
     def rounds(self, nodes: int) -> "tuple[Round, ...]":
@@ -65,7 +78,7 @@ class PairsCheck(InterconnectCheck):
         return super().idle() - {"window"}
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
-        rounds = node_pair_steps.ROUNDS if self.rounds(2) else "node"
+        rounds = probe_job.ROUNDS if self.rounds(2) else "node"
         return [self.benchmark, rounds, *self.words(sizes[-1], self.window, self.exchanges)]
 
     @property
@@ -73,10 +86,10 @@ class PairsCheck(InterconnectCheck):
         return (self.message_sizes[-1],)
 
     def probe_arguments(self, size: int) -> list[str]:
-        return ["pairs", node_pair_steps.ROUNDS_OF_TWO, str(size), "4", "1", "1", "0"]
+        return ["pairs", probe_job.ROUNDS_OF_TWO, str(size), "4", "1", "1", "0"]
 
     def words(self, size: int, window: int, exchanges: int) -> list[str]:
-        return node_pair_steps.words(size, window, exchanges, self.rate_mb_s, float(self.stream_s))
+        return probe_job.words(size, window, exchanges, self.rate_mb_s, float(self.stream_s))
 
     @property
     def rate_mb_s(self) -> float | None:
@@ -87,10 +100,10 @@ class PairsCheck(InterconnectCheck):
         from railyard.verdict.blame.node_pairs import rounds_text
 
         rounds = {
-            node_pair_steps.ROUNDS: rounds_text(self.rounds(self.num_nodes)),
-            node_pair_steps.ROUNDS_OF_TWO: "0-1\n",
+            probe_job.ROUNDS: rounds_text(self.rounds(self.num_nodes)),
+            probe_job.ROUNDS_OF_TWO: "0-1\n",
         }
-        return rounds | ({node_pair_steps.SWITCHES: topology.text(self.places())} if self.measures_again else {})
+        return rounds | ({probe_job.SWITCHES: topology.text(self.places())} if self.measures_again else {})
 
     def after(self) -> list[str]:
         """Return the lines that measure suspects again after the launch, if the check asks for that."""
@@ -100,7 +113,7 @@ class PairsCheck(InterconnectCheck):
         words = self.words(self.message_sizes[-1], self.window // 2, 0)
         rails = {rail: self.launch_line(rail) for rail in meant} if len(meant) > 1 else {}
         run = [self._program_words, parser.ALONE]
-        return node_pair_steps.lines(str(self.stdout), self.launch_line(), run, words, rails, self._pair_options())
+        return probe_job.lines(str(self.stdout), self.launch_line(), run, words, rails, self._pair_options())
 
     @property
     def _program_words(self) -> str:
@@ -111,7 +124,7 @@ class PairsCheck(InterconnectCheck):
         """Return the options of ``railyard pairs``: how often a suspect is measured, and what a pair should give."""
         least = self.least()
         expected = [] if least is None else ["--expected", repr(least)]
-        known = ["--switches", node_pair_steps.SWITCHES] if self.places().leaf_of else []
+        known = ["--switches", probe_job.SWITCHES] if self.places().leaf_of else []
         return ["--repeats", str(self.again_repeats), *expected, *known]
 
     def least(self) -> float | None:
@@ -128,14 +141,13 @@ class PairsCheck(InterconnectCheck):
         options, plan = launcher.options, self._plan
         alone = plan.launch_alone(rail, plan.launch.nodes, plan.ranks.per_node)
         launcher.options = [shlex.quote(word) for word in alone.options]
-        line = f"{node_pair_steps.env_words(plan.launch.env, alone.env)} {launcher.run_command(self.job)}"
+        line = f"{probe_job.env_words(plan.launch.env, alone.env)} {launcher.run_command(self.job)}"
         launcher.options = options
         return line.strip()
 
     @property
     def prober(self) -> "Prober":
         """What decides after a failure: the steps that measured suspects again, or each node's own pair."""
-        from railyard.rfm.checks.node_pair_prober import AllPairsProber, BisectionProber, WithinNodesProber
 
         if self.layout.within_node:
             return WithinNodesProber(self.rail_prober)
@@ -166,14 +178,14 @@ class SampledPairsCheck(PairsCheck):
         return self.budget_s + _AROUND_S
 
     def arguments(self, sizes: tuple[int, ...]) -> list[str]:
-        return [parser.SAMPLE, node_pair_steps.ROUNDS, *self.words(sizes[-1], self.window, self.exchanges)]
+        return [parser.SAMPLE, probe_job.ROUNDS, *self.words(sizes[-1], self.window, self.exchanges)]
 
     def input_files(self) -> Mapping[str, str]:
-        files = {node_pair_steps.ROUNDS_OF_TWO: "0-1\n", node_pair_steps.SWITCHES: topology.text(self.places())}
+        files = {probe_job.ROUNDS_OF_TWO: "0-1\n", probe_job.SWITCHES: topology.text(self.places())}
         if not self._is_scheduled:
-            files[node_pair_steps.NODES] = "".join(f"{node}\n" for node in self._plan.launch.nodes)
+            files[probe_job.NODES] = "".join(f"{node}\n" for node in self._plan.launch.nodes)
         if self.nightly:
-            files[node_pair_steps.USED] = self._past_pairs()
+            files[probe_job.USED] = self._past_pairs()
         return files
 
     def before(self, program: str) -> list[str]:
@@ -181,7 +193,7 @@ class SampledPairsCheck(PairsCheck):
         from railyard.job.probe_job import lists_nodes
 
         listed = lists_nodes(self.site.system.scheduler) if self._is_scheduled else None
-        return node_pair_steps.plan_sample(self._sample_options(), listed)
+        return probe_job.plan_sample(self._sample_options(), listed)
 
     def after(self) -> list[str]:
         """Return the lines that measure what the screening asks for after the sample."""
@@ -189,27 +201,24 @@ class SampledPairsCheck(PairsCheck):
         rails = {rail: self.launch_line(rail) for rail in meant} if len(meant) > 1 else {}
         program = self._program_words
         words, again = self.words(size, self.window, self.exchanges), self.words(size, self.window // 2, 0)
-        made = node_pair_steps.Sample(
-            self.launch_line(), rails, program, words, again, self._sample_options(), self.budget_s
-        )
+        made = probe_job.Sample(self.launch_line(), rails, program, words, again, self._sample_options(), self.budget_s)
         return made.after(str(self.stdout))
 
     @property
     def round_s(self) -> float:
         """How long a round lasts, in seconds, rounded up to milliseconds: an estimate."""
         words = self.words(self.message_sizes[-1], self.window, self.exchanges)
-        return math.ceil(1000 * node_pair_steps.round_seconds(words, self.rate_mb_s, self.num_nodes)) / 1000
+        return math.ceil(1000 * probe_job.round_seconds(words, self.rate_mb_s, self.num_nodes)) / 1000
 
     @property
     def measuring_s(self) -> float:
         """How much of the budget is left for rounds, in seconds: launches take their part."""
-        left = self.budget_s - _LAUNCHES * node_pair_steps.launch_seconds(self.num_nodes)
+        left = self.budget_s - _LAUNCHES * probe_job.launch_seconds(self.num_nodes)
         return max(1.0, min(left, enough_s(int(self.num_nodes), self.round_s)))
 
     @property
     def prober(self) -> "Prober":
         """What decides after a run, also after a pass: the screening."""
-        from railyard.rfm.checks.node_pair_prober import SampleProber
         from railyard.verdict.blame.screening.model import Budget
         from railyard.verdict.screened_pairs import SampleOrigin
 
@@ -231,16 +240,16 @@ class SampledPairsCheck(PairsCheck):
         meant, least = self._plan.launch.meant, self.least()
         options = ["--budget", f"{self.measuring_s:.3f}s", "--round", f"{self.round_s:.3f}"]
         options += [] if least is None else ["--expected", repr(least)]
-        options += ["--switches", node_pair_steps.SWITCHES] if self.places().leaf_of else []
+        options += ["--switches", probe_job.SWITCHES] if self.places().leaf_of else []
         options += ["--rails", ",".join(meant)] if len(meant) > 1 else []
         options += [] if self._up_links is None else ["--up-links", str(self._up_links)]
         if self.nightly:
-            options += ["--nightly", str(self.nightly), "--used", node_pair_steps.USED]
+            options += ["--nightly", str(self.nightly), "--used", probe_job.USED]
         return [shlex.quote(word) for word in options]
 
     def _past_pairs(self) -> str:
         """Return the pairs of the last nights, the oldest first, with a blank line between nights."""
-        from railyard.verdict.pair_coverage import recent_nights, used_text
+        from railyard.verdict.node_pairs import recent_nights, used_text
 
         return used_text(recent_nights(self.site.home, self.site.system.system, self.current_partition.name, DAYS)[0])
 
@@ -257,3 +266,68 @@ def enough_s(nodes: int, round_s: float) -> float:
 
 def _refuse(budget: str) -> int:
     raise RailyardError(f"-S SampledPairs.budget: found {budget!r}, expected a time such as 15m, 1h30m or 900s")
+
+
+@dataclass(frozen=True, slots=True)
+class WithinNodesProber:
+    """Names the nodes whose own pair is slow. After a run that broke, it measures rails as any other test does."""
+
+    rails: RailProber
+
+    def explain(self, found: Assessment) -> Assessment:
+        return with_slow_nodes(found) if found.verdict.misses_reference else self.rails.explain(found)
+
+
+@dataclass(frozen=True, slots=True)
+class BisectionProber:
+    """Names nobody for a low value: all pairs at once over the middle of the network cannot tell nodes apart."""
+
+    rails: RailProber
+
+    def explain(self, found: Assessment) -> Assessment:
+        return found if found.verdict.misses_reference else self.rails.explain(found)
+
+
+@dataclass(frozen=True, slots=True)
+class AllPairsProber:
+    """Names who is slow from all steps together.
+
+    ``least`` is what a pair must give by the references, in MB/s; ``repeats`` is how often each was measured again;
+    ``parse`` reads a step's output, which is in ``stage``.
+    """
+
+    rails: RailProber
+    stage: Path
+    parse: Callable[[str], ParsedOutput]
+    repeats: int
+    least: float | None
+    places: topology.Places
+
+    def explain(self, found: Assessment) -> Assessment:
+        return (
+            with_suspects(found, self._findings(found)) if found.verdict.misses_reference else self.rails.explain(found)
+        )
+
+    def _findings(self, found: Assessment) -> Findings:
+        meant = found.case.launch.meant
+        texts = {rail: text_of(self.stage / probe_job.rail_output(rail)) for rail in meant}
+        rails = {rail: table for rail, text in texts.items() for table in steps([text], self.parse)}
+        return findings(
+            found.pair_tables, Settings(repeats=self.repeats), self.least, rails, meant,
+            self.rails.expected_alone_mb_s, self.places,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class SampleProber:
+    """Names who is slow from the screening of a sample, and says what the sample covered."""
+
+    rails: RailProber
+    sampled: SampleOrigin
+    places: topology.Places
+    up_links: int | None
+
+    def explain(self, found: Assessment) -> Assessment:
+        if found.verdict.fails and not found.verdict.misses_reference:
+            return self.rails.explain(found)
+        return with_screening(found, self.sampled, self.places, self.up_links)

@@ -10,21 +10,19 @@ from railyard.base.hostlist import list_nodes
 from railyard.base.wording import count_of, listing
 from railyard.job.case import Case, Evidence
 from railyard.job.launch import Launch, Ranks, plan_launch, runs_as_root
-from railyard.job.placement import ProcessPlacement, side_of
+from railyard.job.node_facts import ProcessPlacement, side_of
 from railyard.job.scheduling import Scheduling, span
 from railyard.parsers import rail_parts
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.numbers import why_not_taken
 from railyard.rfm.checks.runner import PlannedJob, RunOutputs, runner_of
-from railyard.site.matrix import disabled_reason
-from railyard.site.policies import DEFAULT
+from railyard.site.matrix import DEFAULT, disabled_reason
 from railyard.site.site import Site
 from railyard.site.sizes import largest_allowed
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
 from railyard.stacks.containers import NEVER_RUN
-from railyard.stacks.model import NIC_PER_RANK
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import NIC_PER_RANK, STACKS
 from railyard.verdict.assess import Assessment, assess
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from railyard.base.errors import RailyardError
 from railyard.base.files import write_whole
 from railyard.base.values import seconds
 from railyard.base.wording import listing
-from railyard.job import output_bound, probe_job
+from railyard.job import batch, probe_job
 from railyard.job.launch import TESTBEDS, Launch
 from railyard.job.probe_job import NodesAsked
 from railyard.job.scheduling import Scheduling
@@ -69,7 +69,7 @@ class Step:
         """The script of a shell that replaces itself with the step."""
         exports = "".join(f"export {name}={value}\n" for name, value in escape_exports(self.env).items())
         made = f"mkdir -p {shlex.quote(self.folder)}\n" if self.folder else ""
-        return f"#!/bin/sh\n{output_bound.line(output_bound.SH_BLOCK)}\n{made}{exports}exec {shlex.join(self.words)}\n"
+        return f"#!/bin/sh\n{batch.line(batch.SH_BLOCK)}\n{made}{exports}exec {shlex.join(self.words)}\n"
 
 
 #: A probe and its number among those of its kind -> what it runs.

@@ -16,8 +16,7 @@ from railyard.base.hostlist import label
 from railyard.base.wording import count_of, message_size
 from railyard.job.launch import Launch, counter_drivers
 from railyard.job.probe_job import STARTED_AGAIN
-from railyard.rfm.checks.node_questions import Addresses, CrossedCables, read_counters, starts
-from railyard.rfm.checks.ping_pong import PingPong, first_line
+from railyard.rfm.checks.node_questions import Addresses, CrossedCables, PingPong, first_line, read_counters, starts
 from railyard.rfm.checks.probe_places import (
     PROBE_LIMIT_S,
     HeldPair,
@@ -34,7 +33,7 @@ from railyard.site.site import Site
 from railyard.site.sizes import PROBE_DELAY_BYTES, PROBE_DELAY_SIZE_BYTES, PROBE_SIZE_BYTES
 from railyard.verdict.assess import Assessment
 from railyard.verdict.blame import slow_rails
-from railyard.verdict.blame.behind_rails import (
+from railyard.verdict.blame.slow_rails import (
     direction,
     good_partner,
     label_of,

@@ -1,26 +1,140 @@
-"""What every check keeps from a run: its output, and its record in the folder of the run."""
+"""What every check keeps from a run: its output, and its record in the folder of the run.
 
+A disturbed measurement, or one that never began, is made again: which one counts, how a job runs again unchanged.
+"""
+
+import copy
+import os
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from railyard.job.case import Case
-from railyard.job.kept_facts import kept_of
+from railyard.job import node_facts
+from railyard.job.case import Case, Evidence, kept_of
 from railyard.provision.rehearsal import form as rehearsal
 from railyard.provision.rehearsal import recorded_run
 from railyard.results import run_folder
 from railyard.results.record.file import FILE_NAME, append_record
-from railyard.results.record.form import Record
-from railyard.rfm.checks.measure_again import Measurement
-from railyard.rfm.checks.runner import CheckRequest, RunOutputs
+from railyard.results.record.form import AttemptRecord, Record
+from railyard.rfm.checks.prober import Prober
+from railyard.rfm.checks.runner import COUNTERS, CheckRequest, RunOutputs
 from railyard.site.site import Site
 from railyard.site.test_id import TestId
 from railyard.site.topology import Leaves, places_of
 from railyard.verdict import node_pairs
 from railyard.verdict.assess import Assessment
-from railyard.verdict.recording import record_of, untested_record
+from railyard.verdict.findings import explain_run, with_pace, with_starvation
+from railyard.verdict.recording import attempt_of, record_of, untested_record
 
 if TYPE_CHECKING:
+    from railyard.provision.testbed.starvation import Reading
     from railyard.rfm.checks.runner import Runner
+
+
+#: Seconds to wait for a quiet moment before a disturbed measurement is made again.
+QUIET_WITHIN_S = 5
+
+
+class SecondRun:
+    """Runs a test's job once more in its stage directory, through the scheduler that ran it.
+
+    ``job`` is ReFrame's, not yet submitted. ``mark`` begins every word of the job that must be new in each run: else
+    counters of an earlier run would be taken for this one's.
+    """
+
+    def __init__(self, job: Any, stage: Path, mark: str) -> None:
+        self._unsubmitted, self._stage = copy.copy(job), stage
+        self._marked = re.compile(rf"{re.escape(mark)}-[0-9a-f]{{10,}}")
+        self._mark = mark
+
+    def run(self, tag: str) -> tuple[Any, str]:
+        """Return the job that ran and its new ``tag``. Raises what ReFrame raises for a job that ended."""
+        script = self._stage / str(self._unsubmitted.script_filename)
+        text = script.read_text(encoding="utf-8")
+        marked = sorted({*self._marked.findall(text), tag})
+        new = {old: f"{self._mark}-{time.time_ns() + n:x}" for n, old in enumerate(marked)}
+        script.write_text(self._marked.sub(lambda found: new[found.group()], text), encoding="utf-8")
+        for file in (self._stage / COUNTERS).glob("*.counters"):
+            file.unlink()
+        job, before = copy.copy(self._unsubmitted), os.getcwd()
+        os.chdir(self._stage)
+        try:
+            job.submit()
+            job.wait()
+        finally:
+            os.chdir(before)
+        return job, new[tag]
+
+
+class Clock:
+    """Measures the time of one measurement from now on, how long its processes wait for a processor, and when its rails
+    carry what.
+    """
+
+    def __init__(self, runner: "Runner") -> None:
+        self.started, self._began = datetime.now(timezone.utc), time.monotonic()
+        self._watch, self._traffic = runner.watch(), runner.watch_traffic()
+
+    def stop(self) -> tuple[float, float | None]:
+        """Return the seconds since then, and the share of them in which processes waited; None if nobody sees it."""
+        return time.monotonic() - self._began, None if self._watch is None else self._watch.stop()
+
+    def readings(self) -> "Mapping[str, Sequence[Reading]]":
+        """Return what the counters of each node read since then; nothing if they are not on this host."""
+        return {} if self._traffic is None else self._traffic.stop()
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The measurement that counts, and the earlier ones that were disturbed or never began."""
+
+    found: Assessment
+    evidence: Evidence
+    elapsed_s: float
+    started: datetime
+    attempts: tuple[AttemptRecord, ...]
+
+    def explain(self, prober: Prober, nodes_remark: str | None) -> Assessment:
+        """Return its result with all that is known besides: who was found slow, where processes were, which nodes."""
+        case, path = self.found.case, self.found.path
+        # With several ranks on a node, the first one's core says nothing about how near the others are to the rails.
+        rails = case.launch.meant if case.ranks_per_node == 1 else ()
+        where = node_facts.remarks(self.evidence.facts, path.clocks_khz, rails)
+        return explain_run(prober.explain(self.found), self.attempts, nodes_remark, where)
+
+
+def measure_undisturbed(
+    runner: "Runner", clock: Clock, judge: Callable[[], tuple[Assessment, Evidence]], again: Callable[[], None]
+) -> Measurement:
+    """Return the first measurement that was not disturbed, or the last that the system's file allows.
+
+    One that never began because of a bug of the launcher is started again once, whatever the file allows.
+    ``clock`` belongs to the measurement that was made; ``judge`` judges what is there, ``again`` makes another.
+    """
+    times, within_s = runner.repeat_limits
+    last = time.monotonic() + within_s
+    attempts: list[AttemptRecord] = []
+    has_restarted = runner.replayed is not None
+    while True:
+        readings, (elapsed_s, starved) = clock.readings(), clock.stop()
+        found, evidence = judge()
+        before, found = found, with_pace(found, readings, starved)
+        judged = with_starvation(found, starved)
+        is_restarted = not has_restarted and judged.inputs.job.never_began
+        is_last = len(attempts) >= times or time.monotonic() > last
+        # A stall of an untimed repetition is rare, and figures of another run would be so again.
+        is_doubtful = judged.verdict.state == "disturbed" or found is not before
+        if not is_restarted and (not is_doubtful or is_last):
+            return Measurement(replace(found, starved=starved), evidence, elapsed_s, clock.started, tuple(attempts))
+        attempts.append(attempt_of(judged, elapsed_s, clock.started))
+        has_restarted = has_restarted or is_restarted
+        runner.wait_for_quiet(QUIET_WITHIN_S)
+        clock = Clock(runner)
+        again()
 
 
 def current_time() -> str:

@@ -10,22 +10,20 @@ from railyard.base.files import read_bounded
 from railyard.benchmarks.repetitions import Pace
 from railyard.job.case import Evidence
 from railyard.job.launch import Launch
-from railyard.job.placement import ProcessPlacement
+from railyard.job.node_facts import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import TIMEOUT_EXIT
-from railyard.provision.replay.form import REPLAYED, file_of
-from railyard.provision.replay.index import folder_of, match_index
+from railyard.provision.replay.index import REPLAYED, file_of, folder_of, match_index
 from railyard.rfm.checks.runner import CheckRequest, PlannedJob, RunOutputs, quote_words
-from railyard.site.policies import DEFAULT, policy_of
+from railyard.site.matrix import DEFAULT, policy_of
 from railyard.site.site import Site
 from railyard.site.systems.jobs import escape_exports
 from railyard.site.test_id import TestId, check_of, plain_check, without_repeat
 
 if TYPE_CHECKING:
     from railyard.parsers.slurm import NodeState
-    from railyard.provision.testbed.rail_traffic import TrafficWatch
-    from railyard.provision.testbed.starvation import Watch
+    from railyard.provision.testbed.starvation import TrafficWatch, Watch
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from railyard.base.files import read_bounded, too_long
-from railyard.job import environment, image, node_facts, output_bound, placement
-from railyard.job.command import Command
+from railyard.job import batch, environment, image, node_facts
+from railyard.job.client_server import Command
 from railyard.job.gpu_steps import EndedStep
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import FOLDER
@@ -147,7 +147,7 @@ class RunOutputs:
 
     def cut(self) -> str | None:
         """Return the sentence for a job that was ended at the limit of its output; None if it reached no limit."""
-        return self._first(output_bound.why_cut)
+        return self._first(batch.why_cut)
 
     def _first(self, said: Callable[[Path, str], str | None]) -> str | None:
         outputs = {self.stdout: "the job's output", self.stderr: "the job's error output"}
@@ -187,11 +187,11 @@ class RunOutputs:
             for step in gpu_pairs.steps_of(table)
         )
 
-    def nics(self) -> tuple[placement.RankNic, ...]:
+    def nics(self) -> tuple[node_facts.RankNic, ...]:
         """Return the rail that each rank said it was given, if each was given its own in this very job."""
-        files = sorted((self.stage / COUNTERS).glob(f"*{placement.SUFFIX}"))
+        files = sorted((self.stage / COUNTERS).glob(f"*{node_facts.SUFFIX}"))
         texts = (self.text(f"{COUNTERS}/{file.name}") for file in files)
-        return tuple(nic for text in texts if (nic := placement.parse_rank_nic(text, self.tag)) is not None)
+        return tuple(nic for text in texts if (nic := node_facts.parse_rank_nic(text, self.tag)) is not None)
 
 
 def text_of(path: Path) -> str:

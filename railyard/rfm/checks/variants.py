@@ -11,10 +11,9 @@ from reframe.core.meta import make_test
 
 from railyard.base.numbers import powers_of_two
 from railyard.rfm.checks.groups import Layout
-from railyard.rfm.current import environment_features, partition_features, partitions, sweep
+from railyard.rfm.system_choice import environment_features, partition_features, partitions, sweep
 from railyard.rfm.versions import typed_parameter
-from railyard.site.matrix import HAS_GPUS, NO_APPLICATION, RAIL_COUNTS
-from railyard.site.policies import DEFAULT, named_policies
+from railyard.site.matrix import DEFAULT, HAS_GPUS, NO_APPLICATION, RAIL_COUNTS, named_policies
 from railyard.site.systems.measure import Takes
 from railyard.site.systems.model import HOST_SWEEP
 from railyard.stacks.model import NIC_PER_RANK

@@ -12,8 +12,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.paths import CHECKS, part
 from railyard.base.wording import count_of, few, listing
 from railyard.rfm.checks.numbers import SET_BY_CHECKS
-from railyard.site.matrix import Need
-from railyard.site.policies import DEFAULT, policies
+from railyard.site.matrix import DEFAULT, Need, policies
 from railyard.site.systems.measure import NODES, RANKS
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId

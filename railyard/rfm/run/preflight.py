@@ -6,8 +6,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from railyard.base.errors import SetupError
-from railyard.base.remarks import note_remark
+from railyard.base.errors import SetupError, note_remark
 from railyard.base.wording import count_of
 from railyard.cluster.doctor.login import needed_programs, why_no_scheduler
 from railyard.job.launch import TESTBEDS
@@ -19,10 +18,10 @@ from railyard.provision.spack.prepare import Getting, prepare
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
 from railyard.site.site import Site
 from railyard.site.systems.jobs import ASK_FOR_WHOLE_NODES, OWN_LAUNCHERS
+from railyard.site.systems.load import current_rehearsal
 from railyard.site.systems.module_system import no_modules_sentence
-from railyard.site.systems.rehearsed_system import current_rehearsal
 from railyard.site.test_id import TestId
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 #: In a run's folder: the stacks that no test can use, each with the reason.
 UNFIT_FILE = "unfit-stacks.json"

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import chain, product
 
-from railyard.base.finding import Finding, problem, remark
+from railyard.base.errors import Finding, problem, remark
 from railyard.base.wording import count_of, listing, message_size, size_ranges
 from railyard.benchmarks.model import BANDWIDTH, Benchmark, Curve, Metric, deciding_sizes, rate_sizes
 from railyard.benchmarks.table.micro import BENCHMARKS, fills_link, tool
@@ -17,9 +17,9 @@ from railyard.hardware.limits import class_floors
 from railyard.hardware.links import Link
 from railyard.site import conditions
 from railyard.site.matrix import Cell, Need, asked_for, matrix
+from railyard.site.references.checks import metric_of, sides
 from railyard.site.references.load import References
 from railyard.site.references.model import BAD_CASE, Entry, Relation, Side, is_for
-from railyard.site.references.relation_checks import metric_of, sides
 from railyard.site.references.relation_forms import MeasuredSide, compare
 from railyard.site.sizes import QUICK_SIZES, doubled, largest_allowed, sizes_within
 from railyard.site.systems.fields import ANY

@@ -14,13 +14,12 @@ from railyard.benchmarks.table.micro import PACKAGES as TOOLS
 from railyard.hardware.counters import DRIVERS
 from railyard.hardware.gpu_nodes import GPU_LINKS
 from railyard.site.systems import jobs
-from railyard.site.systems.fields import ANY
-from railyard.site.systems.gpus import Gpus
+from railyard.site.systems.fields import ANY, NodeCounts, Price
 from railyard.site.systems.model import DisabledCombination, Fabric, Rail, System
-from railyard.site.systems.node_checks import check_fabric_of_nodes, check_nodes
-from railyard.site.systems.prices import NodeCounts, Price
+from railyard.site.systems.node_view import check_fabric_of_nodes, check_nodes
+from railyard.site.systems.parts import Gpus
 from railyard.site.systems.stack_entry import Preparation, StackEntry
-from railyard.stacks import ask, model, table
+from railyard.stacks import ask, model
 
 #: For each of stacks.model.KNOBS: the kinds of fabric that have it, and why others do not.
 _KNOB_KINDS: Mapping[str, tuple[tuple[str, ...], str]] = {
@@ -126,7 +125,7 @@ def _why_not_each_node(system: System, stack: str, launcher: str) -> str | None:
         return None if told else "site_launcher lacks {ranks_per_node}"
     if launcher not in jobs.OWN_LAUNCHERS:
         return f"only {either([*jobs.OWN_LAUNCHERS, jobs.SITE_LAUNCHER])} take them"
-    if table.STACKS[stack].pair:
+    if model.STACKS[stack].pair:
         return "a client and a server are started by an MPI that the file does not name"
     return ask.why_not_each_node(system.starter(stack))
 
@@ -359,7 +358,7 @@ def _check_container(stack: str, entry: StackEntry, system: System, document: Do
         expected = f"no {copied}: its files are copied from beside the program, and those of an image cannot be"
         raise document.error(path, f"a container and {copied}", expected, f"name {copied} for another stack")
     alone = [name for name, stated in system.applications.items() if stated.without_mpi and name in entry.tools]
-    if alone and table.STACKS[stack].addressed:
+    if alone and model.STACKS[stack].addressed:
         expected = f"no application that starts its own processes, as {alone[0]}: they would start outside of the image"
         raise document.error(path, f"a container and {alone[0]}", expected, "name it for another stack")
 
@@ -386,8 +385,8 @@ def _check_processor(stack: str, system: System, document: Document) -> None:
 
 def _check_starter(stack: str, entry: StackEntry, system: System, document: Document) -> None:
     """Refuse a library whose tests no MPI of the system starts, and an MPI for a stack that starts its own programs."""
-    path, known = ("stacks", stack), [name for name in system.stacks if table.STACKS[name].is_mpi]
-    by_mpi = table.STACKS[stack].by_mpi
+    path, known = ("stacks", stack), [name for name in system.stacks if model.STACKS[name].is_mpi]
+    by_mpi = model.STACKS[stack].by_mpi
     if by_mpi and entry.mpi is None:
         expected = f"the MPI with which its tests are built: {listing(known) or 'no stack here is an MPI'}"
         raise document.error(path, "no mpi", expected, f"add mpi: {next(iter(known), 'openmpi')}")
@@ -441,9 +440,9 @@ def _check_applications(system: System, document: Document) -> None:
             expected = "the name of a benchmark in one of the stacks"
             action = f"add benchmarks: {{{name}: PATH}} to a stack"
             raise document.error(("applications", name), show(name), expected, action)
-        if stated.without_mpi is not None and not any(table.STACKS[stack].addressed for stack in having):
+        if stated.without_mpi is not None and not any(model.STACKS[stack].addressed for stack in having):
             found = f"words without MPI, and {name} only with {listing(having)}"
-            expected = f"it also with {listing([stack for stack, entry in table.STACKS.items() if entry.addressed])}"
+            expected = f"it also with {listing([stack for stack, entry in model.STACKS.items() if entry.addressed])}"
             action = f"add benchmarks: {{{name}: PATH}} to that stack, or leave the words out"
             raise document.error(("applications", name, "without_mpi"), found, expected, action)
     for case in system.wrf_cases:

@@ -23,13 +23,12 @@ from railyard.site.systems.fields import (
     ModulesSystem,
     NodeNames,
     Policy,
+    Price,
     SchedulerName,
     SlotName,
     Subnet,
     sentence_or_false,
 )
-from railyard.site.systems.gate import Gate
-from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.jobs import (
     FAMILIES,
     SchedulerSettings,
@@ -51,7 +50,7 @@ from railyard.site.systems.node_view import (
     PayloadSize,
     Provider,
 )
-from railyard.site.systems.prices import Price
+from railyard.site.systems.parts import Gate, Gpus
 from railyard.site.systems.stack_entry import Preparation, SpackSite, StackEntry
 from railyard.site.systems.stated_topology import TopologySource
 from railyard.stacks.ask import LARGEST, Knobs

@@ -26,14 +26,6 @@ from railyard.hardware.counters import ERROR_BITS, rail_name
 from railyard.hardware.limits import declared_link
 from railyard.hardware.links import LANES, LINKS, SLOTS, Link
 from railyard.site.systems.like import load_written_out
-from railyard.site.systems.node_checks import (
-    check_command,
-    check_fabric_of_nodes,
-    check_gate_counter,
-    check_limit,
-    check_nodes,
-    node_names,
-)
 from railyard.site.systems.node_view import (
     Counters,
     HeaderModel,
@@ -45,6 +37,12 @@ from railyard.site.systems.node_view import (
     PayloadSize,
     Provider,
     RoceMode,
+    check_command,
+    check_fabric_of_nodes,
+    check_gate_counter,
+    check_limit,
+    check_nodes,
+    node_names,
 )
 
 #: The largest GID index, as `stacks.ask.LARGEST` has it.

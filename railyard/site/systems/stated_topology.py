@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 
 from pydantic import Field
 
-from railyard.base.errors import InputError, did_you_mean
+from railyard.base.errors import InputError, did_you_mean, note_remark
 from railyard.base.fields import Model, Name, PathText
 from railyard.base.hostlist import label, list_nodes
 from railyard.base.paths import why_absent
-from railyard.base.remarks import note_remark
 from railyard.base.strict_yaml import MAX_BYTES, Document
 from railyard.base.values import show
 from railyard.base.wording import listing

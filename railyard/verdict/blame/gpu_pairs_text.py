@@ -6,10 +6,8 @@ from typing import Any
 from railyard.base.hostlist import label
 from railyard.base.wording import listing
 from railyard.results.report.plots import Panel
-from railyard.verdict.blame.contradictions import contradiction_lines
-from railyard.verdict.blame.gpu_pairs import NotUsed, PairsVerdict, Sufficient
-from railyard.verdict.blame.search.explanations import BlamedPart
-from railyard.verdict.blame.search.paths import Layer, Test
+from railyard.verdict.blame.gpu_pairs import NotUsed, PairsVerdict, Sufficient, contradiction_lines
+from railyard.verdict.blame.search.explanations import BlamedPart, Layer, Test
 from railyard.verdict.wording import gpu_pairs as words
 from railyard.verdict.wording.gpu_pairs import MOST, SURE
 

@@ -12,8 +12,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from railyard.benchmarks.gpu.collectives import ALGORITHMS
-from railyard.benchmarks.gpu.domain_shares import least_carried, shares_of
+from railyard.benchmarks.gpu.collectives import ALGORITHMS, least_carried, shares_of
 from railyard.benchmarks.gpu.possible import Most, most
 from railyard.benchmarks.table.nccl import collective_of, part_of
 from railyard.hardware.gpu_nodes import Shape
@@ -25,12 +24,12 @@ from railyard.parsers.nccl_words import GB
 from railyard.parsers.output import ParseError, Table
 from railyard.results.record.form import Suspect
 from railyard.site.gpu_shape import shape_of_part
-from railyard.verdict.blame.search.robust import healthy
+from railyard.verdict.blame.search.matrix import healthy
 from railyard.verdict.blame.suspects import Findings
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.rules import like_healthy, shows_dips, unlike_healthy
 from railyard.verdict.gpu.run import HALVES, GpuRun, curve
-from railyard.verdict.path import counters_only, proof, traffic, within_node
+from railyard.verdict.path import counters_only, proof, traffic
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.rules.model import OtherWay, OutputLine, RuleResult
 from railyard.verdict.sizes import Sizes
@@ -157,7 +156,7 @@ class GpuCollectives(Sizes):
             link = None if shape is None else shape.node.gpu_link
             inside = dict.fromkeys(nodes, moved or 0)
             links = words.own_links() if link is None else link.word
-            return within_node.judge(readings, inside, nodes, words.group_of_gpus(), links)
+            return proof.judge_within_node(readings, inside, nodes, words.group_of_gpus(), links)
         why = _why_unknown(case, shape, collective, moved)
         if why is not None or shape is None or collective is None or moved is None:
             return counters_only.judge(case, readings, plan, (), words.unknown_traffic(why or ""))

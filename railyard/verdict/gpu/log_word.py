@@ -17,7 +17,7 @@ from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers.nccl_said import Link, Log, Nic, Rank
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.log_reading import SeenLog, few_nics, idle, seen_of
-from railyard.verdict.gpu.target import GpuTarget
+from railyard.verdict.gpu.run import GpuTarget
 from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged
 from railyard.verdict.wording import gpu_log as words
 

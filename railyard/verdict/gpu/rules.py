@@ -30,7 +30,7 @@ from railyard.verdict.gpu.log_reading import without_nvls, without_reduction
 from railyard.verdict.gpu.log_word import algorithm
 from railyard.verdict.gpu.run import HALVES, GpuRun
 from railyard.verdict.rules.model import RuleResult, fail_rule, not_judged, pass_rule
-from railyard.verdict.wording import gpu_rules as words
+from railyard.verdict.wording import gpu_runs
 
 #: The busbw of a table, for each half: size in bytes -> GB/s.
 Curves = Mapping[str, Mapping[int, float]]
@@ -63,12 +63,12 @@ def possible(run: GpuRun, printed: Rows, log: Log | None) -> RuleResult:
     off = no_plugin + no_nvls
     rows = [_row(run, shape, half, *each, log) for half, found in printed.items() for each in found]
     if not rows:
-        return not_judged(3, words.no_busbw())
+        return not_judged(3, gpu_runs.no_busbw())
     impossible = [row for row in rows if row.judged.state == "impossible"]
     if impossible:
         wrong = max(impossible, key=lambda row: row.value)
         sentence = f"{_format_row(wrong)}{wrong.judged.sentence}{wrong.said}{off}"
-        return fail_rule(3, sentence, "set-up", words.look_at_nodes())
+        return fail_rule(3, sentence, "set-up", gpu_runs.look_at_nodes())
     unknown = next((row for row in rows if row.judged.state == "not-judged"), None)
     if unknown is not None:
         return not_judged(3, f"{_format_row(unknown)}{unknown.judged.reason}{unknown.said}")
@@ -100,7 +100,7 @@ def beyond_listed(run: GpuRun, printed: Rows, few: tuple[str, int, int] | None) 
     row = max(above, key=lambda each: each.value)
     return not_judged(
         5,
-        words.more_than_listed(row.value, row.size, host, count, node.nics, line),
+        gpu_runs.more_than_listed(row.value, row.size, host, count, node.nics, line),
     )
 
 
@@ -118,7 +118,7 @@ def reference(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log |
     if of is not None:
         return _within_domain(run, _compare_among(run, of, standing)), standing
     if run.shape is not None and (why := _why_no_floor(run, curves)) is not None:
-        return not_judged(5, words.suggest_class(why)), standing
+        return not_judged(5, gpu_runs.suggest_class(why)), standing
     return like_healthy(run, curves), standing
 
 
@@ -134,8 +134,8 @@ def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
         return not_judged(5, idle)
     alone = _alone_above(curves, least)
     if alone is not None:
-        return not_judged(5, words.alone_above_floor(value, size, alone))
-    return pass_rule(5, words.above_floor_of_healthy(value, size, least.text))
+        return not_judged(5, gpu_runs.alone_above_floor(value, size, alone))
+    return pass_rule(5, gpu_runs.above_floor_of_healthy(value, size, least.text))
 
 
 def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
@@ -150,7 +150,7 @@ def _within_domain(run: GpuRun, result: RuleResult) -> RuleResult:
     shape = run.shape
     if result.state != "fail" or shape is None or shape.domains > 1 or shape.node.within_over_nics:
         return result
-    return replace(result, look_at=words.look_within_node(result.fault == "disturbed"))
+    return replace(result, look_at=gpu_runs.look_within_node(result.fault == "disturbed"))
 
 
 def shows_dips(curves: Curves) -> bool:
@@ -162,24 +162,24 @@ def _row(run: GpuRun, shape: Shape, half: str, size: int, value: float, log: Log
     named = algorithm(log, run.collective, size, shape)
     row = Row(value * GB, size, run.iterations)
     judged = judge(run.collective, shape, row, None if named is None else named[0])
-    return _JudgedRow(size, half, value, judged, "" if named is None else words.in_brackets(named[1]))
+    return _JudgedRow(size, half, value, judged, "" if named is None else gpu_runs.in_brackets(named[1]))
 
 
 def _format_row(row: _JudgedRow) -> str:
-    return words.at_row(row.size, row.half != HALVES[0])
+    return gpu_runs.at_row(row.size, row.half != HALVES[0])
 
 
 def _which(judged: PossibleResult) -> str:
     """Return which algorithms may have been used, if none is ruled out and the output does not name one."""
     if judged.without or len(judged.with_) < 2:
         return ""
-    return words.possible_algorithms([each.algorithm for each in judged.with_])
+    return gpu_runs.possible_algorithms([each.algorithm for each in judged.with_])
 
 
 def _standing(run: GpuRun, curves: Curves, of: TransportClass | None, log: Log | None) -> Standing:
     curve = next((curves[half] for half in HALVES if curves.get(half)), None)
     if of is None or curve is None or run.collective not in COLLECTIVES:
-        return not_known(words.nothing_to_compare())
+        return not_known(gpu_runs.nothing_to_compare())
     wrong = _why_not_of_class(run, of)
     if wrong is not None:
         return not_known(wrong)
@@ -196,25 +196,25 @@ def _name(found: tuple[str, str] | None) -> str | None:
 def _why_not_of_class(run: GpuRun, of: TransportClass) -> str | None:
     """Return why a run is not on nodes of this class: another GPU, or only some of the GPUs."""
     if run.gpu and not all(of.names(each) for each in run.gpu.split(", ")):
-        return words.other_gpu(run.gpu, of.name)
+        return gpu_runs.other_gpu(run.gpu, of.name)
     if _CARD.search(run.gpu) and of.has.gpu_link is not None and not of.has.gpu_link.is_slot:
-        return words.card_without_switch(run.gpu, of.has.gpu_link.word, of.name)
+        return gpu_runs.card_without_switch(run.gpu, of.has.gpu_link.word, of.name)
     shape = run.shape
     if shape is None:
         return run.unknown
     if shape.gpus < of.has.gpus:
-        return words.some_gpus(shape.gpus, of.has.gpus)
+        return gpu_runs.some_gpus(shape.gpus, of.has.gpus)
     return None
 
 
 def _compare_among(run: GpuRun, of: TransportClass, standing: Standing) -> RuleResult:
-    look = words.look_at_source()
+    look = gpu_runs.look_at_source()
     if standing.state in ("within", "above"):
         return pass_rule(5, standing.sentence)
     if standing.state == "below":
         nodes = [_nodes(of, number_id) for at in standing.sizes if at.state == "below" for number_id in at.of]
         if run.shape is not None and run.shape.nodes > max(nodes, default=0):
-            return not_judged(5, words.more_nodes(standing.sentence, max(nodes, default=0)))
+            return not_judged(5, gpu_runs.more_nodes(standing.sentence, max(nodes, default=0)))
         return fail_rule(5, standing.sentence, "reference", look)
     if standing.state == "impossible":
         return fail_rule(5, standing.sentence, "set-up", look)
@@ -235,8 +235,8 @@ def _dip(curves: Curves) -> RuleResult | None:
     if found is None:
         return None
     share, size, half, side = found
-    sentence = words.dip(curves[half][size], size, half != HALVES[0], share, side, short is not None)
-    return fail_rule(5, sentence, "disturbed", words.look_at_dip())
+    sentence = gpu_runs.dip(curves[half][size], size, half != HALVES[0], share, side, short is not None)
+    return fail_rule(5, sentence, "disturbed", gpu_runs.look_at_dip())
 
 
 def _worst_dip(between: Iterable[tuple[str, int, float, float]], least: float) -> tuple[float, int, str, float] | None:
@@ -270,8 +270,8 @@ def _fall(curves: Curves) -> RuleResult | None:
     if worst is None:
         return None
     share, size, half, best = worst
-    sentence = words.fall(curves[half][size], size, half != HALVES[0], share, curves[half][best], best)
-    return fail_rule(5, sentence, "disturbed", words.look_at_fall())
+    sentence = gpu_runs.fall(curves[half][size], size, half != HALVES[0], share, curves[half][best], best)
+    return fail_rule(5, sentence, "disturbed", gpu_runs.look_at_fall())
 
 
 def _unlike_halves(curves: Curves) -> RuleResult | None:
@@ -282,11 +282,11 @@ def _unlike_halves(curves: Curves) -> RuleResult | None:
     if worst is None or worst[0] >= GPU_DIP_SHARE.value:
         return None
     share, size = worst
-    halves: tuple[words.Half, words.Half] = ("out of place", "in place")
+    halves: tuple[gpu_runs.Half, gpu_runs.Half] = ("out of place", "in place")
     slow, fast = halves if one[size] < other[size] else (halves[1], halves[0])
     low, high = sorted((one[size], other[size]))
-    sentence = words.different_halves(low, slow, size, share, high, fast)
-    return fail_rule(5, sentence, "disturbed", words.look_at_halves())
+    sentence = gpu_runs.different_halves(low, slow, size, share, high, fast)
+    return fail_rule(5, sentence, "disturbed", gpu_runs.look_at_halves())
 
 
 def _less(one: float, other: float) -> float:
@@ -327,26 +327,26 @@ def _why_no_floor(run: GpuRun, curves: Curves) -> str | None:
         return run.unknown
     node = shape.node
     if not run.in_order:
-        return words.ranks_out_of_order()
+        return gpu_runs.ranks_out_of_order()
     if not _has_published_kin(node):
-        return words.no_floor_of_nodes()
+        return gpu_runs.no_floor_of_nodes()
     if shape.domains > 1 and (why := _why_no_floor_of_network(node)) is not None:
         return why
     if shape.gpus < node.gpus:
-        return words.no_floor_of_gpus(shape.gpus, node.gpus)
+        return gpu_runs.no_floor_of_gpus(shape.gpus, node.gpus)
     if shape.nodes > GPU_FLOOR_NODES.value:
-        return words.no_floor_of_many_nodes()
+        return gpu_runs.no_floor_of_many_nodes()
     least = _floor_bound(run.collective, shape)
     if math.isinf(least.busbw_mb_s):
-        return words.unknown_parts()
+        return gpu_runs.unknown_parts()
     of = COLLECTIVES[run.collective]
     no_source = of.rooted or of.name == "hypercube"
     if no_source or (of.point_to_point and least.limited_by == "NVLink" and node.may_lack_a_switch):
-        return words.no_floor_of_collective(of.name, not no_source)
+        return gpu_runs.no_floor_of_collective(of.name, not no_source)
     size, value = _peak(curves)
     # What is above the floor is healthy at any size. Short messages below it are not necessarily at fault.
     if size < GPU_FLOOR_FROM.value and value * GB < least.busbw_mb_s * GPU_FLOOR_SHARE.value:
-        return words.no_long_message()
+        return gpu_runs.no_long_message()
     return None
 
 
@@ -356,7 +356,7 @@ def _idle(node: GpuNode, least: Bound, value: float) -> str | None:
     used = math.ceil(share * node.nics)
     if least.limited_by not in ("NIC", "slot") or share >= GPU_ALL_NICS_SHARE.value or used >= node.nics:
         return None
-    return words.nics_may_be_idle(value, share, least.text, used, node.nics)
+    return gpu_runs.nics_may_be_idle(value, share, least.text, used, node.nics)
 
 
 def _alone_above(curves: Curves, least: Bound) -> str | None:
@@ -369,7 +369,7 @@ def _alone_above(curves: Curves, least: Bound) -> str | None:
         low = {size: value for size, value in long.items() if value * GB < GPU_FLOOR_SHARE.value * least.busbw_mb_s}
         if 2 * len(low) > len(long):
             size = max(low)
-            return words.most_below_floor(len(low), len(long), low[size], size, least.text)
+            return gpu_runs.most_below_floor(len(low), len(long), low[size], size, least.text)
     return None
 
 
@@ -381,9 +381,9 @@ def _has_published_kin(node: GpuNode) -> bool:
 
 def _why_no_floor_of_network(node: GpuNode) -> str | None:
     if node.network is None:
-        return words.unknown_nics()
+        return gpu_runs.unknown_nics()
     has_none = node.link is None or node.link.headers == "tcp"
-    return words.no_floor_of_network() if has_none else None
+    return gpu_runs.no_floor_of_network() if has_none else None
 
 
 def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
@@ -394,5 +394,5 @@ def _below_floor(run: GpuRun, curves: Curves) -> RuleResult | None:
     share = value * GB / least.busbw_mb_s
     if share >= GPU_FLOOR_SHARE.value:
         return None
-    sentence, brief = words.below_floor(value, size, share, least.text), words.brief_below_floor(value, share)
-    return fail_rule(5, sentence, "fabric", words.look_at_log(), brief=brief)
+    sentence, brief = gpu_runs.below_floor(value, size, share, least.text), gpu_runs.brief_below_floor(value, share)
+    return fail_rule(5, sentence, "fabric", gpu_runs.look_at_log(), brief=brief)

@@ -9,15 +9,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.benchmarks.metrics import curves, key_of
 from railyard.benchmarks.moved_bytes import pairs_of
 from railyard.benchmarks.table import micro
 from railyard.hardware.links import Link
 from railyard.parsers.lines import LONGEST_NOTE, clean_text
 from railyard.parsers.output import Table
-from railyard.verdict.hints.branches import branches, surely_holds
-from railyard.verdict.hints.causes import RDMA_FAMILIES
+from railyard.verdict.hints.causes import RDMA_FAMILIES, branches, surely_holds
 from railyard.verdict.own_fault import starts_as_rdma
 from railyard.verdict.rules.model import OutputLine
 from railyard.verdict.wording.causes import against_fallback, fallback_of_unknown, faster_than_tcp

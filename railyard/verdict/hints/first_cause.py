@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.parsers.failure_lines import LAUNCHER_BUG, NO_TURN, STEPD, STOPPED
 from railyard.parsers.unread_rows import NO_ROW
 from railyard.verdict.rules.model import OutputLine

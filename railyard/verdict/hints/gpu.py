@@ -14,8 +14,8 @@ from railyard.hardware.gpu_nodes import GpuNode, Shape, network_of, over_slot
 from railyard.hardware.links import LINKS, SLOTS
 from railyard.parsers.nccl_words import GB
 from railyard.verdict.hints.causes import Likeness
-from railyard.verdict.wording.causes import Looks
-from railyard.verdict.wording.gpu_causes import (
+from railyard.verdict.wording.causes import (
+    Looks,
     across_sockets,
     fewer_nics,
     more_nics,

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from railyard.job.case import Case
 from typing import TYPE_CHECKING
 
-from railyard.results.idle_rails import on_every_node
 from railyard.results.record.form import with_shares
+from railyard.results.weak_runs import on_every_node
 from railyard.verdict.wording import path as words
 
 if TYPE_CHECKING:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from railyard.base.bounds import LEAST_LATENCY, PRINTED_ZERO_BELOW, JudgingBound
 from railyard.base.wording import message_size
-from railyard.verdict.wording import Figure, Miss
-from railyard.verdict.wording import metrics as words
+from railyard.verdict.wording import Figure, Miss, possible
 from railyard.verdict.wording import not_judged as say_not_judged
 
 if TYPE_CHECKING:
@@ -401,22 +400,22 @@ def why_unusable(declared: DeclaredMetric, measured: MeasuredMetric | None, prob
     sentence.
     """
     if measured is None or not measured.sizes:
-        return words.say_unread(declared.name, declared.unit, problem or "")
+        return possible.say_unread(declared.name, declared.unit, problem or "")
     if len(measured.sizes) != len(measured.values):
-        return words.unlike_counts(declared.name, len(measured.sizes), len(measured.values))
+        return possible.unlike_counts(declared.name, len(measured.sizes), len(measured.values))
     if measured.unit != declared.unit:
-        return words.other_unit(declared.name, measured.unit, declared.unit)
+        return possible.other_unit(declared.name, measured.unit, declared.unit)
     if any(map(operator.le, measured.sizes[1:], measured.sizes)):
-        return words.unsorted_sizes(declared.name)
+        return possible.unsorted_sizes(declared.name)
     if _all_above_0(measured.values):
         return None
     largest = 0.0  # of the smaller sizes
     for size, value in zip(measured.sizes, measured.values, strict=True):
         what = f"{declared.name}{declared.size_words(size)}"
         if value is None or isinstance(value, bool) or not math.isfinite(value):
-            return words.not_finite(what, value)
+            return possible.not_finite(what, value)
         if value < 0 or (value == 0 and not _rounds_to_zero(declared, size, largest)):
-            return words.not_above_0(what, value, declared.unit)
+            return possible.not_above_0(what, value, declared.unit)
         largest = max(largest, value)
     return None
 
@@ -433,7 +432,7 @@ def named_passes(metric: MetricInput) -> Iterator[tuple[str, MeasuredMetric]]:
     """Yield what each of several passes gave for a metric, with the words that name the pass; nothing for one pass."""
     count = len(metric.passes)
     for place, measured in enumerate(metric.passes if count > 1 else (), start=1):
-        yield words.in_pass(place, count), measured
+        yield possible.in_pass(place, count), measured
 
 
 def points(metric: MetricInput) -> tuple[tuple[int, float], ...]:

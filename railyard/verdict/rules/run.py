@@ -33,7 +33,6 @@ from railyard.verdict.rules.model import (
 )
 from railyard.verdict.wording import Figure
 from railyard.verdict.wording import complete as say
-from railyard.verdict.wording import metrics as words
 from railyard.verdict.wording import not_judged as say_not_judged
 from railyard.verdict.wording import path as path_words
 from railyard.verdict.wording import possible as physics
@@ -69,13 +68,13 @@ def fails_for_length(inputs: Inputs) -> bool:
 def metrics(inputs: Inputs) -> RuleResult:
     """Return rule 2: one sentence names all metrics that are wrong; a check that declares none fails."""
     if not inputs.metrics:
-        return fail_rule(2, words.nothing_declared(), "set-up", words.look_at_check())
+        return fail_rule(2, physics.nothing_declared(), "set-up", physics.look_at_check())
     wrong = [sentence for metric in inputs.metrics if (sentence := _why_unusable(metric)) is not None]
     wrong += inputs.contradictions
     if wrong:
-        return fail_rule(2, "; ".join(wrong), "set-up", words.look_at_headings())
-    read = [words.read_at(one.declared.name, one.declared.unit, len(points(one))) for one in inputs.metrics]
-    return pass_rule(2, words.read(read))
+        return fail_rule(2, "; ".join(wrong), "set-up", physics.look_at_headings())
+    read = [physics.read_at(one.declared.name, one.declared.unit, len(points(one))) for one in inputs.metrics]
+    return pass_rule(2, physics.read(read))
 
 
 def _why_unusable(metric: MetricInput) -> str | None:

@@ -18,15 +18,14 @@ from railyard.benchmarks.metrics import curves as metric_curves
 from railyard.benchmarks.model import Curve
 from railyard.benchmarks.table import micro
 from railyard.hardware.limits import Limit
-from railyard.parsers.changed_signs import with_own_signs
+from railyard.parsers.decorations import with_own_signs
 from railyard.parsers.nccl_said import Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, Table, validation_of
 from railyard.verdict.class_standing import Standing
 from railyard.verdict.day_one import Facts
 from railyard.verdict.gpu import rules
 from railyard.verdict.gpu.log_word import word
-from railyard.verdict.gpu.run import HALVES, GpuRun, curve, rows, run_of
-from railyard.verdict.gpu.target import GpuTarget
+from railyard.verdict.gpu.run import HALVES, GpuRun, GpuTarget, curve, rows, run_of
 from railyard.verdict.hints.causes import Likeness
 from railyard.verdict.hints.gpu import GpuSeen, likely_causes
 from railyard.verdict.inputs import Run, contradictions, metric_inputs, read_of

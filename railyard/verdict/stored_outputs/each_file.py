@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from railyard.base.clean_text import one_line
 from railyard.base.errors import InputError, RailyardError
+from railyard.base.values import one_line
 from railyard.parsers.output import ParseError
-from railyard.verdict.gpu.target import GpuTarget
+from railyard.verdict.gpu.run import GpuTarget
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored_outputs import text
 from railyard.verdict.stored_outputs.judge import Judgement

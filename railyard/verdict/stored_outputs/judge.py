@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from railyard.base.clean_text import one_line
 from railyard.base.errors import RailyardError
+from railyard.base.values import one_line
 from railyard.base.wording import listing
 from railyard.benchmarks import metrics
 from railyard.benchmarks.model import Benchmark, Curve
@@ -18,10 +18,10 @@ from railyard.benchmarks.table import micro
 from railyard.benchmarks.table.applications import installed_name
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.limits import Limit
-from railyard.parsers.changed_signs import with_own_signs
+from railyard.parsers.decorations import with_own_signs
 from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
-from railyard.provision.replay.form import said_of_itself
+from railyard.provision.replay.index import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness, causes_beside, likenesses
@@ -43,9 +43,6 @@ from railyard.verdict.rules.model import (
 )
 from railyard.verdict.rules.reference import reference, reference_where_measured, worst_ratio
 from railyard.verdict.sizes import assessor_of
-from railyard.verdict.stored_outputs.gpus_of_one_node import below_gpu_slots, between_few_gpus
-from railyard.verdict.stored_outputs.late_and_lost import describe_loss, late_or_lost
-from railyard.verdict.stored_outputs.one_rail import one_rail
 from railyard.verdict.stored_outputs.passes import (
     Passes,
     counted_as,
@@ -54,9 +51,11 @@ from railyard.verdict.stored_outputs.passes import (
     longest_messages,
     pass_name,
 )
-from railyard.verdict.stored_outputs.rails_share import weak_collective
+from railyard.verdict.stored_outputs.rail_bounds import below_gpu_slots, between_few_gpus, one_rail, weak_collective
 from railyard.verdict.stored_outputs.remarks import (
+    describe_loss,
     flow_limit,
+    late_or_lost,
     plateau,
     remarks_on,
     shared_rail,

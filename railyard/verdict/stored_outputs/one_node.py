@@ -6,16 +6,25 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from itertools import chain
 
-from railyard.base.clean_text import one_line
+from railyard.base.values import one_line
 from railyard.benchmarks.model import Tool
 from railyard.benchmarks.table import micro
 from railyard.parsers.lines import LONGEST_NOTE, clean_text
 from railyard.parsers.output import Table
-from railyard.verdict.hints.branches import branches, possible
+from railyard.verdict.hints.causes import branches, possible
 from railyard.verdict.hints.fallback import FAMILIES
 from railyard.verdict.inputs import Target
-from railyard.verdict.stored_outputs.host_lists import HostList, default_host_file, host_lists, is_one_host, name_of
-from railyard.verdict.stored_outputs.launch_command import Command, host_file, launch, server
+from railyard.verdict.stored_outputs.launch_command import (
+    Command,
+    HostList,
+    default_host_file,
+    host_file,
+    host_lists,
+    is_one_host,
+    launch,
+    name_of,
+    server,
+)
 from railyard.verdict.stored_outputs.one_node_words import (
     MAP,
     NODE_COUNTS,
@@ -25,7 +34,7 @@ from railyard.verdict.stored_outputs.one_node_words import (
     SHARED_MEMORY,
     OneNodeWords,
 )
-from railyard.verdict.wording import unfit as words
+from railyard.verdict.wording import stored_outputs
 
 #: A heterogeneous job of Slurm: each of its parts has a number of nodes.
 _OF_PARTS = ("hetjob", "packjob", "SLURM_HET_SIZE", "_HET_GROUP_", "_PACK_GROUP_")
@@ -100,7 +109,7 @@ def _kinds(tool: Tool, text: str, launches: tuple[_Sign, ...]) -> Iterator[tuple
 
 
 def _sentence(sign: _Sign, target: Target) -> str:
-    return words.one_node(sign.line, sign.quoted[:_QUOTED], sign.means, target.fabric_name)
+    return stored_outputs.one_node(sign.line, sign.quoted[:_QUOTED], sign.means, target.fabric_name)
 
 
 def _own(signs: Sequence[_Sign], line: int, before: Sequence[int], is_last: bool) -> list[_Sign]:
@@ -149,7 +158,7 @@ def _ranks(text: str) -> tuple[_Sign, ...]:
         for match in filter(None, (pattern.search(line) for pattern in patterns)):
             has, host = match.groupdict(), match["host"]
             ranks = [has["rank"]] if "rank" in has else [f"{host} {rank}" for rank in range(min(int(has["ranks"]), 2))]
-            means = words.ranks_on(host)
+            means = stored_outputs.ranks_on(host)
             found += (_Sign(number, one_line(line).strip(), None, means, host=host, rank=rank) for rank in ranks)
             break
     return tuple(found)
@@ -186,7 +195,10 @@ def _with_hosts(sign: _Sign, lists: Sequence[HostList], defaults: Sequence[tuple
     if command is None or listed is None:
         return sign
     return replace(
-        sign, one_node=command.one_node, means=words.hosts_in(command.why, listed.line), spreads=command.spreads
+        sign,
+        one_node=command.one_node,
+        means=stored_outputs.hosts_in(command.why, listed.line),
+        spreads=command.spreads,
     )
 
 
@@ -277,7 +289,10 @@ def _possible(signs: Sequence[_Sign], line: int, text: str) -> list[_Sign]:
     found = [signs[place] for place in places]
     if all(sign.one_node for sign in found) and (not found or not known.paths.get(found[-1].line)):
         return found
-    return [replace(sign, means=words.in_branch(sign.means)) if known.paths.get(sign.line) else sign for sign in found]
+    return [
+        replace(sign, means=stored_outputs.in_branch(sign.means)) if known.paths.get(sign.line) else sign
+        for sign in found
+    ]
 
 
 def _at_launch(
@@ -321,11 +336,11 @@ def _node_counts(text: str) -> tuple[_Sign, ...]:
     found: list[_Sign] = []
     for number, line in _lines(text):
         found += (
-            _Sign(number, one_line(line).strip(), is_one, words.job_of_one_node(), of_run=False)
+            _Sign(number, one_line(line).strip(), is_one, stored_outputs.job_of_one_node(), of_run=False)
             for is_one in counts_once(line)
         )
     found += (
-        _Sign(each.line, one_line(each.quoted), each.is_one_host, words.job_of_one_node(), of_run=False)
+        _Sign(each.line, one_line(each.quoted), each.is_one_host, stored_outputs.job_of_one_node(), of_run=False)
         for each in _host_lists(text)
         if each.of_job
     )

@@ -6,7 +6,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import count_of
 from railyard.site.site import Site
 from railyard.site.systems.fields import ANY
-from railyard.stacks import ask, model, table
+from railyard.stacks import ask, model
 from railyard.verdict.inputs import Target
 from railyard.verdict.path.traffic import Policy
 from railyard.verdict.stored_outputs.target import ANY_STACK, check_rails
@@ -35,7 +35,7 @@ def of_system(
         raise RailyardError(f'--policy: found "{policy}", expected a rail of {name} of {system.system}: it has {there}')
     kind, gpus = system.fabrics[name].kind, system.gpus
     # The MPI library, if there is only one. Clients and servers have references without a stack, or name it.
-    choice = [each for each in system.stacks if table.STACKS[each].is_mpi] or list(system.stacks)
+    choice = [each for each in system.stacks if model.STACKS[each].is_mpi] or list(system.stacks)
     named = stack if stack is not None or len(choice) != 1 else choice[0]
     if named is None:
         policy = _policy(None, rails, policy)
@@ -107,7 +107,7 @@ def _policy(stack: str | None, rails: int, policy: str | None, kind: str = "") -
         return policy
     if rails == 1:
         return "single"
-    way = table.STACKS[stack].ways[kind] if stack else None
+    way = model.STACKS[stack].ways[kind] if stack else None
     spreads = () if way is None or isinstance(way, str) else way.spreads
     found: Policy | str | None = next((each.policy for each in spreads if each.policy != "single"), None)
     if found is None:

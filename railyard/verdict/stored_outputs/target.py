@@ -9,8 +9,7 @@ from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import either
 from railyard.hardware.day_one import UNNAMED
 from railyard.hardware.gpu_nodes import GPU_LINKS, XGMI_GPUS
-from railyard.hardware.link_names import links_meant, why_no_link
-from railyard.hardware.links import LINKS, SLOTS, Link
+from railyard.hardware.links import LINKS, SLOTS, Link, links_meant, why_no_link
 from railyard.parsers.output import Table
 from railyard.site.link_alone import LinkAlone, link_alone
 from railyard.verdict.inputs import Target
@@ -72,7 +71,7 @@ def of_link(link: str, slot: str | None = None, rails: int = 1, mtu: int | None 
 
 def _of_gpus(name: str, found: re.Match[str], is_alone: bool) -> Target:
     """Return what connects the GPUs of one node, and no network. A board of four has the fewest links between two."""
-    from railyard.site.systems.gpus import Gpus
+    from railyard.site.systems.parts import Gpus
 
     if not is_alone:
         raise RailyardError(f"--link: found {name} with --slot, --mtu or --rails, expected none: it is within one node")

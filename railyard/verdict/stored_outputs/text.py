@@ -10,7 +10,7 @@ from railyard.verdict.stored_outputs.judge import CurveJudgement, Judgement, Sta
 from railyard.verdict.wording import stored_outputs as words
 
 if TYPE_CHECKING:
-    from railyard.verdict.gpu.target import GpuTarget
+    from railyard.verdict.gpu.run import GpuTarget
 
 FORMAT = 1
 #: States that are written differently for people.

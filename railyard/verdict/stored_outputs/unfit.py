@@ -10,7 +10,7 @@ from railyard.parsers.output import REPORTS, ParsedOutput, Table
 from railyard.verdict.inputs import Target
 from railyard.verdict.stored_outputs.one_node import one_node
 from railyard.verdict.stored_outputs.target import Nodes
-from railyard.verdict.wording import unfit as words
+from railyard.verdict.wording import stored_outputs
 
 #: Fewer messages under way than this are no stream: perftest's send queue of 128 and OSU's window of 64 are.
 _FEW_MESSAGES = 16
@@ -25,7 +25,7 @@ _LINK_TYPE = re.compile(r"\bLink type\s*:\s*(\w+)")
 #: The kind of link that perftest prints as "Link type" (ibv_port_attr.link_layer), by the family of a link. A card of
 #: Omni-Path says IB, too. Slingshot is left out: its first generation has Ethernet cards of another maker.
 #: Source: github.com/linux-rdma/perftest, src/perftest_parameters.c, link_layer_str.
-_LINK_TYPES: Mapping[words.Family, words.Printed] = {
+_LINK_TYPES: Mapping[stored_outputs.Family, stored_outputs.Printed] = {
     "infiniband": "IB",
     "omnipath": "IB",
     "roce": "Ethernet",
@@ -37,13 +37,13 @@ _LINK_TYPES: Mapping[words.Family, words.Printed] = {
 #: software, which no card's rate bounds.
 #: Source: github.com/HewlettPackard/shs-libcxi, utils; linux-rdma/perftest, src/perftest_parameters.c, connStr and
 #: transport_str; torvalds/linux, drivers/infiniband/hw (efa, hfi1, cxgb4, i40iw) and drivers/infiniband/sw/rxe.
-_OF_CONNECTION: Mapping[str, words.Network] = {"SRD": "efa"}
+_OF_CONNECTION: Mapping[str, stored_outputs.Network] = {"SRD": "efa"}
 
-_OF_TRANSPORT: Mapping[str, words.Network] = {"IW": "iwarp"}
+_OF_TRANSPORT: Mapping[str, stored_outputs.Network] = {"IW": "iwarp"}
 
-_OF_TOOL: Mapping[str, words.Network] = {"cxi": "slingshot"}
+_OF_TOOL: Mapping[str, stored_outputs.Network] = {"cxi": "slingshot"}
 
-_OF_DEVICE: tuple[tuple[str, words.Network], ...] = (
+_OF_DEVICE: tuple[tuple[str, stored_outputs.Network], ...] = (
     *(("hfi1_", "omnipath"), ("efa_", "efa"), ("cxgb", "iwarp"), ("i40iw", "iwarp")),
     *(("rxe", "software"), ("siw", "software")),
 )
@@ -152,7 +152,7 @@ def _of_two_ports(table: Table, target: Target) -> str | None:
     """
     if not table.context.get("dual_port") or target.rails > 1 or not target.rail_names:
         return None
-    return words.two_ports()
+    return stored_outputs.two_ports()
 
 
 def _of_few_messages(table: Table) -> str | None:
@@ -163,7 +163,7 @@ def _of_few_messages(table: Table) -> str | None:
     window, pairs = table.context.get("window"), table.context.get("pairs")
     if not isinstance(window, int) or not isinstance(pairs, int) or window * pairs >= _FEW_MESSAGES:
         return None
-    return words.few_messages(window, window * pairs)
+    return stored_outputs.few_messages(window, window * pairs)
 
 
 def _of_few_round_trips(key: str | None, table: Table) -> str | None:
@@ -177,7 +177,7 @@ def _of_few_round_trips(key: str | None, table: Table) -> str | None:
     least = min((cell for cell in table.column("iterations") if isinstance(cell, int)), default=_FEW_ROUND_TRIPS)
     if least >= _FEW_ROUND_TRIPS:
         return None
-    return words.few_round_trips(least)
+    return stored_outputs.few_round_trips(least)
 
 
 def _of_short_calls(table: Table) -> str | None:
@@ -188,7 +188,7 @@ def _of_short_calls(table: Table) -> str | None:
     size = table.context.get("call_size")
     if "bandwidth" not in table.columns or not isinstance(size, int) or size >= _SHORT_CALL:
         return None
-    return words.short_calls(size)
+    return stored_outputs.short_calls(size)
 
 
 def _of_groups(table: Table, nodes: Nodes) -> str | None:
@@ -200,7 +200,7 @@ def _of_groups(table: Table, nodes: Nodes) -> str | None:
         return None
     if groups < 2 or nodes.ranks_each is not None or nodes.count == 1:
         return None
-    return words.several_groups(groups, ranks)
+    return stored_outputs.several_groups(groups, ranks)
 
 
 def _without_end(table: Table) -> str | None:
@@ -213,7 +213,7 @@ def _without_end(table: Table) -> str | None:
         return None
     if len(table.rows) == 1 and ("bandwidth_peak" not in table.columns or table.column("bandwidth_peak") != (0,)):
         return None
-    return words.without_end(len(table.rows))
+    return stored_outputs.without_end(len(table.rows))
 
 
 def other_link(table: Table, target: Target, text: str) -> str | None:
@@ -229,7 +229,7 @@ def other_link(table: Table, target: Target, text: str) -> str | None:
     if family is None or printed is None or printed == _LINK_TYPES[family]:
         return None
     line = _line_of(printed, table.line, text)
-    return words.printed_link(printed, line, target.fabric_name, target.system, family)
+    return stored_outputs.printed_link(printed, line, target.fabric_name, target.system, family)
 
 
 def _other_network(table: Table, target: Target) -> str | None:
@@ -243,7 +243,7 @@ def _other_network(table: Table, target: Target) -> str | None:
         return None
     if said[1] == "software" and any(_family_of(rail) == "software" for rail in target.rail_names):
         return None
-    return words.other_network(*said, target.fabric_name, target.system)
+    return stored_outputs.other_network(*said, target.fabric_name, target.system)
 
 
 def _slower_card(table: Table, target: Target) -> str | None:
@@ -252,25 +252,25 @@ def _slower_card(table: Table, target: Target) -> str | None:
     rate = link.data_rate_gbit_s or 0.0
     for prefix, (generation, most) in _OLD_CARDS.items():
         if device.startswith(prefix) and link.family in _FAMILIES and rate > most:
-            return words.slower_card(device, generation, link.name)
+            return stored_outputs.slower_card(device, generation, link.name)
     return None
 
 
-def _network_of(table: Table) -> tuple[str, words.Network] | None:
+def _network_of(table: Table) -> tuple[str, stored_outputs.Network] | None:
     """Return what names a table's network, with the family of its links; None if nothing does."""
     connection, device = str(table.context.get("connection")), str(table.context.get("device"))
     transport = str(table.context.get("transport"))
     if table.tool in _OF_TOOL:
         return f"{table.benchmark or table.tool}", _OF_TOOL[table.tool]
     if connection in _OF_CONNECTION:
-        return words.connection(connection), _OF_CONNECTION[connection]
+        return stored_outputs.connection(connection), _OF_CONNECTION[connection]
     if transport in _OF_TRANSPORT:
-        return words.transport(transport), _OF_TRANSPORT[transport]
+        return stored_outputs.transport(transport), _OF_TRANSPORT[transport]
     family = _family_of(device)
-    return None if family is None else (words.device(device), family)
+    return None if family is None else (stored_outputs.device(device), family)
 
 
-def _family_of(device: str) -> words.Network | None:
+def _family_of(device: str) -> stored_outputs.Network | None:
     """Return the network whose devices alone have such a name; None for any other name."""
     return next((family for prefix, family in _OF_DEVICE if device.startswith(prefix)), None)
 
@@ -302,7 +302,7 @@ def same_host(table: Table, lines_of_tables: tuple[int, ...], target: Target, te
     own = own or [ends for ends in found if before < ends.line < table.line] or found
     if not own or not all(ends.is_one_host for ends in own):
         return None
-    return words.one_host(own[0].remote, own[0].line, _DOCKER if own[0].is_bridged else "", target.fabric_name)
+    return stored_outputs.one_host(own[0].remote, own[0].line, _DOCKER if own[0].is_bridged else "", target.fabric_name)
 
 
 def _bare(address: str) -> str:

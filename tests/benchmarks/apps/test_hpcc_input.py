@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.benchmarks.apps.hpl_input import HPCC_BLOCK, hpcc_text, orders
+from railyard.benchmarks.apps.hpl import HPCC_BLOCK, hpcc_text, orders
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl_input import Machine, Problem, grid, order_by_memory, order_by_time, problem, text
+from railyard.benchmarks.apps.hpl import Machine, Problem, grid, order_by_memory, order_by_time, problem, text
 
 GIB = 1 << 30
 #: Two nodes of 32 ranks and 192 GiB each, with 2 Tflop/s expected.

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.hpl_input import SHARE_OF_LIMIT, Wish, plan, stated_hardware
+from railyard.benchmarks.apps.hpl import SHARE_OF_LIMIT, Wish, plan, stated_hardware
 from railyard.hardware.node import NodeHardware
 from railyard.site.site import site_at
 from railyard.site.systems.jobs import SchedulerSettings

@@ -3,9 +3,19 @@
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps import npb_duration
-from railyard.benchmarks.apps.npb_duration import CHOSEN, RATES, choose, describe, larger, operations, place
-from railyard.benchmarks.apps.npb_shape import CLASSES, KERNELS, least_memory
+from railyard.benchmarks.apps import npb
+from railyard.benchmarks.apps.npb import (
+    CHOSEN,
+    CLASSES,
+    KERNELS,
+    RATES,
+    choose,
+    describe,
+    larger,
+    least_memory,
+    operations,
+    place,
+)
 from railyard.benchmarks.table.applications import LEAST_S
 
 GIB = 1 << 30
@@ -39,7 +49,7 @@ def test_a_larger_class_has_more_operations() -> None:
 
 
 def test_the_time_is_operations_by_rate_and_ranks() -> None:
-    assert npb_duration.predicted_s("ft", "C", 8) == pytest.approx(396_388e6 / (1e6 * RATES["ft"] * 8), rel=1e-5)
+    assert npb.predicted_s("ft", "C", 8) == pytest.approx(396_388e6 / (1e6 * RATES["ft"] * 8), rel=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +88,7 @@ def test_a_larger_class_is_chosen_only_if_the_smaller_one_is_too_short_on_all_ra
         smaller = CHOSEN[CHOSEN.index(found.problem) - 1]
         most = max(
             (each.nodes * each.ranks_per_node, each.predicted_s)
-            for each in npb_duration._layouts(name, smaller, nodes, cores, 240 * GIB)
+            for each in npb._layouts(name, smaller, nodes, cores, 240 * GIB)
         )
         assert most[1] < 2 * LEAST_S
 

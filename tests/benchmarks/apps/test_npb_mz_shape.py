@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.npb_mz_shape import (
-    KERNELS,
+from railyard.benchmarks.apps.npb import (
+    CLASSES,
+    ZONE_KERNELS,
     Layout,
     layout,
     programs,
     ranks_of_threads,
-    refuse_too_large,
+    refuse_large_zones,
     zones,
 )
-from railyard.benchmarks.apps.npb_shape import CLASSES
 from railyard.benchmarks.table.applications import ENTRIES
 from railyard.parsers import npb
 
@@ -46,10 +46,10 @@ def test_genuine_outputs_name_the_same_zones(corpus: Path) -> None:
 
 def test_every_kernel_and_class_is_in_the_table() -> None:
     keys = {entry.key for entry in ENTRIES}
-    assert [key for name in KERNELS for each in CLASSES if (key := f"npb/{name.upper()}/{each}") not in keys] == []
+    assert [key for name in ZONE_KERNELS for each in CLASSES if (key := f"npb/{name.upper()}/{each}") not in keys] == []
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", ZONE_KERNELS)
 @pytest.mark.parametrize("problem", CLASSES)
 @pytest.mark.parametrize(("nodes", "cores"), [(1, 1), (2, 2), (3, 12), (4, 64), (64, 128), (5000, 48)])
 def test_no_layout_has_more_ranks_than_zones_or_threads_than_cores(
@@ -136,9 +136,9 @@ def test_an_unknown_kernel_or_class_is_named(name: str, problem: str, sentence: 
 
 
 def test_a_class_that_no_memory_holds_is_refused() -> None:
-    refuse_too_large("sp-mz", "E", 4, 64 << 30)
+    refuse_large_zones("sp-mz", "E", 4, 64 << 30)
     with pytest.raises(RailyardError) as caught:
-        refuse_too_large("sp-mz", "E", 4, 48 << 30)
+        refuse_large_zones("sp-mz", "E", 4, 48 << 30)
     assert str(caught.value) == (
         "NPB: found class E of sp-mz, whose arrays take at least 220.1 GiB, expected at most 192.0 GiB, the memory of "
         "4 nodes; take a smaller class"

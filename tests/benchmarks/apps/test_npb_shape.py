@@ -5,7 +5,7 @@ import math
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.npb_shape import (
+from railyard.benchmarks.apps.npb import (
     CLASSES,
     KERNELS,
     find,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from railyard.benchmarks.apps.shared_processor import figures, remark
+from railyard.benchmarks.apps.every_node import figures, remark
 from railyard.benchmarks.table.micro import BENCHMARKS
 from railyard.parsers.sharing import parse
 from tests.parsers.test_sharing import TEXT

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.wrf_cases import (
+from railyard.benchmarks.apps.wrf import (
     EDGES,
     GRIDS,
     NEEDED,

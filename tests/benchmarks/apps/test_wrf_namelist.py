@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.benchmarks.apps.wrf_namelist import check, read
+from railyard.benchmarks.apps.wrf import check, read
 
 WHOLE = """\
  &time_control

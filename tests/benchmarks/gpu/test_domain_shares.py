@@ -6,14 +6,18 @@ from railyard.base.errors import RailyardError
 from railyard.benchmarks.gpu.collectives import (
     ALGORITHMS,
     COLLECTIVES,
+    FORMULAE,
+    Share,
     algorithm_of_nccl,
     busbw,
     collective,
+    least_carried,
+    neighbours,
     possible_algorithms,
     ranks_of,
+    shares_of,
     why_not,
 )
-from railyard.benchmarks.gpu.domain_shares import FORMULAE, Share, least_carried, neighbours, shares_of
 from railyard.hardware.gpu_nodes import Shape, node_of_words
 
 NDR = node_of_words("gpus=8,nvlink=4,nics=8,link=ib-ndr")

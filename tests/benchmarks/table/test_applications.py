@@ -85,7 +85,7 @@ def test_a_run_of_npb_has_its_rate_and_its_time() -> None:
 
 
 def test_every_kernel_that_is_measured_is_a_benchmark() -> None:
-    from railyard.benchmarks.apps.npb_shape import CLASSES, KERNELS
+    from railyard.benchmarks.apps.npb import CLASSES, KERNELS
 
     assert [f"npb/{name.upper()}/{problem}" for name in KERNELS for problem in CLASSES
             if f"npb/{name.upper()}/{problem}" not in BENCHMARKS] == []  # fmt: skip

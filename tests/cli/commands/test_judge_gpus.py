@@ -10,7 +10,7 @@ import pytest
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.parsers import nccl
-from railyard.verdict.gpu.target import of_words
+from railyard.verdict.gpu.run import of_words
 from railyard.verdict.stored_outputs.collectives import judge_collectives
 from tests.made.nccl_output import CLASS_CURVE, GIB, curve, output
 from tests.verdict.gpu.conftest import SYSTEM

@@ -11,8 +11,8 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.base.paths import REHEARSAL_VARIABLE
 from railyard.cli.main import main
-from railyard.provision.rehearsal import lifecycle, nodes, prepare
-from railyard.provision.rehearsal.faults import GRAMMAR
+from railyard.provision.rehearsal import nodes, prepare
+from railyard.provision.rehearsal.form import GRAMMAR
 from railyard.provision.testbed.lock import HELD_VARIABLE, lock_file
 from railyard.results.record.form import Record, Suspect, VerdictRecord
 from railyard.rfm.run import session
@@ -35,9 +35,9 @@ def rehearsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., 
 
     def leaving(*records: Record) -> dict[str, Any]:
         asked: dict[str, Any] = {"bed": []}
-        monkeypatch.setattr(lifecycle, "bring_up", lambda rehearsal, system, **more: asked["bed"].append("up"))
-        monkeypatch.setattr(lifecycle, "end_nodes", lambda home: bool(asked["bed"].append("down")))
-        monkeypatch.setattr(lifecycle, "client_variables", lambda home, scheduler: {})
+        monkeypatch.setattr(prepare, "bring_up", lambda rehearsal, system, **more: asked["bed"].append("up"))
+        monkeypatch.setattr(prepare, "end_nodes", lambda home: bool(asked["bed"].append("down")))
+        monkeypatch.setattr(prepare, "client_variables", lambda home, scheduler: {})
 
         def run(self: session.Session) -> Outcome:
             asked.update(options=self.options, variable=os.environ.get(REHEARSAL_VARIABLE))
@@ -124,7 +124,7 @@ def test_down_takes_down_what_was_kept(
     said: str,
 ) -> None:
     rehearsed()
-    monkeypatch.setattr(lifecycle, "end_nodes", lambda home: was_up)
+    monkeypatch.setattr(prepare, "end_nodes", lambda home: was_up)
     assert main(["rehearse", "--down"]) == 0
     assert capsys.readouterr().out == said
 

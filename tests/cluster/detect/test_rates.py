@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.cluster.detect.rates import (
+from railyard.cluster.detect.ports import (
     PortRate,
     infiniband_link,
     plain_link,

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from railyard.cluster.doctor.ask_login import ask
-from railyard.cluster.doctor.login import absences
-from railyard.job.node_programs import is_only_on_nodes
+from railyard.cluster.doctor.login import absences, ask
+from railyard.job.node_files import is_only_on_nodes
 from railyard.rfm.run import preflight
 from railyard.site.site import Site, site_at
 from tests.made.systems import ETH_ANYWHERE

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.base.finding import problem
+from railyard.base.errors import problem
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from tests.made.systems import ETH_ANYWHERE
@@ -148,7 +148,7 @@ def test_a_job_of_its_own_is_said_to_have_been_looked_at(
     home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     refused = problem("job on eth", "sbatch refused it: Invalid account", "see jobs in the system's file")
-    monkeypatch.setattr("railyard.cluster.doctor.job.findings", lambda site, count, before: (refused,))
+    monkeypatch.setattr("railyard.cluster.doctor.ask_nodes.findings", lambda site, count, before: (refused,))
     assert main(["doctor", "--system", "eth", "--job"]) == 1
     assert capsys.readouterr().out.splitlines() == [
         "problem: job on eth: sbatch refused it: Invalid account; see jobs in the system's file",

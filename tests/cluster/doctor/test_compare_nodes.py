@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 
-from railyard.base.finding import Finding, problem, remark
+from railyard.base.errors import Finding, problem, remark
 from railyard.cluster.doctor import judge
 from railyard.cluster.doctor.judge import of_nodes, order_findings
 from railyard.cluster.doctor.node_block import NodeState

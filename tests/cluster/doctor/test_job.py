@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.cluster.doctor import job
+from railyard.cluster.doctor import ask_nodes
 from railyard.job import node_files
 from railyard.site.references.load import references_of
 from railyard.site.site import Site
@@ -55,7 +55,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
 
 
 def sentences(site: Site, count: int | None = None) -> list[str]:
-    return [f"{found.weight}: {found.sentence}" for found in job.findings(site, count)]
+    return [f"{found.weight}: {found.sentence}" for found in ask_nodes.findings(site, count)]
 
 
 def test_a_job_that_reaches_all_nodes_finds_nothing_and_is_asked_for_as_a_checks_job(
@@ -126,7 +126,7 @@ def test_of_very_many_nodes_each_writes_a_file_and_who_did_not_is_named(
 def test_a_job_that_does_not_begin_is_cancelled_and_decides_nothing(
     made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(job, "WITHIN_S", 0.5)
+    monkeypatch.setattr(ask_nodes, "WITHIN_S", 0.5)
     pending = "echo 'JobId=7 JobState=PENDING Reason=Priority ExitCode=0:0 NodeList=(null)'\n"
     site = made(sbatch="echo 7\nexec sleep 30\n", scontrol=pending, scancel='echo "$@" >"$HERE/cancelled"\n')
     assert sentences(site) == [
@@ -144,7 +144,7 @@ def test_a_job_that_slurm_ended_says_how(made: Made) -> None:
 
 
 def test_an_output_that_never_appears_means_no_shared_folder(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "_SEEN_WITHIN_S", 0.1)
+    monkeypatch.setattr(ask_nodes, "_SEEN_WITHIN_S", 0.1)
     (found,) = sentences(made(sbatch="echo 7\n"))
     assert found.endswith("; put the site's folder on a file system that nodes and this host share")
 
@@ -159,4 +159,4 @@ def test_modules_without_a_modules_system_are_a_problem(made: Made) -> None:
 
 def test_another_scheduler_is_refused_with_what_to_do(made: Made) -> None:
     with pytest.raises(SetupError, match="found scheduler pbs, expected Slurm; send a job by hand: railyard run"):
-        job.findings(made(system="roce"), None)
+        ask_nodes.findings(made(system="roce"), None)

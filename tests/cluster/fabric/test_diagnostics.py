@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.cluster.fabric import diagnostics
+from railyard.cluster.fabric import saved_outputs
 
 Collect = Callable[..., tuple[list[str], list[str]]]
 GUID = "0xb8599f030000100a"
@@ -16,7 +16,7 @@ def collect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collect:
     """Run fake tools (name: body of a shell script) and return the files that they left and the messages."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    monkeypatch.setattr(diagnostics, "SEARCH_PATH", str(programs))
+    monkeypatch.setattr(saved_outputs, "SEARCH_PATH", str(programs))
 
     def run(tools: dict[str, str], again_s: float | None = None) -> tuple[list[str], list[str]]:
         for name, body in tools.items():
@@ -24,7 +24,7 @@ def collect(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Collect:
             (programs / name).chmod(0o755)
         said: list[str] = []
         folder = tmp_path / "out"
-        diagnostics.collect(folder, "vn1", said.append, again_s, tmp_path / "sys")
+        saved_outputs.collect(folder, "vn1", said.append, again_s, tmp_path / "sys")
         return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()), said
 
     return run

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from railyard.cluster.fabric.error_counts import counter_findings, growth
 from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.link_state import counter_findings, growth
 from railyard.cluster.fabric.model import ExpectedFabric, Readings, Report
 from railyard.parsers.fabric import iblinkinfo, ibqueryerrors
 from railyard.parsers.fabric.port import PortState

@@ -5,9 +5,8 @@ from typing import Any
 
 import pytest
 
-from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.judge import judge, parse_pfc
 from railyard.cluster.fabric.model import Card, ExpectedFabric, Finding, Gid, Readings, expected_of
-from railyard.cluster.fabric.roce import parse_pfc
 from railyard.parsers.fabric.port import PortState
 from railyard.site.systems.model import System
 

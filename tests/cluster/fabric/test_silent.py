@@ -1,8 +1,7 @@
 """A job in which some nodes said nothing is not a pass. Nor is a fabric about which nobody said anything."""
 
-from railyard.cluster.fabric.judge import judge, with_silent
+from railyard.cluster.fabric.judge import judge, nothing_seen, verdict_sentence, with_silent
 from railyard.cluster.fabric.model import ExpectedFabric, Readings
-from railyard.cluster.fabric.text import nothing_seen, verdict_sentence
 from railyard.parsers.fabric.port import PortState
 
 

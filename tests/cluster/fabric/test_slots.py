@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from railyard.cluster.fabric.judge import judge
+from railyard.cluster.fabric.judge import driver_findings, judge
 from railyard.cluster.fabric.model import Card, ExpectedFabric, Readings, SlotState
 from railyard.cluster.fabric.slots import slot_findings
 from railyard.cluster.fabric.sysfs import Control, cards_of, device_control, ports_of, redirects
-from railyard.cluster.fabric.uniform import driver_findings
 from railyard.hardware.links import pcie_generation
 
 GOOD = SlotState("0000:3b:00.0", "8.0 GT/s PCIe", 16, "8.0 GT/s PCIe", 16, 256)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError
-from railyard.cluster.gate.site_commands import drain_lines
+from railyard.cluster.gate.look import drain_lines
 from railyard.results.sick import Kind, SeenTest, SickPart, Sure
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System

@@ -17,7 +17,7 @@ from railyard.cluster.rolling.collect import (
     summary,
     why_not_together,
 )
-from railyard.cluster.rolling.kept_run import KeptGroup, KeptRun, KeptStep
+from railyard.cluster.rolling.under_scheduler import KeptGroup, KeptRun, KeptStep
 from railyard.job.batch import State
 
 OUTPUT = """\

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.main import main
-from railyard.cluster.rolling.kept_run import FILE
+from railyard.cluster.rolling.under_scheduler import FILE
 from railyard.results.record.file import read_records
 from railyard.verdict.wording.ports import look_at
 from tests.cluster.rolling.conftest import NODES

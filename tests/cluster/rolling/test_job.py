@@ -10,9 +10,8 @@ import pytest
 
 from railyard.base.paths import packaged_text
 from railyard.cluster.rolling import plan
-from railyard.cluster.rolling.job import jobs
-from railyard.cluster.rolling.kept_run import SAMPLE, KeptRun, runs_in
 from railyard.cluster.rolling.run import rolling
+from railyard.cluster.rolling.under_scheduler import SAMPLE, KeptRun, jobs, runs_in
 from railyard.job import slurm as clients
 from railyard.site.site import Site, site_at
 

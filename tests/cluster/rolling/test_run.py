@@ -10,8 +10,8 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.cluster.rolling import plan
-from railyard.cluster.rolling.kept_run import FILE, SAMPLE, KeptRun, read, runs_in
 from railyard.cluster.rolling.run import Rolling, RunProgress, rolling
+from railyard.cluster.rolling.under_scheduler import FILE, SAMPLE, KeptRun, read, runs_in
 from railyard.results.record import pair_rows
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record

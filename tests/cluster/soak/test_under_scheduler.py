@@ -15,11 +15,9 @@ import pytest
 from railyard.base.errors import SetupError
 from railyard.base.paths import HOME_VARIABLE, packaged_text
 from railyard.cli.main import main
-from railyard.cluster.soak import job as soak_job
 from railyard.cluster.soak import under_scheduler
-from railyard.cluster.soak.job import expand_nodes, plan_soak
 from railyard.cluster.soak.judge import Reading, findings, read, soaked_rails
-from railyard.cluster.soak.under_scheduler import Merger, Raw, parse
+from railyard.cluster.soak.under_scheduler import Merger, Raw, expand_nodes, parse, plan_soak
 from railyard.site.site import Site, site_at
 from tests.made.systems import TWO_CARDS
 from tests.parsers.test_sge import RECORDED as SGE
@@ -563,7 +561,7 @@ step() {
 def bed(tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of Slurm's programs, which is first on PATH."""
     monkeypatch.setattr(under_scheduler, "_LOOK_S", 0.05)
-    monkeypatch.setattr(soak_job, "_LEAD_S", 0)  # its loads do not measure
+    monkeypatch.setattr(under_scheduler, "_LEAD_S", 0)  # its loads do not measure
     folder = tmp_path / "bin"
     folder.mkdir()
     for name, text in PROGRAMS.items():

@@ -8,7 +8,7 @@ import pytest
 from railyard.cli.commands.parse import to_json
 from railyard.parsers.detect import parse as parse_any
 from railyard.parsers.fabric import lspci, nvidia_smi, show_gids
-from railyard.parsers.fabric.hardware import GidEntry, Hardware, Nearness, PciSlot
+from railyard.parsers.fabric.port import GidEntry, Hardware, Nearness, PciSlot
 from railyard.parsers.output import ParseError, Remark
 from railyard.results.report.hardware_text import far_gpus, hardware_remarks
 from railyard.results.report.output_text import parsed_text

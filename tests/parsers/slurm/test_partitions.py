@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.parsers.slurm_partitions import Partition, of_jobs, parse
+from railyard.parsers.slurm import Partition, of_jobs, parse
 
 FOLDER = Path(__file__).parents[2] / "recordings" / "slurm"
 

@@ -11,7 +11,7 @@ import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.job.case import Case, Evidence
-from railyard.job.command import Command, Program
+from railyard.job.client_server import Command, Program
 from railyard.job.counters.node import reader_script
 from railyard.job.launch import Launch, Ranks, plan_launch
 from railyard.parsers.output import ParsedOutput

@@ -8,8 +8,10 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks import metrics
-from railyard.benchmarks.apps import every_node, hpl_input, npb_mz_shape, npb_shape
+from railyard.benchmarks.apps import every_node
+from railyard.benchmarks.apps import hpl as hpl_input
 from railyard.benchmarks.apps import milc as milc_run
+from railyard.benchmarks.apps import npb as npb_shape
 from railyard.benchmarks.apps.installed_applications import Application
 from railyard.benchmarks.model import physics_of
 from railyard.benchmarks.table import micro
@@ -37,7 +39,7 @@ def milc_of_four(text: str) -> ParsedOutput:
 
 CASES: list[tuple[str, str, str, Callable[[str], ParsedOutput]]] = [
     *(("npb", f"{kernel}.C.x", f"npb/{kernel.upper()}/C", npb.parse) for kernel in npb_shape.KERNELS),
-    *(("npb-mz", f"{code}.C.x", f"npb/{code.upper()}/C", npb.parse) for code in npb_mz_shape.KERNELS),
+    *(("npb-mz", f"{code}.C.x", f"npb/{code.upper()}/C", npb.parse) for code in npb_shape.ZONE_KERNELS),
     ("hpl", "xhpl", "hpl/hpl", hpl.parse),
     ("milc", "su3_rmd", "milc/asqtad/L6/4-nodes", milc_of_four),
     ("wrf", "wrf.exe", "wrf/wrf/conus12km-v4", wrf.parse),

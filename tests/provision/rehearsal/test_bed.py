@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.rehearsal import lifecycle, node_scripts
+from railyard.provision.rehearsal import node_scripts, prepare
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.rehearsal.nodes import choose
 from railyard.provision.rehearsal.sysfs import FIRST
@@ -48,24 +48,24 @@ def rehearsal(home: Path, system: System) -> Rehearsal:
 @pytest.fixture(scope="module")
 def standing(home: Path, system: System, rehearsal: Rehearsal) -> Iterator[Testbed]:
     """Return the nodes of a rehearsal that is up; the machine may be measured on meanwhile."""
-    sentence = lifecycle.find_refusal()
+    sentence = prepare.find_refusal()
     if sentence is not None:
         pytest.skip(sentence)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(lock.HELD_VARIABLE, str(lock.lock_file()))
-        lifecycle.bring_up(rehearsal, system, keep=False)
+        prepare.bring_up(rehearsal, system, keep=False)
         found = Testbed.find(home, REHEARSAL)
         assert found is not None
         yield found
-        assert lifecycle.end_nodes(home)
+        assert prepare.end_nodes(home)
     assert outermost_processes(found.folder) == []
     assert not found.folder.exists()
-    assert lifecycle.end_nodes(home) is False
+    assert prepare.end_nodes(home) is False
 
 
 def run(standing: Testbed, *words: str) -> str:
     """Return what a command on the first node prints, as a job's script calls it there."""
-    variables = lifecycle.client_variables(standing.folder.parent.parent)
+    variables = prepare.client_variables(standing.folder.parent.parent)
     env = {**variables, "PATH": variables["PATH"].replace("$PATH", "/usr/sbin:/usr/bin:/sbin:/bin")}
     done = standing.exec("n1", words, env=env, cwd=Path("/"), timeout_s=60)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -139,7 +139,7 @@ def test_the_devices_can_be_laid_without_an_overlay(standing: Testbed) -> None:
 
 def test_another_rehearsal_of_the_same_folder_waits(standing: Testbed, rehearsal: Rehearsal, system: System) -> None:
     with pytest.raises(SetupError) as refused:
-        lifecycle.bring_up(rehearsal, system, keep=False)
+        prepare.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == "rehearsal: another one of this site folder is up: wait until it has ended"
     assert standing.is_up()
 
@@ -162,12 +162,12 @@ def test_it_waits_for_no_measurement(
 ) -> None:
     file = tmp_path / "lock"
     monkeypatch.delenv(lock.HELD_VARIABLE, raising=False)
-    monkeypatch.setattr(lifecycle, "find_refusal", lambda scheduler: None)
+    monkeypatch.setattr(prepare, "find_refusal", lambda scheduler: None)
     monkeypatch.setattr(lock, "lock_file", lambda: file)
     with file.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(SetupError) as refused:
-            lifecycle.bring_up(rehearsal, system, keep=False)
+            prepare.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
         "rehearsal: another process is measuring on this machine, and a rehearsal would disturb it: wait until it has "
         "ended"
@@ -182,7 +182,7 @@ def test_a_missing_program_is_named(
         (tmp_path / program).write_text("#!/bin/sh\n", encoding="ascii")
         (tmp_path / program).chmod(0o755)
     with pytest.raises(SetupError) as refused:
-        lifecycle.bring_up(rehearsal, system, keep=False)
+        prepare.bring_up(rehearsal, system, keep=False)
     assert str(refused.value) == (
         "rehearsal: munged is not installed: apt-get install munge slurm-wlm (Debian's names); nothing was run; for "
         "the job scripts alone type: railyard run --system ndr --dry-run"
@@ -197,7 +197,7 @@ def test_without_the_schedulers_programs_it_is_said_what_to_install_and_what_was
         system = load_system(SITES / f"systems/{name}.yaml")
         asked = Rehearsal(name, str(tmp_path), str(tmp_path / "plan"), ("n1", "n9"))
         with pytest.raises(SetupError) as refused:
-            lifecycle.bring_up(asked, system, keep=False)
+            prepare.bring_up(asked, system, keep=False)
         said = str(refused.value)
         assert said.startswith(f"rehearsal: {programs}") and " not installed: " in said
         assert said.endswith(f"nothing was run; for the job scripts alone type: railyard run --system {name} --dry-run")

@@ -6,9 +6,8 @@ import pytest
 
 from railyard.provision.rehearsal import traffic
 from railyard.provision.rehearsal.benchmark_request import parse_words
-from railyard.provision.rehearsal.crew import Crew, Member, ports_of, processors
+from railyard.provision.rehearsal.crew import Crew, Member, Moves, ports_of, processors
 from railyard.provision.rehearsal.form import Rehearsal
-from railyard.provision.rehearsal.moves import Moves
 from railyard.provision.rehearsal.traffic import Network
 from railyard.site.site import Site
 

@@ -3,8 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from railyard.provision.rehearsal.faults import names, summary
-from railyard.provision.rehearsal.form import Fault, Rehearsal
+from railyard.provision.rehearsal.form import Fault, Rehearsal, names, summary
 from railyard.results.record.form import Record, RuleRecord, Suspect, VerdictRecord
 from railyard.site.systems.load import load_system
 from tests.made.records import made_record

@@ -6,8 +6,7 @@ from typing import get_args
 import pytest
 
 from railyard.base.errors import RailyardError
-from railyard.provision.rehearsal.faults import GRAMMAR, parse_fault, plant_faults
-from railyard.provision.rehearsal.form import Fault, FaultKind
+from railyard.provision.rehearsal.form import GRAMMAR, Fault, FaultKind, parse_fault, plant_faults
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 

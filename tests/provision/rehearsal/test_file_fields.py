@@ -16,8 +16,8 @@ from railyard.cluster.fabric.model import Readings, expected_of
 from railyard.cluster.fabric.sysfs import cards_of, ports_of
 from railyard.provision.rehearsal.nodes import choose
 from railyard.site.site import Site, site_at
-from railyard.site.systems.gpus import Gpus
 from railyard.site.systems.model import System
+from railyard.site.systems.parts import Gpus
 from tests.made.rehearsed import site
 from tests.provision.rehearsal import conftest
 from tests.provision.rehearsal.conftest import Bed

@@ -8,8 +8,7 @@ from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE, REPLAY_VARIABLE, runs_folder
 from railyard.provision.rehearsal.form import Fault, Rehearsal, current, read
 from railyard.rfm.settings import build
-from railyard.site.systems.load import load_system, load_systems
-from railyard.site.systems.rehearsed_system import NO_STAND_IN, RehearsedSystem
+from railyard.site.systems.load import NO_STAND_IN, RehearsedSystem, load_system, load_systems
 
 SITE = Path(__file__).parents[2] / "sites/rehearsed"
 ROOT = SITE.parents[2]

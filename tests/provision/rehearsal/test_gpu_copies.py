@@ -7,7 +7,7 @@ import pytest
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import every_node
 from railyard.benchmarks.table.nvbandwidth import EVERY_NODE
-from railyard.job.command import CopyANode
+from railyard.job.client_server import CopyANode
 from railyard.parsers import nvbandwidth
 from railyard.provision.rehearsal.form import Fault
 from railyard.provision.rehearsal.play import play_copies

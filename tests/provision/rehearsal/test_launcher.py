@@ -19,12 +19,12 @@ from railyard.provision.rehearsal.launcher import (
     read,
     start_on_each,
 )
-from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.rehearsal.nodes import NOT_PLAYED
 from railyard.provision.rehearsal.prepare import KNOWN, write_launchers
+from railyard.provision.rehearsal.sysfs import Machine
 from railyard.site.systems.jobs import OWN_LAUNCHERS
 from railyard.stacks import ask
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 from tests.provision.rehearsal.conftest import TAG, Bed, Ran
 from tests.waiting import PATIENCE_S
 

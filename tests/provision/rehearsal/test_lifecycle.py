@@ -9,7 +9,7 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.base.paths import REHEARSAL_VARIABLE
-from railyard.provision.rehearsal import lifecycle
+from railyard.provision.rehearsal import prepare
 from railyard.provision.rehearsal.form import Rehearsal
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lifecycle import OWNER_FILE, sign
@@ -36,11 +36,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """What was asked of a bed that does nothing."""
     made: list[str] = []
     monkeypatch.setattr(
-        lifecycle, "bring_up", lambda rehearsal, system, keep: made.append("up, to stay" if keep else "up")
+        prepare, "bring_up", lambda rehearsal, system, keep: made.append("up, to stay" if keep else "up")
     )
-    monkeypatch.setattr(lifecycle, "end_nodes", lambda home: made.append("down"))
+    monkeypatch.setattr(prepare, "end_nodes", lambda home: made.append("down"))
     monkeypatch.setattr(
-        lifecycle, "client_variables", lambda home, scheduler: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"}
+        prepare, "client_variables", lambda home, scheduler: {"PATH": "/slurm/bin:$PATH", "SLURM_CONF": "/slurm/conf"}
     )
     monkeypatch.setenv("PATH", "/usr/bin")
     monkeypatch.delenv("SLURM_CONF", raising=False)
@@ -50,7 +50,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 def test_the_variables_lead_there_and_are_gone_behind_it(
     rehearsal: Rehearsal, system: System, calls: list[str]
 ) -> None:
-    with lifecycle.standing(rehearsal, system, keep=False, echo=print):
+    with prepare.standing(rehearsal, system, keep=False, echo=print):
         assert calls == ["up"]
         assert (os.environ["PATH"], os.environ["SLURM_CONF"]) == ("/slurm/bin:/usr/bin", "/slurm/conf")
         assert os.environ[REHEARSAL_VARIABLE] == rehearsal.folder
@@ -61,14 +61,14 @@ def test_the_variables_lead_there_and_are_gone_behind_it(
 
 def test_it_goes_down_behind_an_error_and_an_interrupt(rehearsal: Rehearsal, system: System, calls: list[str]) -> None:
     for error in (SetupError("no"), KeyboardInterrupt()):
-        with pytest.raises(type(error)), lifecycle.standing(rehearsal, system, keep=False, echo=print):
+        with pytest.raises(type(error)), prepare.standing(rehearsal, system, keep=False, echo=print):
             raise error
     assert calls == ["up", "down"] * 2
 
 
 def test_kept_nodes_stay_up_and_it_is_said_how_they_end(rehearsal: Rehearsal, system: System, calls: list[str]) -> None:
     said: list[str] = []
-    with lifecycle.standing(rehearsal, system, keep=True, echo=said.append):
+    with prepare.standing(rehearsal, system, keep=True, echo=said.append):
         pass
     assert calls == ["up, to stay"]
     assert said[0].startswith("the nodes are left up; enter one: ") and said[0].endswith("/enter n1 -- sh")
@@ -81,15 +81,15 @@ def test_what_did_not_come_up_is_not_taken_down(
     def refuse(rehearsal: Rehearsal, system: System, keep: bool) -> None:
         raise SetupError("another one is up")
 
-    monkeypatch.setattr(lifecycle, "bring_up", refuse)
-    with pytest.raises(SetupError), lifecycle.standing(rehearsal, system, keep=False, echo=print):
+    monkeypatch.setattr(prepare, "bring_up", refuse)
+    with pytest.raises(SetupError), prepare.standing(rehearsal, system, keep=False, echo=print):
         pass
     assert calls == []
 
 
 def test_a_terminated_rehearsal_ends_as_an_interrupted_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(HELD_VARIABLE, str(lock_file()))
-    with pytest.raises(KeyboardInterrupt), lifecycle.turn(tmp_path, print):
+    with pytest.raises(KeyboardInterrupt), prepare.turn(tmp_path, print):
         signal.raise_signal(signal.SIGTERM)
 
 
@@ -102,11 +102,11 @@ def test_another_rehearsal_of_the_folder_is_refused_before_its_files_are_made_ag
     note.parent.mkdir(parents=True)
     sign(note)
     entered = []
-    with pytest.raises(SetupError, match="another one of this site folder is up"), lifecycle.turn(tmp_path, print):
+    with pytest.raises(SetupError, match="another one of this site folder is up"), prepare.turn(tmp_path, print):
         entered.append("its files are made again")
     assert entered == []
     note.write_text("1 999\n", encoding="ascii")  # one that was kept, or whose process was killed
-    with lifecycle.turn(tmp_path, print):
+    with prepare.turn(tmp_path, print):
         pass
 
 
@@ -115,8 +115,8 @@ def test_only_what_was_kept_is_taken_down(tmp_path: Path, calls: list[str]) -> N
     folder.mkdir(parents=True)
     sign(folder / OWNER_FILE)
     with pytest.raises(SetupError, match="--down: found a rehearsal of this site folder that runs"):
-        lifecycle.take_down(tmp_path)
+        prepare.take_down(tmp_path)
     assert calls == []
     (folder / OWNER_FILE).write_text("1 999\n", encoding="ascii")
-    lifecycle.take_down(tmp_path)
+    prepare.take_down(tmp_path)
     assert calls == ["down"]

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.cluster.detect.detected_cluster import processors_of
 from railyard.cluster.detect.source import Folder
-from railyard.provision.rehearsal.machine import Machine, assumptions, machine_of
+from railyard.provision.rehearsal.sysfs import Machine, machine_assumptions, machine_of
 from tests.made.rehearsed import site
 
 TWO_THREADS = Machine(2, 56, 2, 500 << 30)
@@ -62,17 +62,17 @@ def test_stated_sockets_are_the_nodes(tmp_path: Path, sockets: int, near: str) -
     stated = site(tmp_path, ("cores: 112", f"cores: 112, sockets: {sockets}"))
     machine = machine_of(stated)
     assert (machine.sockets, machine.cores, machine.processors_near(min(1, sockets - 1))) == (sockets, 112, near)
-    assert list(assumptions(stated)) == ["the file does not say how many threads a core has: each core has one"]
+    assert list(machine_assumptions(stated)) == ["the file does not say how many threads a core has: each core has one"]
     whole = site(tmp_path, ("cores: 112", f"cores: 112, sockets: {sockets}, threads_per_core: 2"))
-    assert list(assumptions(whole)) == []
+    assert list(machine_assumptions(whole)) == []
 
 
 def test_what_is_assumed_is_said(tmp_path: Path) -> None:
     bare = site(tmp_path, ("  hardware: {cores: 112, memory: 500G, base_ghz: 2.0, turbo_ghz: 3.8}\n", ""))
-    assert list(assumptions(bare)) == [
+    assert list(machine_assumptions(bare)) == [
         "the file has no nodes.hardware: each node has 2 sockets of 16 cores, one thread per core, and 64 GiB"
     ]
-    assert list(assumptions(site(tmp_path))) == [
+    assert list(machine_assumptions(site(tmp_path))) == [
         "the file does not say how a node's cores are spread over sockets: each node has 2 sockets of 56 cores, "
         "one thread per core"
     ]

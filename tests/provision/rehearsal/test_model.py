@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.rehearsal import model
+from railyard.provision.rehearsal import traffic
 from railyard.provision.rehearsal.form import Fault
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.site import Site, site_at
-from railyard.site.systems.gpus import Gpus
+from railyard.site.systems.parts import Gpus
 from railyard.site.test_id import TestId
 from tests.conftest import ROOT
 from tests.provision.rehearsal.conftest import SYSTEM
@@ -35,7 +35,7 @@ def test_a_healthy_rate_is_below_the_limit_and_near_it(
 ) -> None:
     limit = roomy.system.fabrics["ndr"].limit(rails, directions)
     assert limit is not None
-    times = model.times(roomy, test_of(benchmark, rails, "striping"), SIZES)
+    times = traffic.times(roomy, test_of(benchmark, rails, "striping"), SIZES)
     rates = [messages * size / time for size, time in zip(SIZES, times, strict=True)]
     assert 0.85 * limit.value_mb_s < max(rates) < limit.value_mb_s
 
@@ -46,15 +46,15 @@ def test_messages_from_gpus_are_no_faster_than_their_slot(roomy: Site) -> None:
     bound = limit_from_gpus(gpus, made.system.fabrics["ndr"], 2, 1)
     limit = made.system.fabrics["ndr"].limit(2, 1)
     assert bound is not None and limit is not None and bound.value_mb_s < 0.7 * limit.value_mb_s
-    (time,) = model.times(made, test_of("osu/osu_bw/device", 2, "striping"), (LARGEST,))
+    (time,) = traffic.times(made, test_of("osu/osu_bw/device", 2, "striping"), (LARGEST,))
     assert 0.85 * bound.value_mb_s < LARGEST / time < bound.value_mb_s
-    (time,) = model.times(made, test_of("osu/osu_bw", 2, "striping"), (LARGEST,))
+    (time,) = traffic.times(made, test_of("osu/osu_bw", 2, "striping"), (LARGEST,))
     assert LARGEST / time > bound.value_mb_s
 
 
 def test_messages_below_the_threshold_go_over_one_rail(roomy: Site) -> None:
-    two = model.times(roomy, test_of("osu/osu_bw", 2, "striping"), SIZES, 1 << 14)
-    one = model.times(roomy, test_of("osu/osu_bw"), SIZES)
+    two = traffic.times(roomy, test_of("osu/osu_bw", 2, "striping"), SIZES, 1 << 14)
+    one = traffic.times(roomy, test_of("osu/osu_bw"), SIZES)
     split = [a < 0.9 * b for a, b in zip(two, one, strict=True) if b > 1]
     assert two[:14] == one[:14] and split[-1]
 
@@ -62,7 +62,7 @@ def test_messages_below_the_threshold_go_over_one_rail(roomy: Site) -> None:
 def test_references_are_met_and_a_little_more() -> None:
     site = site_at(ROOT, "dell-c6320")
     test = TestId("edr", "hpcx", 1, "osu/osu_bw", policy="single", system="dell-c6320")
-    (time,) = model.times(site, test, (LARGEST,))
+    (time,) = traffic.times(site, test, (LARGEST,))
     assert 12_000 < LARGEST / time < 12_500
 
 
@@ -72,7 +72,7 @@ def test_a_ceiling_is_kept_where_the_link_would_be_slower(tmp_path: Path) -> Non
     (tmp_path / "systems/roomy.yaml").write_text(SYSTEM.replace("report_only: nobody has measured it yet", ""))
     (tmp_path / "references/roomy.yaml").write_text(CEILING)
     site = site_at(tmp_path, "roomy")
-    times = model.times(site, test_of("osu/osu_latency"), SIZES)
+    times = traffic.times(site, test_of("osu/osu_latency"), SIZES)
     assert 0.85 < times[0] < 0.9 < 1.2 < times[14]
 
 
@@ -92,8 +92,8 @@ entries:
 
 
 def test_a_slow_rail_costs_large_messages_and_not_the_start() -> None:
-    assert model.slow_times((1.0, 101.0), (0.5, 0.5), 0.0, 1.0) == (1.0, 201.0)
-    assert model.slow_times((100.0,), (0.5,), 0.3, 0.3) == pytest.approx((200.0,))
+    assert traffic.slow_times((1.0, 101.0), (0.5, 0.5), 0.0, 1.0) == (1.0, 201.0)
+    assert traffic.slow_times((100.0,), (0.5,), 0.3, 0.3) == pytest.approx((200.0,))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_slow_rail_costs_large_messages_and_not_the_start() -> None:
     ],
 )
 def test_the_slowest_part_of_a_message_counts(shares: tuple[float, ...], left: tuple[float, ...], rate: float) -> None:
-    assert model.left_over(shares, left) == pytest.approx(rate)
+    assert traffic.left_over(shares, left) == pytest.approx(rate)
 
 
 def test_faults_are_of_a_rail_of_a_node() -> None:
@@ -116,15 +116,15 @@ def test_faults_are_of_a_rail_of_a_node() -> None:
         Fault("lanes", "", "*", "mlx5_1:1", lanes=1),
         Fault("far", "", "n9", "mlx5_0:1"),
     )
-    assert model.rail_share(faults, "n8", "mlx5_0:1") == 0.5
-    assert model.rail_share(faults, "n11", "mlx5_1:1") == 0.25
-    assert model.rail_share(faults, "n9", "mlx5_0:1") == model.FAR_SHARE
-    assert (model.more_us(faults, "n9", "mlx5_0:1"), model.more_us(faults, "n8", "mlx5_0:1")) == (0.3, 0.0)
+    assert traffic.rail_share(faults, "n8", "mlx5_0:1") == 0.5
+    assert traffic.rail_share(faults, "n11", "mlx5_1:1") == 0.25
+    assert traffic.rail_share(faults, "n9", "mlx5_0:1") == traffic.FAR_SHARE
+    assert (traffic.more_us(faults, "n9", "mlx5_0:1"), traffic.more_us(faults, "n8", "mlx5_0:1")) == (0.3, 0.0)
 
 
 def test_a_leaf_switch_slows_what_crosses_it(roomy: Site) -> None:
     fabric, faults = roomy.system.fabrics["ndr"], (Fault("leaf", "", leaf="left", share=0.5),)
-    shares = [model.leaf_share(faults, fabric, *pair) for pair in (("n8", "n9"), ("n8", "n10"), ("n10", "n11"))]
+    shares = [traffic.leaf_share(faults, fabric, *pair) for pair in (("n8", "n9"), ("n8", "n10"), ("n10", "n11"))]
     assert shares == [1.0, 0.5, 1.0]
 
 
@@ -133,19 +133,19 @@ def test_a_group_slows_what_leaves_it_and_nothing_within(roomy: Site) -> None:
     groups = {"g1": ("l1", "l2"), "g2": ("l3",)}
     fabric = roomy.system.fabrics["ndr"].model_copy(update={"leaf_switches": switches, "groups": groups})
     faults = (Fault("leaf", "", leaf="g2", share=0.5),)
-    shares = [model.leaf_share(faults, fabric, *pair) for pair in (("n1", "n2"), ("n1", "n3"), ("n3", "n2"))]
+    shares = [traffic.leaf_share(faults, fabric, *pair) for pair in (("n1", "n2"), ("n1", "n3"), ("n3", "n2"))]
     assert shares == [1.0, 0.5, 0.5]
 
 
 def test_noise_is_always_the_same_and_ends_with_the_repetitions() -> None:
-    few, many = (model.noisy((0.8,), (count,), 2, "a seed") for count in (6, 10_000))
-    assert few == model.noisy((0.8,), (6,), 2, "a seed") != model.noisy((0.8,), (6,), 2, "another")
+    few, many = (traffic.add_noise((0.8,), (count,), 2, "a seed") for count in (6, 10_000))
+    assert few == traffic.add_noise((0.8,), (6,), 2, "a seed") != traffic.add_noise((0.8,), (6,), 2, "another")
     assert 1.6 < few[0] < 4.1 and many[0] == pytest.approx(0.8, rel=1e-4)
 
 
 @pytest.mark.parametrize("benchmark", ["osu/osu_bw", "osu/osu_latency", "osu/osu_bibw"])
 def test_tcp_over_the_management_network_is_slower_at_every_size(roomy: Site, benchmark: str) -> None:
     test = test_of(benchmark)
-    healthy = model.times(roomy, test, SIZES)
-    slow = model.over_tcp(healthy, SIZES, test)
+    healthy = traffic.times(roomy, test, SIZES)
+    slow = traffic.over_tcp(healthy, SIZES, test)
     assert all(b > 5 * a for a, b in zip(healthy, slow, strict=True))

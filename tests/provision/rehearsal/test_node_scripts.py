@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.rehearsal.machine import Machine
 from railyard.provision.rehearsal.node_scripts import BIND, DIE, PROLOG, scripts
+from railyard.provision.rehearsal.sysfs import Machine
 
 DAEMONS = ("slurmd", "munged")
 # A stand-in of `bind`: it says what it was called with.

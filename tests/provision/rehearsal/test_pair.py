@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.client_server import scripts
-from railyard.job.command import ClientAndServer
+from railyard.job.client_server import ClientAndServer, scripts
 from railyard.parsers import perftest, rail_parts
 from railyard.parsers.output import ParsedOutput
 from railyard.provision.rehearsal.benchmark_request import parse_words

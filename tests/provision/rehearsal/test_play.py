@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from railyard.benchmarks.apps import hpl_input, milc
+from railyard.benchmarks.apps import hpl as hpl_input
+from railyard.benchmarks.apps import milc
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.parsers import gpcnet, hpcc, hpl, imb, netpipe, npb, osu, pairs, sharing
 from railyard.provision.rehearsal.form import Fault
-from railyard.rfm.checks.osu import moved_repetitions, words_of
+from railyard.rfm.checks.microbench import moved_repetitions, words_of
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import IDLE_SECOND, NOT_INTENDED
 from tests.provision.rehearsal.conftest import NODES, Bed

@@ -6,7 +6,7 @@ from pathlib import Path
 from railyard.benchmarks.table import micro
 from railyard.provision.installed_stack import find_stack, has_text
 from railyard.provision.rehearsal.prepare import names
-from railyard.rfm.checks.osu import FLOATS, VALIDATION_OPTION
+from railyard.rfm.checks.microbench import FLOATS, VALIDATION_OPTION
 from railyard.site.site import Site
 from tests.provision.rehearsal.conftest import Bed
 

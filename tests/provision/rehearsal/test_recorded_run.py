@@ -8,13 +8,13 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.moved_bytes import Repetitions
-from railyard.job.kept_facts import kept_of
+from railyard.job.case import kept_of
 from railyard.parsers import imb, osu
 from railyard.provision.rehearsal import recorded_run
 from railyard.provision.rehearsal.form import Fault, Rehearsal
 from railyard.provision.replay.index import INDEX_NAME, recording_of, write_set
-from railyard.results.record.kept_test import KeptTest
-from railyard.rfm.checks.osu import moved_repetitions, words_of
+from railyard.results.run_folder import KeptTest
+from railyard.rfm.checks.microbench import moved_repetitions, words_of
 from railyard.verdict.assess import Assessment
 from railyard.verdict.wording import IDLE_SECOND
 from tests.made.records import made_record

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.rehearsal.scheduler_files import files_of, flux_layout, pbs_layout, sge_layout
+from railyard.provision.rehearsal.node_scripts import files_of, flux_layout, pbs_layout, sge_layout
 from railyard.provision.testbed.pbs import PbsResource
 from railyard.provision.testbed.sge import SgeResource
 from railyard.provision.testbed.spec import rehearsal_spec

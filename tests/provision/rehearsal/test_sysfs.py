@@ -18,8 +18,7 @@ from railyard.job.counters.node import NodeCounters, parse, reader_script
 from railyard.job.node_facts import node_script
 from railyard.job.node_facts import parse as facts_of_node
 from railyard.provision.rehearsal.form import Fault
-from railyard.provision.rehearsal.machine import machine_of
-from railyard.provision.rehearsal.sysfs import FIRST, STAMP, assumptions, node_tree, port_rate, rail_name
+from railyard.provision.rehearsal.sysfs import FIRST, STAMP, assumptions, machine_of, node_tree, port_rate, rail_name
 from railyard.site.systems.load import load_systems
 from railyard.site.systems.model import System
 from tests.made.rehearsed import site

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
-from railyard.provision.replay.form import REPLAYED, PlayedTest, file_of
 from railyard.provision.replay.index import (
+    REPLAYED,
+    PlayedTest,
+    file_of,
     folder_of,
     match_index,
     read_index,

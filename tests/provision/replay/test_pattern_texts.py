@@ -4,7 +4,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps.installed_applications import Application, parse
-from railyard.provision.replay.application_texts import pattern_text
+from railyard.provision.replay.texts import pattern_text
 
 SAID = "computed, not measured: references/made.yaml: gamess"
 

@@ -7,7 +7,7 @@ import pytest
 from railyard.base.errors import InputError, SetupError
 from railyard.cli.main import main
 from railyard.job.provenance import spack_provenance
-from railyard.provision.spack import site_configuration
+from railyard.provision.spack import overlay
 from railyard.provision.spack.build import ensure
 from railyard.provision.spack.request import ready
 from railyard.provision.spack.sources import write
@@ -271,7 +271,7 @@ def test_an_entry_that_spack_would_refuse_is_left_to_it(site: MadeSite, tmp_path
 def test_neither_local_scope_is_used_unless_the_system_says_so(
     site: MadeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for scope, (variable, _) in site_configuration.SCOPES.items():
+    for scope, (variable, _) in overlay.SCOPES.items():
         (tmp_path / scope).mkdir()
         (tmp_path / scope / "packages.yaml").write_text("packages: {hwloc: {buildable: false}}\n", encoding="utf-8")
         monkeypatch.setenv(variable, str(tmp_path / scope))

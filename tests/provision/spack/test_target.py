@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.hardware import processors
+from railyard.hardware import node
 from railyard.provision.kept_files import KeptFile
 from railyard.provision.spack import sources
 from railyard.provision.spack.marker import Executable
@@ -19,7 +19,7 @@ V3 = (
 
 
 def test_features_are_those_that_cpuinfo_prints() -> None:
-    assert processors.features("x86_64_v3") == (
+    assert node.features("x86_64_v3") == (
         "abm", "avx", "avx2", "bmi1", "bmi2", "cx16", "f16c", "fma", "lahf_lm", "mmx", "movbe",
         "pni", "popcnt", "sse", "sse2", "sse4_1", "sse4_2", "ssse3", "xsave",
     )  # fmt: skip
@@ -27,7 +27,7 @@ def test_features_are_those_that_cpuinfo_prints() -> None:
 
 @pytest.mark.parametrize("name", ["x86_64", "aarch64", "no_such_target"])
 def test_what_adds_nothing_to_its_family_asks_for_nothing(name: str) -> None:
-    assert processors.features(name) == ()
+    assert node.features(name) == ()
 
 
 def test_a_node_without_avx512_cannot_run_v4() -> None:
@@ -39,11 +39,11 @@ def test_a_node_without_avx512_cannot_run_v4() -> None:
 
 
 #: What a Grace processor prints (synthetic; the features are archspec's, which Linux prints by the same names).
-GRACE = f"processor\t: 0\nFeatures\t: {' '.join(processors.features('neoverse_v2'))}\nCPU part\t: 0xd4f\n"
+GRACE = f"processor\t: 0\nFeatures\t: {' '.join(node.features('neoverse_v2'))}\nCPU part\t: 0xd4f\n"
 
 
 def test_a_node_of_arm_is_asked_for_the_features_of_its_target() -> None:
-    assert len(processors.features("neoverse_v2")) > 20
+    assert len(node.features("neoverse_v2")) > 20
     assert sources.why_not("neoverse_v2", GRACE) is None
     assert sources.why_not("neoverse_v2", GRACE.replace(" sve2 ", " ")) == (
         "the benchmarks are built for neoverse_v2, and this node's processor lacks sve2"
@@ -71,13 +71,13 @@ def run(line: str) -> tuple[int, str]:
 
 def test_the_jobs_line_really_ends_it(tmp_path: Path) -> None:
     (tmp_path / "cpuinfo").write_text(V3, encoding="utf-8")
-    line = sources.shell_check(processors.features("x86_64_v4"), "x86_64_v4", str(tmp_path / "cpuinfo"))
+    line = sources.shell_check(node.features("x86_64_v4"), "x86_64_v4", str(tmp_path / "cpuinfo"))
     assert run(line) == (
         66,
         "railyard: error: the benchmarks are built for x86_64_v4, and the processor of this node lacks avx512bw: build "
         "for a target that every node has\n",
     )
-    line = sources.shell_check(processors.features("x86_64_v3"), "x86_64_v3", str(tmp_path / "cpuinfo"))
+    line = sources.shell_check(node.features("x86_64_v3"), "x86_64_v3", str(tmp_path / "cpuinfo"))
     assert run(line) == (0, "went on\n")
 
 

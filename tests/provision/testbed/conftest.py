@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from railyard.provision.testbed.boot import namespaces_refused
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.needs import namespaces_refused
 from railyard.provision.testbed.spec import Network, TestbedSpec
 
 ORDINARY_USER = 65534  # nobody: any uid that is not root will do

@@ -14,8 +14,8 @@ import pytest
 
 from railyard.base.errors import SetupError
 from railyard.provision.testbed.cluster import Testbed
-from railyard.provision.testbed.faults import Degradation
 from railyard.provision.testbed.processes import Process, find_inside, outermost_processes, process
+from railyard.provision.testbed.scripts import Degradation
 from railyard.provision.testbed.spec import TestbedSpec
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -276,7 +276,7 @@ def test_unknown_nodes_and_rails_are_offered_the_nearest(degradable: Testbed) ->
 
 
 def test_a_fault_that_could_not_be_made_is_not_recorded(degradable: Testbed, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("railyard.provision.testbed.needs.SEARCH_PATH", "/nowhere")
+    monkeypatch.setattr("railyard.provision.testbed.boot.SEARCH_PATH", "/nowhere")
     with pytest.raises(SetupError) as caught:
         degradable.degrade("vn2", "hsn1", "lossy", 1)
     assert (
@@ -490,7 +490,7 @@ def test_an_exception_in_the_block_takes_it_down(small: TestbedSpec, namespaces:
 
 def test_bridges_of_the_host_do_not_matter(namespaces: None, tmp_path: Path) -> None:
     # In the test's own network namespace, which has bridges with every name that the testbed uses inside.
-    from railyard.provision.testbed.needs import outer_options
+    from railyard.provision.testbed.boot import outer_options
 
     program = (
         "from pathlib import Path; from railyard.provision.testbed.cluster import Testbed;"

@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed.faults import Degradation, make_commands, parse_degradation, undo_commands
+from railyard.provision.testbed.scripts import Degradation, make_commands, parse_degradation, undo_commands
 from railyard.provision.testbed.spec import DEFAULT_SPEC
 
 HTB = "parent 1: classid 1:1 htb"

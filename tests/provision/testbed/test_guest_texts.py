@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.provision.testbed.guests import agent, bed, kernel, texts
-from railyard.provision.testbed.needs import SEARCH_PATH
+from railyard.provision.testbed.boot import SEARCH_PATH
+from railyard.provision.testbed.guests import agent, bed, texts
 from railyard.provision.testbed.spec import Network, TestbedSpec
 from tests.waiting import PATIENCE_S, wait_for
 
@@ -74,7 +74,7 @@ kernel/net/crc32-generic.ko:
 
 
 def test_each_module_is_loaded_behind_what_it_needs_and_once() -> None:
-    assert kernel.load_order(MODULES_DEP, ("crc32_generic", "ib_uverbs", "rdma_rxe")) == [
+    assert texts.load_order(MODULES_DEP, ("crc32_generic", "ib_uverbs", "rdma_rxe")) == [
         "kernel/net/crc32-generic.ko",
         "kernel/core/ib_core.ko",
         "kernel/core/ib_uverbs.ko",
@@ -85,7 +85,7 @@ def test_each_module_is_loaded_behind_what_it_needs_and_once() -> None:
 
 def test_the_modules_that_a_kernel_lacks_are_named() -> None:
     with pytest.raises(SetupError) as caught:
-        kernel.load_order(MODULES_DEP, ("9p", "rdma_rxe", "overlay"))
+        texts.load_order(MODULES_DEP, ("9p", "rdma_rxe", "overlay"))
     assert str(caught.value) == "it has no module 9p and no overlay"
 
 
@@ -100,22 +100,22 @@ def machine_with(folder: Path, version: str, modules_dep: str | None) -> Path:
 
 
 def test_the_newest_kernel_that_has_all_modules_is_taken(tmp_path: Path) -> None:
-    whole = "".join(f"kernel/{name}.ko:\n" for name in kernel.MODULES)
+    whole = "".join(f"kernel/{name}.ko:\n" for name in texts.MODULES)
     root = tmp_path / "root"
     for version, dep in (("6.1.0-9-amd64", whole), ("6.1.0-10-amd64", whole), ("6.1.0-11-cloud", MODULES_DEP)):
         machine_with(root, version, dep)
-    found = kernel.find_kernel(tmp_path / "clone", root)
+    found = texts.find_kernel(tmp_path / "clone", root)
     assert (found.version, found.image) == ("6.1.0-10-amd64", root / "boot/vmlinuz-6.1.0-10-amd64")
     assert found.modules[0] == root / "lib/modules/6.1.0-10-amd64/kernel/virtio_pci.ko"
-    own = machine_with(tmp_path / "clone" / kernel.UNPACKED, "5.10.0-1-amd64", whole)
-    assert kernel.find_kernel(tmp_path / "clone", root).image == own / "boot/vmlinuz-5.10.0-1-amd64"
+    own = machine_with(tmp_path / "clone" / texts.UNPACKED, "5.10.0-1-amd64", whole)
+    assert texts.find_kernel(tmp_path / "clone", root).image == own / "boot/vmlinuz-5.10.0-1-amd64"
 
 
 def test_a_machine_without_such_a_kernel_is_told_what_was_looked_at(tmp_path: Path) -> None:
     root = machine_with(tmp_path, "6.1.0-11-cloud", MODULES_DEP)
     machine_with(tmp_path, "6.2.0", None)
     with pytest.raises(SetupError) as caught:
-        kernel.find_kernel(tmp_path / "clone", root)
+        texts.find_kernel(tmp_path / "clone", root)
     assert str(caught.value) == (
         "guests: there is no kernel here that has Soft-RoCE (the module rdma_rxe) (looked at "
         f"{root}/boot/vmlinuz-6.2.0: no {root}/lib/modules/6.2.0/modules.dep; "

@@ -3,7 +3,7 @@
 import time
 from pathlib import Path
 
-from railyard.provision.testbed.rail_traffic import TrafficWatch, bytes_of
+from railyard.provision.testbed.starvation import TrafficWatch, bytes_of
 
 NET_DEV = """\
 Inter-|   Receive                            |  Transmit

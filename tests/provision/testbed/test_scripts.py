@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from railyard.provision.testbed.needs import outer_options
+from railyard.provision.testbed.boot import outer_options
 from railyard.provision.testbed.scripts import UP_LINE, boot_script, hosts_file, switch_port
 from railyard.provision.testbed.spec import DEFAULT_SPEC, TestbedSpec
 from tests.waiting import PATIENCE_S

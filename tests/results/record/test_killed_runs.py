@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.results.record.killed_runs import LOG_NAME, QUIET_S, REFRAME_FOLDER, REPORT_NAME, mask_killed_runs
-from railyard.results.record.run_promise import ENDED_FILE_NAME, PROMISED_FILE_NAME
+from railyard.results.record.form import ENDED_FILE_NAME, PROMISED_FILE_NAME
+from railyard.results.record.masking import LOG_NAME, QUIET_S, REFRAME_FOLDER, REPORT_NAME, mask_killed_runs
 
 SECRET = "export SITE_TOKEN=glpat-0123456789abcdef0123\n"
 

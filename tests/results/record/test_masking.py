@@ -92,7 +92,7 @@ def test_the_variables_are_whole_names() -> None:
 
 
 def test_all_that_a_stack_is_told_is_allowed() -> None:
-    from railyard.stacks.table import STACKS
+    from railyard.stacks.model import STACKS
 
     ways = [way for stack in STACKS.values() for way in stack.ways.values() if not isinstance(way, str)]
     settings = [each for way in ways for each in (*way.settings, *way.proof.settings)]

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
-from railyard.results.record.pair_rows import Row, content_of, pack_rows, parse, put, read, why_not, write
-from railyard.results.record.pairs import PairRows
+from railyard.results.record.pair_rows import PairRows, Row, content_of, pack_rows, parse, put, read, why_not, write
 
 ROWS = (
     Row(0, 1, 0, 1, 47.82, 47.8, 2.31),

@@ -10,7 +10,7 @@ import pytest
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.results.record.file import FILE_NAME, append_record, read_records
-from railyard.results.record.run_promise import PROMISED_FILE_NAME, hold_promise, read_promised
+from railyard.results.record.form import PROMISED_FILE_NAME, hold_promise, read_promised
 from tests.made.records import made_record
 
 TESTS = ("ImbPingPong %rails=1 @virtual:hsn+mpich", "b", "c")
@@ -31,7 +31,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def killed(folder: Path) -> None:
     """Let a process promise the tests, and kill it."""
     program = (
-        "import sys; from pathlib import Path; from railyard.results.record.run_promise import hold_promise\n"
+        "import sys; from pathlib import Path; from railyard.results.record.form import hold_promise\n"
         f"with hold_promise(Path({str(folder)!r}), 'virtual', {BEGAN!r}, {TESTS!r}):\n"
         "    print('promised', flush=True); input()"
     )

@@ -8,7 +8,7 @@ import pytest
 
 from railyard.cli.main import railyard_group
 from railyard.results.record.form import FaultClass, Record, Suspect, VerdictRecord
-from railyard.results.report.causes import causes, commands
+from railyard.results.report.summary import causes, commands
 from tests.made.records import made_record
 
 

@@ -7,20 +7,18 @@ from pathlib import Path
 import pytest
 
 from railyard.benchmarks.model import Figure
+from railyard.results.compare.comparison import as_json as comparison_json
 from railyard.results.compare.comparison import compare
-from railyard.results.compare.text import as_json as comparison_json
-from railyard.results.compare.text import text as comparison_text
-from railyard.results.cost import costs_of_run
-from railyard.results.csv import csv_text
+from railyard.results.compare.comparison import text as comparison_text
+from railyard.results.exports import csv_text
 from railyard.results.record.form import CurveRecord, Record
-from railyard.results.relations import judge
+from railyard.results.relations import costs_of_run, judge
 from railyard.results.report.html import html_report
 from railyard.results.report.junit import junit
-from railyard.results.report.lines import signatures
-from railyard.results.report.markdown import markdown
-from railyard.results.report.terminal import text_report
-from railyard.results.store.show import detail_lines
-from railyard.results.store.show import test_lines as lines_of_tests
+from railyard.results.report.svg import signatures
+from railyard.results.report.terminal import markdown, text_report
+from railyard.results.store.query import detail_lines
+from railyard.results.store.query import test_lines as lines_of_tests
 from railyard.site.site import site_at
 from tests.made.records import made_record
 

@@ -14,7 +14,7 @@ from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
 from railyard.results.report.files import read_results, write_format, write_report, write_reports
 from railyard.results.report.matrix import cell_json
-from railyard.results.store.names import final
+from railyard.results.store.index import final
 from railyard.site.matrix import Cell
 
 

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from railyard.results.record.pairs import PairsRecord
+from railyard.results.record.pair_rows import PairsRecord
 from railyard.results.report.heatmap import CLASSES, heatmap
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import pytest
 
 from railyard.results.record.form import NodeGroup, Record
-from railyard.results.record.pairs import PairsRecord
+from railyard.results.record.pair_rows import PairsRecord
 from railyard.results.report.html import html_report
 from railyard.results.report.spread import OverTime
 from railyard.results.report.svg import EarlierMedian

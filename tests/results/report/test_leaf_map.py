@@ -7,16 +7,17 @@ from dataclasses import replace
 import pytest
 
 from railyard.results.record.form import NodesAlike, NodeTraffic, PathProofRecord, Record, Suspect
-from railyard.results.record.pair_rows import Row, of_rows
-from railyard.results.record.pairs import (
+from railyard.results.record.pair_rows import (
     ExercisedCount,
     NodesNotMeasured,
     PairsRecord,
     PairsSample,
     PromiseRecord,
+    Row,
+    of_rows,
 )
+from railyard.results.report.heatmap import is_drawn_by_leaf, leaf_map
 from railyard.results.report.html import MOST_NODES, MOST_ODD, html_report, node_table
-from railyard.results.report.leaf_map import is_drawn_by_leaf, leaf_map
 from tests.made.records import made_record
 
 GOOD = 50.0

@@ -6,7 +6,7 @@ import pytest
 
 from railyard.benchmarks.model import Figure
 from railyard.results.record.form import CurveRecord, Record
-from railyard.results.report.lines import scalings, signatures
+from railyard.results.report.svg import scalings, signatures
 
 
 def test_a_signature_is_bandwidth_over_the_time_of_a_message(healthy_run: list[Record]) -> None:

@@ -9,8 +9,8 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.results.record.file import append_record
 from railyard.results.record.form import Record
+from railyard.results.reference_sheet import relation_lines
 from railyard.results.report.files import read_results, write_format, write_reports
-from railyard.results.report.relations_text import relation_lines
 from railyard.results.run_folder import CostRecord, RelationRecord
 from railyard.rfm.run.reframe import Outcome
 

@@ -4,7 +4,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 from railyard.results.report.html import html_report
-from railyard.results.report.lines import sweep_charts
+from railyard.results.report.svg import sweep_charts
 from tests.results.test_sweeps import ONE, TWO_RAILS, record
 
 

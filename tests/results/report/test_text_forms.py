@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import SetupError
-from railyard.results.csv import HEADS, csv_text
+from railyard.results.exports import HEADS, csv_text
 from railyard.results.record.form import Record
-from railyard.results.report.markdown import markdown
 from railyard.results.report.plots import write_plots
+from railyard.results.report.terminal import markdown
 from railyard.site.matrix import Cell
 
 

@@ -11,7 +11,7 @@ import pytest
 from railyard.base.json_codec import decode
 from railyard.cli.commands.schema import schema
 from railyard.results.record.form import NodeTraffic, PathProofRecord, Record, Suspect, VerdictRecord
-from railyard.results.record.pairs import PairAgain, PairsRecord, PairsSummary
+from railyard.results.record.pair_rows import PairAgain, PairsRecord, PairsSummary
 from railyard.results.sick import SeenTest, SickList, SickPart, sick_list
 from tests.results.sick.conftest import RAIL
 

@@ -10,7 +10,7 @@ from railyard.base.errors import InputError, RailyardError
 from railyard.results.record.file import FILE_NAME, append_record, read_records
 from railyard.results.record.form import Record
 from railyard.results.store import query
-from railyard.results.store.merge import merge
+from railyard.results.store.exchange import merge
 from tests.made.at_once import exit_codes
 
 Made = Callable[..., Record]
@@ -107,7 +107,7 @@ def test_a_merge_that_was_stopped_leaves_no_half_run(home: Path, other: Path, mo
     def stopped(folder: Path, into: Path) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("railyard.results.store.merge._copy_beside", stopped)
+    monkeypatch.setattr("railyard.results.store.exchange._copy_beside", stopped)
     with pytest.raises(KeyboardInterrupt):
         merge(home, other)
     assert list((home / ".railyard" / "runs").iterdir()) == []

@@ -16,7 +16,7 @@ from railyard.results.record.form import Record
 from railyard.results.record.pair_rows import RecordedPairs, Row, of_rows
 from railyard.results.report.files import read_results
 from railyard.results.store import query
-from railyard.results.store.merge import merge
+from railyard.results.store.exchange import merge
 from railyard.results.store.verify import verify
 
 Made = Callable[..., Record]

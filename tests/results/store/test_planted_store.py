@@ -11,15 +11,14 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.results import prometheus
+from railyard.results import exports
 from railyard.results.capture.repeats import choose_records
 from railyard.results.compare.comparison import compare
 from railyard.results.history.series import series_of
 from railyard.results.record.file import FILE_NAME, append_record, read_records
-from railyard.results.record.form import CurveRecord, PathProofRecord, Record
-from railyard.results.record.run_promise import hold_promise
+from railyard.results.record.form import CurveRecord, PathProofRecord, Record, hold_promise
 from railyard.results.store import query
-from railyard.results.store.merge import merge
+from railyard.results.store.exchange import merge
 from railyard.results.store.verify import verify
 from tests.results.store.conftest import days
 
@@ -218,7 +217,7 @@ def test_a_folder_that_may_not_be_read_is_said(
 
 def test_a_record_of_the_future_hides_no_later_run_from_prometheus(made: Made) -> None:
     ahead, failed = made(run="r0", time="2062-11-21T06:00:12Z"), made(run="r1", state="fail")
-    assert prometheus.newest([ahead, failed], NOW) == (failed,)
+    assert exports.newest([ahead, failed], NOW) == (failed,)
 
 
 @pytest.mark.fault("store", "a disk that is full", "free some space, or choose another folder")

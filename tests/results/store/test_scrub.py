@@ -1,7 +1,7 @@
 """Records without names: a suspect's nodes are hosts too."""
 
 from railyard.results.record.form import Suspect, VerdictRecord
-from railyard.results.store.scrub import scrubbed_records
+from railyard.results.store.exchange import scrubbed_records
 from tests.made.records import made_record
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from railyard.results.record.file import FILE_NAME
 from railyard.results.record.form import PART_OF, NodesAlike, PathProofRecord, Record
-from railyard.results.record.pairs import PairsRecord
+from railyard.results.record.pair_rows import PairsRecord
 from railyard.results.store import query
 
 Made = Callable[..., Record]

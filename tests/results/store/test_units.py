@@ -6,7 +6,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.results.record.form import BandRecord, CurveRecord, LimitRecord
-from railyard.results.store.units import UNITS, in_unit, unit_factor
+from railyard.results.store.verify import UNITS, in_unit, unit_factor
 
 
 def test_values_limit_and_bands_are_converted() -> None:

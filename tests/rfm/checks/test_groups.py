@@ -10,7 +10,7 @@ import reframe as rfm
 from railyard.rfm.checks.base import InterconnectCheck
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.groups import GROUPS, OLD_NAMES, Accepts, Layout, Outputs, Probes, Request, Start
-from railyard.rfm.checks.osu import OsuCheck
+from railyard.rfm.checks.microbench import OsuCheck
 from railyard.rfm.checks.variants import many_pairs
 from railyard.rfm.versions import Plugin
 

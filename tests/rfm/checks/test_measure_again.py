@@ -11,9 +11,9 @@ import pytest
 from railyard.job.case import Evidence
 from railyard.job.node_facts import NodeFacts
 from railyard.results.record.form import Suspect
-from railyard.rfm.checks.measure_again import Clock, Measurement, SecondRun, measure_undisturbed
 from railyard.rfm.checks.measured_run import MeasuredRun
 from railyard.rfm.checks.prober import Nobody
+from railyard.rfm.checks.record import Clock, Measurement, SecondRun, measure_undisturbed
 from railyard.rfm.checks.runner import COUNTERS
 from railyard.site.site import Site
 from railyard.verdict.assess import Assessment

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from railyard.base.errors import RailyardError, SetupError
-from railyard.job import output_bound
-from railyard.job.command import ClientAndServer
+from railyard.job import batch
+from railyard.job.client_server import ClientAndServer
 from railyard.job.counters.node import IDLE, reader_script
-from railyard.job.placement import SCRIPT, ProcessPlacement
+from railyard.job.node_facts import PLACEMENT_SCRIPT, ProcessPlacement
 from railyard.job.testbed_words import WAIT_FOR_TURN
 from railyard.parsers.job_end import JobEnd
 from railyard.rfm.checks.groups import Outputs, Start
@@ -85,7 +85,7 @@ def launched(found: PlannedJob, folder: Path, most: int) -> subprocess.Completed
     (folder / READER).write_text(reader_script(), encoding="utf-8")
     (folder / COUNTERS).mkdir()
     limits = [line for line in found.before if line.startswith("ulimit")]
-    small = "\n".join(limits).replace(f"{output_bound.most_bytes() // 1024} ", f"{most // 1024} ")
+    small = "\n".join(limits).replace(f"{batch.most_bytes() // 1024} ", f"{most // 1024} ")
     noise = f"sh ./launcher sh {READER} {COUNTERS} {TAG} '' '' -- sh -c {shlex.quote(NOISE)}"
     script = f"trap 'exit $?' ERR\nset -o pipefail\n{small}\n{noise}\necho went on >> more\n"
     with (folder / "job.out").open("w") as out, (folder / "job.err").open("w") as err:
@@ -110,7 +110,7 @@ def test_a_job_that_prints_without_end_is_ended_at_its_limit_under_every_schedul
     assert (tmp_path / "own").stat().st_size == 20_000
     left = RunOutputs(Job(153), tmp_path, "job.out", "job.err", TAG)
     assert left.cut() is None, "8 KiB are no cut output where a job may print more"
-    monkeypatch.setattr(output_bound, "most_bytes", lambda: 8192)
+    monkeypatch.setattr(batch, "most_bytes", lambda: 8192)
     why = plan(virtual).runner.evidence(MadeCheck(), left, plan(virtual).launch, ProcessPlacement(None)).cut
     assert why == f"{said} 8,192 bytes: a job may print at most 1 GiB (printed-most), so it was ended"
 
@@ -160,9 +160,9 @@ def test_behind_the_launch_a_file_is_printed_that_has_the_output(virtual: Site) 
 def test_scripts_and_input_files_lie_beside_the_job(virtual: Site) -> None:
     runner = plan(virtual).runner
     files = runner.files(MadeCheck(files={"sizes.txt": "1\n"}), ProcessPlacement("near"))
-    assert {READER, "node.sh", SCRIPT, "sizes.txt"} <= set(files)
+    assert {READER, "node.sh", PLACEMENT_SCRIPT, "sizes.txt"} <= set(files)
     assert files["sizes.txt"] == "1\n"
-    assert SCRIPT not in runner.files(MadeCheck(), ProcessPlacement(None))
+    assert PLACEMENT_SCRIPT not in runner.files(MadeCheck(), ProcessPlacement(None))
     with pytest.raises(RailyardError, match=r"^MadeCheck: found the input file '\.\./x', expected a name without a /$"):
         runner.files(MadeCheck(files={"../x": ""}), ProcessPlacement(None))
 

@@ -7,8 +7,7 @@ import pytest
 
 from railyard.benchmarks.moved_bytes import Repetitions
 from railyard.provision.installed_stack import has_text
-from railyard.rfm.checks.osu import VALIDATION_OPTION, OsuCheck, moved_repetitions, words_of
-from railyard.rfm.checks.repeated_check import RepeatedCheck
+from railyard.rfm.checks.microbench import VALIDATION_OPTION, OsuCheck, RepeatedCheck, moved_repetitions, words_of
 
 SIZES = (1, 4, 4 << 20)
 

@@ -11,8 +11,8 @@ from railyard.job.launch import Launch
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks.declaration import Declaration
 from railyard.rfm.checks.groups import Probes
+from railyard.rfm.checks.node_questions import PingPong
 from railyard.rfm.checks.other_way import OneWay, OtherWay
-from railyard.rfm.checks.ping_pong import PingPong
 from railyard.rfm.checks.probe_places import LocalPlace
 from railyard.rfm.checks.prober import RailProber
 from railyard.site.site import Site

@@ -17,7 +17,7 @@ from railyard.job.probe_job import NodesAsked, limit_words
 from railyard.job.scheduling import Scheduling
 from railyard.parsers.output import ParsedOutput
 from railyard.rfm.checks import probe_places
-from railyard.rfm.checks.ping_pong import PingPong
+from railyard.rfm.checks.node_questions import PingPong
 from railyard.rfm.checks.probe_places import InJob, LocalPlace, NotProbed, place_of
 from railyard.rfm.checks.prober import RailProber
 from railyard.site.site import Site

@@ -18,7 +18,7 @@ from railyard.parsers.output import ParsedOutput
 from railyard.provision.testbed.scripts import CLUSTER, enter_script
 from railyard.results.record.form import Suspect
 from railyard.results.run_folder import RUN_FOLDER_VARIABLE
-from railyard.rfm.checks.ping_pong import PingPong
+from railyard.rfm.checks.node_questions import PingPong
 from railyard.rfm.checks.probe_places import PROBE_LIMIT_S, LocalPlace, limit_after
 from railyard.rfm.checks.prober import LEAST_SEGMENTS, RailProber, Watch
 from railyard.rfm.wait_notes import noted_wait

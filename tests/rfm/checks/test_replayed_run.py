@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.job.placement import ProcessPlacement
+from railyard.job.node_facts import ProcessPlacement
 from railyard.provision.replay.index import recording_of, write_set
 from railyard.rfm.checks.plan import plan_check
 from railyard.rfm.checks.replayed_run import ReplayedRun

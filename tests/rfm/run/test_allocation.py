@@ -7,11 +7,11 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.base.paths import ALLOCATION_VARIABLE
-from railyard.benchmarks.apps import hpl_sizes, npb_duration
+from railyard.benchmarks.apps import hpl, npb
 from railyard.hardware.node import NodeHardware
 from railyard.rfm.checks.catalogue import needs
-from railyard.rfm.run.allocation import INSIDE, Estimate, ask, estimate, over_budget, salloc_words
 from railyard.rfm.run.options import as_told, read
+from railyard.rfm.run.session import INSIDE, Estimate, ask, estimate, over_budget, salloc_words
 from railyard.site.matrix import Need, asked_for
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system
@@ -56,7 +56,7 @@ def test_a_run_with_a_time_limit_of_its_own_counts_for_that(system: System) -> N
     """An acceptance takes an hour: an allocation for the file's two minutes would end it."""
     hardware = NodeHardware(cores=20, memory=119 << 30, base_ghz=2.6, flop_per_cycle=16)
     real = system.model_copy(update={"nodes": system.nodes.model_copy(update={"hardware": hardware})})
-    limit_min = hpl_sizes.plan("acceptance", hardware, 4, 20).limit_s / 60
+    limit_min = hpl.plan_size("acceptance", hardware, 4, 20).limit_s / 60
     assert told(real, "-S", "Hpl.size=acceptance") == Estimate(1, 4 * limit_min, limit_min, 4)
     assert told(real, "-S", "size=acceptance", "-S", "num_nodes=2").nodes == 2
     assert told(real, "-S", "HplScaling.size=acceptance").minutes == 2.0
@@ -69,7 +69,7 @@ def test_a_large_class_of_npb_counts_for_its_own_limit(system: System) -> None:
     nodes = system.nodes.model_copy(update={"hardware": hardware})
     real = system.model_copy(update={"nodes": nodes, "npb_classes": ()})
     asked = {need.check: need for need in asked_for(real, needs(ROOT / "checks"))}
-    predicted_s = npb_duration.choose("bt", 4, 20, 119 << 30).predicted_s
+    predicted_s = npb.choose("bt", 4, 20, 119 << 30).predicted_s
     assert estimate(real, ["Npb %problem=D %kernel=bt"], asked).minutes * 60 >= 3 * predicted_s
 
 

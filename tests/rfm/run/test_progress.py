@@ -7,7 +7,7 @@ import pytest
 from railyard.benchmarks.model import Figure
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.report.terminal import verdict_table
-from railyard.rfm.run.progress import Progress
+from railyard.rfm.run.reframe import Progress
 from tests.made.records import made_record
 
 

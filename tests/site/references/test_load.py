@@ -14,7 +14,7 @@ from railyard.site.references.load import References, check_covered, load_refere
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from railyard.site.test_id import TestId
-from railyard.stacks.table import STACKS
+from railyard.stacks.model import STACKS
 
 ROOT = Path(__file__).parents[3]
 KIB, MIB = 1 << 10, 1 << 20

@@ -6,8 +6,7 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.cluster.detect.system_text import references_text
-from railyard.results.capture.entry import CapturedEntry
-from railyard.results.capture.plan import with_entries
+from railyard.results.capture.plan import CapturedEntry, with_entries
 from railyard.results.capture.repeats import Group
 from railyard.site.references.load import references_of
 from railyard.site.systems.load import load_system

@@ -8,11 +8,11 @@ import pytest
 
 from railyard.base.errors import InputError
 from railyard.job.mpi_identity import IntendedMpi, why_other, why_other_launcher
-from railyard.site.systems.declared_mpi import PolicyName
 from railyard.site.systems.load import load_system, load_systems
 from railyard.site.systems.model import System
 from railyard.site.systems.node_view import Kind
-from railyard.stacks import ask, model, table
+from railyard.site.systems.stack_entry import PolicyName
+from railyard.stacks import ask, model
 
 FABRIC = "  ib: {description: two cards, kind: ib, link: ib-edr, rails: [{device: mlx5_0, port: 1, counters: mlx5}]}\n"
 HEAD = (
@@ -47,8 +47,8 @@ SITE_MPI = """\
 @pytest.fixture(autouse=True)
 def forget() -> Iterator[None]:
     yield
-    for name in set(table.STACKS) - set(table.OWN):
-        table._known.pop(name)
+    for name in set(model.STACKS) - set(model.OWN):
+        model._known.pop(name)
 
 
 def read(folder: Path, stacks: str = SITE_MPI, name: str = "made") -> System:
@@ -74,13 +74,13 @@ def test_it_is_an_entry_of_the_table_with_what_differs(tmp_path: Path) -> None:
     assert two.proof.env == {"SITE_DEBUG": "1"} and two.proof.patterns == ("SITE uses mlx5_0", "SITE uses mlx5_1")
     assert ask.why_not("sitempi", "ib", 2, "nic-per-rank") == "sitempi on ib: it has no setting for it."
     assert ask.forward("sitempi", {"A": "1"}) == ["--export", "A=1"]
-    stack = table.STACKS["sitempi"]
+    stack = model.STACKS["sitempi"]
     assert (stack.launch.program, stack.sonames, stack.srun_mpi) == ("siterun", ("libmpi.so.99",), "pmi2")
 
 
 def test_a_fabric_that_the_other_cannot_use_is_declared_whole_and_its_log_proves_nothing(tmp_path: Path) -> None:
     read(tmp_path, SITE_MPI.replace("like: mpich", "like: hpcx"))
-    assert isinstance(table.OWN["hpcx"].ways["opa"], str)
+    assert isinstance(model.OWN["hpcx"].ways["opa"], str)
     found = ask.settings("sitempi", "opa", ["hfi1_0"], 1)
     assert found.env == {"SITE_CARDS": "0"}
     assert ask.device_patterns("sitempi", "opa", "single", ["hfi1_0"]) == {}

@@ -7,7 +7,7 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.site.systems.load import find_system
 from railyard.stacks.ask import why_no_stack
-from railyard.stacks.table import OWN
+from railyard.stacks.model import OWN
 from tests.made import spack_site
 
 

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from railyard.base.errors import InputError
-from railyard.base.remarks import take_remarks
+from railyard.base.errors import InputError, take_remarks
 from railyard.site.systems.load import load_system
 from railyard.site.systems.model import System
 from railyard.site.topology import hops_of_run, places_of

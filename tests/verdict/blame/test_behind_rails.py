@@ -3,15 +3,15 @@
 import pytest
 
 from railyard.results.record.form import Suspect
-from railyard.verdict.blame.behind_rails import (
+from railyard.verdict.blame.slow_rails import (
     direction,
+    find,
     good_partner,
     label_of,
     shared_part,
     silent_nodes,
     with_silent_nodes,
 )
-from railyard.verdict.blame.slow_rails import find
 from railyard.verdict.blame.suspects import Findings, Probe, RailProbe, plan_probes
 from railyard.verdict.wording.blame import none_slow
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from railyard.verdict.blame import gpu_pairs
-from railyard.verdict.blame.gpu_pairs_next import Ask, RepeatJudgement, judged_again, next_pairs, settle_pairs
+from railyard.verdict.blame.gpu_pairs import Ask, RepeatJudgement, judged_again, next_pairs, settle_pairs
 from tests.made.nccl_pair_logs import HEALTHY, Rate, healthy, logs, names, node, slow, text
 
 ALL = tuple(range(8))

@@ -11,7 +11,7 @@ from railyard.benchmarks.gpu.possible import bounds, own_nics
 from railyard.hardware.gpu_nodes import Shape
 from railyard.parsers import nccl
 from railyard.site.references.transport_class import classes, figures, find_class
-from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
+from railyard.verdict.gpu.run import GpuTarget, of_class, of_words
 from railyard.verdict.stored_outputs.collectives import judge_collectives
 from railyard.verdict.stored_outputs.judge import Judgement
 from railyard.verdict.wording import class_standing as standing_words

@@ -12,8 +12,8 @@ from railyard.parsers import nccl
 from railyard.stacks import wording as stack_words
 from railyard.verdict.assess import Assessment
 from railyard.verdict.gpu.collectives import shape_of_run
-from railyard.verdict.wording import gpu_rules as gpu_rule_words
-from railyard.verdict.wording.gpu_rules import above_floor_of_healthy
+from railyard.verdict.wording import gpu_runs
+from railyard.verdict.wording.gpu_runs import above_floor_of_healthy
 from tests.made.judged import case_of, judged
 from tests.made.nccl import GPUS, RAILS, REPORT_ONLY, SIZES, SYSTEM, gpu_site, output, over_nics, said
 
@@ -78,9 +78,7 @@ def test_a_healthy_run_without_references_says_what_judged_it(tmp_path: Path) ->
     assert found.verdict.sentence.startswith(f"report-only (made up for tests): {healthy}; ")
     short = dict.fromkeys([size // 1024 for size in SIZES], 90_000.0)
     found = run(tmp_path, "nccl/all_reduce_perf", short, mb=OF_A_RING / 1024)
-    assert found.verdict.sentence == (
-        f"report-only (made up for tests): not judged: {gpu_rule_words.no_long_message()}"
-    )
+    assert found.verdict.sentence == (f"report-only (made up for tests): not judged: {gpu_runs.no_long_message()}")
     found = run(tmp_path, "nccl/all_reduce_perf", mb=OF_A_RING, rehearsed=True)
     assert found.verdict.sentence == (
         "report-only (made up for tests): not judged: no source gives a floor for a run whose ranks share the links, "
@@ -96,8 +94,8 @@ def test_a_healthy_run_without_references_says_what_judged_it(tmp_path: Path) ->
             "fail",
             "busbw of long messages is at most 40.00 GB/s (at 1 GiB), 21.5 % of the lowest bound",
         ),
-        ((180e3, 180e3, 120e3), "disturbed", gpu_rule_words.fall(120.0, SIZES[2], False, 2 / 3, 180.0, SIZES[0])),
-        ((180e3, 80e3, 180e3), "disturbed", gpu_rule_words.dip(80.0, SIZES[1], False, 4 / 9, 180.0, False)),
+        ((180e3, 180e3, 120e3), "disturbed", gpu_runs.fall(120.0, SIZES[2], False, 2 / 3, 180.0, SIZES[0])),
+        ((180e3, 80e3, 180e3), "disturbed", gpu_runs.dip(80.0, SIZES[1], False, 4 / 9, 180.0, False)),
     ],
 )
 def test_a_curve_that_healthy_nodes_do_not_show_fails_without_any_reference(

@@ -5,7 +5,7 @@ from railyard.parsers import nccl
 from railyard.parsers.nccl_said import Log
 from railyard.verdict.gpu import log_reading
 from railyard.verdict.gpu.log_word import word
-from railyard.verdict.gpu.target import of_words
+from railyard.verdict.gpu.run import of_words
 from railyard.verdict.wording import gpu_log as log_words
 from tests.made.nccl import RAILS, over_nics, said
 

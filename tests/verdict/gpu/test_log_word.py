@@ -5,7 +5,7 @@ import pytest
 from railyard.parsers import nccl
 from railyard.site.site import Site
 from railyard.verdict.gpu.log_word import LogWord, word
-from railyard.verdict.gpu.target import GpuTarget, of_words
+from railyard.verdict.gpu.run import GpuTarget, of_words
 from railyard.verdict.stored_outputs.collectives import judge_collectives
 from railyard.verdict.wording import gpu_log as log_words
 from tests.made.nccl_output import curve, output
@@ -284,7 +284,7 @@ def test_rails_that_are_not_crossed_are_not_told() -> None:
 
 
 def test_nics_of_a_systems_file_are_looked_for_by_name(gpu_site: Site) -> None:
-    from railyard.verdict.gpu.target import of_gpu_system
+    from railyard.verdict.gpu.run import of_gpu_system
 
     target = of_gpu_system(gpu_site, None)
     assert target.rails == tuple(f"mlx5_{n}:1" for n in range(8))

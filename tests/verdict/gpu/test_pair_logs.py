@@ -11,8 +11,8 @@ from railyard.parsers.nccl_said import Rank
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.verdict.blame import gpu_pairs, gpu_pairs_text
 from railyard.verdict.blame.gpu_pairs import PairsVerdict
-from railyard.verdict.gpu.pair_logs import check_logs
-from railyard.verdict.gpu.target import of_words
+from railyard.verdict.gpu.pairs import check_logs
+from railyard.verdict.gpu.run import of_words
 from railyard.verdict.wording import gpu_log as log_words
 from railyard.verdict.wording import gpu_runs as gpu_run_words
 from tests.made.nccl_pair_logs import End, Made, healthy, logs, names

@@ -13,7 +13,7 @@ from railyard.job.probe_job import STARTED_AGAIN
 from railyard.parsers import gpu_pairs
 from railyard.parsers.gpu_pairs import Step
 from railyard.verdict.assess import Assessment
-from railyard.verdict.blame.search.rounds import rounds
+from railyard.verdict.blame.search.model import rounds
 from railyard.verdict.wording import NOBODY_BLAMED
 from railyard.verdict.wording import gpu_runs as gpu_run_words
 from tests.made.judged import case_of, judged

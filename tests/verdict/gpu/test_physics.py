@@ -8,12 +8,12 @@ import pytest
 from railyard.base.wording import IMPOSSIBLE
 from railyard.parsers import nccl
 from railyard.site.references.transport_class import find_class
-from railyard.verdict.gpu.target import GpuTarget, of_class, of_words
+from railyard.verdict.gpu.run import GpuTarget, of_class, of_words
 from railyard.verdict.stored_outputs.collectives import judge_collectives
 from railyard.verdict.stored_outputs.judge import Judgement
 from railyard.verdict.wording import gpu_log as log_words
-from railyard.verdict.wording import gpu_rules as gpu_rule_words
-from railyard.verdict.wording.gpu_rules import above_floor, alone_above_floor, most_below_floor
+from railyard.verdict.wording import gpu_runs
+from railyard.verdict.wording.gpu_runs import above_floor, alone_above_floor, most_below_floor
 from tests.made.nccl_early import early
 from tests.made.nccl_output import GIB, curve, output, ranks_of, rows_of
 
@@ -235,7 +235,7 @@ def test_what_holds_the_floor_in_short_messages_is_healthy_and_what_does_not_nee
     found = one(output("all_reduce", {128 << 20: 96.42}, three, gpu="NVIDIA A100-SXM4-80GB"), hdr)
     assert found.state == "pass" and above_floor(96.42, 128 << 20) in found.sentence
     found = one(output("all_reduce", {128 << 20: 30.0}, three, gpu="NVIDIA A100-SXM4-80GB"), hdr)
-    assert found.state == "not-judged" and gpu_rule_words.no_long_message() in found.sentence
+    assert found.state == "not-judged" and gpu_runs.no_long_message() in found.sentence
     # If there are long messages, they decide, however fast the short ones are.
     assert (
         one(output("all_reduce", {GIB >> 1: 90.0, GIB: 30.0}, three, gpu="NVIDIA A100-SXM4-80GB"), hdr).state == "fail"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from railyard.job.gpu_steps import lines, output_of
-from railyard.job.node_pair_steps import printed_so_far
+from railyard.job.probe_job import printed_so_far
 from railyard.parsers import nccl
 from railyard.results.report.summary import suspect_words
 from railyard.verdict.assess import Assessment

@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.verdict.hints.branches import branches
+from railyard.verdict.hints.causes import branches
 from railyard.verdict.hints.fallback import fallbacks
 
 TCP = "export UCX_TLS=tcp,self"

@@ -4,9 +4,9 @@ import pytest
 
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
 from railyard.parsers.output import Table
-from railyard.provision.testbed.rail_traffic import Reading
+from railyard.provision.testbed.starvation import Reading
 from railyard.site.site import Site
-from railyard.verdict.path.pace import OtherPace, PrintedRow, printed_rows, readings_of_run, why_too_long, why_unlike
+from railyard.verdict.path.traffic import OtherPace, PrintedRow, printed_rows, readings_of_run, why_too_long, why_unlike
 from tests.made.judged import case_of
 
 #: 1 MB at 10 MB/s, then 9 MB at 15 MB/s.

@@ -13,9 +13,8 @@ from railyard.results.record.form import Suspect, with_shares
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof, not_judged
 from railyard.verdict.path.traffic import NodeTraffic, Plan, ShareRange, share_range
-from railyard.verdict.wording import NOT_PROVEN
+from railyard.verdict.wording import NOT_PROVEN, ports
 from railyard.verdict.wording import path as path_words
-from railyard.verdict.wording import split as split_words
 from railyard.verdict.wording.path import (
     carried_part,
     counters_not_found,
@@ -27,8 +26,7 @@ from railyard.verdict.wording.path import (
     unseen_rest,
     went_over,
 )
-from railyard.verdict.wording.ports import lost_carrier
-from railyard.verdict.wording.split import idle_part
+from railyard.verdict.wording.ports import idle_part, lost_carrier
 from tests.made.words import idle_second
 
 MB = 1_000_000
@@ -259,7 +257,7 @@ def test_an_uneven_split_fails_and_names_the_rail_that_carried_less() -> None:
         "uneven split: rail hsn0 of vn1 sent 68.4 % of 190.0 MB, due 50.0 %; "
         "rail hsn1 of vn1 sent 31.6 % of 190.0 MB, due 50.0 % (bound 5 points, split-points)",
     )
-    assert proof.suspects[0] == Suspect("pair", split_words.short(), "vn1-vn2", "hsn1")
+    assert proof.suspects[0] == Suspect("pair", ports.short(), "vn1-vn2", "hsn1")
     assert proof.look_at == "rate and errors of hsn1 on vn1, then the stack's weights of its rails"
 
 
@@ -327,7 +325,7 @@ def test_a_collective_needs_each_rail_used_and_no_split() -> None:
     assert judge(on_two(170, 20), plan).state == "proven"
     proof = judge(on_two(185, 5), plan)
     assert proof.sentence == (
-        split_words.idle(
+        ports.idle(
             [idle_part("hsn1", "vn1", "sent", 5_000_000, 190_000_000)],
             2,
             0.05,

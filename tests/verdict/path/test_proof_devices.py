@@ -11,8 +11,7 @@ from railyard.results.record.form import Suspect
 from railyard.verdict.path.proof import judge
 from railyard.verdict.path.result import PathProof
 from railyard.verdict.path.traffic import NodeTraffic, Plan
-from railyard.verdict.wording import NOT_PROVEN
-from railyard.verdict.wording import split as split_words
+from railyard.verdict.wording import NOT_PROVEN, ports
 from railyard.verdict.wording.path import (
     carried_part,
     network_in_trouble,
@@ -256,7 +255,7 @@ def test_background_traffic_on_a_rail_is_a_disturbance_and_no_uneven_split() -> 
 def test_background_traffic_does_not_hide_a_rail_that_lacks_its_due() -> None:
     proof = on_two(444, 44)
     assert (proof.state, proof.fault) == ("failed", "fabric")
-    assert proof.suspects[0] == Suspect("pair", split_words.short(), "vn1-vn2", "mlx5_1:1")
+    assert proof.suspects[0] == Suspect("pair", ports.short(), "vn1-vn2", "mlx5_1:1")
 
 
 def test_without_more_bytes_than_the_runs_an_uneven_split_is_one() -> None:

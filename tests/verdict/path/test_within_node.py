@@ -3,7 +3,7 @@
 import pytest
 
 from railyard.job.counters.node import DeviceCounters, Direction, NodeCounters
-from railyard.verdict.path import within_node
+from railyard.verdict.path import proof as within_node
 from railyard.verdict.wording import NOT_PROVEN
 from railyard.verdict.wording.path import counters_not_found, network_in_trouble
 
@@ -23,14 +23,16 @@ def both(**moved: int | None) -> dict[str, NodeCounters]:
 
 
 def test_networks_that_carried_little_prove_it() -> None:
-    proof = within_node.judge(both(hsn0=1000, eth0=19_000_000), {"n1": PAYLOAD, "n2": PAYLOAD}, ("n1", "n2"))
+    proof = within_node.judge_within_node(
+        both(hsn0=1000, eth0=19_000_000), {"n1": PAYLOAD, "n2": PAYLOAD}, ("n1", "n2")
+    )
     assert (proof.state, proof.suspects, proof.expected_bytes) == ("proven", (), 4 * PAYLOAD)
     assert proof.sentence == "no network of n1 and n2 carried it: each pair moved 2000.0 MB one way in memory"
     assert [rail.device for rail in (proof.nodes or {})["n2"]] == ["hsn0", "eth0"]
 
 
 def test_a_network_that_carried_it_fails() -> None:
-    proof = within_node.judge(both(hsn0=PAYLOAD, eth0=1000), {"n1": PAYLOAD, "n2": PAYLOAD}, ("n1", "n2"))
+    proof = within_node.judge_within_node(both(hsn0=PAYLOAD, eth0=1000), {"n1": PAYLOAD, "n2": PAYLOAD}, ("n1", "n2"))
     assert (proof.state, proof.fault) == ("failed", "set-up")
     assert proof.sentence == (
         "hsn0 of n2 carried 2000.0 MB while the pair within n2 moved 2000.0 MB (bound 20.0 MB, the larger of "
@@ -51,5 +53,5 @@ def test_a_network_that_carried_it_fails() -> None:
     ],
 )
 def test_what_is_not_known_is_not_proven(readings: dict[str, NodeCounters], sentence: str) -> None:
-    proof = within_node.judge(readings, {"n1": PAYLOAD, "n2": PAYLOAD}, ("n1", "n2"))
+    proof = within_node.judge_within_node(readings, {"n1": PAYLOAD, "n2": PAYLOAD}, ("n1", "n2"))
     assert (proof.state, proof.fault, proof.sentence) == ("not-proven", "not-proven", sentence)

@@ -15,13 +15,12 @@ from pathlib import Path
 from railyard.base.errors import SetupError
 from railyard.base.files import write_whole
 from railyard.base.paths import packaged_text
-from railyard.provision.testbed import boot, scripts
-from railyard.provision.testbed import state as states
+from railyard.provision.testbed import boot, processes, scripts
+from railyard.provision.testbed.boot import PACKAGES, SEARCH_PATH, require_programs
 from railyard.provision.testbed.guests import texts
-from railyard.provision.testbed.guests.kernel import Kernel, find_kernel
-from railyard.provision.testbed.needs import PACKAGES, SEARCH_PATH, require_programs
+from railyard.provision.testbed.guests.texts import Kernel, find_kernel
+from railyard.provision.testbed.processes import State
 from railyard.provision.testbed.spec import TestbedSpec
-from railyard.provision.testbed.state import State
 
 _FOLDER, _FILE, _LINK = 0o040755, 0o100000, 0o120777
 _MAGIC, _TRAILER = b"070701", "TRAILER!!!"
@@ -61,7 +60,7 @@ class DeviceStatus:
 def up_at(home: Path) -> State:
     """Return the state of the guests of a home folder. Raises SetupError if they are not up, or one ended."""
     folder = scripts.bed_folder(home.resolve(), scripts.GUESTS)
-    state = states.load(folder)
+    state = processes.load(folder)
     if state is None or not state.first.is_alive():
         raise SetupError(f"testbed: {texts.NOT_UP}")
     for node in state.nodes:
@@ -92,7 +91,7 @@ class Guests:
 
     def is_up(self) -> bool:
         """Return whether both guests run."""
-        state = states.load(self.folder)
+        state = processes.load(self.folder)
         return state is not None and state.is_alive()
 
     def state(self) -> State:
@@ -114,7 +113,7 @@ class Guests:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            state = states.load(self.folder)
+            state = processes.load(self.folder)
             if state is not None and state.is_alive():
                 if state.spec != self.spec:
                     raise SetupError(
@@ -134,7 +133,7 @@ class Guests:
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / "lock").open("a", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            return self._end(states.load(self.folder))
+            return self._end(processes.load(self.folder))
 
     def exec(self, node: str, command: list[str], timeout_s: float = 60.0) -> "subprocess.CompletedProcess[str]":
         """Run a command in a guest. Raises subprocess.TimeoutExpired after the time, when it was killed."""
@@ -203,7 +202,7 @@ class Guests:
                 text = texts.nodes_text(self.spec, state.user_namespace, first.pid, first.start)
                 self._await_ready(state)
                 write_whole(self.folder / texts.NODES_FILE, text)
-                states.save(self.folder, state)
+                processes.save(self.folder, state)
         finally:
             for archive in self.folder.glob(texts.archive_name("*")):
                 archive.unlink()

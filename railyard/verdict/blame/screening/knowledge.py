@@ -5,13 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from railyard.verdict.blame.screening.doubts import SampleView
 from railyard.verdict.blame.screening.model import Network, Results, Settings, Suspect
 from railyard.verdict.blame.screening.plan import Shares
-from railyard.verdict.blame.screening.suspects import Good
+from railyard.verdict.blame.screening.suspects import Good, SampleView
 from railyard.verdict.blame.screening.values import Floats, Leaves, Levels, Rows, join_rows, rows_of
+from railyard.verdict.blame.search.doubts import describe_step
 from railyard.verdict.blame.search.model import Pair, Step, Value
-from railyard.verdict.blame.search.questions import describe_step
 from railyard.verdict.blame.search.single_pairs import Question, State
 from railyard.verdict.wording import screening as words
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from railyard.verdict.blame.screening.model import Network
 from railyard.verdict.blame.screening.values import Ints, Leaves, leaves_of, present_members
-from railyard.verdict.blame.search.model import Pair, Round, Step
-from railyard.verdict.blame.search.rounds import count, matching
-from railyard.verdict.blame.search.rounds import count as rounds_of
+from railyard.verdict.blame.search.model import Pair, Round, Step, count, matching
+from railyard.verdict.blame.search.model import count as rounds_of
 from railyard.verdict.wording import screening as words
 
 #: If leaves are not known, a thin round has a 16th of the pairs of a full one.

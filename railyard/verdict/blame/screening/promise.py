@@ -16,9 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from railyard.base.numbers import quantile
-from railyard.verdict.blame.screening.doubts import SampleView, keeps_apart, leaf_bound
 from railyard.verdict.blame.screening.model import Coverage, FaultKind, Network, NotMeasured, Promise, Settings, Share
-from railyard.verdict.blame.screening.suspects import upper_of
+from railyard.verdict.blame.screening.suspects import SampleView, keeps_apart, leaf_bound, upper_of
 from railyard.verdict.blame.screening.values import Bools, Floats, Ints, Leaves, Rows, leaves_of
 from railyard.verdict.blame.search.doubts import NEIGHBOURS
 from railyard.verdict.blame.search.model import Pair

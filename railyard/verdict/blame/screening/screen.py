@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from railyard.verdict.blame.screening import confirmation, sampling, whole_leaves
+from railyard.verdict.blame.screening import confirmation, whole_leaves
 from railyard.verdict.blame.screening.knowledge import Given, Knowledge
 from railyard.verdict.blame.screening.model import (
     Budget,
@@ -20,7 +20,7 @@ from railyard.verdict.blame.screening.plan import LEAST, shares
 from railyard.verdict.blame.screening.promise import MadeSteps, coverage, promises
 from railyard.verdict.blame.screening.values import leaves_of
 from railyard.verdict.blame.search.model import Step
-from railyard.verdict.blame.search.replay import replay_steps
+from railyard.verdict.blame.search.search import replay_steps
 from railyard.verdict.wording import screening as words
 
 _USUAL = Settings()
@@ -80,7 +80,7 @@ def screen(
     there = len(leaves.of) - len(known.gone)
     if there < 2:
         return nothing(known, words.too_few_nodes(there, len(leaves.of)))
-    yield from sampling.sample(known, first)
+    yield from confirmation.sample(known, first)
     if known.seen is None:
         return nothing(known, words.no_result(there))
     yield from whole_leaves.confirm(known)

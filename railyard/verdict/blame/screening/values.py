@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from railyard.verdict.blame.search.matrix import bandwidth, pair_names
+from railyard.verdict.blame.search.matrix import bandwidth, healthy, pair_names
 from railyard.verdict.blame.search.model import Hops, Layout, Level, Pair, PairsError, Round, Step, Value
-from railyard.verdict.blame.search.robust import healthy
 from railyard.verdict.wording import screening as words
 
 #: A class of hops has its own level if it has at least this many values.

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from railyard.base.numbers import quantile
-from railyard.verdict.blame.search.matrix import HealthyLevels, Shares
+from railyard.verdict.blame.search.matrix import MAD_TO_SIGMA, HealthyLevels, Shares
 from railyard.verdict.blame.search.model import Layout, Pair, Settings, Step, Suspect
-from railyard.verdict.blame.search.robust import MAD_TO_SIGMA
 from railyard.verdict.wording import pair_search as words
 
 #: The quantile of a pair's repeats that counts; and its standard error as a multiple of a mean's, for normal noise.

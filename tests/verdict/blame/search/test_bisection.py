@@ -2,7 +2,7 @@
 
 import pytest
 
-from railyard.verdict.blame.search.rounds import shifts
+from railyard.verdict.blame.search.model import shifts
 
 
 def test_shifts_of_six_and_of_seven_nodes() -> None:

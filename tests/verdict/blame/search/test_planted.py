@@ -7,8 +7,7 @@ import statistics
 
 import pytest
 
-from railyard.verdict.blame.search.model import Step
-from railyard.verdict.blame.search.rounds import rounds
+from railyard.verdict.blame.search.model import Step, rounds
 from tests.made.planted import PLANTS, Plant, plant, play
 from tests.made.simulated import Faults, Noise, Simulated, Tree
 

@@ -5,10 +5,8 @@ import random
 import pytest
 
 from railyard.base.numbers import quantile
-from railyard.verdict.blame.search.matrix import shares
-from railyard.verdict.blame.search.model import Layout, Step
-from railyard.verdict.blame.search.robust import healthy, upper_spread
-from railyard.verdict.blame.search.rounds import rounds
+from railyard.verdict.blame.search.matrix import healthy, shares, upper_spread
+from railyard.verdict.blame.search.model import Layout, Step, rounds
 
 
 def normal(count: int, seed: int = 1) -> list[float]:

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from railyard.verdict.blame.search.model import Step
-from railyard.verdict.blame.search.rounds import Cost, Packing, cost, pack_rounds, rounds
+from railyard.verdict.blame.search.model import Cost, Packing, Step, cost, pack_rounds, rounds
 
 
 def is_matching(pairs: tuple[tuple[int, int], ...]) -> bool:

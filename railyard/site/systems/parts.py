@@ -1,0 +1,112 @@
+"""The part `gate` of systems/*.yaml: demands of `railyard gate`, and the commands that drain and resume nodes.
+
+The part `gpus` of systems/*.yaml: the GPUs of each node, what connects them, and the GPU nearest to each NIC.
+"""
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from railyard.base.fields import Count, Duration, Model, Name, Positive, Prose, Size
+from railyard.base.values import seconds
+from railyard.hardware.gpu_nodes import GPU_LINKS, GpuLink, over_slot
+from railyard.hardware.links import SLOTS
+from railyard.site.systems.fields import NodeNames, SlotName
+from railyard.site.systems.node_view import check_command, check_gate_counter, check_limit
+
+Limit = Annotated[Duration, AfterValidator(check_limit)]
+#: The words of a command, as the kernel gets them. No shell reads them.
+Command = Annotated[tuple[str, ...], AfterValidator(check_command)]
+CounterName = Annotated[str, AfterValidator(check_gate_counter)]
+Growth = Annotated[int, Field(strict=True, ge=0)]
+
+
+class Gate(Model):
+    """What `railyard gate` demands of a node besides its links, slots and counters. All of it may be left out."""
+
+    limit: Limit = Field(
+        "50s", description="How long a gate may take, at most 55s. The prolog's own limit must be longer"
+    )
+    most_bytes: Size = Field(
+        4 << 30, description="With --traffic: the most bytes that one gate sends in all its measurements together"
+    )
+    counters: dict[CounterName, Growth] = Field(
+        {},
+        description="Counter: by how much it may grow between two gates. Errors that are not named here may not grow",
+    )
+    loopback_mb_s: Positive | None = Field(
+        None, description="What a card's loop to itself must reach, MB/s (10^6 B/s); if left out, it is not measured"
+    )
+    memory_mb_s: Positive | None = Field(
+        None, description="What STREAM's Triad must reach, MB/s (10^6 B/s); if left out, it is not measured"
+    )
+    pair_mb_s: Positive | None = Field(
+        None, description="What a stream to a neighbour must reach, MB/s; if left out: the day-one floor of the link"
+    )
+    neighbours: NodeNames = Field((), description="Nodes that are known to be good: --neighbour takes one of them")
+    drain: Command = Field((), description="Command that drains {node} for {reason}; if left out, no node is drained")
+    resume: Command = Field(
+        (),
+        description="Command that resumes {node} if a gate that drained it finds it fit; if left out, none is resumed",
+    )
+
+    @property
+    def limit_s(self) -> int:
+        """How long a gate may take, in seconds."""
+        return seconds(self.limit)
+
+
+GpuNumber = Annotated[int, Field(strict=True, ge=0)]
+
+
+class Gpus(Model):
+    """The GPUs of every node. nvlink, xgmi or, without these two, slot (PCIe) says what connects them."""
+
+    per_node: Count = Field(description="GPUs per node, as programs count them: a GCD of an MI250X is one")
+    kind: Prose = Field(description="Their model, such as NVIDIA H100 SXM5 80 GB")
+    nvlink: Literal[1, 2, 3, 4, 5] | None = Field(None, description="Generation of NVLink between the GPUs of a node")
+    nvlinks: Count | None = Field(
+        None, description="NVLinks per GPU, if they are fewer than its generation's (8 for an H800)"
+    )
+    xgmi: Literal["mi250x", "mi300x", "mi355x"] | None = Field(
+        None, description="AMD's GPU whose Infinity Fabric connects the GPUs of a node"
+    )
+    slot: SlotName | None = Field(
+        None,
+        description="Slot of a GPU. It carries its NICs' traffic, and without nvlink and xgmi all that the GPU sends",
+    )
+    domain: Count | None = Field(
+        None, description="GPUs per NVLink domain, if it is larger than a node (72 for an NVL72)"
+    )
+    nearest: dict[Name, tuple[GpuNumber, ...]] = Field(
+        {},
+        description="Device of a NIC: the numbers of the GPUs nearest to it; if left out: GPUs are shared out evenly",
+    )
+
+    @property
+    def link(self) -> GpuLink | None:
+        """What connects the GPUs of a node; None if the file does not say."""
+        if self.nvlink is not None:
+            link = GPU_LINKS[f"nvlink-{self.nvlink}"]
+            return link if self.nvlinks is None else link.with_links(self.nvlinks)
+        if self.xgmi is not None:
+            return GPU_LINKS[f"xgmi-{self.xgmi}"]
+        return None if self.slot is None else over_slot(SLOTS[self.slot])
+
+    def nearest_gpu(self, device: str, devices: Sequence[str]) -> int | None:
+        """Return the number of the GPU that is nearest to a NIC, the first of several; None if it has none.
+
+        ``devices``: all NICs of its fabric. The GPUs are shared out over them if `nearest` is left out.
+        """
+        if self.nearest:
+            return next(iter(self.nearest.get(device, ())), None)
+        cards = list(dict.fromkeys(devices))
+        return cards.index(device) * self.per_node // len(cards)
+
+    def nics_of_gpu(self, devices: tuple[str, ...]) -> int:
+        """Return the largest number of these NICs that one GPU has for itself, at least 1."""
+        if not self.nearest:
+            return max(1, -(-len(devices) // self.per_node))
+        near = [gpu for device in devices for gpu in self.nearest.get(device, ())]
+        return max([near.count(gpu) for gpu in set(near)], default=1)
