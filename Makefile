@@ -15,7 +15,7 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 # The targets build on each other in the given order: .venv before .stacks before a run.
 .NOTPARALLEL:
-.PHONY: help needs venv stacks browser run test test-all test-verbs test-schedulers test-reframe lint types format lock docs screenshots dist wheelhouse clean distclean
+.PHONY: help needs venv stacks browser run test test-all test-verbs test-schedulers test-reframe lint types format lock docs screenshots dist release wheelhouse clean distclean
 
 BIN := .venv/bin
 export INSTALL PYTHON PYTHONS LIVE
@@ -66,7 +66,7 @@ WHOLE_SCRIPTS = $(shell grep -l '^\#!' $(SCRIPTS))
 # SC3045: dash and busybox, our shells on nodes, have these options of ulimit. SC2154: the surrounding script sets them.
 SHELLCHECK = $(BIN)/shellcheck --severity=warning --exclude=SC3045
 
-lint: venv ## ruff: mistakes and format; shellcheck; codespell: spelling, and plain English; names that say nothing; schemas of ci/
+lint: venv ## ruff: mistakes and format; shellcheck; codespell: spelling, and plain English; names that say nothing; schemas of ci/; what a release says
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
 	@$(SHELLCHECK) $(WHOLE_SCRIPTS)
@@ -74,7 +74,8 @@ lint: venv ## ruff: mistakes and format; shellcheck; codespell: spelling, and pl
 	@sh ci/prose.sh spelling $(PROSE)
 	@sh ci/prose.sh plain $(PROSE)
 	@$(BIN)/python ci/names.py railyard checks benchmarks
-	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.gitlab-ci ci/gitlab-ci.yml ci/parent.gitlab-ci.yml
+	@$(BIN)/python ci/release.py metadata $(if $(filter-out 0,$(PUBLISH)),--publish)
+	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.gitlab-ci ci/gitlab-ci.yml ci/parent.gitlab-ci.yml ci/release.gitlab-ci.yml
 	@$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows ci/github-actions.yml
 
 types: venv ## mypy, strict
@@ -105,7 +106,7 @@ stacks: needs venv ## make the MPI stacks' prefixes in .stacks
 lock: ## write requirements/*.txt again (UPGRADE=1: newest versions; LOCK_PYTHON=…: a Python 3.10)
 	@sh ci/lock.sh
 
-docs: venv ## write the generated pages of docs/ again, and all pages as a site into docs/_build/html
+docs: venv ## write the generated pages and the manual page again, and a site with a folder of this version into docs/_build/html
 	@$(BIN)/python docs/command_page.py
 	@$(BIN)/python docs/field_pages.py
 	@$(BIN)/railyard references --write >/dev/null
@@ -116,7 +117,7 @@ docs: venv ## write the generated pages of docs/ again, and all pages as a site 
 	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/python -m tests.scoreboard.page
 	@$(BIN)/python -m tests.slowed_curves > docs/reference/day-one.md
-	@$(BIN)/sphinx-build --fail-on-warning --quiet docs docs/_build/html
+	@$(BIN)/python docs/site.py docs/_build/html
 
 screenshots: browser ## the pictures of the page in docs/ again, from the records of real runs in docs/screenshots
 	@$(BIN)/python -m tests.screenshots
@@ -124,6 +125,9 @@ screenshots: browser ## the pictures of the page in docs/ again, from the record
 dist: venv ## wheel and sdist into dist/: `pip install` one of them if there is no clone
 	@rm -rf dist
 	@$(BIN)/hatchling build
+
+release: venv ## wheel and sdist of the last commit into dist/, built twice, checked, and tried with each Python (PUBLISH=1 refuses what must not be published)
+	@$(BIN)/python ci/release.py make $(if $(filter-out 0,$(PUBLISH)),--publish)
 
 wheelhouse: dist ## all Python packages of the locks into wheelhouse/, to install without network
 	@sh ci/wheelhouse.sh

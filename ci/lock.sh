@@ -47,3 +47,10 @@ for package in playwright greenlet pyee typing-extensions; do
     more="$more --no-emit-package $package"
 done
 compile requirements/browser.txt requirements/browser.in
+# Passwords of a desktop stay out: what uploads a release takes its token from a variable.
+more=
+for package in keyring secretstorage jeepney cryptography cffi pycparser jaraco-classes jaraco-context jaraco-functools \
+    more-itertools backports-tarfile importlib-metadata zipp lazy-importer pywin32-ctypes typing-extensions; do
+    more="$more --no-emit-package $package"
+done
+compile requirements/release.txt --constraint requirements/dev.txt requirements/release.in

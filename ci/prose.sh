@@ -29,5 +29,5 @@ case $pass in
         exit 2
         ;;
 esac
-exec .venv/bin/codespell --disable-colors --quiet-level 35 --skip '*.svg,*.json,*.png,*.tsv,docs/_build' \
+exec .venv/bin/codespell --disable-colors --quiet-level 35 --skip '*.svg,*.json,*.png,*.tsv,*.1,docs/_build' \
     --ignore-regex "$quoted" --ignore-multiline-regex "(?m)$blocks" "$@"

@@ -15,10 +15,18 @@ extensions = ["myst_parser"]
 myst_heading_anchors = 3
 # Links from these pages to files beside docs/ lead into the repository, which Sphinx does not copy.
 suppress_warnings = ["myst.xref_missing"]
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "templates"]
 smartquotes = False  # two dashes before an option stay two
 
 html_theme = "furo"
+templates_path = ["templates"]
+html_sidebars = {
+    "**": [
+        *(f"sidebar/{name}.html" for name in ("brand", "search", "scroll-start", "navigation")),
+        "versions.html",
+        "sidebar/scroll-end.html",
+    ]
+}
 html_title = f"Railyard {__version__}"
 
 PAGE = re.compile(r"\]\((?P<page>[a-z][\w/-]*)\.md\)")

@@ -4,6 +4,6 @@ import sys
 
 from railyard.base.old_addresses import OldAddresses
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 sys.meta_path.append(OldAddresses())

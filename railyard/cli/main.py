@@ -112,7 +112,14 @@ class LazyGroup(click.Group):
 
 
 @click.command(cls=LazyGroup, name=PROGRAM, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, message="%(prog)s %(version)s")
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, wanted: _show_version(context) if wanted else None,
+    help="Show version and commit, and exit.",
+)
 def railyard_group() -> None:
     """Test the interconnects of a cluster: does each deliver what it should, with each MPI stack, on one rail and on
     several? If not, which node, rail or setting is to blame?
@@ -125,6 +132,14 @@ def railyard_group() -> None:
     Exit code: 0 all pass, 1 a test failed or was disturbed, 2 wrong input or a set-up that cannot work, 130 Ctrl-C.
     Only gate and preflight have another one: 3 undecided.
     """
+
+
+def _show_version(context: click.Context) -> None:
+    from railyard.base.commit import show_commit
+    from railyard.base.paths import find_shipped
+
+    click.echo(f"{PROGRAM} {__version__} ({show_commit(find_shipped())})")
+    context.exit()
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,6 +11,8 @@ import pytest
 
 import railyard.cli.commands
 from railyard import __version__
+from railyard.base.commit import show_commit
+from railyard.base.paths import find_shipped
 from railyard.cli.main import GROUPS, main
 
 HEAVY = ("reframe", "pydantic", "rich", "jinja2", "yaml", "matplotlib")
@@ -34,9 +36,9 @@ def add_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Cal
             vars(railyard.cli.commands).pop(name.rpartition(".")[2], None)
 
 
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_and_commit(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
-    assert capsys.readouterr() == (f"railyard {__version__}\n", "")
+    assert capsys.readouterr() == (f"railyard {__version__} ({show_commit(find_shipped())})\n", "")
 
 
 def test_help_lists_a_command_with_its_first_line(

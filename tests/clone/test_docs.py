@@ -1,10 +1,14 @@
 """The documentation agrees with the code: generated tables and pages are up to date, commands and links exist."""
 
 import importlib.util
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
+import click
 import pytest
 
 from railyard.base.bounds import document
@@ -98,6 +102,29 @@ def test_the_page_of_commands_is_what_they_print() -> None:
 def test_a_page_of_commands_without_its_mark_is_refused() -> None:
     with pytest.raises(ValueError, match="found no line '<!-- below"):
         script("command_page").with_commands("# Commands\n")
+
+
+def test_the_manual_page_is_what_the_commands_say() -> None:
+    made = script("command_page")
+    page = made.MANUAL.read_text(encoding="utf-8")
+    assert page == made.manual_page(), "type: make docs"
+    assert page.startswith("'\\\" -*- coding: UTF-8 -*-\n")
+    for path, command in made.commands():
+        words = made._roff(" ".join(path))
+        assert len(path) == 1 or re.search(rf"^\.SS {re.escape(words)}( |$)", page, re.MULTILINE), path
+        for option in (each for each in command.params if isinstance(each, click.Option) and not each.hidden):
+            assert made._roff(max(option.opts, key=len)) in page, option.opts
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="no man on PATH")
+def test_man_shows_the_manual_page_without_a_warning() -> None:
+    words = ["man", "--warnings", "--local-file", str(DOCS / "reference" / "railyard.1")]
+    clean = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "MANWIDTH": "100"}
+    shown_by_man = subprocess.run(words, env=clean, capture_output=True, text=True, check=True)
+    assert shown_by_man.stderr == ""
+    lines = [line.strip() for line in shown_by_man.stdout.splitlines()]
+    assert "railyard - test the interconnects of a cluster" in lines
+    assert "railyard judge osu_bw.out --link ib-edr" in lines  # an example, on a line of its own
 
 
 def test_every_make_target_that_is_named_exists() -> None:

@@ -47,6 +47,7 @@ FORBIDDEN = ("reframe", "subprocess", "matplotlib")
 
 #: What starts processes or imports ReFrame, each with its reason. A package means all that is in it.
 IMPURE = {
+    "railyard.base.commit": "asks git for the commit of a clone",
     "railyard.rfm.checks.application": "the base of the checks of applications",
     "railyard.rfm.checks.base": "the base of all checks: ReFrame's hooks",
     "railyard.rfm.checks.planned_problem": "the bases of HPL's checks",

@@ -48,7 +48,18 @@ def pins(lock: str) -> dict[str, tuple[str, int]]:
 
 def test_the_locks_are_these() -> None:
     reframe = ("reframe/4.10", "reframe/4.7", "reframe/4.8", "reframe/4.9")
-    names = ("browser", "build", "dev", "lock", *reframe, "runtime", "spack", "stacks/intelmpi", "stacks/mpich")
+    names = (
+        "browser",
+        "build",
+        "dev",
+        "lock",
+        *reframe,
+        "release",
+        "runtime",
+        "spack",
+        "stacks/intelmpi",
+        "stacks/mpich",
+    )
     assert LOCKS == [f"requirements/{name}.txt" for name in names]
 
 
