@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from railyard.benchmarks.apps.npb import CLASSES, ITERATIONS, KernelRun
 from railyard.benchmarks.apps.npb import find as kernel_of
 from railyard.benchmarks.model import Least, Physics, physics_of
 from railyard.benchmarks.table.micro import find
@@ -66,6 +67,16 @@ def predict_of_kernel(name: str, problem: str, iterations: int, nodes: int) -> f
         return 0.0
     whole = kernel_of(name).points(problem) * exchange.point_bytes
     return (iterations + exchange.more) * whole / nodes * (1 - 1 / nodes)
+
+
+def messages_s(name: str, placed: KernelRun, node_mb_s: float) -> float:
+    """Return how long the messages of a run take if a node's rails receive so many MB/s, in seconds.
+
+    Only those of FT and IS are known. CG, LU, MG, BT and SP send less; on a slow network they too take longer than they
+    compute.
+    """
+    iterations = ITERATIONS[name][CLASSES.index(placed.problem)]
+    return predict_of_kernel(name, placed.problem, iterations, placed.nodes) / (node_mb_s * 1e6)
 
 
 def _ft(table: Table, nodes: int, ranks_per_node: int, threshold: int) -> tuple[Least, ...]:

@@ -21,7 +21,6 @@ from itertools import pairwise
 
 from railyard.base.errors import RailyardError, did_you_mean
 from railyard.base.wording import count_of, number
-from railyard.benchmarks.apps import least_traffic
 from railyard.benchmarks.table.applications import LEAST_S
 from railyard.parsers.npb import count_operations
 
@@ -222,7 +221,7 @@ RATES: Mapping[str, float] = {
 class KernelRun:
     """A class of a kernel on nodes of so many ranks. ``predicted_s``: how long its computation should take.
 
-    The network adds to it (``messages_s``): the class is chosen without it, so that it is the same on each network.
+    The network adds to it (``least_traffic.messages_s``). The class is chosen without it, so it is the same on all.
     """
 
     problem: str
@@ -249,16 +248,6 @@ def operations(name: str, problem: str) -> float:
 def predicted_s(name: str, problem: str, ranks: int) -> float:
     """Return how long a class should compute on so many ranks, in seconds."""
     return operations(name, problem) / (1e6 * RATES[name] * ranks)
-
-
-def messages_s(name: str, placed: KernelRun, node_mb_s: float) -> float:
-    """Return how long the messages of a run take if a node's rails receive so many MB/s, in seconds.
-
-    Only those of FT and IS are known. CG, LU, MG, BT and SP send less; on a slow network they too take longer than they
-    compute.
-    """
-    iterations = ITERATIONS[name][CLASSES.index(placed.problem)]
-    return least_traffic.predict_of_kernel(name, placed.problem, iterations, placed.nodes) / (node_mb_s * 1e6)
 
 
 @lru_cache(maxsize=1024)

@@ -55,7 +55,7 @@ from railyard.cluster.rolling.under_scheduler import (
 from railyard.hardware.day_one import stream_floor_mb_s
 from railyard.job import environment, node_facts, node_files, probe_job
 from railyard.job.case import Case, Evidence
-from railyard.job.counters.node import reader_script
+from railyard.job.counters import reader_script
 from railyard.job.launch import Ranks, plan_launch, runs_as_root
 from railyard.job.probe_job import lists_nodes, step_words
 from railyard.parsers import imb, nccl, osu

@@ -14,12 +14,11 @@ from reframe.core.builtins import variable
 
 from railyard.base.errors import RailyardError
 from railyard.base.wording import count_of
-from railyard.benchmarks.apps import every_node
-from railyard.benchmarks.apps import hpl as hpl_input
-from railyard.benchmarks.apps import npb as npb_shape
+from railyard.benchmarks.apps import every_node, hpl, least_traffic, npb
 from railyard.benchmarks.apps.npb import KernelRun
 from railyard.benchmarks.table.applications import NPB_MZ
-from railyard.parsers import hpl, npb
+from railyard.parsers.hpl import parse as parse_hpl
+from railyard.parsers.npb import parse as parse_npb
 from railyard.rfm.checks.application import ApplicationCheck, EveryNodeCheck, slowest_mb_s
 from railyard.rfm.checks.groups import Accepts, Layout, Outputs, Start
 from railyard.rfm.versions import typed_parameter
@@ -34,14 +33,14 @@ if TYPE_CHECKING:
 
 def of_file(system: "System", budget_s: float) -> "tuple[NodeHardware, float]":
     """Return a system's nodes and the seconds that a solution may take: 0 is an eighth of the system's time limit."""
-    hardware = hpl_input.stated_hardware(system.nodes.hardware, system.system)
-    return hardware, budget_s or hpl_input.SHARE_OF_LIMIT * system.limit_s("app")
+    hardware = hpl.stated_hardware(system.nodes.hardware, system.system)
+    return hardware, budget_s or hpl.SHARE_OF_LIMIT * system.limit_s("app")
 
 
 def threads_of(system: "System", key: str, size: str, told: int) -> int:
     """Return how many threads each rank has: as told by `-S threads`, else as the system's file says, else 1."""
     measure = system.measure
-    stated = measure.benchmarks.get(key) if hpl_input.is_published(size) else measure.amounts_of(key)
+    stated = measure.benchmarks.get(key) if hpl.is_published(size) else measure.amounts_of(key)
     return told or (stated.threads if stated is not None else None) or 1
 
 
@@ -50,14 +49,14 @@ class HplCheck(ApplicationCheck):
 
     tool = "hpl"
     benchmark = "hpl"
-    parse = staticmethod(hpl.parse)
+    parse = staticmethod(parse_hpl)
     #: quick, acceptance or seed: how much of the memory the matrix takes, and on which ranks.
-    size = variable(str, value=hpl_input.QUICK, loggable=True)
+    size = variable(str, value=hpl.QUICK, loggable=True)
     #: How long the solution of `quick` may take, in seconds; 0 means an eighth of the system's time limit.
     budget_s = variable(float, value=0.0)
     #: The share of all nodes' memory that the matrix may take; 0 means that of its size.
     share = variable(float, value=0.0)
-    block = variable(int, value=hpl_input.BLOCK)
+    block = variable(int, value=hpl.BLOCK)
     order = variable(int, value=0)
     grid = variable(str, value="")
     #: Threads of each rank; 0: those of the system's file (`measure: benchmarks: hpl`), or 1.
@@ -65,7 +64,7 @@ class HplCheck(ApplicationCheck):
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
-        return str(cls.benchmark) if cls.size == hpl_input.QUICK else str(cls.size)
+        return str(cls.benchmark) if cls.size == hpl.QUICK else str(cls.size)
 
     @classmethod
     def limit_of(cls, parameters: Mapping[str, str], system: "System", need: "Need") -> int:
@@ -75,12 +74,12 @@ class HplCheck(ApplicationCheck):
         try:
             threads = threads_of(system, need.benchmark, size, int(own["threads"]))
             numbers = int(own["block"]), float(own["share"]), int(own["order"])
-            wish = hpl_input.Wish(*numbers, str(own["grid"]), threads)
+            wish = hpl.Wish(*numbers, str(own["grid"]), threads)
             hardware, budget_s = of_file(system, float(need.told.get("budget_s", cls.budget_s)))
             ranks = need.ranks_told(system) or (hardware.cores // threads if threads > 1 else 0)
-            planned = hpl_input.plan_size(
+            planned = hpl.plan_size(
                 *(size, hardware, need.nodes_on(system), ranks or hardware.cores),
-                times=hpl_input.Times(budget_s, system.limit_s("app"), slowest_mb_s(system)), wish=wish,
+                times=hpl.Times(budget_s, system.limit_s("app"), slowest_mb_s(system)), wish=wish,
                 keep="ranks" if ranks else "" if need.all_nodes else "nodes",
             )  # fmt: skip
         except (RailyardError, ValueError):  # its test says why it does not run
@@ -99,11 +98,11 @@ class HplCheck(ApplicationCheck):
         self.threads = threads_of(system, self.key, self.size, self.threads)
         if self.threads > 1 and not self.request.ranks:
             self.ranks_per_node = max(1, self.cores // self.threads)
-        hpl_input.refuse_threads(self.ranks_per_node, self.threads, self.cores)
-        planned = hpl_input.plan_size(
+        hpl.refuse_threads(self.ranks_per_node, self.threads, self.cores)
+        planned = hpl.plan_size(
             *(self.size, hardware, self.num_nodes, self.ranks_per_node),
-            times=hpl_input.Times(budget_s, system.limit_s("app"), self.node_mb_s),
-            wish=hpl_input.Wish(self.block, self.share, self.order, self.grid, self.threads),
+            times=hpl.Times(budget_s, system.limit_s("app"), self.node_mb_s),
+            wish=hpl.Wish(self.block, self.share, self.order, self.grid, self.threads),
             keep="ranks" if self.request.ranks or self.threads > 1 else "" if self.all_nodes else "nodes",
         )  # fmt: skip
         self.take(planned.layout.nodes, planned.layout.ranks_per_node, planned.predicted_s, planned.limit_s)
@@ -111,14 +110,14 @@ class HplCheck(ApplicationCheck):
         self._problem, self.remarks = planned.problem, (*self.remarks, *planned.sentences, *several)
 
     def input_files(self) -> dict[str, str]:
-        return {"HPL.dat": hpl_input.text(self._problem)}
+        return {"HPL.dat": hpl.text(self._problem)}
 
 
 class HplOnOneNode(ApplicationCheck):
     """One node, whose cores a check splits among the ranks by its parameter ``per``; all cores compute in each."""
 
     tool = "hpl"
-    parse = staticmethod(hpl.parse)
+    parse = staticmethod(parse_hpl)
     num_nodes = 1
     all_nodes = False
     layout = Layout(within_node=True, pair_per_rail=False)
@@ -127,7 +126,7 @@ class HplOnOneNode(ApplicationCheck):
     policy = typed_parameter([DEFAULT], type=str, loggable=True)
     #: How long the solution may take, in seconds; 0 means an eighth of the system's time limit.
     budget_s = variable(float, value=0.0)
-    block = variable(int, value=hpl_input.BLOCK)
+    block = variable(int, value=hpl.BLOCK)
     _threads = 1
 
     @classmethod
@@ -145,20 +144,20 @@ class HplOnOneNode(ApplicationCheck):
 
     def shape(self) -> None:
         hardware, budget_s = of_file(self.site.system, self.budget_s)
-        ranks = hpl_input.splits(hardware)[self.per]
+        ranks = hpl.splits(hardware)[self.per]
         self._threads = hardware.cores // ranks
-        planned = hpl_input.plan_size(
-            *(hpl_input.QUICK, hardware, 1, ranks),
-            times=hpl_input.Times(budget_s, self.site.system.limit_s("app")),
-            wish=hpl_input.Wish(self.block, threads=self._threads),
+        planned = hpl.plan_size(
+            *(hpl.QUICK, hardware, 1, ranks),
+            times=hpl.Times(budget_s, self.site.system.limit_s("app")),
+            wish=hpl.Wish(self.block, threads=self._threads),
             keep="ranks",
         )
         self.take(1, ranks, planned.predicted_s, planned.limit_s)
         self._problem = planned.problem
-        self.remarks = (*self.remarks, *planned.sentences, hpl_input.say_split(ranks, self._threads))
+        self.remarks = (*self.remarks, *planned.sentences, hpl.say_split(ranks, self._threads))
 
     def input_files(self) -> dict[str, str]:
-        return {"HPL.dat": hpl_input.text(self._problem)}
+        return {"HPL.dat": hpl.text(self._problem)}
 
 
 class HplOnEachNode(EveryNodeCheck):
@@ -167,33 +166,33 @@ class HplOnEachNode(EveryNodeCheck):
     tool = "hpl"
     parse = staticmethod(every_node.hpl_of_nodes)
     budget_s = variable(float, value=0.0)
-    share = variable(float, value=hpl_input.MEMORY_SHARE)
+    share = variable(float, value=hpl.MEMORY_SHARE)
 
     def shape(self) -> None:
         super().shape()
         hardware, budget_s = of_file(self.site.system, self.budget_s)
-        self._problem = hpl_input.plan(hardware, 1, 1, budget_s=budget_s, wish=hpl_input.Wish(share=self.share))
+        self._problem = hpl.plan(hardware, 1, 1, budget_s=budget_s, wish=hpl.Wish(share=self.share))
         self.remarks = (*self.remarks, self._problem.sentence)
 
     def input_files(self) -> dict[str, str]:
-        return {**super().input_files(), "HPL.dat": hpl_input.text(self._problem)}
+        return {**super().input_files(), "HPL.dat": hpl.text(self._problem)}
 
 
 def place(system: "System", kernel: str, problem: str, nodes: int, cores: int, *, all_nodes: bool) -> KernelRun:
     """Return on which nodes and ranks a class runs on a system: ``all_nodes`` False keeps the number of nodes."""
     if not all_nodes:
-        return npb_shape.on_nodes(kernel, problem, nodes, cores)
+        return npb.on_nodes(kernel, problem, nodes, cores)
     hardware = system.nodes.hardware
     memory = None if hardware is None else hardware.memory
-    return npb_shape.place(kernel, problem, nodes, cores, memory, planned=not system.npb_classes)
+    return npb.place(kernel, problem, nodes, cores, memory, planned=not system.npb_classes)
 
 
 class NpbCheck(ApplicationCheck):
     """One kernel of one class: a check has the parameters ``kernel`` and ``problem``."""
 
     tool = "npb"
-    parse = staticmethod(npb.parse)
-    start = Start(without=(npb_shape.STRICT_VARIABLE,))
+    parse = staticmethod(parse_npb)
+    start = Start(without=(npb.STRICT_VARIABLE,))
 
     @classmethod
     def problem_of(cls, parameters: Mapping[str, str]) -> str:
@@ -211,8 +210,8 @@ class NpbCheck(ApplicationCheck):
             placed = place(system, kernel, problem, need.nodes_on(system), cores, all_nodes=need.all_nodes)
         except RailyardError:  # its test says why it does not run
             return 0
-        adds_s = npb_shape.messages_s(kernel, placed, slowest_mb_s(system))
-        return npb_shape.limit_s(placed.predicted_s + adds_s)
+        adds_s = least_traffic.messages_s(kernel, placed, slowest_mb_s(system))
+        return npb.limit_s(placed.predicted_s + adds_s)
 
     @property
     def program(self) -> str:
@@ -224,13 +223,13 @@ class NpbCheck(ApplicationCheck):
         placed = place(
             self.site.system, self.kernel, self.problem, there, self.most_ranks, all_nodes=bool(self.all_nodes)
         )
-        adds_s = npb_shape.messages_s(self.kernel, placed, self.node_mb_s)
+        adds_s = least_traffic.messages_s(self.kernel, placed, self.node_mb_s)
         predicted_s = placed.predicted_s + adds_s
-        self.take(placed.nodes, placed.ranks_per_node, predicted_s, npb_shape.limit_s(predicted_s))
+        self.take(placed.nodes, placed.ranks_per_node, predicted_s, npb.limit_s(predicted_s))
         if hardware is not None:
-            npb_shape.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
+            npb.refuse_too_large(self.kernel, self.problem, self.num_nodes, hardware.memory)
         used = f"{self.num_nodes} of {there} nodes, {self.ranks_per_node} of {self.cores} cores per node"
-        self.remarks = (*self.remarks, used, npb_shape.describe(self.kernel, placed, adds_s))
+        self.remarks = (*self.remarks, used, npb.describe(self.kernel, placed, adds_s))
 
 
 def _nodes(system: "System", code: str, problem: str, there: int) -> int:
@@ -238,7 +237,7 @@ def _nodes(system: "System", code: str, problem: str, there: int) -> int:
     hardware = system.nodes.hardware
     if system.npb_classes or hardware is None:
         return there
-    chosen, used = npb_shape.choose_zones(code, there, hardware.cores, hardware.memory)
+    chosen, used = npb.choose_zones(code, there, hardware.cores, hardware.memory)
     return used if chosen == problem else there
 
 
@@ -246,11 +245,11 @@ class MultiZoneCheck(ApplicationCheck):
     """One kernel of one class; a check has the parameters ``code`` and ``problem``."""
 
     tool = "npb"
-    parse = staticmethod(npb.parse)
+    parse = staticmethod(parse_npb)
     #: Threads per rank, and ranks per node; 0 means: choose them from cores and zones.
     threads = variable(int, value=0, loggable=True)
     ranks = variable(int, value=0, loggable=True)
-    start = Start(without=npb_shape.CLEARED)
+    start = Start(without=npb.CLEARED)
     outputs = Outputs(has_threads=True)
 
     @classmethod
@@ -278,7 +277,7 @@ class MultiZoneCheck(ApplicationCheck):
     @property
     def told_ranks(self) -> Mapping[str, str]:
         """The variables that every rank gets: its number of threads, and that no thread moves to another rank."""
-        return {**super().told_ranks, **npb_shape.BALANCE}
+        return {**super().told_ranks, **npb.BALANCE}
 
     @property
     def program(self) -> str:
@@ -288,7 +287,7 @@ class MultiZoneCheck(ApplicationCheck):
     @property
     def programs(self) -> tuple[str, ...]:
         """The names of its executable by release: NPB 3.4's, and that of earlier ones with the number of ranks."""
-        return tuple(npb_shape.programs(self.code, self.problem, self.num_tasks))
+        return tuple(npb.programs(self.code, self.problem, self.num_tasks))
 
     @classmethod
     def limit_of(cls, parameters: Mapping[str, str], system: "System", need: "Need") -> int:
@@ -297,30 +296,30 @@ class MultiZoneCheck(ApplicationCheck):
         nodes = need.nodes_on(system)
         try:
             used = _nodes(system, code, problem, nodes) if need.all_nodes else nodes
-            chosen = npb_shape.layout(
+            chosen = npb.layout(
                 *(code, problem, used, cores),
                 threads=int(need.told.get("threads", cls.threads)),
                 ranks=int(need.told.get("ranks", cls.ranks)) or need.ranks_told(system),
             )
         except (RailyardError, ValueError):  # its test says why it does not run
             return 0
-        return npb_shape.limit_s(npb_shape.predicted_zones_s(code, problem, chosen))
+        return npb.limit_s(npb.predicted_zones_s(code, problem, chosen))
 
     def shape(self) -> None:
         there, hardware = self.num_nodes, self.site.system.nodes.hardware
         least = self.rails if self.test_id.policy == NIC_PER_RANK else 1
         used = _nodes(self.site.system, self.code, self.problem, there) if self.all_nodes else there
-        chosen = npb_shape.layout(
+        chosen = npb.layout(
             *(self.code, self.problem, used, self.cores),
             threads=self.threads,
             ranks=self.ranks or self.request.ranks,
             least=least,
         )
-        self.threads, predicted_s = chosen.threads, npb_shape.predicted_zones_s(self.code, self.problem, chosen)
-        self.take(chosen.nodes, chosen.ranks_per_node, predicted_s, npb_shape.limit_s(predicted_s))
+        self.threads, predicted_s = chosen.threads, npb.predicted_zones_s(self.code, self.problem, chosen)
+        self.take(chosen.nodes, chosen.ranks_per_node, predicted_s, npb.limit_s(predicted_s))
         if hardware is not None:
-            npb_shape.refuse_large_zones(self.code, self.problem, self.num_nodes, hardware.memory)
+            npb.refuse_large_zones(self.code, self.problem, self.num_nodes, hardware.memory)
         self.remarks = (
-            npb_shape.describe_zones(self.code, self.problem, chosen, there, self.cores),
-            npb_shape.describe_time(self.code, self.problem, chosen),
+            npb.describe_zones(self.code, self.problem, chosen, there, self.cores),
+            npb.describe_time(self.code, self.problem, chosen),
         )

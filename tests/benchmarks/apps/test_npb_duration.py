@@ -4,6 +4,7 @@ import pytest
 
 from railyard.base.errors import RailyardError
 from railyard.benchmarks.apps import npb
+from railyard.benchmarks.apps.least_traffic import messages_s
 from railyard.benchmarks.apps.npb import (
     CHOSEN,
     CLASSES,
@@ -168,11 +169,11 @@ def test_the_messages_of_ft_and_is_take_time_too() -> None:
     """FT's class A: seven exchanges of 256 x 256 x 128 complex numbers; three quarters of each node's part leave it."""
     placed = place("ft", "A", 4, 1)
     moved = 7 * 256 * 256 * 128 * 16 / 4 * 3 / 4
-    assert npb.messages_s("ft", placed, 28.9) == pytest.approx(moved / 28.9e6)
-    assert npb.messages_s("is", place("is", "A", 4, 1), 28.9) == pytest.approx(10 * (1 << 23) * 4 / 4 * 3 / 4 / 28.9e6)
-    assert npb.messages_s("ep", place("ep", "A", 4, 1), 28.9) == 0
-    assert npb.messages_s("ft", place("ft", "A", 1, 4), 28.9) == 0
-    assert npb.messages_s("ft", placed, float("inf")) == 0
+    assert messages_s("ft", placed, 28.9) == pytest.approx(moved / 28.9e6)
+    assert messages_s("is", place("is", "A", 4, 1), 28.9) == pytest.approx(10 * (1 << 23) * 4 / 4 * 3 / 4 / 28.9e6)
+    assert messages_s("ep", place("ep", "A", 4, 1), 28.9) == 0
+    assert messages_s("ft", place("ft", "A", 1, 4), 28.9) == 0
+    assert messages_s("ft", placed, float("inf")) == 0
 
 
 def test_a_network_that_adds_the_rest_makes_a_run_long_enough() -> None:
