@@ -8,7 +8,7 @@ from tests import quoted_sentences
 from tests.conftest import ROOT
 from tests.marked_words import broken_files, files_of, mark_words, summary
 from tests.sentences import PAGE, page
-from tests.wording_samples import literals, samples_of_all, sentences_of
+from tests.wording_samples import PARTICULAR, functions, literals, samples_of_all, sentences_of
 
 
 def test_the_golden_sentences_are_those_of_the_judges() -> None:
@@ -99,3 +99,7 @@ def test_a_mark_is_put_into_one_word_of_a_sentence_and_found_in_what_a_failed_te
         *("1 of 3 sentence functions break 0 files", "1 of 3 sentence functions break 1 files"),
         *("1 of 3 sentence functions break 2 files", "x.one: tests/a.py, tests/b.py"),
     ]
+
+
+def test_facts_are_given_to_functions_that_exist() -> None:
+    assert set(PARTICULAR) - {name for name, _ in functions()} == set()
