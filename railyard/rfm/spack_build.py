@@ -39,7 +39,7 @@ class SpackEnvironment(KeptHooks, rfm.CompileOnlyRegressionTest):
         self.build_system.commands = [":"]
         if self._entry.spack is None or self.is_dry_run():
             return
-        from railyard.rfm.run.preflight import why_unfit
+        from railyard.rfm.run.requirements import why_unfit
 
         unfit = why_unfit(self.current_environ.name)
         if unfit is not None:  # found before the first test, so not tried again for each fabric

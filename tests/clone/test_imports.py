@@ -81,7 +81,7 @@ IMPURE = {
     "railyard.rfm.extend": "adds to ReFrame's configuration",
     "railyard.rfm.settings": "raises ReFrame's ConfigError",
     "railyard.rfm.run.reframe": "starts reframe",
-    "railyard.rfm.run.preflight": "has Spack build, by prepare",
+    "railyard.rfm.run.requirements": "has Spack build, by prepare",
     "railyard.rfm.run.session": "brings the virtual cluster up, and asks git and uname",
     "railyard.cli.commands": "the commands of all these",
     "railyard.provision.testbed": "namespaces are made by ip, tc, nsenter",

@@ -12,7 +12,7 @@ from railyard.cluster.doctor.login import ask as ask_login
 from railyard.provision import installed_stack
 from railyard.provision.installed_stack import changed_files, find_on_nodes, find_stack
 from railyard.provision.spack.prepare import Getting
-from railyard.rfm.run.preflight import ask
+from railyard.rfm.run.requirements import ask
 from railyard.site.references.load import References
 from railyard.site.site import Site
 from railyard.site.systems.load import load_system

@@ -37,7 +37,7 @@ from railyard.results.record.masking import REPORT_NAME, mask_killed_runs
 from railyard.results.relations import costs_of_run
 from railyard.results.report.matrix import cell_json
 from railyard.results.run_folder import new_run_id
-from railyard.rfm.run import preflight
+from railyard.rfm.run import requirements
 from railyard.rfm.run.options import (
     LEFT_OUT,
     RESTORED,
@@ -237,7 +237,7 @@ def pass_through(home: Path, options: SessionOptions, echo: Callable[[str], None
 
         def refuse(cases: Sequence[TestId]) -> None:
             _refuse_numbers(home, options, known, cases)
-            preflight.ask_for_scripts(site, cases)
+            requirements.ask_for_scripts(site, cases)
 
         code = dry_run(command, env, echo, refuse)
     else:
@@ -314,7 +314,7 @@ class Session:
             one_allocation=self.options.one_allocation, budget=self.options.budget, echo=self.echo,
         )  # fmt: skip
         site = Site(self.home, system, references_of(self.home / "references", system))
-        unfit_stacks = preflight.ask(site, promised, self.echo, self.options.getting)
+        unfit_stacks = requirements.ask(site, promised, self.echo, self.options.getting)
         try:
             return self._measure(system, name, words, run_id, promised, problems, unfit_stacks)
         except BrokenPipeError:  # the reader of the output went away; the command line reports that
@@ -347,7 +347,7 @@ class Session:
         unmasked = mask_killed_runs(folder.parent)
         folder.mkdir(parents=True)
         self.folder = folder
-        preflight.note(unfit_stacks, folder)
+        requirements.note(unfit_stacks, folder)
         missing, left_out = self._missing_cells(system, folder, promised)
         problems = (*problems, *missing, *unmasked)
         self._tell(f"{count_of(len(promised), 'test')} on {system.system}: {system.description}")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from railyard.cluster.doctor.login import absences, ask
 from railyard.job.node_files import is_only_on_nodes
-from railyard.rfm.run import preflight
+from railyard.rfm.run import requirements
 from railyard.site.site import Site, site_at
 from tests.made.systems import ETH_ANYWHERE
 
@@ -53,4 +53,4 @@ def test_a_path_that_this_person_may_not_look_at_is_named_as_that(tmp_path: Path
     ]
     assert is_only_on_nodes(CLOSED, ("osu_bw",))
     assert ask(tmp_path, "eth")[0].paths[CLOSED] is False
-    assert "found nothing there" in str(preflight._why_not_installed(site, "openmpi"))
+    assert "found nothing there" in str(requirements._why_not_installed(site, "openmpi"))
