@@ -15,7 +15,8 @@ from typing import Any
 from railyard.cli.commands.judge import read
 from railyard.parsers.job_end import JobEnd
 from railyard.parsers.output import ParsedOutput, Table
-from railyard.provision.replay.index import Recording, folder_of, read_index
+from railyard.provision.replay.form import Recording
+from railyard.provision.replay.index import folder_of, read_index
 from railyard.site.references.load import References
 from railyard.site.site import Site, site_at
 from railyard.verdict import findings

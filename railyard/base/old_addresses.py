@@ -197,7 +197,7 @@ MOVED: Mapping[str, str] = {
     "replay.apptexts": "provision.replay.texts",
     "replay.curvemodel": "provision.replay.reference_outputs",
     "replay.modelfile": "provision.replay.reference_outputs",
-    "replay.origin": "provision.replay.index",
+    "replay.origin": "provision.replay.form",
     "replay.patterntexts": "provision.replay.texts",
     "replay.scrub": "results.store.exchange",
     "replay.streamtexts": "provision.replay.texts",

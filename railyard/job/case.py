@@ -14,7 +14,7 @@ from railyard.job.image import SeenImage as SeenImage
 from railyard.job.launch import Launch, counter_drivers
 from railyard.job.node_facts import NodeFacts, RankNic
 from railyard.parsers.job_end import JobEnd
-from railyard.provision.replay.index import PlayedTest
+from railyard.provision.replay.form import PlayedTest
 from railyard.results.run_folder import DeviceMoved, KeptTest, NicOfRank, NodeMoved
 from railyard.site.site import Site
 from railyard.site.test_id import TestId

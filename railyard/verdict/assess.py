@@ -18,7 +18,7 @@ from railyard.parsers.lines import LONGEST_NOTE, is_failure, texts_of
 from railyard.parsers.output import ParsedOutput, ParseError, Table, validation_of
 from railyard.parsers.wrong_lines import with_wrong_lines
 from railyard.provision.rehearsal.form import REHEARSED
-from railyard.provision.replay.index import PlayedTest
+from railyard.provision.replay.form import PlayedTest
 from railyard.results.conditions import describe_differences
 from railyard.results.record.form import AttemptRecord, ConditionRecord
 from railyard.results.record.pair_rows import PairsSample

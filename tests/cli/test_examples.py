@@ -48,6 +48,7 @@ RUN: Mapping[str, int] = {
     "scaling last5 --json": 0,
     "capture --system mycluster": 0,
     "capture --system mycluster --write": 0,
+    "capture --system mycluster --hpl-layout": 2,
     "references --system dell-c6320": 0,
     "references --system survey-2004 --json": 0,
     "record --published dell-c6320 --replace": 0,

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from railyard.cli.published_sources import ReplayedSystem, page, rows, systems_with_claims
-from railyard.provision.replay.index import Recording, folder_of, read_index, recording_of, write_set
+from railyard.provision.replay.form import Recording
+from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.results import relations
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need

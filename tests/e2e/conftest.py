@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from railyard.provision.rehearsal import prepare
-from railyard.provision.replay.index import Recording, folder_of, read_index, recording_of, write_set
+from railyard.provision.replay.form import Recording
+from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.provision.testbed.boot import namespaces_refused
 from railyard.provision.testbed.cluster import Testbed
 from railyard.provision.testbed.lock import measurement_lock

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from railyard.provision.replay.index import WORDS, Recording, folder_of, read_index, recording_of, write_set
+from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.index import folder_of, read_index, recording_of, write_set
 from railyard.results.record.file import read_records
 from railyard.results.record.form import Record
 from railyard.site.reframe_versions import CHOSEN_PARAMETERS, choose, has, release_here

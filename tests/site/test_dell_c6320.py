@@ -226,7 +226,7 @@ def test_its_matrix_is_printed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     assert tables.startswith("edr                  hpcx  intelmpi  verbs\nHplScaling %nodes=4  -     (1)       -\n")
     assert "\nfdr                  hpcx  intelmpi  verbs\nHplScaling %nodes=4  -     (1)       -\n" in tables
     said = " ".join(why.split())  # as wide as the terminal is
-    assert " the source has only figures of the OSU benchmarks, of verbs and of HPL (44 cells) edr: " in said
+    assert " the source has only figures of the OSU benchmarks, of verbs and of HPL (48 cells) edr: " in said
 
 
 def test_no_host_is_taken_for_it(site: Site) -> None:

@@ -12,7 +12,7 @@ import pytest
 from railyard.base.paths import HOME_VARIABLE
 from railyard.cli.main import main
 from railyard.job.node_facts import NodeFacts, group_nodes
-from railyard.provision.replay.index import PlayedTest
+from railyard.provision.replay.form import PlayedTest
 from railyard.results.conditions import HEADING
 from railyard.results.record.file import FILE_NAME, append_record
 from railyard.results.record.form import ConditionRecord

@@ -9,7 +9,8 @@ import pytest
 from railyard.benchmarks.table import micro
 from railyard.cli.commands.judge import read
 from railyard.parsers.output import ParsedOutput
-from railyard.provision.replay.index import Recording, folder_of, match_index, read_index, words_of
+from railyard.provision.replay.form import Recording, words_of
+from railyard.provision.replay.index import folder_of, match_index, read_index
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need
 from railyard.site.site import Site, site_at

@@ -9,7 +9,8 @@ import pytest
 from railyard.base.strict_yaml import load
 from railyard.benchmarks.model import Curve, Figure
 from railyard.cli.commands.judge import read
-from railyard.provision.replay.index import Recording, folder_of, read_index, words_of
+from railyard.provision.replay.form import Recording, words_of
+from railyard.provision.replay.index import folder_of, read_index
 from railyard.results.record.form import Record
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import Need

@@ -19,7 +19,7 @@ from railyard.parsers.detect import parse
 from railyard.parsers.nccl_said import Job, Log, NcclOutput
 from railyard.parsers.output import ParsedOutput, ParseError, Remark, Table
 from railyard.parsers.wrong_lines import with_wrong_lines
-from railyard.provision.replay.index import said_of_itself
+from railyard.provision.replay.form import said_of_itself
 
 #: History of the format: 1 is the first. A reader refuses a number that it does not know.
 FORMAT = 1

@@ -76,7 +76,8 @@ def _of_run(home: Path, run: str | None) -> "RecordedRun":
 
 def _of_published(home: Path, name: str, places: Sequence[Path]) -> "RecordedRun":
     from railyard.base.paths import CHECKS, part
-    from railyard.provision.replay.index import RecordedRun, words_of
+    from railyard.provision.replay.form import words_of
+    from railyard.provision.replay.index import RecordedRun
     from railyard.provision.replay.reference_outputs import published_outputs
     from railyard.rfm.checks.catalogue import needs
     from railyard.site.site import site_at

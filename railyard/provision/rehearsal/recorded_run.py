@@ -17,7 +17,8 @@ from railyard.provision.rehearsal.benchmark_request import BenchmarkRequest, par
 from railyard.provision.rehearsal.crew import Moves
 from railyard.provision.rehearsal.form import EVERY_NODE, Rehearsal
 from railyard.provision.rehearsal.traffic import Network
-from railyard.provision.replay.index import Recording, content_of, kept_of, read_index
+from railyard.provision.replay.form import Recording
+from railyard.provision.replay.index import content_of, kept_of, read_index
 from railyard.results.record.form import Record
 from railyard.results.run_folder import KeptTest
 from railyard.site.test_id import TestId

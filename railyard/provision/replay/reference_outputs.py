@@ -22,7 +22,8 @@ from railyard.benchmarks.table.micro import find, metric
 from railyard.benchmarks.table.nccl import part_of
 from railyard.hardware.limits import Limit
 from railyard.provision.replay import texts
-from railyard.provision.replay.index import FOLDER, WORDS, Origin, Recording, folder_of, recording_of
+from railyard.provision.replay.form import WORDS, Origin, Recording
+from railyard.provision.replay.index import FOLDER, folder_of, recording_of
 from railyard.provision.replay.texts import WRITERS, OutputPlan, text_of
 from railyard.site.gpu_shape import limit_from_gpus
 from railyard.site.matrix import Need, asked_for, matrix

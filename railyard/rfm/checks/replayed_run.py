@@ -14,7 +14,8 @@ from railyard.job.node_facts import ProcessPlacement
 from railyard.job.provenance import circumstances, provenance
 from railyard.job.scheduling import Scheduling
 from railyard.job.testbed_words import TIMEOUT_EXIT
-from railyard.provision.replay.index import REPLAYED, file_of, folder_of, match_index
+from railyard.provision.replay.form import REPLAYED, file_of
+from railyard.provision.replay.index import folder_of, match_index
 from railyard.rfm.checks.runner import CheckRequest, PlannedJob, RunOutputs, quote_words
 from railyard.site.matrix import DEFAULT, policy_of
 from railyard.site.site import Site

@@ -22,7 +22,8 @@ from railyard.base.values import clean
 from railyard.base.wording import count_of
 from railyard.job.slurm import note_nodes
 from railyard.provision.rehearsal.form import current
-from railyard.provision.replay.index import REPLAYED, replayed_from
+from railyard.provision.replay.form import REPLAYED
+from railyard.provision.replay.index import replayed_from
 from railyard.provision.spack.prepare import Getting
 from railyard.provision.spack.request import offer
 from railyard.provision.testbed.boot import namespaces_refused

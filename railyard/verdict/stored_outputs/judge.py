@@ -21,7 +21,7 @@ from railyard.hardware.limits import Limit
 from railyard.parsers.decorations import with_own_signs
 from railyard.parsers.output import Caution, ParsedOutput, Table, validation_of
 from railyard.parsers.unread_rows import unread_rows
-from railyard.provision.replay.index import said_of_itself
+from railyard.provision.replay.form import said_of_itself
 from railyard.results.record.headline import MOST, make_headline
 from railyard.verdict.day_one import facts_of
 from railyard.verdict.hints.causes import ONE_NODE, ONE_NODE_RATE, Likeness, causes_beside, likenesses

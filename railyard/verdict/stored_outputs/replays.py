@@ -12,7 +12,8 @@ from railyard.benchmarks.table.applications import installed_name
 from railyard.parsers import rail_parts
 from railyard.parsers.detect import parse
 from railyard.parsers.output import ParsedOutput
-from railyard.provision.replay.index import WORDS, Recording, content_of, folder_of, read_index
+from railyard.provision.replay.form import WORDS, Recording
+from railyard.provision.replay.index import content_of, folder_of, read_index
 from railyard.results.record.form import (
     CurveRecord,
     FoundPart,

@@ -163,12 +163,12 @@ def test_the_virtual_cluster_is_printed_unless_another_is_named(
     monkeypatch.setenv("COLUMNS", "80")
     assert main(["matrix"]) == 0
     printed = capsys.readouterr().out.splitlines()
-    assert printed[0] == "hsn                   openmpi  mpich  intelmpi  intelmpi      tcp    libfabric"
-    assert "NetpipePingPong       1 2      -      -         -             -      -" in printed
-    assert "ImbUniband            -        1 2    1 2       (2)           -      -" in printed
+    assert printed[0] == "hsn                    openmpi  mpich  intelmpi  intelmpi      tcp    libfabric"
+    assert "NetpipePingPong        1 2      -      -         -             -      -" in printed
+    assert "ImbUniband             -        1 2    1 2       (2)           -      -" in printed
     assert re.fullmatch(r"[0-9]+ cells: [0-9]+ run, [0-9]+ do not \(--why: the reasons\)", printed[-1])
     assert main(["matrix", "--system", "local"]) == 0
-    assert capsys.readouterr().out.startswith("loopback              openmpi  mpich  intelmpi\nImbPingPong ")
+    assert capsys.readouterr().out.startswith("loopback               openmpi  mpich  intelmpi\nImbPingPong ")
 
 
 def test_json_has_every_cell_with_its_reason(capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,8 @@ from railyard.base.paths import HOME_VARIABLE
 from railyard.benchmarks import metrics
 from railyard.cli.main import main
 from railyard.parsers import netpipe, osu
-from railyard.provision.replay.index import file_of, folder_of, kept_of, match_index, read_index
+from railyard.provision.replay.form import file_of
+from railyard.provision.replay.index import folder_of, kept_of, match_index, read_index
 from railyard.results.record.file import append_record
 from railyard.results.record.form import CurveRecord, NodeGroup, VerdictRecord
 from railyard.results.run_folder import DeviceMoved, KeptTest, NicOfRank, NodeMoved

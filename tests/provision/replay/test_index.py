@@ -7,17 +7,8 @@ from pathlib import Path
 import pytest
 
 from railyard.base.errors import InputError, SetupError
-from railyard.provision.replay.index import (
-    REPLAYED,
-    PlayedTest,
-    file_of,
-    folder_of,
-    match_index,
-    read_index,
-    recording_of,
-    replayed_from,
-    write_set,
-)
+from railyard.provision.replay.form import REPLAYED, PlayedTest, file_of
+from railyard.provision.replay.index import folder_of, match_index, read_index, recording_of, replayed_from, write_set
 from railyard.site.test_id import TestId, check_of
 
 CELL = TestId("edr", "hpcx", 1, "osu/osu_bw", "OsuBandwidth")

@@ -9,16 +9,8 @@ import pytest
 from railyard.base.errors import InputError
 from railyard.benchmarks import metrics
 from railyard.parsers import PARSERS
-from railyard.provision.replay.index import (
-    INDEX_NAME,
-    WORDS,
-    Recording,
-    folder_of,
-    match_index,
-    read_index,
-    words_of,
-    write_set,
-)
+from railyard.provision.replay.form import WORDS, Recording, words_of
+from railyard.provision.replay.index import INDEX_NAME, folder_of, match_index, read_index, write_set
 from railyard.provision.replay.reference_outputs import published_outputs, read_model
 from railyard.rfm.checks.catalogue import needs
 from railyard.site.matrix import DEFAULT, Need, matrix, policy_of

@@ -123,14 +123,14 @@ def test_a_number_that_a_selected_check_does_not_take_is_refused(
             ("-S", "Hpl.window=64"),
             ("Hpl", "OsuLatency"),
             "-S Hpl.window=64: found a variable that does not change Hpl, expected one of theirs: block, budget_s, "
-            "grid, order, placement, share, size and use_launcher",
+            "grid, order, placement, share, size, threads and use_launcher",
         ),
         (
             ("-S", "window=64"),
             ("Hpl", "OsuLatency"),
             "-S window=64: found a variable that does not change Hpl and OsuLatency, expected one of theirs: block, "
             "budget_s, can_validate, full, grid, largest, order, placement, reduces, repetitions, share, size, "
-            "smallest, use_launcher and warm_up",
+            "smallest, threads, use_launcher and warm_up",
         ),
         (
             ("-S", "full=1"),
