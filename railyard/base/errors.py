@@ -1,4 +1,4 @@
-"""What users are told: errors, each one sentence with place, finding and advice; a check's findings; remarks.
+"""What users read: errors, each one sentence with place, finding and advice; a check's findings; remarks.
 
 The errors that users see: each is one sentence that says where, what was found, and what to do.
 

@@ -135,8 +135,8 @@ def test_a_number_that_a_selected_check_does_not_take_is_refused(
         (
             ("-S", "full=1"),
             ("WriteBandwidth",),
-            "-S full=1: found a variable that does not change WriteBandwidth, expected one of theirs: placement and "
-            "repetitions",
+            "-S full=1: found a variable that does not change WriteBandwidth, expected one of theirs: placement, "
+            "queue_pairs and repetitions",
         ),
         # Others of a run take it.
         (("-S", "window=64"), ("Hpl", "OsuBandwidth"), None),
