@@ -87,15 +87,16 @@ def _is_computed(side: Side, relation: Relation, records: Sequence[Record]) -> b
 def _by_stack(side: Side, records: Sequence[Record]) -> dict[str, MeasuredSide]:
     """Return what was measured on a side, by stack: the median of its repeats."""
     curves: dict[str, list[Curve]] = {}
-    for record in records:
-        if _is_of(side, record) and _is_usable(record):
-            curves.setdefault(record.test.stack, []).extend(_curves(record, metric_of(side)))
+    used = [record for record in records if _is_of(side, record) and _is_usable(record)]
+    for record in used:
+        curves.setdefault(record.test.stack, []).extend(_curves(record, metric_of(side)))
+    printed = all(record.made.replayed is not None for record in used)
     measured = {}
     for stack, repeats in curves.items():
         # repeats with other sizes (a run with --full beside one without) have no median together with the first
         alike = [curve for curve in repeats if curve.sizes == repeats[0].sizes]
         if alike:
-            measured[stack] = MeasuredSide(side.words, median(alike), tuple(alike))
+            measured[stack] = MeasuredSide(side.words, median(alike), tuple(alike), printed)
     return measured
 
 

@@ -57,17 +57,23 @@ def test_each_claim_of_a_listed_source_has_a_line_and_each_published_system_is_o
     assert all(f"[{each.system.system}](references.md#{each.system.system})" in written for each in without)
 
 
+#: Relations of a difference that is less than the source's own variation from run to run, as it says.
+NOBODY_CAN_TELL = {"hpl-no-difference"}
+
+
 @pytest.mark.parametrize("name", LISTED)
 def test_no_claim_of_a_published_system_fails_or_is_left_without_a_verdict(name: str) -> None:
-    wrong = [(row.claim.says, row.verdict) for row in rows(of(name)) if row.state in ("fail", "not-judged")]
+    rest = [row for row in rows(of(name)) if row.state in ("fail", "not-judged")]
+    wrong = [(row.claim.says, row.verdict) for row in rest if not NOBODY_CAN_TELL & set(row.claim.held_by)]
     assert wrong == []
+    assert all(row.verdict.startswith("not judged: cannot tell") for row in rest)
 
 
 @pytest.mark.parametrize("name", LISTED)
 def test_every_relation_of_a_published_system_is_judged_by_its_replay(name: str) -> None:
     states = {each.id: (each.state, each.sentence) for each in of(name).relations}
     assert set(states) == {relation.id for relation in of(name).references.relations}
-    assert {key: value for key, value in states.items() if value[0] != "pass"} == {}
+    assert {key for key, value in states.items() if value[0] != "pass"} == NOBODY_CAN_TELL & set(states)
 
 
 def numbers(text: str) -> Iterator[str]:

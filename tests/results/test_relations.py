@@ -295,7 +295,30 @@ EDR, FDR = record("edr", {M: 12300, 4 * M: 12400}), record("fdr", {M: 6200, 4 * 
             f"{{form: same, of: {A}, to: {B}, within: 0.02}}",
             [record(f, {M: v}) for f in ("edr", "fdr") for v in (100.0, 103.0, 106.0)],
             "not-judged",
-            "not judged: a difference of 2.00% cannot be seen, the repeats themselves spread by 5.83%",
+            "not judged: cannot tell: a difference of 2.00% cannot be seen in repeats that spread by 5.83%",
+        ),
+        # One run shows no difference of less than 2 %; three that spread by less than the difference do.
+        *(
+            (f"{{form: same, of: {A}, to: {B}, within: 0.0033}}", records, state, sentence)
+            for records, state, sentence in (
+                (
+                    [record("edr", {M: 100.3}), record("fdr", {M: 100.0})],
+                    "not-judged",
+                    "not judged: cannot tell: 1 run per side cannot show a difference of 0.33%, 3 may (--repeat)",
+                ),
+                (
+                    [record(f, {M: v + lead}) for f, lead in (("edr", 0.3), ("fdr", 0.0)) for v in (99.9, 100, 100.1)],
+                    "pass",
+                    "BW-E and BW-F do not differ by more than 0.33%: at worst 100.3 against 100.0 MB/s at 1 MiB, 0.30% "
+                    "apart; differences under 0.20%, the spread of the repeats, could not have been seen",
+                ),
+                (
+                    [record(f, {M: v + lead}) for f, lead in (("edr", 0.6), ("fdr", 0.0)) for v in (99.9, 100, 100.1)],
+                    "fail",
+                    "BW-E and BW-F differ by more than 0.33%: at worst 100.6 against 100.0 MB/s at 1 MiB, 0.60% "
+                    "apart; differences under 0.20%, the spread of the repeats, could not have been seen",
+                ),
+            )
         ),
         (
             f"{{form: spread, of: {A}, high: 0.05}}",

@@ -203,10 +203,10 @@ class Relation(Model):
     ratio: of / to is within low … high. ahead: of is better than to, by at least ``by``, everywhere or somewhere.
     crossover: of is better up to between.from, to is better from between.to on. difference: of - to is within low …
     high, in the metric's unit; with ``than`` it is by how much that difference exceeds the one of than.of and than.to.
-    same: they differ by at most ``within``. spread: (largest - smallest) / median of
-    repeats is at most ``high``, or larger than that of ``to``. Three forms are about one bandwidth. peak: its best is
-    within ``between``. fall: at each of ``sizes`` it is below its best at smaller sizes by at least ``by``. dip: so it
-    is at one of ``sizes``, and it reaches that best again later.
+    same: they differ by at most ``within``; below 2 % that needs three runs per side. spread: (largest - smallest) /
+    median of repeats is at most ``high``, or larger than that of ``to``. Three forms are about one bandwidth. peak: its
+    best is within ``between``. fall: at each of ``sizes`` it is below its best at smaller sizes by at least ``by``.
+    dip: so it is at one of ``sizes``, and it reaches that best again later.
     """
 
     id: Name

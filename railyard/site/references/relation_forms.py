@@ -13,17 +13,20 @@ from railyard.site.references.model import HIGHER_IS_BETTER, Relation
 _ROUNDING = 1e-9
 #: With fewer repeats there is no useful spread.
 LEAST_REPEATS = 3
+#: One run per side shows no smaller difference: the least tolerance that a capture gives a bandwidth or a rate.
+ONE_RUN_SHOWS = 0.02
 #: The size at which a curve holds a single figure.
 _NO_SIZE = 0
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredSide:
-    """One side: its name in words, the median of its repeats, and the repeats."""
+    """One side: its name in words, the median of its repeats, and these. ``is_printed``: a source's own figures."""
 
     name: str
     curve: Curve
     repeats: tuple[Curve, ...]
+    is_printed: bool = False
 
     @property
     def has_sizes(self) -> bool:
@@ -172,7 +175,10 @@ def _crossover(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes
 
 
 def _same(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: list[int]) -> tuple[State, str]:
-    """Judge whether they are the same. The sentence also gives the smallest difference that these repeats can show."""
+    """Judge whether they are the same. The sentence also gives the smallest difference that these repeats can show.
+
+    Less than ``ONE_RUN_SHOWS`` needs repeats, unless both sides are figures that a source printed once.
+    """
     within = relation.within or 0.0
     apart = {size: abs(one.curve.value_at(size) / value - 1) for size in sizes if (value := other.curve.value_at(size))}
     if not apart:
@@ -181,14 +187,15 @@ def _same(relation: Relation, one: MeasuredSide, other: MeasuredSide, sizes: lis
     told = f"{_worst(': ', one, other, worst)}, {apart[worst]:.2%} apart"
     counts = [len(each.repeats) for each in (one, other)]
     if min(counts) < LEAST_REPEATS:
+        if within < ONE_RUN_SHOWS and not (one.is_printed and other.is_printed):
+            why = f"{count_of(min(counts), 'run')} per side cannot show a difference of {within:.2%}"
+            return "not-judged", f"not judged: cannot tell: {why}, {LEAST_REPEATS} may (--repeat)"
         seen = f"{count_of(min(counts), 'run')} per side cannot show smaller ones"
     else:
         own = max(_spread_at(each, size) for each in (one, other) for size in apart)
         if own > within:
-            return (
-                "not-judged",
-                f"not judged: a difference of {within:.2%} cannot be seen, the repeats themselves spread by {own:.2%}",
-            )
+            why = f"a difference of {within:.2%} cannot be seen in repeats that spread by {own:.2%}"
+            return "not-judged", f"not judged: cannot tell: {why}"
         seen = f"differences under {own:.2%}, the spread of the repeats, could not have been seen"
     state: State = "pass" if apart[worst] <= within else "fail"
     verb = "do not differ" if state == "pass" else "differ"
