@@ -126,7 +126,7 @@ def _pairs(case: Case, validated: bool) -> str:
     return "\n".join([*lines, f"Average bandwidth: {sum(rates.values()) / len(rates):.1f} MB/s"]) + "\n"
 
 
-def _within(low: int, high: int, share: float) -> Rate:
+def _slow_down(low: int, high: int, share: float) -> Rate:
     return lambda size: share if low <= size <= high else 1.0
 
 
@@ -142,7 +142,7 @@ def _row(size: int, value: str) -> Edit:
     return edit
 
 
-def _without(size: int, until: int | None = None) -> Edit:
+def _drop_rows(size: int, until: int | None = None) -> Edit:
     """Return what leaves out the rows from one size up to another one, and of one size if there is no other one."""
 
     def is_left_out(line: str) -> bool:
@@ -176,11 +176,11 @@ def _two_runs(half_first: bool) -> Edit:
     return edit
 
 
-def _behind(words: str) -> Edit:
+def _append(words: str) -> Edit:
     return lambda text: text + words
 
 
-def _before(words: str) -> Edit:
+def _prepend(words: str) -> Edit:
     return lambda text: words + text
 
 
@@ -198,25 +198,25 @@ CASES: tuple[Case, ...] = (
     Case("half", "half of the rate at every size", "level", _RATES, rate=lambda size: 0.5),
     Case("11-less", "11 % less at every size", "level", _RATES, rate=lambda size: 0.89),
     Case("tcp-latency", "a latency of 30 us, as TCP has it", "level", _LATENCY, rate=lambda size: 1.9 / 30),
-    Case("dip", "a fifth of the rate from 16 to 512 KiB", "curve", _RATES, rate=_within(16 * _KIB, 512 * _KIB, 0.2)),
-    Case("one-size", "a twentieth of the rate at 64 KiB alone", "curve", _RATES, rate=_within(2**16, 2**16, 0.05)),
-    Case("small", "a tenth of the rate below 256 B", "curve", _BW, rate=_within(1, 128, 0.1)),
-    Case("late", "twenty times the latency from 16 to 512 KiB", "curve", _LATENCY, rate=_within(2**14, 2**19, 0.05)),
+    Case("dip", "a fifth of the rate from 16 to 512 KiB", "curve", _RATES, rate=_slow_down(16 * _KIB, 512 * _KIB, 0.2)),
+    Case("one-size", "a twentieth of the rate at 64 KiB alone", "curve", _RATES, rate=_slow_down(2**16, 2**16, 0.05)),
+    Case("small", "a tenth of the rate below 256 B", "curve", _BW, rate=_slow_down(1, 128, 0.1)),
+    Case("late", "twenty times the latency from 16 to 512 KiB", "curve", _LATENCY, rate=_slow_down(2**14, 2**19, 0.05)),
     Case("too-fast", "2.5 times the rate: both ranks were on one node", "limit", _RATES, rate=lambda size: 2.5),
     Case("no-time", "a latency of 0.00 us at every size", "limit", _LATENCY, latency=dict.fromkeys(SIZES, 0.0)),
     Case("empty", "no output at all", "cut", (*_RATES, *_LATENCY), edit=lambda text: ""),
     Case("echo", "only the echo of the command", "cut", _BW, edit=lambda text: "+ srun osu_bw -m 1:4194304\n"),
-    Case("end-lost", "the rows from 1 to 4 MiB are missing", "cut", _RATES, edit=_without(_MIB, LARGEST)),
+    Case("end-lost", "the rows from 1 to 4 MiB are missing", "cut", _RATES, edit=_drop_rows(_MIB, LARGEST)),
     Case("number-cut", "the last figure cut at its point, and the end gone", "cut", _BW, edit=_cut_number),
-    Case("row-lost", "the row of 256 KiB is missing", "cut", _RATES, edit=_without(256 * _KIB)),
+    Case("row-lost", "the row of 256 KiB is missing", "cut", _RATES, edit=_drop_rows(256 * _KIB)),
     Case("nan", "NaN at 128 KiB", "figure", _BW, edit=_row(128 * _KIB, "nan")),
     Case("inf", "an infinite rate at 4 MiB", "figure", _BW, edit=_row(LARGEST, "inf")),
     Case("comma", "a decimal comma at each size", "figure", _BW, edit=lambda text: text.replace(".", ",")),
     Case("unit", "a heading in MiB/s", "figure", _BW, edit=lambda text: text.replace("(MB/s)", "(MiB/s)")),
     Case("bad-data", "OSU's check of the data failed at 64 KiB", "data", _BW, edit=_with_failed_row),
     Case("wrong", "nccl-tests counted 12 wrong values", "data", ("nccl",), wrong=12),
-    Case("retries", "UCX's error of a link, and a good table", "warning", _RATES, edit=_before(_RETRIES)),
-    Case("abort", "MPI's abort behind the table, exit code 0", "exit", _RATES, edit=_behind(_ABORT)),
+    Case("retries", "UCX's error of a link, and a good table", "warning", _RATES, edit=_prepend(_RETRIES)),
+    Case("abort", "MPI's abort behind the table, exit code 0", "exit", _RATES, edit=_append(_ABORT)),
     Case("exit-code", "exit code 137 behind a good table", "exit", _BW, exit_code=137),
     Case("slow-second", "a good table, then one of half of the rate", "runs", _BW, edit=_two_runs(half_first=False)),
     Case("slow-first", "a table of half of the rate, then a good one", "runs", _BW, edit=_two_runs(half_first=True)),
