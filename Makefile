@@ -116,6 +116,7 @@ docs: venv ## write the generated pages and the manual page again, and a site wi
 	@$(BIN)/python -m railyard.cli.published_sources > docs/reference/published.md
 	@$(BIN)/python -m tests.number_threads > docs/reference/is-my-number-right.md
 	@$(BIN)/python -m tests.scoreboard.page
+	@$(BIN)/python benchmarks/silent_passes.py page
 	@$(BIN)/python -m tests.slowed_curves > docs/reference/day-one.md
 	@$(BIN)/python docs/site.py docs/_build/html
 

@@ -37,11 +37,12 @@ LONG = {
 NOT_HERE = {
     "history": "reads the stored runs of a site",
     "jumbo": "makes network namespaces",
+    "silent_passes": "needs a clone of another tool; test_peers_silent_passes.py starts it with stand-ins",
     "spack": "needs a Spack on PATH",
     "testbed": "brings the virtual cluster up and down",
 }
 #: What the programs share.
-SHARED = {"resume", "sidebyside"}
+SHARED = {"resume", "sidebyside", "silent_pass_cases", "silent_passes_page"}
 
 
 def start(program: str, words: str) -> list[str]:
