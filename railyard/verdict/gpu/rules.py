@@ -18,6 +18,7 @@ from railyard.base.bounds import (
     GPU_FLOOR_SHARE,
     GPU_SHORT_DIP_FROM,
     GPU_SHORT_DIP_SHARE,
+    GPU_SHORT_TIMES,
 )
 from railyard.benchmarks.gpu.collectives import COLLECTIVES
 from railyard.benchmarks.gpu.possible import Bound, PossibleResult, Row, bounds, judge, own_nics
@@ -36,6 +37,8 @@ from railyard.verdict.wording import gpu_runs
 Curves = Mapping[str, Mapping[int, float]]
 #: The same with every row: two may have one size, if sizes were rounded to a multiple of the ranks.
 Rows = Mapping[str, Sequence[tuple[int, float]]]
+#: The last place of a printed busbw, in GB/s.
+_LAST_PLACE_GB_S = 0.01
 #: Cards for a slot, whose names differ from those on a board with NVLink: H100 PCIe, H200 NVL, A100-PCIE-40GB.
 _CARD = re.compile(r"(?<![A-Za-z0-9])(?:PCIe|NVL)(?![A-Za-z0-9])", re.IGNORECASE)
 
@@ -140,7 +143,7 @@ def like_healthy(run: GpuRun, curves: Curves) -> RuleResult:
 
 def unlike_healthy(run: GpuRun, curves: Curves) -> RuleResult | None:
     """Return why a curve is not one of healthy nodes, whatever is published of them; None if it may be one."""
-    found = (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves))
+    found = (_dip(curves), _below_floor(run, curves), _fall(curves), _unlike_halves(curves), _late(curves))
     wrong = next((each for each in found if each is not None), None)
     return None if wrong is None else _within_domain(run, wrong)
 
@@ -287,6 +290,32 @@ def _unlike_halves(curves: Curves) -> RuleResult | None:
     low, high = sorted((one[size], other[size]))
     sentence = gpu_runs.different_halves(low, slow, size, share, high, fast)
     return fail_rule(5, sentence, "disturbed", gpu_runs.look_at_halves())
+
+
+def _late(curves: Curves) -> RuleResult | None:
+    """Return the failure if a short message takes much longer than a longer one, in each half that has it."""
+    times = [_times_of_longer(curve) for curve in curves.values() if curve]
+    if not times:
+        return None
+    found = {size: min(each[size] for each in times) for size in set(times[0]).intersection(*times[1:])}
+    size = max(found, key=lambda each: found[each], default=None)
+    if size is None or found[size] < GPU_SHORT_TIMES.value:
+        return None
+    return fail_rule(5, gpu_runs.late(size, found[size], len(times) > 1), "disturbed", gpu_runs.look_at_dip())
+
+
+def _times_of_longer(curve: Mapping[int, float]) -> dict[int, float]:
+    """Return for each short size how many times as long it takes as the quickest longer one.
+
+    A time is in proportion to size / busbw. The printed busbw of a short message has two places only: it may have been
+    that much higher.
+    """
+    found, quickest = dict[int, float](), math.inf
+    for size in sorted((size for size, value in curve.items() if value > 0), reverse=True):
+        if size < GPU_SHORT_DIP_FROM.value and quickest < math.inf:
+            found[size] = size / (curve[size] + _LAST_PLACE_GB_S / 2) / quickest
+        quickest = min(quickest, size / curve[size])
+    return found
 
 
 def _less(one: float, other: float) -> float:

@@ -487,6 +487,14 @@ def look_at_dip() -> str:
     return "who else used the network; run it again: if the dip stays, the library's choice of algorithm causes it"
 
 
+def late(size_bytes: int, times: float, both: bool) -> str:
+    """Return that a short message takes much longer than a longer one; ``both``: in both halves of its row."""
+    return (
+        f"a dip in the curve: a message of {message_size(size_bytes)} takes {times:.1f} times as long as a longer one"
+        f"{', out of place and in place' if both else ''}"
+    )
+
+
 def fall(busbw_gb_s: float, size_bytes: int, in_place: bool, share: float, best_gb_s: float, best_bytes: int) -> str:
     """Return that long messages are slower than shorter ones."""
     return (

@@ -316,6 +316,26 @@ def test_a_short_message_far_below_both_neighbours_is_a_dip_and_a_change_of_prot
     assert one(output("all_reduce", {**healthy, size: 0.5 * side})).state == "pass"
 
 
+def test_a_short_message_that_takes_three_times_as_long_as_a_longer_one_is_a_dip_and_a_late_rank_is_none() -> None:
+    healthy = curve(370, first=1 << 13)
+    assert one(output("all_reduce", healthy)).state == "pass"
+    size = 64 << 10
+    found = one(output("all_reduce", {**healthy, size: healthy[size] / 20}))
+    assert found.state == "fail" and "a message of 64 KiB takes" in found.sentence
+    assert "times as long as a longer one, out of place and in place" in found.sentence
+    assert one(output("all_reduce", {**healthy, size: healthy[size] / 2})).state == "pass"
+    # over several sizes, none is far below its neighbours
+    wide = {each: rate / 5 if 16 << 10 <= each <= 512 << 10 else rate for each, rate in healthy.items()}
+    assert one(output("all_reduce", wide)).state == "fail"
+
+
+def test_what_rounding_hides_is_no_dip() -> None:
+    """0.01 GB/s may be 0.015: such a row takes three times as long only in print."""
+    healthy = curve(370, first=512)
+    assert one(output("all_reduce", {**healthy, 512: 0.01})).state == "pass"
+    assert one(output("all_reduce", {**healthy, 1024: 0.01})).state == "fail"
+
+
 @pytest.mark.parametrize(("first", "value", "share"), [(8 * GIB, 100.0, "26.3 %"), (16 * GIB, 240.0, "63.2 %")])
 def test_a_curve_that_falls_at_its_end_fails_however_high_its_peak_is(first: int, value: float, share: str) -> None:
     found = one(output("all_reduce", {size: value if size >= first else rate for size, rate in curve(380).items()}))
@@ -490,7 +510,7 @@ def test_an_early_release_that_prints_busbw_twice_is_not_from_another_number_of_
 
 def test_a_busbw_without_digits_is_what_its_row_gives() -> None:
     """nccl-tests prints GB/s with two decimals. 512 GPUs took 3.9 ms for 8 KiB: 2.1 MB/s, which it prints as 0.00."""
-    small = {8192 << n: min(370.0, 0.002 * 4**n) for n in range(22)}
+    small = {8192 << n: min(370.0, 0.002 * 2**n) for n in range(22)}
     text = output("all_reduce", small, [f"n{n}" for n in range(12)])
     row = next(line for line in text.splitlines() if line.split()[0] == "8192")
     assert row.split()[6:8] == ["0.00", "0.00"]
