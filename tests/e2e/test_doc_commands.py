@@ -102,7 +102,15 @@ NOT_RUN = {
     r"for i in ": "ten runs on a cluster",
     r"(railyard-venv/|pip install railyard|railyard init mysite)": "the wheel: tests/e2e/test_wheel.py",
     r"reframe -C .*settings\.py --system csd3": "another suite: tests/e2e/test_reframe_set_up.py",
-    r"eval ": "a shell's completion: tests/cli/test_main.py",
+    r"_RAILYARD_COMPLETE=": "a shell's completion: tests/cli/test_main.py",
+    r"make (dist|release)$": "builds: tests/e2e/test_wheel.py, tests/clone/test_release.py",
+    r"(podman|debootstrap|apptainer (build|run) railyard|tar -C base|python3\.11 -m pip download) ?": "images: "
+    "tests/e2e/test_images.py",
+    r"eb ": "needs EasyBuild: tests/clone/test_release.py reads the file",
+    r"railyard apps inputs ": "needs WRF's inputs: tests/cli/commands/test_apps.py",
+    r"railyard run .*-n HplLayout$": "needs HPL: tests/results/capture/test_hpl_layout.py",
+    r"railyard run .*-n MilcScaling ": "needs MILC: tests/rfm/checks/test_catalogue.py",
+    r"(railyard preflight|cat good\.txt)": "needs a job: tests/e2e/test_preflight.py",
 }  # fmt: skip
 
 

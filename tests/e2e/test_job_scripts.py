@@ -85,7 +85,7 @@ def dry_run(
     for name in ("osu_bw", "osu_mbw_mr"):
         (site.folder / "osu" / name).touch()
     (site.folder / "zones").mkdir()
-    (site.folder / "zones/sp-mz.C.x").touch()
+    (site.folder / "zones/sp-mz.D.x").touch()
     (site.folder / "main").mkdir()
     for name in ("main/wrf.exe", "main/namelist.input", "main/wrfinput_d01"):
         (site.folder / name).touch()
@@ -196,7 +196,7 @@ def test_srun_gives_each_rank_a_core_a_thread(tmp_path: Path) -> None:
     assert lines[1:4] == ["#SBATCH --ntasks=32", "#SBATCH --ntasks-per-node=8", "#SBATCH --cpus-per-task=2"]
     assert "#SBATCH --hint=nomultithread" in lines
     assert lines[-1].startswith("srun --cpus-per-task=2 --mpi=pmix sh reader.sh ")
-    assert lines[-1].endswith(" -- SITE/zones/sp-mz.C.x")
+    assert lines[-1].endswith(" -- SITE/zones/sp-mz.D.x")
 
 
 def test_mpirun_gives_each_rank_a_core_a_thread_and_its_variables(tmp_path: Path) -> None:
@@ -218,10 +218,13 @@ def test_wrf_has_as_many_ranks_as_its_case_takes(tmp_path: Path) -> None:
 
 
 def test_an_acceptance_of_hpl_fills_the_memory_and_has_the_time_that_it_needs(tmp_path: Path) -> None:
-    """Without a clock a core counts as 1 Gflop/s: N 170880 on 64 cores is 14 hours, and the limit twice that."""
+    """Without a clock a core counts as 1 Gflop/s: N 170880 on 64 cores is 14 hours, and the limit twice that.
+
+    The messages add a minute.
+    """
     size = ("-S", "Hpl.size=acceptance")
     lines = dry_run(tmp_path, "slurm", "srun", "", FEW, ("../apps/hpl.py", "Hpl%rails=1"), options=size).splitlines()
-    assert {"#SBATCH --ntasks=64", "#SBATCH --time=28:55:0"} <= {*lines}
+    assert {"#SBATCH --ntasks=64", "#SBATCH --time=28:56:0"} <= {*lines}
     (problem,) = tmp_path.glob("**/HPL.dat")
     order = int(problem.read_text(encoding="utf-8").splitlines()[5].split()[0])
     assert 0.84 < 8 * order**2 / (4 * (64 << 30)) <= 0.85
