@@ -34,7 +34,7 @@ def answers(port: int) -> bool:
     """Return whether any process accepts a connection at this port of this host."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_S).close()
-    except ConnectionRefusedError:
+    except (ConnectionRefusedError, ConnectionResetError):  # reset: it ended just now
         return False
     return True
 
