@@ -1,4 +1,4 @@
-"""The matrix of ReFrame's releases and Pythons: `make test-reframe`; `make test` uses it for the oldest release.
+"""The matrix of ReFrame's releases and Pythons: `make test-reframe`; `make test-all` uses it for the oldest release.
 
     python -m tests.reframe_releases [RELEASE…]      such as 4.7; without one, each that requirements/reframe/ has
 

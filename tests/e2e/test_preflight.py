@@ -98,6 +98,7 @@ def test_a_healthy_job_is_fit_and_a_slow_rail_is_named_with_its_node(site: Virtu
     assert [(fault["node"], fault["rail"]) for fault in told["faults"]] == [("vn2", "hsn1")]
 
 
+@pytest.mark.full
 def test_an_unplugged_rail_and_a_dead_node_are_named(site: VirtualSite, bed: Testbed) -> None:
     bed.degrade("vn3", "hsn0", "unplugged")
     code, told, hosts = preflight(site, "--no-allreduce", before=lambda: kill_node(bed, "vn4"))

@@ -15,6 +15,7 @@ pytestmark = pytest.mark.e2e
 OLDEST = releases()[0]
 
 
+@pytest.mark.full  # a venv of its own: two minutes
 def test_the_oldest_release_lists_all_systems_and_plays_a_recording(tmp_path: Path) -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     try:
