@@ -123,6 +123,11 @@ def parse(text: str, tag: str) -> RankEnvironment | None:
     )
 
 
+def parse_all(texts: Iterable[str], tag: str) -> tuple[RankEnvironment, ...]:
+    """Return what nodes wrote in the run with this tag; a text that ``parse`` refuses is left out."""
+    return tuple(found for text in texts if (found := parse(text, tag)) is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class SetVariable:
     """A variable of a benchmark's process on a node; ``value`` None: it is not set. ``expected``: by the plan."""

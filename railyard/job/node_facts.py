@@ -147,6 +147,11 @@ def parse(text: str, tag: str) -> NodeFacts | None:
     return NodeFacts(lines[1].removeprefix("node "), facts, _with_distances(known))
 
 
+def parse_all(texts: Iterable[str], tag: str) -> tuple[NodeFacts, ...]:
+    """Return what nodes wrote in the run with this tag; a text that ``parse`` refuses is left out."""
+    return tuple(found for text in texts if (found := parse(text, tag)) is not None)
+
+
 def group_nodes(found: Iterable[NodeFacts]) -> tuple[NodeGroup, ...]:
     """Return groups of nodes that are equal in everything, the largest group first.
 

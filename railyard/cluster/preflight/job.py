@@ -19,7 +19,6 @@ from typing import Literal
 
 from railyard import __version__
 from railyard.base.errors import SetupError
-from railyard.base.files import read_bounded
 from railyard.base.hostlist import label
 from railyard.base.paths import packaged_text, state_folder
 from railyard.base.wording import count_of, few, listing
@@ -38,6 +37,7 @@ from railyard.cluster.preflight.rounds import (
     WaveResult,
     measure_rails,
 )
+from railyard.cluster.rolling.collect import text_in
 from railyard.cluster.rolling.plan import Place, PlanRequest, place_of, write_files
 from railyard.cluster.rolling.under_scheduler import (
     COUNTERS,
@@ -394,7 +394,7 @@ class _Preflight:
     def _read_launch(
         self, own: Path, nodes: Sequence[str], launch: RailLaunch, purpose: str, limit_s: int, beside: list[str] | None
     ) -> "_LaunchEnd":
-        output, code = _text(own / OUTPUT), _exit_code(own / END)
+        output, code = text_in(own / OUTPUT), _exit_code(own / END)
         why = "" if code == 0 else self._why_not(own, code, limit_s)
         place = {label(node): number for number, node in enumerate(nodes)}
         values: tuple[Value, ...] = ()
@@ -410,7 +410,7 @@ class _Preflight:
     def _why_not(self, own: Path, code: int | None, limit_s: int) -> str:
         if code in _TIMED_OUT:
             return f"ended after {limit_s} s"
-        said = [line.strip() for line in _text(own / ERRORS).splitlines() if line.strip()]
+        said = [line.strip() for line in text_in(own / ERRORS).splitlines() if line.strip()]
         return f"exit code {code}{f': {said[-1][:150]}' if said else ''}"
 
     def _prove_path(
@@ -426,15 +426,13 @@ class _Preflight:
 
     def _evidence(self, own: Path, output: str) -> Evidence:
         tag = self.jobs.run.tag
-        texts = [_text(file) for file in sorted((own / COUNTERS).glob("*.facts"))]
-        variables = [_text(file) for file in sorted((own / COUNTERS).glob(f"*{environment.SUFFIX}"))]
-        facts = (node_facts.parse(text, tag) for text in texts)
-        environments = (environment.parse(text, tag) for text in variables)
+        texts = [text_in(file) for file in sorted((own / COUNTERS).glob("*.facts"))]
+        variables = [text_in(file) for file in sorted((own / COUNTERS).glob(f"*{environment.SUFFIX}"))]
         return Evidence(
-            stdout=output, stderr=_text(own / ERRORS), exit_code=0,
-            counters=tuple(_text(file) for file in sorted((own / COUNTERS).glob("*.counters"))), tag=tag,
-            linked=_text(own / LINKED), facts=tuple(one for one in facts if one is not None),
-            environment=tuple(one for one in environments if one is not None),
+            stdout=output, stderr=text_in(own / ERRORS), exit_code=0,
+            counters=tuple(text_in(file) for file in sorted((own / COUNTERS).glob("*.counters"))), tag=tag,
+            linked=text_in(own / LINKED), facts=node_facts.parse_all(texts, tag),
+            environment=environment.parse_all(variables, tag),
         )  # fmt: skip
 
     def _note_assessed(self, what: str, made: Assessment, names: Sequence[str]) -> None:
@@ -730,12 +728,5 @@ def _why_busy(node: str, state: node_block.NodeState) -> str | None:
 
 def _exit_code(file: Path) -> int | None:
     """Return the exit code of a launch from the mark of its end, None if there is no mark."""
-    words = _text(file).split()
+    words = text_in(file).split()
     return int(words[1]) if len(words) > 1 and words[1].isdigit() else None
-
-
-def _text(file: Path) -> str:
-    try:
-        return read_bounded(file).text
-    except OSError:
-        return ""

@@ -396,8 +396,6 @@ def assess_run(
 def evidence(site: Site, run: KeptRun, found: CombinedGroups) -> Evidence:
     """Return what the whole groups left, as if one job had left it."""
     whole = found.complete_groups
-    facts = (node_facts.parse(text, run.tag) for text in _texts(whole, COUNTERS, "*.facts"))
-    environments = (environment.parse(text, run.tag) for text in _texts(whole, COUNTERS, f"*{environment.SUFFIX}"))
     steps = [text_of(table) for table in found.tables[1:]]
     return Evidence(
         stdout=found.output,
@@ -407,12 +405,12 @@ def evidence(site: Site, run: KeptRun, found: CombinedGroups) -> Evidence:
         tag=run.tag,
         linked=text_in(whole[0].folder / LINKED) if whole else None,
         again=tuple(steps),
-        facts=tuple(one for one in facts if one is not None),
+        facts=node_facts.parse_all(_texts(whole, COUNTERS, "*.facts"), run.tag),
         job_id=run.steps[0].array or next((group.job for group in run.steps[0].groups if group.job), None),
         rehearsed=rehearsal.current() is not None,
         changed=changed_files(site, run.stack),
         launcher=text_in(whole[0].folder / LAUNCHER) if whole else "",
-        environment=tuple(one for one in environments if one is not None),
+        environment=environment.parse_all(_texts(whole, COUNTERS, f"*{environment.SUFFIX}"), run.tag),
     )
 
 

@@ -155,13 +155,11 @@ class RunOutputs:
 
     def facts(self) -> tuple[node_facts.NodeFacts, ...]:
         """Return what each node said about its processors and clocks in this very job."""
-        texts = self.of_nodes(".facts")
-        return tuple(facts for text in texts if (facts := node_facts.parse(text, self.tag)) is not None)
+        return node_facts.parse_all(self.of_nodes(".facts"), self.tag)
 
     def environments(self) -> tuple[environment.RankEnvironment, ...]:
         """Return the variables of the benchmark's process on each node in this very job."""
-        texts = self.of_nodes(environment.SUFFIX)
-        return tuple(found for text in texts if (found := environment.parse(text, self.tag)) is not None)
+        return environment.parse_all(self.of_nodes(environment.SUFFIX), self.tag)
 
     def seen_image(self, inside: Image | None) -> image.SeenImage | None:
         """Return what the job saw in its image, and which file it was on each node; None without an image."""
