@@ -22,8 +22,11 @@ LAUNCHER_BUG = "mpi/pmi2: value not properly terminated in client request"
 #: How slurmstepd begins a line of a job's error output: with its own name up to 24.11 (and its node's, if several
 #: slurmd may run on a host), from 25.05 on with the time, in the form of LogTimeFormat. Source: log.c in src/common.
 STEPD = r"(?:slurmstepd(?:-[^\s:]{1,200})?:|\[[^\]\n]{0,40}[0-9]{2}:[0-9]{2}:[0-9]{2}[^\]\n]{0,60}\]) error: "
+#: No error of slurmstepd that says nothing of the job: its accounting asked what a task uses when the step was already
+#: over (jobacct_gather_stat_task in src/interfaces/jobacct_gather.c). Seen on a busy machine.
+_OF_THE_JOB = r"(?!(?:jobacct_gather_\w{1,40}: )?no task list created!)"
 #: The same from 25.05 on, in the usual form of the time: what follows may be anything.
-_STEPD_TIME = r"\[[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.+Z-]{8,21}\] error: "
+_STEPD_TIME = rf"\[[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}T[0-9:.+Z-]{{8,21}}\] error: {_OF_THE_JOB}"
 #: What a launcher of our own testbeds says whose turn did not come.
 NO_TURN = "railyard: error: another process held"
 #: What it says of a process that is stopped at its time limit.
@@ -136,7 +139,8 @@ FAILURES: tuple[Failure, ...] = (
     ),
     Failure(
         "schedulers",
-        r"srun: error|slurmstepd(?:-[^\s:]{1,200})?: error|DUE TO TIME LIMIT|CANCELLED AT|Forwarding signal"
+        rf"srun: error|slurmstepd(?:-[^\s:]{{1,200}})?: error: {_OF_THE_JOB}|DUE TO TIME LIMIT|CANCELLED AT"
+        r"|Forwarding signal"
         rf"|failed status|{_STEPD_TIME}"
         r"|flux-job: .{0,40}(?:exception|failed)|task\(s\) .{0,40}[Ee]xit|executing task of job [0-9]+ failed",
         (

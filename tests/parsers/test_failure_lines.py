@@ -21,6 +21,9 @@ HEALTHY = (
     "node1:2304:2340 [1] NCCL INFO Connected all trees",
     "mxm was unable to be used, but this is only a warning",
     "CMA: no RDMA devices found",
+    "slurmstepd-node001: error: no task list created!",
+    "slurmstepd: error: jobacct_gather_stat_all_task: no task list created!",
+    "[2026-11-30T10:03:02.908] error: no task list created!",
 )
 
 
@@ -46,6 +49,11 @@ def test_every_mpi_stack_has_messages_of_its_own() -> None:
 @pytest.mark.parametrize("text", HEALTHY)
 def test_a_warning_is_none(text: str) -> None:
     assert not is_failure(text)
+
+
+def test_slurms_accounting_of_a_step_that_is_over_hides_no_error_beside_it() -> None:
+    assert is_failure("slurmstepd-node001: error: no task list created! CANCELLED AT 2026-11-30T10:03:02")
+    assert is_failure("slurmstepd-node001: error: task list created by nobody")
 
 
 @pytest.mark.parametrize("tool", sorted(OUTPUTS))
